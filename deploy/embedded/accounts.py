@@ -1,0 +1,83 @@
+"""The unprivileged account that PostgreSQL runs as when this process is root."""
+
+import os
+import pwd
+import subprocess
+from pathlib import Path
+
+from deploy.embedded.child import Account
+from deploy.embedded.errors import EmbeddedError
+
+
+def unprivileged_account() -> Account | None:
+    """Return the account a server that refuses root should run as: `nobody` for root, else None (no change).
+
+    Raises:
+        EmbeddedError: this process is root and the machine has no account `nobody`.
+    """
+    if os.geteuid() != 0:
+        return None
+    try:
+        nobody = pwd.getpwnam("nobody")
+    except KeyError:
+        raise EmbeddedError(
+            "PostgreSQL does not run as root and this machine has no account 'nobody': "
+            "start as an ordinary user, or add the account"
+        ) from None
+    return Account(nobody.pw_uid, nobody.pw_gid)
+
+
+def run_as(account: Account | None, argv: list[str | Path]) -> subprocess.CompletedProcess[str]:
+    """Run a short command as `account` in an environment of its own and return what it said.
+
+    Raises:
+        EmbeddedError: the command cannot be executed, or the account cannot be taken on.
+    """
+    command = [str(argument) for argument in argv]
+    try:
+        return subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            cwd="/",
+            env={"LC_ALL": "C", "PATH": os.defpath},
+            user=account.user if account else None,
+            group=account.group if account else None,
+            extra_groups=[] if account else None,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise EmbeddedError(f"cannot run {command[0]} as another account: {error}") from error
+
+
+def can_enter(account: Account | None, directory: Path) -> bool:
+    """Tell whether `account` can enter `directory`, all the directories above it included."""
+    # Asked of the system rather than read from the modes, which do not tell everything (ACLs, root-squash).
+    return run_as(account, ["/bin/sh", "-c", 'cd -- "$0"', directory]).returncode == 0
+
+
+def open_directory(account: Account, candidates: list[Path]) -> Path:
+    """Make the first of `candidates` that can be made and that `account` can enter, owned by this process.
+
+    Raises:
+        EmbeddedError: none can.
+    """
+    for directory in candidates:
+        try:
+            directory.mkdir(mode=0o755, exist_ok=True)
+        except OSError:
+            continue
+        # In a directory open to all, another user may have made it first.
+        if (
+            not directory.is_symlink()
+            and directory.stat().st_uid == os.geteuid()
+            and can_enter(account, directory)
+        ):
+            return directory
+    places = ", ".join(str(directory) for directory in candidates)
+    raise EmbeddedError(
+        f"PostgreSQL runs as 'nobody' here, who can enter none of: {places}. Start as an ordinary user"
+    )

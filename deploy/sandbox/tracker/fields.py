@@ -1,0 +1,112 @@
+"""Reading values out of request bodies, with the tracker's tolerance for odd types."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from datetime import date
+from typing import Any
+
+from deploy.sandbox.tracker.answers import Refused, broken
+from deploy.sandbox.tracker.calls import Call
+
+_HOURS_AND_MINUTES = re.compile(r"^(\d+)\s*(?::|[hH])\s*(\d*)\s*m?$")
+_DECIMAL = re.compile(r"^-?\d+(?:[.,]\d+)?h?$")
+
+
+def whole(value: object) -> int | None:
+    """An id given as number or digits; None for anything else."""
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, int | float):
+        return int(value) if math.isfinite(value) else None
+    text = str(value).strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
+
+
+def text(value: object) -> str | None:
+    """A text column's value; numbers, lists and objects become their JSON."""
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value)
+
+
+def blank(value: str | None) -> bool:
+    """Whether a text counts as missing: nothing but whitespace."""
+    return value is None or not value.strip()
+
+
+def refuse_null_character(call: Call, *values: str | None) -> None:
+    """500 for U+0000 where the settings say that the database can't store it."""
+    if call.tracker.settings.null_is_500 and any(value and "\x00" in value for value in values):
+        raise Refused(broken())
+
+
+def stored_lines(value: str | None) -> str | None:
+    """Line ends as descriptions keep them: CR LF."""
+    return None if value is None else value.replace("\r\n", "\n").replace("\n", "\r\n")
+
+
+def hours(value: object) -> float | None:
+    """Hours from a number or one of the accepted notations; None where they can't be read.
+
+    Accepted: `1.5`, `1,5`, `1:30`, `1h30`, `2h`. The result is not rounded.
+    """
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return float(value)
+    notation = str(value).strip()
+    if _DECIMAL.match(notation):
+        return float(notation.rstrip("h").replace(",", "."))
+    found = _HOURS_AND_MINUTES.match(notation)
+    return int(found[1]) + int(found[2] or 0) / 60 if found else None
+
+
+def two_decimals(value: float) -> float:
+    """Hours rounded to two decimals, halves away from zero as written (0.005 -> 0.01, 2.675 -> 2.68)."""
+    if not math.isfinite(value) or abs(value) > 1e12:
+        return value
+    steps = float(math.floor(abs(value) * 100 + 0.5))
+    if (steps + 0.5) / 100 <= abs(value):
+        steps += 1
+    return math.copysign(steps / 100, value) if steps else 0.0
+
+
+def iso_date(value: object) -> str | None:
+    """A date as YYYY-MM-DD; None where it is none."""
+    try:
+        return date.fromisoformat(str(value).strip()[:10]).isoformat()
+    except ValueError:
+        return None
+
+
+def custom_values(call: Call, kind: str, attributes: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Custom-field values of a body, in either notation, and what is wrong with them.
+
+    Returns:
+        The values by field id (as text), unknown ids left out; and the errors.
+    """
+    given: dict[int | None, Any] = {}
+    pairs = attributes.get("custom_fields")
+    for pair in pairs if isinstance(pairs, list) else []:
+        if isinstance(pair, dict):
+            given[whole(pair.get("id"))] = pair.get("value")
+    values = attributes.get("custom_field_values")
+    for key, value in values.items() if isinstance(values, dict) else ():
+        given[whole(key)] = value
+    kept: dict[str, Any] = {}
+    errors = []
+    for row in call.tracker.custom_fields.values():
+        if row.kind != kind:
+            continue
+        value = text(given.get(row.id))
+        if row.id in given:
+            kept[str(row.id)] = value
+        if row.id in call.tracker.settings.required_custom_fields and blank(value):
+            errors.append(call.fault(row.name, "blank"))
+        elif row.possible_values and value and value not in row.possible_values:
+            errors.append(call.fault(row.name, "inclusion"))
+    refuse_null_character(call, *kept.values())
+    return kept, errors

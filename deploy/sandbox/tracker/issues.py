@@ -1,0 +1,193 @@
+"""What the tracker decides about creating, changing and deleting issues."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from deploy.sandbox.tracker import answers, fields, views
+from deploy.sandbox.tracker import permissions as may
+from deploy.sandbox.tracker.answers import Answer, Refused
+from deploy.sandbox.tracker.calls import Call
+from deploy.sandbox.tracker.records import STATUS_NEW, USER_LOCKED, Issue, Project
+
+SUBJECT_LIMIT = 255
+
+
+def create(call: Call) -> Answer:
+    """POST /issues.json and /projects/:id/issues.json."""
+    attributes = call.params.get("issue") or {}
+    if not isinstance(attributes, dict):
+        raise Refused(answers.broken())
+    if call.ids:
+        attributes = {**attributes, "project_id": call.project_in_path().id}
+    project = _target(call, attributes.get("project_id"))
+    if project is None and not may.allowed_anywhere(call.tracker, call.user, "add_issues"):
+        raise call.forbidden()
+    watchers = _watchers(call, project, attributes)
+    if project is None:
+        raise Refused(answers.invalid(_without_project(call, attributes)))
+    issue = _validated(call, project, attributes, watchers)
+    call.tracker.add_issue(issue)
+    return answers.created(
+        {"issue": views.issue(call.tracker, issue)},
+        call.location(f"/issues/{issue.id}"),
+    )
+
+
+def _target(call: Call, reference: object) -> Project | None:
+    """The project an issue may be created in; none where the caller may not, or it isn't active."""
+    project = None if reference is None else call.tracker.find_project(reference)
+    return project if may.allowed(call.tracker, call.user, "add_issues", project) else None
+
+
+def _without_project(call: Call, attributes: dict[str, Any]) -> list[str]:
+    errors = [call.fault("subject", "blank")] if fields.blank(fields.text(attributes.get("subject"))) else []
+    return errors + [call.fault(name, "blank") for name in ("project", "tracker", "status")]
+
+
+def _watchers(call: Call, project: Project | None, attributes: dict[str, Any]) -> list[int]:
+    """The watchers that count: none where the caller may not add any; 404 for an unknown id."""
+    if not may.allowed(call.tracker, call.user, "add_issue_watchers", project):
+        return []
+    given = attributes.get("watcher_user_ids")
+    listed = given if isinstance(given, list) else [] if given is None else [given]
+    ids = list(dict.fromkeys(fields.whole(value) or 0 for value in listed if value != ""))
+    if any(number not in call.tracker.users for number in ids):
+        raise Refused(answers.missing_watcher())
+    return ids
+
+
+def _validated(call: Call, project: Project, attributes: dict[str, Any], watchers: list[int]) -> Issue:
+    tracker = call.tracker
+    subject = fields.text(attributes.get("subject"))
+    description = fields.stored_lines(fields.text(attributes.get("description")))
+    values, errors = fields.custom_values(call, "issue", attributes)
+    if any(tracker.users[number].status == USER_LOCKED for number in watchers):
+        errors.append(call.fault("watchers", "invalid"))
+    if fields.blank(subject):
+        errors.append(call.fault("subject", "blank"))
+    priority_id = _priority(call, attributes)
+    if priority_id is None:
+        errors.append(call.fault("priority", "blank"))
+    if subject is not None and len(subject) > SUBJECT_LIMIT:
+        errors.append(call.fault("subject", "too_long", SUBJECT_LIMIT))
+    category_id, assignee_id = _category_and_assignee(call, project, attributes, errors)
+    fields.refuse_null_character(call, subject, description)
+    if errors or subject is None or priority_id is None:
+        raise Refused(answers.invalid(errors))
+    now = tracker.now()
+    return Issue(
+        id=tracker.next_id("issues"),
+        project_id=project.id,
+        tracker_id=_issue_type(project, attributes),
+        status_id=_first_status(call, attributes),
+        priority_id=priority_id,
+        author_id=call.user.id,
+        subject=subject,
+        description=description,
+        category_id=category_id,
+        assigned_to_id=assignee_id,
+        start_date=fields.iso_date(attributes.get("start_date"))
+        or time.strftime("%Y-%m-%d", time.gmtime(now)),
+        watchers=watchers,
+        values=values,
+        created_on=now,
+        updated_on=now,
+    )
+
+
+def _issue_type(project: Project, attributes: dict[str, Any]) -> int:
+    """The asked-for issue type, silently replaced by the project's first where it has no such one."""
+    wanted = fields.whole(attributes.get("tracker_id"))
+    return wanted if wanted in project.tracker_ids else project.tracker_ids[0]
+
+
+def _first_status(call: Call, attributes: dict[str, Any]) -> int:
+    """New, whatever was asked for, unless the workflow of new issues is open."""
+    wanted = fields.whole(attributes.get("status_id"))
+    if call.tracker.settings.new_issue_statuses and wanted in call.tracker.statuses:
+        return wanted
+    return STATUS_NEW
+
+
+def _priority(call: Call, attributes: dict[str, Any]) -> int | None:
+    if "priority_id" in attributes:
+        wanted = fields.whole(attributes["priority_id"])
+        return wanted if wanted in call.tracker.priorities else None
+    return next((row.id for row in call.tracker.priorities.values() if row.is_default), None)
+
+
+def _category_and_assignee(
+    call: Call, project: Project, attributes: dict[str, Any], errors: list[str]
+) -> tuple[int | None, int | None]:
+    category_id = fields.whole(attributes.get("category_id"))
+    category = call.tracker.categories.get(category_id or 0)
+    if category_id is not None and (category is None or category.project_id != project.id):
+        errors.append(call.fault("category", "inclusion"))
+    assignee_id = fields.whole(attributes.get("assigned_to_id"))
+    if assignee_id is not None and not may.member_role_ids(call.tracker, assignee_id, project):
+        errors.append(call.fault("assignee", "invalid"))
+    return category_id, assignee_id
+
+
+def find(call: Call) -> Issue:
+    """The issue of the path: 404 where there is none, 403 where the caller may not see it."""
+    issue = call.tracker.issues.get(fields.whole(call.ids[0]) or 0)
+    if issue is None:
+        raise Refused(answers.empty(404))
+    call.require("view_issues", call.tracker.projects[issue.project_id])
+    return issue
+
+
+def update(call: Call) -> Answer:
+    """PUT /issues/:id.json; a status that the workflow refuses is silently left as it was."""
+    tracker, issue = call.tracker, find(call)
+    project = tracker.projects[issue.project_id]
+    may_edit = may.allowed(tracker, call.user, "edit_issues", project)
+    if not may_edit:
+        call.require("add_issue_notes", project)
+    attributes = call.params.get("issue") or {}
+    if not isinstance(attributes, dict):
+        raise Refused(answers.broken())
+    expected = fields.whole(attributes.get("lock_version"))
+    stale = tracker.settings.put_conflicts and issue.committed > call.arrived
+    if stale or (expected is not None and expected != issue.lock_version):
+        raise Refused(answers.invalid([]))
+    if may_edit:
+        _apply(call, issue, attributes)
+    return answers.done()
+
+
+def _apply(call: Call, issue: Issue, attributes: dict[str, Any]) -> None:
+    tracker, now, before = call.tracker, call.tracker.now(), issue.status_id
+    subject = fields.text(attributes.get("subject", issue.subject))
+    if subject is None or fields.blank(subject):
+        raise Refused(answers.invalid([call.fault("subject", "blank")]))
+    if len(subject) > SUBJECT_LIMIT:
+        raise Refused(answers.invalid([call.fault("subject", "too_long", SUBJECT_LIMIT)]))
+    description = fields.text(attributes.get("description", issue.description))
+    fields.refuse_null_character(call, subject, description)
+    project = _target(call, attributes.get("project_id")) or tracker.projects[issue.project_id]
+    wanted = fields.whole(attributes.get("status_id"))
+    if wanted not in tracker.statuses or wanted not in may.allowed_statuses(tracker, call.user, issue):
+        wanted = before
+    after = (subject, fields.stored_lines(description), project.id, wanted)
+    if after == (issue.subject, issue.description, issue.project_id, before):
+        return
+    issue.subject, issue.description, issue.project_id, issue.status_id = after
+    if wanted != before:
+        issue.journals.append({"user_id": call.user.id, "from": before, "to": wanted, "created_on": now})
+        if tracker.statuses[wanted].is_closed:
+            issue.closed_on = now
+    issue.updated_on, issue.committed = now, time.monotonic()
+    issue.lock_version += 1
+    tracker.changes += 1
+
+
+def delete(call: Call) -> Answer:
+    """DELETE /issues/:id.json; the issue's time entries go with it."""
+    issue = find(call)
+    call.require("delete_issues", call.tracker.projects[issue.project_id])
+    call.tracker.delete_issue(issue.id)
+    return answers.done()

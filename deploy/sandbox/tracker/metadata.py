@@ -1,0 +1,110 @@
+"""The lists that the metadata synchronisation reads, projects excepted."""
+
+from __future__ import annotations
+
+from deploy.sandbox.tracker import answers, fields, views
+from deploy.sandbox.tracker import permissions as may
+from deploy.sandbox.tracker.answers import Answer, Refused
+from deploy.sandbox.tracker.calls import Call
+from deploy.sandbox.tracker.paging import page, require_reader
+from deploy.sandbox.tracker.records import USER_ACTIVE
+
+
+def issue_types(call: Call) -> Answer:
+    """GET /trackers.json."""
+    require_reader(call)
+    first = views.named(call.tracker.statuses[1])
+    rows = [
+        {
+            **views.named(row),
+            "default_status": first,
+            "description": None,
+            "enabled_standard_fields": views.STANDARD_FIELDS,
+        }
+        for row in call.tracker.issue_types.values()
+    ]
+    return answers.ok({"trackers": rows})
+
+
+def statuses(call: Call) -> Answer:
+    """GET /issue_statuses.json."""
+    require_reader(call)
+    rows = [{**views.named(s), "is_closed": s.is_closed} for s in call.tracker.statuses.values()]
+    return answers.ok({"issue_statuses": rows})
+
+
+def priorities(call: Call) -> Answer:
+    """GET /enumerations/issue_priorities.json."""
+    require_reader(call)
+    return answers.ok(
+        {"issue_priorities": [views.enumeration(row) for row in call.tracker.priorities.values()]}
+    )
+
+
+def activities(call: Call) -> Answer:
+    """GET /enumerations/time_entry_activities.json: the global ones, inactive ones too."""
+    require_reader(call)
+    rows = [row for row in call.tracker.activities.values() if row.project_id is None]
+    return answers.ok({"time_entry_activities": [views.enumeration(row) for row in rows]})
+
+
+def roles(call: Call) -> Answer:
+    """GET /roles.json: those that can be given."""
+    require_reader(call)
+    return answers.ok({"roles": [views.named(row) for row in call.tracker.roles.values() if not row.builtin]})
+
+
+def users(call: Call) -> Answer:
+    """GET /users.json, administrators only: by login, locked ones left out unless asked for."""
+    call.require_admin()
+    wanted = call.query.get("status", str(USER_ACTIVE))
+    name = call.query.get("name", "").lower()
+    rows = [
+        row
+        for row in call.tracker.users.values()
+        if row.login
+        and (not wanted or row.status == fields.whole(wanted))
+        and (not name or name in f"{row.login} {row.name}".lower() or name == row.mail.lower())
+    ]
+    rows.sort(key=lambda row: row.login.lower())
+    return page(call, "users", rows, lambda row: views.user(row, full=True))
+
+
+def current_user(call: Call) -> Answer:
+    """GET /users/current.json: the acting user, with his own key, as the tracker shows it."""
+    if may.is_anonymous(call.user):
+        raise call.forbidden()
+    row = call.user
+    shown = views.user(row, full=row.admin)
+    shown |= {"api_key": row.api_key} | ({"status": row.status} if row.admin else {})
+    return answers.ok({"user": shown})
+
+
+def user(call: Call) -> Answer:
+    """GET /users/:id.json."""
+    if may.is_anonymous(call.user):
+        raise call.forbidden()
+    row = call.tracker.users.get(fields.whole(call.ids[0]) or 0)
+    if row is None or not row.login or (row.status != USER_ACTIVE and not call.user.admin):
+        raise Refused(answers.empty(404))
+    shown = views.user(row, full=call.user.admin)
+    return answers.ok({"user": shown | ({"status": row.status} if call.user.admin else {})})
+
+
+def categories(call: Call) -> Answer:
+    """GET /projects/:id/issue_categories.json."""
+    row = call.project_in_path()
+    call.require("manage_categories", row)
+    found = [
+        {"id": c.id, "project": views.named(row), "name": c.name}
+        for c in call.tracker.categories.values()
+        if c.project_id == row.id
+    ]
+    return answers.ok({"issue_categories": found, "total_count": len(found)})
+
+
+def custom_fields(call: Call) -> Answer:
+    """GET /custom_fields.json, administrators only."""
+    call.require_admin()
+    rows = [views.custom_field(call.tracker, row) for row in call.tracker.custom_fields.values()]
+    return answers.ok({"custom_fields": rows})

@@ -1,0 +1,140 @@
+"""Who may do what, in which project, and which status changes the workflow allows."""
+
+from __future__ import annotations
+
+from deploy.sandbox.tracker.records import (
+    ACTIVE,
+    ANONYMOUS_ID,
+    ANONYMOUS_ROLE,
+    ARCHIVED,
+    NON_MEMBER_ROLE,
+    Issue,
+    Project,
+    Role,
+    User,
+)
+from deploy.sandbox.tracker.state import Tracker
+
+ANONYMOUS = {"view_issues", "view_time_entries"}
+NON_MEMBER = ANONYMOUS | {"add_issues", "add_issue_notes"}
+REPORTER = NON_MEMBER | {"log_time"}
+DEVELOPER = REPORTER | {"edit_issues", "manage_categories"}
+MANAGER = DEVELOPER | {
+    "add_issue_watchers",
+    "add_project",
+    "add_subprojects",
+    "close_project",
+    "delete_issues",
+    "delete_project",
+    "edit_own_time_entries",
+    "edit_project",
+    "edit_time_entries",
+    "log_time_for_other_users",
+    "manage_members",
+}
+READING = {
+    "view_issues",
+    "view_time_entries",
+    "view_project",
+    "view_members",
+    "delete_project",
+}
+FOR_EVERYONE = {"view_project", "view_members"}
+MODULE = {
+    "view_issues": "issue_tracking",
+    "add_issues": "issue_tracking",
+    "edit_issues": "issue_tracking",
+    "add_issue_notes": "issue_tracking",
+    "delete_issues": "issue_tracking",
+    "add_issue_watchers": "issue_tracking",
+    "manage_categories": "issue_tracking",
+    "log_time": "time_tracking",
+    "view_time_entries": "time_tracking",
+    "edit_time_entries": "time_tracking",
+    "edit_own_time_entries": "time_tracking",
+    "log_time_for_other_users": "time_tracking",
+}
+# status id -> the ids it may become; the administrator and managers may set any
+DEVELOPER_MOVES = {1: {2, 3, 4, 5}, 2: {3, 4, 5}, 3: {2, 4, 5}, 4: {2, 3, 5}}
+REPORTER_MOVES = {1: {5}, 2: {5}, 3: {4, 5}, 4: {5}}
+MANAGER_ROLE, DEVELOPER_ROLE, REPORTER_ROLE = 3, 4, 5
+
+
+def is_anonymous(user: User) -> bool:
+    """Whether this is the caller without a valid key."""
+    return user.id == ANONYMOUS_ID
+
+
+def builtin_role(tracker: Tracker, user: User) -> Role:
+    """The role that a user has where he is no member."""
+    return tracker.roles[ANONYMOUS_ROLE if is_anonymous(user) else NON_MEMBER_ROLE]
+
+
+def member_role_ids(tracker: Tracker, user_id: int, project: Project | None) -> list[int]:
+    """Role ids of a member in a project, with those inherited from its parents; empty for a non-member."""
+    found: list[int] = []
+    while project is not None:
+        row = tracker.members.get((project.id, user_id))
+        if row is not None:
+            found += [role_id for role_id in row.role_ids if role_id not in found]
+        if not project.inherit_members or project.parent_id is None:
+            break
+        project = tracker.projects.get(project.parent_id)
+    return found
+
+
+def roles_in(tracker: Tracker, user: User, project: Project) -> list[Role]:
+    """The roles a user acts with in a project; none for a non-member of a private one."""
+    role_ids = member_role_ids(tracker, user.id, project)
+    if role_ids:
+        return [tracker.roles[role_id] for role_id in role_ids if role_id in tracker.roles]
+    return [builtin_role(tracker, user)] if project.is_public else []
+
+
+def allowed(tracker: Tracker, user: User, permission: str, project: Project | None) -> bool:
+    """Whether a user may do something in a project; closed ones allow reading, archived ones nothing."""
+    if project is None or project.status == ARCHIVED:
+        return False
+    if project.status != ACTIVE and permission not in READING:
+        return False
+    module = MODULE.get(permission)
+    if module is not None and module not in project.modules:
+        return False
+    if user.admin:
+        return True
+    roles = roles_in(tracker, user, project)
+    if permission in FOR_EVERYONE:
+        return bool(roles)
+    return any(permission in role.permissions for role in roles)
+
+
+def allowed_anywhere(tracker: Tracker, user: User, permission: str) -> bool:
+    """Whether a user may do something in some project; his role as a non-member counts too."""
+    if user.admin or permission in builtin_role(tracker, user).permissions:
+        return True
+    for project_id in tracker.member_projects.get(user.id, ()):
+        project = tracker.projects[project_id]
+        if project.status != ARCHIVED and any(
+            permission in role.permissions for role in roles_in(tracker, user, project)
+        ):
+            return True
+    return False
+
+
+def visible_project_ids(tracker: Tracker, user: User, permission: str) -> set[int]:
+    """Ids of the projects where a user has a (reading) permission."""
+    return {p.id for p in tracker.projects.values() if allowed(tracker, user, permission, p)}
+
+
+def allowed_statuses(tracker: Tracker, user: User, issue: Issue) -> set[int]:
+    """Ids of the statuses that a user may give an issue, its present one included."""
+    if user.admin:
+        return set(tracker.statuses)
+    project = tracker.projects[issue.project_id]
+    found = {issue.status_id}
+    for role_id in member_role_ids(tracker, user.id, project):
+        if role_id == MANAGER_ROLE:
+            return set(tracker.statuses)
+        moves = {DEVELOPER_ROLE: DEVELOPER_MOVES, REPORTER_ROLE: REPORTER_MOVES}.get(role_id, {})
+        found |= moves.get(issue.status_id, set())
+    return found

@@ -1,0 +1,212 @@
+"""The rows that the stand-in tracker holds, as plain dataclasses of JSON types.
+
+Times are seconds since 1970 with their fraction; answers show them cut to whole seconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+ACTIVE, CLOSED, ARCHIVED = 1, 5, 9
+USER_ACTIVE, USER_LOCKED = 1, 3
+ADMIN_ID, ANONYMOUS_ID = 1, 4
+NON_MEMBER_ROLE, ANONYMOUS_ROLE = 1, 2
+STATUS_NEW = 1
+
+
+@dataclass(slots=True)
+class User:
+    """A tracker user. `language` is empty where the request's Accept-Language decides."""
+
+    id: int
+    login: str
+    firstname: str
+    lastname: str
+    mail: str
+    admin: bool = False
+    status: int = USER_ACTIVE
+    language: str = "en"
+    api_key: str = ""
+    created_on: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """The name as answers show it."""
+        return f"{self.firstname} {self.lastname}"
+
+
+@dataclass(slots=True)
+class Role:
+    """A role; `builtin` ones (non-member, anonymous) can't be given to a member."""
+
+    id: int
+    name: str
+    permissions: list[str]
+    builtin: bool = False
+
+
+@dataclass(slots=True)
+class IssueType:
+    """What Redmine calls a "tracker" (Bug, Feature, Support)."""
+
+    id: int
+    name: str
+
+
+@dataclass(slots=True)
+class Status:
+    """An issue status."""
+
+    id: int
+    name: str
+    is_closed: bool = False
+
+
+@dataclass(slots=True)
+class Enumeration:
+    """An issue priority or a time-entry activity.
+
+    An activity with a `project_id` is that project's own row for the activity `parent_id`: where one
+    exists, the parent's id doesn't work in the project, and the row's id works while it is active.
+    """
+
+    id: int
+    name: str
+    is_default: bool = False
+    active: bool = True
+    project_id: int | None = None
+    parent_id: int | None = None
+
+
+@dataclass(slots=True)
+class Category:
+    """An issue category of one project."""
+
+    id: int
+    project_id: int
+    name: str
+
+
+@dataclass(slots=True)
+class CustomField:
+    """A custom-field definition; `kind` is project, issue or time_entry."""
+
+    id: int
+    name: str
+    kind: str
+    field_format: str = "string"
+    is_filter: bool = False
+    searchable: bool = False
+    possible_values: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Project:
+    """A tracker project; `committed` is the monotonic time of its insertion (not kept over restarts)."""
+
+    id: int
+    name: str
+    identifier: str
+    description: str | None = None
+    is_public: bool = False
+    status: int = ACTIVE
+    parent_id: int | None = None
+    inherit_members: bool = False
+    modules: list[str] = field(default_factory=list)
+    tracker_ids: list[int] = field(default_factory=list)
+    values: dict[str, Any] = field(default_factory=dict)
+    created_on: float = 0.0
+    updated_on: float = 0.0
+    committed: float = 0.0
+
+
+@dataclass(slots=True)
+class Membership:
+    """One user's roles in one project."""
+
+    id: int
+    project_id: int
+    user_id: int
+    role_ids: list[int]
+
+
+@dataclass(slots=True)
+class Issue:
+    """An issue; `journals` are its status changes, `committed` as in Project."""
+
+    id: int
+    project_id: int
+    tracker_id: int
+    status_id: int
+    priority_id: int
+    author_id: int
+    subject: str
+    description: str | None = None
+    category_id: int | None = None
+    assigned_to_id: int | None = None
+    start_date: str | None = None
+    watchers: list[int] = field(default_factory=list)
+    values: dict[str, Any] = field(default_factory=dict)
+    journals: list[dict[str, Any]] = field(default_factory=list)
+    lock_version: int = 0
+    created_on: float = 0.0
+    updated_on: float = 0.0
+    closed_on: float | None = None
+    committed: float = 0.0
+
+
+@dataclass(slots=True)
+class TimeEntry:
+    """A time entry; `spent_on` is an ISO date."""
+
+    id: int
+    project_id: int
+    issue_id: int | None
+    user_id: int
+    author_id: int
+    activity_id: int
+    hours: float
+    comments: str | None
+    spent_on: str
+    values: dict[str, Any] = field(default_factory=dict)
+    created_on: float = 0.0
+
+
+@dataclass(slots=True)
+class Settings:
+    """The switches of the stand-in; each can be set through `/_control/settings`.
+
+    Attributes:
+        rest_enabled: Off: every key is refused, as with Redmine's REST setting off.
+        login_required: On: an anonymous caller gets 401 on the lists too.
+        new_issue_statuses: On: status_id is honoured when an issue is created.
+        require_comments: On: a time entry needs a comment.
+        accept_zero_hours: Off: hours that round to 0 are refused.
+        max_hours_per_day: Hours one user may log on one day; 0 means no limit.
+        required_custom_fields: Ids of custom fields that must have a value on creation.
+        null_is_500: On: U+0000 in a text answers 500, as on PostgreSQL.
+        clock_offset: Seconds that the tracker's clock runs ahead of this machine's.
+        date_header: Send a Date header.
+        latency_ms: Milliseconds that each request waits before it is worked on.
+        duplicate_identifiers_race: On: concurrent creations of one project identifier all succeed.
+        put_conflicts: On: an issue changed since the request arrived answers the empty 422.
+        reuse_deleted_ids: On: the id of a deleted last object is given again, as on SQLite.
+        default_language: Language of error texts where neither the user nor the request has one.
+    """
+
+    rest_enabled: bool = True
+    login_required: bool = False
+    new_issue_statuses: bool = False
+    require_comments: bool = False
+    accept_zero_hours: bool = True
+    max_hours_per_day: float = 999.0
+    required_custom_fields: list[int] = field(default_factory=list)
+    null_is_500: bool = False
+    clock_offset: float = 0.0
+    date_header: bool = True
+    latency_ms: float = 0.0
+    duplicate_identifiers_race: bool = False
+    put_conflicts: bool = False
+    reuse_deleted_ids: bool = False
+    default_language: str = "en"

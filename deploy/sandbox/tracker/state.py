@@ -1,0 +1,165 @@
+"""All rows of the stand-in tracker, with the indexes that keep it fast, and its clock."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from threading import RLock
+
+from deploy.sandbox.tracker.records import (
+    Category,
+    CustomField,
+    Enumeration,
+    Issue,
+    IssueType,
+    Membership,
+    Project,
+    Role,
+    Settings,
+    Status,
+    TimeEntry,
+    User,
+)
+
+TABLES: dict[str, type] = {
+    "users": User,
+    "roles": Role,
+    "issue_types": IssueType,
+    "statuses": Status,
+    "priorities": Enumeration,
+    "activities": Enumeration,
+    "categories": Category,
+    "custom_fields": CustomField,
+    "projects": Project,
+    "memberships": Membership,
+    "issues": Issue,
+    "time_entries": TimeEntry,
+}
+
+
+class Tracker:
+    """Everything one stand-in tracker knows. Hold `lock` while reading or changing it."""
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        """Make an empty tracker; see `seed.seeded` for one with data."""
+        self.lock = RLock()
+        self.settings = settings or Settings()
+        self.changes = 0
+        self.users: dict[int, User] = {}
+        self.roles: dict[int, Role] = {}
+        self.issue_types: dict[int, IssueType] = {}
+        self.statuses: dict[int, Status] = {}
+        self.priorities: dict[int, Enumeration] = {}
+        self.activities: dict[int, Enumeration] = {}
+        self.categories: dict[int, Category] = {}
+        self.custom_fields: dict[int, CustomField] = {}
+        self.projects: dict[int, Project] = {}
+        self.memberships: dict[int, Membership] = {}
+        self.issues: dict[int, Issue] = {}
+        self.time_entries: dict[int, TimeEntry] = {}
+        self.last_ids: dict[str, int] = {}
+        self.reindex()
+
+    def now(self) -> float:
+        """The tracker's clock: seconds since 1970, with the offset of the settings."""
+        return time.time() + self.settings.clock_offset
+
+    def reindex(self) -> None:
+        """Build the indexes anew from the rows."""
+        self.by_login = {user.login.lower(): user for user in self.users.values() if user.login}
+        self.by_key = {user.api_key: user for user in self.users.values() if user.api_key}
+        self.members = {(row.project_id, row.user_id): row for row in self.memberships.values()}
+        self.member_projects: dict[int, set[int]] = defaultdict(set)
+        for row in self.memberships.values():
+            self.member_projects[row.user_id].add(row.project_id)
+        self.entries_of_issue: dict[int, list[int]] = defaultdict(list)
+        self.hours_of_day: dict[tuple[int, str], float] = defaultdict(float)
+        for entry in self.time_entries.values():
+            self._index_entry(entry)
+
+    def next_id(self, table: str) -> int:
+        """The id for the next row of a table; by default never one that was given before."""
+        rows: dict[int, object] = getattr(self, table)
+        highest = next(reversed(rows), 0)
+        if not self.settings.reuse_deleted_ids:
+            highest = max(highest, self.last_ids.get(table, 0))
+        self.last_ids[table] = highest + 1
+        return highest + 1
+
+    def find_project(self, reference: object) -> Project | None:
+        """A project by id (number or text) or by identifier."""
+        text = str(reference)
+        if text.isascii() and text.isdigit():
+            return self.projects.get(int(text))
+        return next((p for p in self.projects.values() if p.identifier == text), None)
+
+    def add_issue(self, issue: Issue) -> None:
+        """Insert an issue."""
+        issue.committed = time.monotonic()
+        self.issues[issue.id] = issue
+        self.changes += 1
+
+    def add_project(self, project: Project) -> None:
+        """Insert a project."""
+        project.committed = time.monotonic()
+        self.projects[project.id] = project
+        self.changes += 1
+
+    def add_membership(self, membership: Membership) -> None:
+        """Insert a membership; it counts from the next request on."""
+        self.memberships[membership.id] = membership
+        self.members[membership.project_id, membership.user_id] = membership
+        self.member_projects[membership.user_id].add(membership.project_id)
+        self.changes += 1
+
+    def add_time_entry(self, entry: TimeEntry) -> None:
+        """Insert a time entry."""
+        self.time_entries[entry.id] = entry
+        self._index_entry(entry)
+        self.changes += 1
+
+    def delete_time_entry(self, entry_id: int) -> None:
+        """Delete a time entry."""
+        entry = self.time_entries.pop(entry_id)
+        self.hours_of_day[entry.user_id, entry.spent_on] -= entry.hours
+        if entry.issue_id is not None:
+            self.entries_of_issue[entry.issue_id].remove(entry_id)
+        self.changes += 1
+
+    def delete_issue(self, issue_id: int) -> None:
+        """Delete an issue and its time entries."""
+        for entry_id in list(self.entries_of_issue.get(issue_id, ())):
+            self.delete_time_entry(entry_id)
+        del self.issues[issue_id]
+        self.changes += 1
+
+    def delete_membership(self, membership_id: int) -> None:
+        """Delete a membership."""
+        row = self.memberships.pop(membership_id)
+        self.members.pop((row.project_id, row.user_id), None)
+        self.member_projects[row.user_id].discard(row.project_id)
+        self.changes += 1
+
+    def descendants(self, project: Project) -> list[Project]:
+        """The project itself and every project below it."""
+        found = [project]
+        for parent in found:
+            found += [p for p in self.projects.values() if p.parent_id == parent.id]
+        return found
+
+    def delete_project(self, project: Project) -> None:
+        """Delete a project, those below it, and everything in them."""
+        for gone in self.descendants(project):
+            for issue_id in [i.id for i in self.issues.values() if i.project_id == gone.id]:
+                self.delete_issue(issue_id)
+            for entry_id in [e.id for e in self.time_entries.values() if e.project_id == gone.id]:
+                self.delete_time_entry(entry_id)
+            for row_id in [m.id for m in self.memberships.values() if m.project_id == gone.id]:
+                self.delete_membership(row_id)
+            del self.projects[gone.id]
+        self.changes += 1
+
+    def _index_entry(self, entry: TimeEntry) -> None:
+        self.hours_of_day[entry.user_id, entry.spent_on] += entry.hours
+        if entry.issue_id is not None:
+            self.entries_of_issue[entry.issue_id].append(entry.id)

@@ -1,0 +1,101 @@
+"""Error texts in the languages the stand-in knows: English, German, French.
+
+A text is a field's name and a predicate; clients must not match on either.
+"""
+
+from __future__ import annotations
+
+LANGUAGES = ("en", "de", "fr")
+
+_FIELDS: dict[str, tuple[str, str, str]] = {
+    "subject": ("Subject", "Thema", "Sujet"),
+    "project": ("Project", "Projekt", "Projet"),
+    "tracker": ("Tracker", "Tracker", "Tracker"),
+    "status": ("Status", "Status", "Statut"),
+    "priority": ("Priority", "Priorität", "Priorité"),
+    "category": ("Category", "Kategorie", "Catégorie"),
+    "watchers": ("Watchers", "Watchers", "Watchers"),
+    "assignee": ("Assignee", "Zugewiesen an", "Assigné à"),
+    "hours": ("Hours", "Stunden", "Heures"),
+    "activity": ("Activity", "Aktivität", "Activité"),
+    "comment": ("Comment", "Kommentar", "Commentaire"),
+    "date": ("Date", "Datum", "Date"),
+    "issue": ("Issue", "Ticket", "Demande"),
+    "user": ("User", "Benutzer", "Utilisateur"),
+    "name": ("Name", "Name", "Nom"),
+    "identifier": ("Identifier", "Kennung", "Identifiant"),
+    "parent": ("Subproject of", "Unterprojekt von", "Sous-projet de"),
+    "principal": ("Principal", "Auftraggeber", "Principal"),
+    "role": ("Role", "Rolle", "Rôle"),
+    "created": ("Created", "Angelegt", "Créé"),
+    "updated": ("Updated", "Aktualisiert", "Mis-à-jour"),
+}
+
+_FAULTS: dict[str, tuple[str, str, str]] = {
+    "blank": ("cannot be blank", "muss ausgefüllt werden", "doit être renseigné(e)"),
+    "empty": ("cannot be empty", "muss ausgefüllt werden", "doit être renseigné(e)"),
+    "invalid": ("is invalid", "ist nicht gültig", "n'est pas valide"),
+    "inclusion": (
+        "is not included in the list",
+        "ist kein gültiger Wert",
+        "n'est pas inclus(e) dans la liste",
+    ),
+    "too_long": (
+        "is too long (maximum is {limit} characters)",
+        "ist zu lang (nicht mehr als {limit} Zeichen)",
+        "est trop long (pas plus de {limit} caractères)",
+    ),
+    "taken": ("has already been taken", "ist bereits vergeben", "est déjà utilisé"),
+    "reserved": ("is reserved", "ist nicht verfügbar", "n'est pas disponible"),
+    "not_a_date": (
+        "is not a valid date",
+        "ist kein gültiges Datum",
+        "n'est pas une date valide",
+    ),
+}
+
+_DAY_IS_FULL = (
+    "Cannot log more than {limit} hours on the same day ({logged} hours have already been logged)",
+    (
+        "Es können nicht mehr als {limit} Stunden am selben Tag gebucht werden"
+        " ({logged} Stunden wurden bereits gebucht)"
+    ),
+    "Impossible de saisir plus de {limit} heures pour le même jour ({logged} heures ont déjà été saisies)",
+)
+
+
+def _column(language: str) -> int:
+    return LANGUAGES.index(language) if language in LANGUAGES else 0
+
+
+def fault(language: str, field: str, kind: str, limit: int = 0) -> str:
+    """One validation error as a sentence.
+
+    Args:
+        language: Two-letter language; an unknown one reads English.
+        field: A key of the field table, or the name of a custom field, which has no translation.
+        kind: A key of the fault table, such as `blank`.
+        limit: The number a length fault speaks of.
+    """
+    column = _column(language)
+    name = _FIELDS[field][column] if field in _FIELDS else field
+    return f"{name} {_FAULTS[kind][column].format(limit=limit)}"
+
+
+def day_is_full(language: str, limit: float, logged: float) -> str:
+    """The error for a user's day that would hold more hours than allowed (both in hours)."""
+    return _DAY_IS_FULL[_column(language)].format(limit=_clock(limit), logged=_clock(logged))
+
+
+def preferred(accept_language: str, default: str) -> str:
+    """The first known language of an Accept-Language header, else the default."""
+    for part in accept_language.split(","):
+        language = part.split(";")[0].strip().lower()[:2]
+        if language in LANGUAGES:
+            return language
+    return default
+
+
+def _clock(hours: float) -> str:
+    minutes = round(hours * 60)
+    return f"{minutes // 60}:{minutes % 60:02d}"

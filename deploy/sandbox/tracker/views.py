@@ -1,0 +1,186 @@
+"""How rows look in answers."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from deploy.sandbox.tracker.records import (
+    CustomField,
+    Enumeration,
+    Issue,
+    Membership,
+    Project,
+    TimeEntry,
+    User,
+)
+from deploy.sandbox.tracker.state import Tracker
+
+STANDARD_FIELDS = [
+    "assigned_to_id",
+    "category_id",
+    "fixed_version_id",
+    "parent_issue_id",
+    "start_date",
+    "due_date",
+    "estimated_hours",
+    "done_ratio",
+    "description",
+]
+
+
+def stamp(moment: float | None) -> str | None:
+    """A time as answers show it: UTC, whole seconds (cut, not rounded)."""
+    return None if moment is None else time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment))
+
+
+def custom_values(tracker: Tracker, kind: str, values: dict[str, Any]) -> list[dict[str, Any]]:
+    """The custom fields of one object, those without a value as null."""
+    return [
+        {"id": row.id, "name": row.name, "value": values.get(str(row.id))}
+        for row in tracker.custom_fields.values()
+        if row.kind == kind
+    ]
+
+
+def named(row: Any) -> dict[str, Any]:
+    """A reference: id and name."""
+    return {"id": row.id, "name": row.name}
+
+
+def issue(tracker: Tracker, row: Issue, *, spent: bool = False) -> dict[str, Any]:
+    """An issue; `spent` adds the hours logged on it, which the answer to its creation lacks."""
+    status = tracker.statuses[row.status_id]
+    shown: dict[str, Any] = {
+        "id": row.id,
+        "project": named(tracker.projects[row.project_id]),
+        "tracker": named(tracker.issue_types[row.tracker_id]),
+        "status": {"id": status.id, "name": status.name, "is_closed": status.is_closed},
+        "priority": named(tracker.priorities[row.priority_id]),
+        "author": named(tracker.users[row.author_id]),
+    }
+    if row.assigned_to_id is not None:
+        shown["assigned_to"] = named(tracker.users[row.assigned_to_id])
+    if row.category_id is not None:
+        shown["category"] = named(tracker.categories[row.category_id])
+    shown |= {
+        "subject": row.subject,
+        "description": row.description,
+        "start_date": row.start_date,
+        "due_date": None,
+        "done_ratio": 0,
+        "is_private": False,
+        "estimated_hours": None,
+        "total_estimated_hours": None,
+    }
+    if spent:
+        hours = sum(tracker.time_entries[n].hours for n in tracker.entries_of_issue.get(row.id, ()))
+        shown |= {"spent_hours": round(hours, 2), "total_spent_hours": round(hours, 2)}
+    shown["custom_fields"] = custom_values(tracker, "issue", row.values)
+    return shown | {
+        "created_on": stamp(row.created_on),
+        "updated_on": stamp(row.updated_on),
+        "closed_on": stamp(row.closed_on),
+    }
+
+
+def time_entry(tracker: Tracker, row: TimeEntry) -> dict[str, Any]:
+    """A time entry."""
+    shown: dict[str, Any] = {
+        "id": row.id,
+        "project": named(tracker.projects[row.project_id]),
+    }
+    if row.issue_id is not None:
+        shown["issue"] = {"id": row.issue_id}
+    return shown | {
+        "user": named(tracker.users[row.user_id]),
+        "activity": named(tracker.activities[row.activity_id]),
+        "hours": row.hours,
+        "comments": row.comments,
+        "spent_on": row.spent_on,
+        "created_on": stamp(row.created_on),
+        "updated_on": stamp(row.created_on),
+        "custom_fields": custom_values(tracker, "time_entry", row.values),
+    }
+
+
+def project(tracker: Tracker, row: Project, *, homepage: bool = True) -> dict[str, Any]:
+    """A project; lists leave `homepage` out."""
+    shown: dict[str, Any] = {
+        "id": row.id,
+        "name": row.name,
+        "identifier": row.identifier,
+        "description": row.description,
+    }
+    if homepage:
+        shown["homepage"] = ""
+    if row.parent_id is not None:
+        shown["parent"] = named(tracker.projects[row.parent_id])
+    return shown | {
+        "status": row.status,
+        "is_public": row.is_public,
+        "inherit_members": row.inherit_members,
+        "custom_fields": custom_values(tracker, "project", row.values),
+        "created_on": stamp(row.created_on),
+        "updated_on": stamp(row.updated_on),
+    }
+
+
+def membership(tracker: Tracker, row: Membership) -> dict[str, Any]:
+    """A membership."""
+    return {
+        "id": row.id,
+        "project": named(tracker.projects[row.project_id]),
+        "user": named(tracker.users[row.user_id]),
+        "roles": [named(tracker.roles[role_id]) for role_id in row.role_ids if role_id in tracker.roles],
+    }
+
+
+def user(row: User, *, full: bool) -> dict[str, Any]:
+    """A user; `full` is what administrators see."""
+    shown: dict[str, Any] = {"id": row.id, "login": row.login}
+    if full:
+        shown["admin"] = row.admin
+    shown |= {"firstname": row.firstname, "lastname": row.lastname}
+    if full:
+        shown["mail"] = row.mail
+    shown |= {"created_on": stamp(row.created_on), "updated_on": stamp(row.created_on)}
+    shown |= {"last_login_on": None, "passwd_changed_on": None}
+    return shown | ({"twofa_scheme": None} if full else {})
+
+
+def enumeration(row: Enumeration) -> dict[str, Any]:
+    """An issue priority or an activity."""
+    return {
+        "id": row.id,
+        "name": row.name,
+        "is_default": row.is_default,
+        "active": row.active,
+    }
+
+
+def custom_field(tracker: Tracker, row: CustomField) -> dict[str, Any]:
+    """A custom-field definition."""
+    shown: dict[str, Any] = {
+        "id": row.id,
+        "name": row.name,
+        "customized_type": row.kind,
+        "field_format": row.field_format,
+        "regexp": "",
+        "min_length": None,
+        "max_length": None,
+        "is_required": row.id in tracker.settings.required_custom_fields,
+        "is_filter": row.is_filter,
+        "searchable": row.searchable,
+        "multiple": False,
+        "default_value": None,
+        "visible": True,
+    }
+    if row.field_format == "list":
+        shown["possible_values"] = [{"value": text, "label": text} for text in row.possible_values]
+    if row.kind == "issue":
+        shown |= {
+            "trackers": [named(t) for t in tracker.issue_types.values()],
+            "roles": [],
+        }
+    return shown

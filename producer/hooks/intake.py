@@ -1,0 +1,66 @@
+"""A request's body to validated deliveries: pure, so that every refusal can be tested without a server."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NoReturn
+
+from producer.hooks.problems import Problem
+from shared.errors import InvalidEvent
+from shared.events import Delivery, parse_delivery
+
+MOST_EVENTS = 500
+LARGEST_BODY = 1024 * 1024
+MOST_FAULTS = 50
+
+
+def deliveries(body: str, webhook_id: str) -> list[Delivery]:
+    """Read one event, or an array of them.
+
+    Args:
+        body: the request's body.
+        webhook_id: id of the delivery; in an array each event has its own `delivery_id`, else `<id>/<index>`.
+
+    Raises:
+        Problem: 400 not JSON, 422 not valid events, every fault named by its path.
+    """
+    data = _decoded(body)
+    if not isinstance(data, list):
+        return _parsed([(data, webhook_id, "")])
+    if not 1 <= len(data) <= MOST_EVENTS:
+        raise Problem(422, "Not valid events", f"expected 1 to {MOST_EVENTS} events, got {len(data)}")
+    return _parsed([_numbered(item, index, webhook_id) for index, item in enumerate(data)])
+
+
+def _numbered(item: Any, index: int, webhook_id: str) -> tuple[Any, str, str]:
+    own = item.get("delivery_id") if isinstance(item, dict) else None
+    if own is None:
+        return item, f"{webhook_id}/{index}", f"[{index}]."
+    event = {name: value for name, value in item.items() if name != "delivery_id"}
+    return event, own if isinstance(own, str) else "", f"[{index}]."
+
+
+def _parsed(items: list[tuple[Any, str, str]]) -> list[Delivery]:
+    parsed: list[Delivery] = []
+    faults: list[tuple[str, str]] = []
+    for data, delivery_id, where in items:
+        try:
+            parsed.append(parse_delivery(data, delivery_id))
+        except InvalidEvent as invalid:
+            faults += [(where + path, problem) for path, problem in invalid.faults]
+    if faults:
+        raise Problem(
+            422, "Not a valid event", "nothing was kept; mend the named fields", faults=faults[:MOST_FAULTS]
+        )
+    return parsed
+
+
+def _decoded(body: str) -> Any:
+    try:
+        return json.loads(body, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        raise Problem(400, "Not JSON", "the body must be a JSON object or an array of them") from None
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")

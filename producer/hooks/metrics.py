@@ -1,0 +1,35 @@
+"""Counters of the producer, for Prometheus."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from prometheus_client import CollectorRegistry, Counter
+
+from shared.store.journal import Accepted
+
+
+class Metrics:
+    """The producer's counters, in a registry of their own."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._accepted = Counter(
+            "deskbridge_events_accepted_total", "Events committed to the journal", registry=self.registry
+        )
+        self._duplicates = Counter(
+            "deskbridge_events_duplicate_total", "Events that had come before", registry=self.registry
+        )
+        self._refused = Counter(
+            "deskbridge_requests_refused_total", "Requests refused", ["status"], registry=self.registry
+        )
+
+    def accepted(self, accepted: Sequence[Accepted]) -> None:
+        """Count accepted events."""
+        duplicates = sum(one.duplicate for one in accepted)
+        self._accepted.inc(len(accepted) - duplicates)
+        self._duplicates.inc(duplicates)
+
+    def refused(self, status: int) -> None:
+        """Count a refused request."""
+        self._refused.labels(status=str(status)).inc()

@@ -1,0 +1,53 @@
+"""Rings off the request's path: a broker that is slow or down delays no answer."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection
+
+QUIET_S = 1.0
+
+
+class Ringer:
+    """Collects tickets to ring and rings them from one thread; the same ticket once.
+
+    Args:
+        ring: rings tickets; False where the broker could not be reached.
+    """
+
+    def __init__(self, ring: Callable[[Collection[int]], bool]) -> None:
+        self._ring = ring
+        self._waiting: dict[int, None] = {}
+        self._change = threading.Condition()
+        self._stopping = False
+        self._thread = threading.Thread(target=self._work, name="ringer", daemon=True)
+
+    def start(self) -> None:
+        """Begin to ring."""
+        self._thread.start()
+
+    def ring(self, ticket_ids: Collection[int]) -> None:
+        """Have tickets rung soon; returns at once."""
+        if ticket_ids:
+            with self._change:
+                self._waiting.update(dict.fromkeys(ticket_ids))
+                self._change.notify()
+
+    def stop(self) -> None:
+        """Ring what is left, and end."""
+        with self._change:
+            self._stopping = True
+            self._change.notify()
+        self._thread.join(timeout=5)
+
+    def _work(self) -> None:
+        while True:
+            with self._change:
+                self._change.wait_for(lambda: self._waiting or self._stopping)
+                tickets, self._waiting = list(self._waiting), {}
+                stopping = self._stopping
+            if tickets and not self._ring(tickets):
+                with self._change:  # what was not rung is the sweep's; leave the broker alone for a moment
+                    self._change.wait_for(lambda: self._stopping, timeout=QUIET_S)
+            if stopping:
+                return

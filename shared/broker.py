@@ -1,0 +1,105 @@
+"""The doorbell: Celery's configuration and the ring, shared by both sides (what was measured: docs/decisions).
+
+A ring is a message with a ticket's id and nothing else. Losing one loses nothing: the sweep rings again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from celery import Celery
+from kombu import Queue
+from kombu.exceptions import OperationalError
+from redis.exceptions import RedisError
+
+from shared.logs import get_logger
+from shared.settings import Settings
+
+log = get_logger("doorbell")
+
+QUEUE = "deskbridge"
+SYNC_TICKET = "deskbridge.sync_ticket"
+SWEEP = "deskbridge.sweep"
+SYNC_METADATA = "deskbridge.sync_metadata"
+PRUNE = "deskbridge.prune"
+
+
+def make_celery(settings: Settings, *, publish_only: bool = False) -> Celery:
+    """Return a Celery application that loses nothing it could keep; no guarantee rests on it all the same.
+
+    Args:
+        settings: the process's settings.
+        publish_only: for processes that only ring: shorter time-outs, so that a frozen broker delays nobody.
+    """
+    app = Celery("deskbridge", broker=settings.broker, set_as_current=False)
+    app.conf.update(
+        task_default_queue=QUEUE,
+        task_queues=[Queue(QUEUE)],
+        task_serializer="json",
+        accept_content=["json"],
+        task_ignore_result=True,
+        result_backend=None,
+        task_acks_late=True,
+        task_reject_on_worker_lost=True,
+        task_acks_on_failure_or_timeout=False,
+        worker_prefetch_multiplier=1,
+        worker_disable_prefetch=True,
+        worker_cancel_long_running_tasks_on_connection_loss=False,
+        worker_soft_shutdown_timeout=20,
+        worker_enable_soft_shutdown_on_idle=True,
+        worker_hijack_root_logger=False,
+        worker_send_task_events=False,
+        broker_connection_retry_on_startup=True,
+        broker_connection_max_retries=None,
+        broker_transport_options=_transport_options(settings.broker, publish_only=publish_only),
+        task_publish_retry_policy={"max_retries": 1, "interval_start": 0, "interval_max": 0.2},
+        beat_max_loop_interval=5,
+        timezone="UTC",
+    )
+    return app
+
+
+def _transport_options(broker: str, *, publish_only: bool) -> dict[str, object]:
+    if not broker.startswith(("redis", "rediss")):
+        return {}
+    return {
+        "global_keyprefix": "deskbridge:",
+        "visibility_timeout": 300,
+        "unacked_restore_interval": 5,
+        "socket_timeout": 2 if publish_only else 10,
+        "socket_connect_timeout": 2 if publish_only else 3,
+        "socket_keepalive": True,
+        "health_check_interval": 15,
+    }
+
+
+class Doorbell:
+    """Rings tickets. A ring that fails is no error: the sweep rings later.
+
+    Args:
+        settings: the process's settings.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._app = make_celery(settings, publish_only=True)
+
+    def ring(self, ticket_ids: Iterable[int]) -> bool:
+        """Publish one message per ticket; False where the broker could not be reached."""
+        try:
+            with self._app.producer_or_acquire() as producer:
+                for ticket_id in ticket_ids:
+                    message = {"ticket_id": ticket_id}
+                    self._app.send_task(SYNC_TICKET, kwargs=message, queue=QUEUE, producer=producer)
+        except (OperationalError, OSError, RedisError) as error:
+            log.warning("not rung; the sweep rings later", error=type(error).__name__)
+            return False
+        return True
+
+    def is_answering(self) -> bool:
+        """Tell whether the broker can be reached."""
+        try:
+            with self._app.connection_for_write() as connection:
+                connection.ensure_connection(max_retries=1, timeout=2)
+        except (OperationalError, OSError, RedisError):
+            return False
+        return True

@@ -1,0 +1,83 @@
+"""The plugin configuration: one record that an administrator edits (SPEC 2.1)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from shared.errors import SettingsError
+
+Id = Annotated[int, Field(gt=0, le=2**63 - 1)]
+
+
+class PluginConfig(BaseModel):
+    """What an administrator sets; the API key is kept apart and never part of it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    base_url: str | None = Field(default=None, description="The tracker's address, such as https://redmine.example.org")
+    header_prefix: Literal["Tracker", "Redmine"] = Field(
+        default="Redmine", description="X-<prefix>-API-Key and X-<prefix>-Switch-User"
+    )
+    default_tracker_id: Id | None = Field(default=None, description="Issue type; empty: the project's own default")
+    default_priority_id: Id | None = Field(default=None, description="Priority of new issues")
+    default_activity_id: Id | None = Field(default=None, description="Time-entry activity; enabled in the project")
+    default_role_id: Id | None = Field(default=None, description="Role given to people; empty: none is made a member")
+    default_watcher_ids: tuple[Id, ...] = Field(default=(), description="Watchers of new issues (JSON list)")
+    status_map: dict[int, Id] = Field(
+        default_factory=dict, description="Helpdesk ticket status to tracker status id (JSON object)"
+    )
+    done_state: int = Field(default=2, description="The ticket-task state that means Done")
+    in_doubt_policy: Literal["lookup", "hold"] = Field(
+        default="lookup", description="After a lost answer: ask the tracker, or leave it to a person"
+    )
+    verify_tls: bool = Field(default=True, description="Check the tracker's certificate")
+
+    @field_validator("base_url")
+    @classmethod
+    def _address(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        parts = urlsplit(value.strip())
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError("expected an address such as https://redmine.example.org")
+        if parts.username or parts.password or parts.query or parts.fragment:
+            raise ValueError("expected an address without user, password, query or fragment")
+        return value.strip().rstrip("/")
+
+    def changed(self, assignments: Mapping[str, str]) -> PluginConfig:
+        """Return a copy with values as a person typed them (JSON, or plain text; empty means none).
+
+        Raises:
+            SettingsError: naming each key that does not exist or value that does not fit.
+        """
+        unknown = sorted(set(assignments) - set(type(self).model_fields))
+        if unknown:
+            known = ", ".join(type(self).model_fields)
+            raise SettingsError(f"no such configuration key: {', '.join(unknown)} (there are: {known})")
+        values = {name: _typed(name, text) for name, text in assignments.items()}
+        try:
+            return type(self).model_validate({**self.model_dump(), **values})
+        except ValidationError as error:
+            faults = [f"{'.'.join(map(str, fault['loc']))}: {_words(fault['msg'])}" for fault in error.errors()]
+            raise SettingsError("; ".join(faults)) from None
+
+
+def _typed(name: str, text: str) -> Any:
+    field = PluginConfig.model_fields[name]
+    if not text.strip():
+        return field.get_default(call_default_factory=True)
+    if name in ("base_url", "header_prefix", "in_doubt_policy"):
+        return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _words(message: str) -> str:
+    return message.removeprefix("Value error, ").replace("Input should be", "expected")

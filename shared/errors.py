@@ -1,0 +1,139 @@
+"""The error tree. Each class says what happened, whether anything was sent, and whether it may be repeated.
+
+    BridgeError
+    ├ SettingsError · InvalidEvent · BadSignature · NotFound · LockBusy · LeaseOver
+    └ TrackerError (method, path, status, body)
+      ├ TrackerUnreachable    never sent: connection refused, DNS, connect time-out
+      ├ TrackerBusy           429, or 503 with Retry-After
+      ├ OutcomeUnknown        sent, and no clear answer
+      ├ TrackerClosed         401, or 403 on /users.json: the key or the REST API is off
+      ├ ImpersonationRefused  403, 404, 412, 422 while impersonating
+      └ TrackerRejected       any other 3xx or 4xx, as the administrator
+
+"Nothing to send" is a result (`worker.sync.results`), never an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class BridgeError(Exception):
+    """Base of everything deskbridge raises on purpose; its text is fit to be shown to a person."""
+
+
+class SettingsError(BridgeError):
+    """A setting or a configuration value is missing or wrong; the text names it and what was expected."""
+
+
+class InvalidEvent(BridgeError):
+    """An inbound event does not have the agreed shape.
+
+    Args:
+        faults: one entry per fault: (path such as `ticket.id`, what was expected).
+    """
+
+    def __init__(self, faults: Sequence[tuple[str, str]]) -> None:
+        self.faults = tuple(faults)
+        super().__init__("; ".join(f"{path}: {problem}" for path, problem in self.faults))
+
+
+class BadSignature(BridgeError):
+    """An inbound request is unsigned, signed with another secret, or its time-stamp is out of the window."""
+
+
+class NotFound(BridgeError):
+    """What a person named (an event, a held row, a link) does not exist."""
+
+
+class LockBusy(BridgeError):
+    """Another worker holds the lock; not a fault: the holder looks again after its release."""
+
+
+class LeaseOver(BridgeError):
+    """A claim's lease ran out before a send; nothing was sent by this call."""
+
+
+class TrackerError(BridgeError):
+    """A call to the tracker did not succeed.
+
+    Args:
+        method: HTTP method.
+        path: path below base_url, without the query.
+        status: HTTP status, None where there was no answer.
+        errors: the tracker's own messages (localised: for people only, never to be matched on).
+        detail: what happened, in words.
+    """
+
+    summary = "the tracker call failed"
+
+    def __init__(
+        self,
+        method: str,
+        path: str,
+        *,
+        status: int | None = None,
+        errors: Sequence[str] = (),
+        detail: str = "",
+    ) -> None:
+        self.method, self.path, self.status, self.errors, self.detail = (
+            method,
+            path,
+            status,
+            tuple(errors),
+            detail,
+        )
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        answer = f"answered {self.status}" if self.status else ""
+        parts = [part for part in (answer, self.detail, "; ".join(self.errors)) if part]
+        return f"{self.summary}: {self.method} {self.path} {': '.join(parts)}".rstrip()
+
+
+class TrackerUnreachable(TrackerError):
+    """Never sent: everything waits, and no attempt is used up."""
+
+    summary = "the tracker could not be reached"
+
+
+class TrackerBusy(TrackerError):
+    """The tracker asks to be called later (429, or 503 with Retry-After); no attempt is used up.
+
+    Args:
+        retry_after: seconds to wait, None where the tracker named none.
+    """
+
+    summary = "the tracker asks to wait"
+
+    def __init__(self, method: str, path: str, *, status: int, retry_after: float | None) -> None:
+        self.retry_after = retry_after
+        super().__init__(method, path, status=status)
+
+
+class TrackerClosed(TrackerError):
+    """The API key is refused or the REST API is switched off: everything waits until a person mends it."""
+
+    summary = "the tracker refuses the API key, or its REST API is switched off"
+
+
+class OutcomeUnknown(TrackerError):
+    """Sent without a clear answer: a creation is in doubt, a read or a PUT may be repeated."""
+
+    summary = "no clear answer from the tracker"
+
+
+class ImpersonationRefused(TrackerError):
+    """Refused while acting as a person; the administrator may still be allowed (SPEC section 7)."""
+
+    summary = "the tracker refused the call on behalf of the person"
+
+
+class TrackerRejected(TrackerError):
+    """The administrator's call was refused for good; a person mends the cause and replays."""
+
+    summary = "the tracker refused the call"
+
+
+OUTAGES = (TrackerUnreachable, TrackerBusy, TrackerClosed)
+"""The errors during which everything waits (one mechanism: the pause)."""

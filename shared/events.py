@@ -1,0 +1,182 @@
+"""What the helpdesk sends (SPEC section 6, CONTRACT "HTTP: producer"): the event and its validation."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from shared.errors import InvalidEvent
+
+EventName = Literal["ticket_task.added", "ticket_task.updated", "ticket.updated"]
+LARGEST = 2**63 - 1
+Id = Annotated[int, Field(gt=0, le=LARGEST)]
+Integer = Annotated[int, Field(ge=-LARGEST, le=LARGEST)]
+RFC3339 = re.compile(r"(19[7-9]\d|2\d{3})-\d\d-\d\d[Tt ]\d\d:\d\d")
+DELIVERY_ID = re.compile(r"[\x21-\x7e]{1,255}")
+
+
+class Shape(BaseModel):
+    """Base of the event's parts: strict types, extra keys ignored, immutable."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="ignore", hide_input_in_errors=True)
+
+
+class HelpdeskUser(Shape):
+    """A person as the helpdesk knows them."""
+
+    id: Id
+    email: str | None = None
+
+
+class Ticket(Shape):
+    """A ticket's snapshot at the time of the event."""
+
+    id: Id
+    title: str
+    content: str | None = None
+    status: Integer
+    entity_id: Annotated[int, Field(ge=0, le=LARGEST)]
+    project_id: Id | None = None
+    technician: HelpdeskUser | None = None
+
+
+class TicketTask(Shape):
+    """A ticket task's snapshot; `actiontime` in seconds."""
+
+    id: Id
+    content: str | None = None
+    state: Integer
+    actiontime: Integer
+    user: HelpdeskUser | None = None
+    date: str | None = None
+
+
+def _only_text(value: object) -> object:
+    if not isinstance(value, str) or not RFC3339.match(value):
+        raise ValueError("expected RFC 3339 with an offset, such as 2026-11-21T09:30:00Z")
+    return value
+
+
+class Event(Shape):
+    """One event of the helpdesk."""
+
+    event: EventName
+    occurred_at: Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_only_text)]
+    sequence: Integer | None = None
+    ticket: Ticket
+    task: TicketTask | None = None
+
+    @property
+    def key(self) -> str:
+        """The event's key: `ticket:<id>` or `ticket-task:<id>`."""
+        return f"ticket-task:{self.task.id}" if self.task else f"ticket:{self.ticket.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A validated event as it was delivered.
+
+    Attributes:
+        delivery_id: the sender's id of this delivery; the same id with the same body changes nothing.
+        event: the validated event.
+        payload: the event as sent (extra keys included), as ASCII JSON.
+        digest: SHA-256 of the payload with its keys in order, to tell a redelivery from another event.
+    """
+
+    delivery_id: str
+    event: Event
+    payload: str
+    digest: str
+
+    @property
+    def identity(self) -> tuple[str, str]:
+        """What makes a redelivery: the same delivery id with the same body."""
+        return self.delivery_id, self.digest
+
+
+def parse_event(data: object) -> Event:
+    """Validate one event as JSON data.
+
+    Args:
+        data: the decoded JSON.
+
+    Returns:
+        The event; `task` is dropped from ticket.updated.
+
+    Raises:
+        InvalidEvent: naming every fault by its path.
+    """
+    if not isinstance(data, dict):
+        raise InvalidEvent([("(event)", "expected a JSON object")])
+    data = dict(data)
+    if data.get("event") == "ticket.updated":
+        data.pop("task", None)
+    try:
+        event = Event.model_validate(_without_surrogates(data))
+    except ValidationError as error:
+        faults = [(".".join(map(str, fault["loc"])), _expected(fault["msg"])) for fault in error.errors()]
+        if _task_missing(data):
+            faults.append(("task", "required for ticket_task.* events"))
+        raise InvalidEvent(faults) from None
+    if _task_missing(data):
+        raise InvalidEvent([("task", "required for ticket_task.* events")])
+    return event
+
+
+def parse_delivery(data: object, delivery_id: str) -> Delivery:
+    """Validate one event and keep it as it was sent.
+
+    Args:
+        data: the decoded JSON of the event.
+        delivery_id: the id of the delivery; 1 to 255 printable ASCII characters.
+
+    Returns:
+        The delivery, ready for the journal.
+
+    Raises:
+        InvalidEvent: naming every fault by its path.
+    """
+    event = parse_event(data)
+    if not DELIVERY_ID.fullmatch(delivery_id):
+        raise InvalidEvent([("delivery_id", "expected 1 to 255 printable ASCII characters without blanks")])
+    try:
+        payload = json.dumps(data, allow_nan=False)
+    except ValueError:
+        raise InvalidEvent([("(event)", "has a number that is out of range")]) from None
+    ordered = json.dumps(data, sort_keys=True, separators=(",", ":"))
+    return Delivery(delivery_id, event, payload, hashlib.sha256(ordered.encode()).hexdigest())
+
+
+def stored_event(payload: str) -> Event:
+    """Return the event of a payload that was validated when it was appended to the journal."""
+    return parse_event(json.loads(payload))
+
+
+def as_utc(moment: datetime) -> datetime:
+    """Return an aware date and time in UTC."""
+    return moment.astimezone(UTC)
+
+
+def _task_missing(data: dict[str, Any]) -> bool:
+    return str(data.get("event")).startswith("ticket_task.") and data.get("task") is None
+
+
+def _expected(message: str) -> str:
+    return message.removeprefix("Value error, ").replace("Input should be", "expected")
+
+
+def _without_surrogates(value: Any) -> Any:
+    """Lone surrogates are accepted and left out (CONTRACT); U+0000 goes when text is made plain."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "ignore").decode()
+    if isinstance(value, dict):
+        return {key: _without_surrogates(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_without_surrogates(item) for item in value]
+    return value

@@ -1,0 +1,70 @@
+"""Locks in Redis with a token and a lease. They keep work from being done twice; the ledger makes it safe."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from redis import Redis
+from redis.exceptions import LockError, RedisError
+
+from shared.errors import LockBusy
+from shared.logs import get_logger
+
+log = get_logger("locks")
+PREFIX = "deskbridge:lock:"
+
+
+class HeldLock:
+    """A lock this thread holds, renewed as its work goes on."""
+
+    def __init__(self, lock: object, lease: float) -> None:
+        self._lock = lock
+        self._lease = lease
+        self._renewed_at = time.monotonic()
+
+    def renew(self) -> None:
+        """Start the lease anew where a third of it has gone.
+
+        Raises:
+            LockBusy: it ran out meanwhile; somebody else may hold it.
+        """
+        if time.monotonic() - self._renewed_at < self._lease / 3:
+            return
+        try:
+            self._lock.reacquire()  # type: ignore[attr-defined]
+        except LockError:
+            raise LockBusy("the lock ran out while its holder worked") from None
+        self._renewed_at = time.monotonic()
+
+
+class Locks:
+    """Takes locks by name.
+
+    Args:
+        redis: connection with its own time-outs.
+        lease: seconds until a lock that nobody renews ends.
+    """
+
+    def __init__(self, redis: Redis, lease: float) -> None:
+        self._redis = redis
+        self._lease = lease
+
+    @contextmanager
+    def hold(self, name: str) -> Iterator[HeldLock]:
+        """Hold a lock during the block, without waiting for it.
+
+        Raises:
+            LockBusy: somebody else holds it.
+        """
+        lock = self._redis.lock(PREFIX + name, timeout=self._lease, blocking=False, thread_local=False)
+        if not lock.acquire():
+            raise LockBusy(f"{name} is locked by another worker")
+        try:
+            yield HeldLock(lock, self._lease)
+        finally:
+            try:
+                lock.release()
+            except (LockError, RedisError) as error:
+                log.warning("lock lost before its release", lock=name, error=type(error).__name__)

@@ -1,0 +1,61 @@
+"""Structured logging for every process: one line per event, on standard error (SPEC section 7: "logged")."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import Literal
+
+import structlog
+
+CHANNEL = "deskbridge"
+
+
+def configure_logging(form: Literal["console", "json"] | None, *, process: str) -> None:
+    """Set up structlog and the standard library's logging alike.
+
+    Args:
+        form: `console` or `json`; None chooses console on a terminal, else JSON.
+        process: name of the process (producer, worker, beat, command), put on every line.
+    """
+    chosen = form or ("console" if sys.stderr.isatty() else "json")
+    renderer: structlog.typing.Processor = (
+        structlog.dev.ConsoleRenderer() if chosen == "console" else structlog.processors.JSONRenderer()
+    )
+    common: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        lambda _logger, _method, event: {"process": process, **event},
+    ]
+    structlog.configure(
+        processors=[*common, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        cache_logger_on_first_use=True,
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=common,
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                structlog.processors.format_exc_info,
+                renderer,
+            ],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(logging.WARNING)
+    logging.getLogger(CHANNEL).setLevel(logging.INFO)
+
+
+def get_logger(name: str) -> structlog.stdlib.BoundLogger:
+    """Return a logger of the deskbridge channel.
+
+    Args:
+        name: the part that speaks, such as `producer` or `sync`.
+    """
+    logger: structlog.stdlib.BoundLogger = structlog.get_logger(f"{CHANNEL}.{name}")
+    return logger

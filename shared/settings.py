@@ -1,0 +1,161 @@
+"""The environment, read in this one place (CONTRACT: prefix DESKBRIDGE_, each also as *_FILE).
+
+Everything else is handed a `Settings`; nothing else reads `os.environ`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cryptography.fernet import Fernet
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
+
+from shared.errors import SettingsError
+
+PREFIX = "DESKBRIDGE_"
+SecretList = Annotated[tuple[SecretStr, ...], NoDecode]
+
+
+class Settings(BaseSettings):
+    """Every setting of every process, validated at start.
+
+    Secrets are `SecretStr`, so that no repr, log line or error shows one.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, frozen=True, hide_input_in_errors=True, extra="forbid", case_sensitive=False
+    )
+
+    database_url: SecretStr = Field(
+        default=SecretStr("sqlite:///var/deskbridge.sqlite3"),
+        description="SQLAlchemy URL; PostgreSQL in production: postgresql+psycopg2://…",
+    )
+    redis_url: SecretStr = Field(
+        default=SecretStr("redis://127.0.0.1:6379/0"),
+        description="Locks, pause, rate limit, and the broker unless BROKER_URL is set",
+    )
+    broker_url: SecretStr | None = Field(default=None, description="Any broker that Celery supports")
+    secret_keys: SecretList = Field(
+        default=(), description="Comma-separated Fernet keys: the first encrypts, all decrypt"
+    )
+    webhook_secrets: SecretList = Field(
+        default=(), description="Comma-separated inbound signing secrets, whsec_<base64>"
+    )
+    allow_unsigned: bool = Field(
+        default=False, description="Accept unsigned events; only on a loopback bind, for a first try"
+    )
+    glpi_webhook_secrets: SecretList = Field(
+        default=(), description="Comma-separated secrets of GLPI's own webhooks (raw strings)"
+    )
+    console_password_hash: SecretStr | None = Field(default=None, description="Console sign-in (argon2)")
+    console_tokens: SecretList = Field(default=(), description="Comma-separated bearer tokens for the API")
+    sweep_interval: float = Field(default=10, gt=0, description="Seconds between two sweeps")
+    lock_lease: float = Field(default=60, gt=0, description="Seconds a ticket's lock lives without renewal")
+    claim_lease: float = Field(default=20, gt=0, description="Seconds in which a claim may send")
+    settling_time: float = Field(
+        default=15, ge=0, description="Seconds after a lost answer before the tracker is asked"
+    )
+    metadata_interval: float = Field(
+        default=3600, gt=0, description="Seconds between two metadata synchronisations"
+    )
+    retention_days: float = Field(
+        default=90, gt=0, description="Days that ended events and the trace are kept"
+    )
+    rate_limit: float = Field(default=0, ge=0, description="Calls per second to the tracker, 0 = no limit")
+    log_format: Literal["console", "json"] | None = Field(
+        default=None, description="console on a terminal, else json"
+    )
+
+    @field_validator(
+        "secret_keys", "webhook_secrets", "glpi_webhook_secrets", "console_tokens", mode="before"
+    )
+    @classmethod
+    def _split(cls, value: object) -> object:
+        if isinstance(value, str):
+            return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value
+
+    @field_validator("secret_keys")
+    @classmethod
+    def _fernet(cls, keys: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
+        for key in keys:
+            try:
+                Fernet(key.get_secret_value())
+            except ValueError:
+                raise ValueError(
+                    "each must be a Fernet key: 32 bytes in URL-safe base64 (make one: `deskbridge make-key`)"
+                ) from None
+        return keys
+
+    @field_validator("database_url")
+    @classmethod
+    def _database(cls, url: SecretStr) -> SecretStr:
+        try:
+            make_url(url.get_secret_value())
+        except ArgumentError:
+            raise ValueError("expected an SQLAlchemy URL such as postgresql+psycopg2://…") from None
+        return url
+
+    @model_validator(mode="after")
+    def _leases(self) -> Settings:
+        if self.lock_lease < self.claim_lease:
+            raise ValueError("LOCK_LEASE must not be shorter than CLAIM_LEASE: the lock outlives the work")
+        return self
+
+    @property
+    def broker(self) -> str:
+        """The broker's URL: BROKER_URL, else REDIS_URL."""
+        return (self.broker_url or self.redis_url).get_secret_value()
+
+
+def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
+    """Read the environment once, with NAME_FILE in place of NAME where given.
+
+    Args:
+        environ: the environment, the process's own by default.
+
+    Returns:
+        The validated settings.
+
+    Raises:
+        SettingsError: naming every variable that is unknown, unreadable or wrong, never its value.
+    """
+    given = _with_files(environ if environ is not None else os.environ)
+    unknown = sorted(PREFIX + name.upper() for name in given if name not in Settings.model_fields)
+    if unknown:
+        raise SettingsError(
+            f"unknown variable{'s' if len(unknown) > 1 else ''} {', '.join(unknown)}: "
+            "see `deskbridge --help` and docs/configuration.md for those that exist"
+        )
+    try:
+        return Settings.model_validate(given)
+    except ValidationError as error:
+        faults = [_fault(fault["loc"], fault["msg"]) for fault in error.errors()]
+        raise SettingsError("; ".join(faults)) from None
+
+
+def _fault(location: tuple[int | str, ...], message: str) -> str:
+    name = f"{PREFIX}{str(location[0]).upper()}: " if location else ""
+    return name + message.removeprefix("Value error, ")
+
+
+def _with_files(environ: Mapping[str, str]) -> dict[str, str]:
+    given: dict[str, str] = {}
+    for variable, value in environ.items():
+        if not variable.upper().startswith(PREFIX):
+            continue
+        name = variable.upper().removeprefix(PREFIX)
+        if name.endswith("_FILE"):
+            name = name.removesuffix("_FILE")
+            try:
+                value = Path(value).read_text(encoding="utf-8").strip()
+            except (OSError, UnicodeDecodeError) as error:
+                raise SettingsError(f"{variable}: the file cannot be read ({type(error).__name__})") from None
+        given[name.lower()] = value
+    return given

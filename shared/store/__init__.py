@@ -1,0 +1,64 @@
+"""The store: typed tables, one small repository per store, and one way to open a transaction.
+
+    with store.transaction() as tx:
+        tx.journal.append(...)
+        tx.issues.claim(...)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from shared.kinds import Kind
+from shared.store.configs import Configs
+from shared.store.database import Database
+from shared.store.journal import Journal
+from shared.store.ledger import Ledger
+from shared.store.links import Links
+from shared.store.people import People
+from shared.store.tickets import TicketStates
+from shared.store.trace import Trace
+from shared.store.types import clock
+
+__all__ = ["Store", "Transaction"]
+
+
+class Transaction:
+    """Every repository over one database transaction."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.journal = Journal(session)
+        self.issues = Ledger(session, Kind.TICKET)
+        self.times = Ledger(session, Kind.TICKET_TASK)
+        self.tickets = TicketStates(session)
+        self.links = Links(session)
+        self.people = People(session)
+        self.configs = Configs(session)
+        self.trace = Trace(session)
+
+    def ledger(self, kind: Kind) -> Ledger:
+        """Return the ledger of a kind."""
+        return self.issues if kind is Kind.TICKET else self.times
+
+    def now(self) -> datetime:
+        """Return the database's clock: the one by which leases and retries are told."""
+        return self._session.execute(select(clock())).scalar_one()
+
+
+class Store:
+    """Opens transactions on a database."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    @contextmanager
+    def transaction(self) -> Iterator[Transaction]:
+        """Open a transaction: committed at the end of the block, rolled back when it raises."""
+        with self.database.transaction() as session:
+            yield Transaction(session)

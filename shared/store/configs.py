@@ -1,0 +1,46 @@
+"""Keeps the plugin configuration record; the API key only ever encrypted (SPEC 2.1, 5.1)."""
+
+from __future__ import annotations
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from shared.config import PluginConfig
+from shared.store.models import PluginConfigRecord
+from shared.store.types import clock, insert_for
+
+THE_RECORD = 1
+
+
+class Configs:
+    """Reads and writes the single record within one transaction."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def get(self) -> tuple[PluginConfig, str | None]:
+        """Return the configuration and the encrypted API key (None where none is stored)."""
+        row = self._session.execute(
+            select(PluginConfigRecord.values, PluginConfigRecord.api_key_encrypted)
+        ).first()
+        if row is None:
+            return PluginConfig(), None
+        return PluginConfig.model_validate(row[0]), row[1]
+
+    def put(self, config: PluginConfig) -> None:
+        """Replace the configuration; the API key stays."""
+        self._write(values=config.model_dump(mode="json"))
+
+    def put_api_key(self, encrypted: str) -> None:
+        """Replace the encrypted API key."""
+        self._write(api_key_encrypted=encrypted)
+
+    def _write(self, **values: object) -> None:
+        given = {"values": PluginConfig().model_dump(mode="json"), **values}
+        self._session.execute(
+            insert_for(self._session)(PluginConfigRecord)
+            .values(id=THE_RECORD, changed_at=clock(), **given)
+            .on_conflict_do_update(
+                index_elements=[PluginConfigRecord.id], set_={**values, "changed_at": clock()}
+            )
+        )

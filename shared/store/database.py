@@ -1,0 +1,79 @@
+"""One database, two kinds: SQLite on one machine, PostgreSQL in production."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Engine, create_engine, event, make_url, text
+from sqlalchemy.engine import Connection
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
+from sqlalchemy.pool import ConnectionPoolEntry
+
+BUSY_TIMEOUT_S = 30
+
+
+class Database:
+    """Opens transactions on the configured database.
+
+    Args:
+        url: SQLAlchemy URL.
+        pool_size: connections kept open, at least one per thread of the process.
+    """
+
+    def __init__(self, url: str, *, pool_size: int = 5) -> None:
+        self.engine = _engine(url, pool_size)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Session]:
+        """Open one transaction: committed at the end of the block, rolled back when it raises."""
+        with Session(self.engine, expire_on_commit=False) as session, session.begin():
+            yield session
+
+    def ping(self) -> bool:
+        """Tell whether the database answers."""
+        try:
+            with self.engine.connect() as connection:
+                connection.execute(text("SELECT 1"))
+        except SQLAlchemyError:
+            return False
+        return True
+
+    def close(self) -> None:
+        """Close every pooled connection."""
+        self.engine.dispose()
+
+
+def _engine(url: str, pool_size: int) -> Engine:
+    parsed = make_url(url)
+    if parsed.get_backend_name() != "sqlite":
+        return create_engine(
+            parsed,
+            pool_size=pool_size,
+            max_overflow=pool_size,
+            pool_pre_ping=True,
+            connect_args={"connect_timeout": 5, "application_name": "deskbridge"},
+        )
+    if parsed.database:
+        Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
+    engine = create_engine(
+        parsed, pool_size=pool_size, max_overflow=pool_size, connect_args={"timeout": BUSY_TIMEOUT_S}
+    )
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin_immediate)
+    return engine
+
+
+def _prepare_sqlite(connection: Any, _record: ConnectionPoolEntry) -> None:
+    """Readers beside one writer; the driver's own BEGIN is switched off in favour of ours."""
+    connection.isolation_level = None
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=FULL")
+
+
+def _begin_immediate(connection: Connection) -> None:
+    """Take the write lock at BEGIN: a transaction that upgrades later would fail at once under load."""
+    connection.exec_driver_sql("BEGIN IMMEDIATE")

@@ -1,0 +1,235 @@
+"""The journal: every accepted event and what became of it (DESIGN "The way of one event")."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import ColumnElement, Delete, and_, delete, or_, select, update
+from sqlalchemy.orm import Session
+
+from shared.errors import NotFound
+from shared.events import Delivery
+from shared.store.models import NO_SEQUENCE, EventState, JournalEvent
+from shared.store.types import clock, insert_for
+
+CLOCK_TOLERANCE = timedelta(minutes=5)
+ENDED = (EventState.DONE, EventState.SKIPPED, EventState.SUPERSEDED)
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """What the journal answers for one delivery.
+
+    Attributes:
+        conflicting: its delivery id had come before with another body, so it was kept as a new event.
+    """
+
+    event_id: int
+    key: str
+    ticket_id: int
+    duplicate: bool
+    conflicting: bool = False
+
+
+class Journal:
+    """Reads and writes events within one transaction."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def append(self, deliveries: Sequence[Delivery], received_at: datetime) -> list[Accepted]:
+        """Append deliveries; one that came before changes nothing.
+
+        Args:
+            deliveries: validated events, at most some hundreds.
+            received_at: when they came (the producer's clock).
+
+        Returns:
+            One answer per delivery, in their order.
+        """
+        known = self._known(deliveries)
+        used_ids = {delivery_id for delivery_id, _ in known}
+        fresh = self._insert([one for one in deliveries if one.identity not in known], received_at)
+        if any(one.identity not in known and one.identity not in fresh for one in deliveries):
+            known |= self._known(deliveries)  # another request was faster
+        answers = []
+        for one in deliveries:
+            event_id = fresh.pop(one.identity, None)
+            duplicate = event_id is None
+            event_id = known.setdefault(one.identity, event_id or 0)
+            conflicting = not duplicate and one.delivery_id in used_ids
+            used_ids.add(one.delivery_id)
+            answers.append(Accepted(event_id, one.event.key, one.event.ticket.id, duplicate, conflicting))
+        return answers
+
+    def _known(self, deliveries: Sequence[Delivery]) -> dict[tuple[str, str], int]:
+        columns = select(JournalEvent.delivery_id, JournalEvent.digest, JournalEvent.id)
+        found = self._session.execute(
+            columns.where(JournalEvent.delivery_id.in_({one.delivery_id for one in deliveries}))
+        )
+        return {(delivery_id, digest): event_id for delivery_id, digest, event_id in found}
+
+    def _insert(
+        self, deliveries: Sequence[Delivery], received_at: datetime
+    ) -> dict[tuple[str, str], int]:
+        if not deliveries:
+            return {}
+        statement = (
+            insert_for(self._session)(JournalEvent)
+            .values([_row(one, received_at) for one in deliveries])
+            .on_conflict_do_nothing(index_elements=[JournalEvent.delivery_id, JournalEvent.digest])
+            .returning(JournalEvent.delivery_id, JournalEvent.digest, JournalEvent.id)
+        )
+        return {(delivery_id, digest): event_id for delivery_id, digest, event_id in self._session.execute(statement)}
+
+    def due(self, ticket_id: int) -> Sequence[JournalEvent]:
+        """Return a ticket's pending events whose time has come, oldest first by (occurred_at, sequence, id)."""
+        statement = select(JournalEvent).where(JournalEvent.ticket_id == ticket_id, _is_due())
+        return self._session.scalars(statement.order_by(*ORDER)).all()
+
+    def has_due(self, ticket_id: int) -> bool:
+        """Tell whether a ticket has a pending event whose time has come."""
+        statement = select(JournalEvent.id).where(JournalEvent.ticket_id == ticket_id, _is_due()).limit(1)
+        return self._session.scalar(statement) is not None
+
+    def due_tickets(self, limit: int, *, older_than: float) -> list[int]:
+        """Return tickets with something pending and due, those waiting longest first.
+
+        Args:
+            limit: how many at most.
+            older_than: seconds since the event came; younger ones have just been rung.
+        """
+        statement = (
+            select(JournalEvent.ticket_id, JournalEvent.id)
+            .where(_is_due(), JournalEvent.received_at <= clock(-older_than))
+            .order_by(JournalEvent.id)
+            .limit(limit * 5)
+        )
+        tickets = dict.fromkeys(ticket_id for ticket_id, _ in self._session.execute(statement))
+        return list(tickets)[:limit]
+
+    def end(self, event_ids: Collection[int], state: EventState, reason: str) -> None:
+        """Give events a final state (or `held`, `failed`) with its reason in words."""
+        self._change(event_ids, state=state, reason=reason, next_attempt_at=None, ended_at=clock())
+
+    def wait(
+        self, event_ids: Collection[int], until: datetime | None, reason: str, *, attempt: bool = False
+    ) -> None:
+        """Keep events pending.
+
+        Args:
+            event_ids: the events.
+            until: when they are due again (database clock); None: as soon as someone looks.
+            reason: why, in words.
+            attempt: whether this used up an attempt.
+        """
+        attempts = JournalEvent.attempts + (1 if attempt else 0)
+        self._change(event_ids, state=EventState.PENDING, reason=reason, next_attempt_at=until, attempts=attempts)
+
+    def hurry(self, ticket_id: int) -> None:
+        """Make a ticket's waiting events due now: what they waited for has happened."""
+        self._session.execute(
+            update(JournalEvent)
+            .where(JournalEvent.ticket_id == ticket_id, JournalEvent.state == EventState.PENDING)
+            .values(next_attempt_at=None)
+            .execution_options(synchronize_session=False)
+        )
+
+    def reopen(self, where: ColumnElement[bool], reason: str) -> list[int]:
+        """Make events pending again, with all their attempts before them; return their tickets."""
+        changed = self._session.execute(
+            update(JournalEvent)
+            .where(where)
+            .values(
+                state=EventState.PENDING, reason=reason, next_attempt_at=None, ended_at=None, attempts=0
+            )
+            .returning(JournalEvent.ticket_id)
+            .execution_options(synchronize_session=False)
+        )
+        return sorted(set(changed.scalars()))
+
+    def replay(self, event_ids: Collection[int], reason: str = "replayed by a person") -> list[int]:
+        """Make the named events pending again; return their tickets.
+
+        Raises:
+            NotFound: naming the ids that the journal does not hold.
+        """
+        known = set(self._session.scalars(select(JournalEvent.id).where(JournalEvent.id.in_(event_ids))))
+        if missing := sorted(set(event_ids) - known):
+            raise NotFound(f"no such event: {', '.join(map(str, missing))} (see `deskbridge events`)")
+        return self.reopen(JournalEvent.id.in_(event_ids), reason)
+
+    def replay_state(self, state: EventState, reason: str = "replayed by a person") -> list[int]:
+        """Make every event of a state pending again; return their tickets."""
+        return self.reopen(JournalEvent.state == state, reason)
+
+    def supersede_failed(self, key: str, reason: str) -> None:
+        """End the failed events of a key whose effect has come about through another event."""
+        self._session.execute(
+            update(JournalEvent)
+            .where(JournalEvent.key == key, JournalEvent.state == EventState.FAILED)
+            .values(state=EventState.SUPERSEDED, reason=reason, ended_at=clock())
+            .execution_options(synchronize_session=False)
+        )
+
+    def find(
+        self, *, state: str | None = None, ticket_id: int | None = None, limit: int | None = 100
+    ) -> Sequence[JournalEvent]:
+        """Return events, newest first."""
+        statement = select(JournalEvent).order_by(JournalEvent.id.desc())
+        if state:
+            statement = statement.where(JournalEvent.state == state)
+        if ticket_id is not None:
+            statement = statement.where(JournalEvent.ticket_id == ticket_id)
+        return self._session.scalars(statement.limit(limit) if limit else statement).all()
+
+    def prune(self, older_than_days: float, limit: int) -> int:
+        """Delete ended events past their retention; return how many (at most `limit`)."""
+        old = (
+            select(JournalEvent.id)
+            .where(JournalEvent.state.in_(ENDED), JournalEvent.ended_at < clock(-older_than_days * 86400))
+            .limit(limit)
+        )
+        statement: Delete = delete(JournalEvent).where(JournalEvent.id.in_(old))
+        return len(self._session.execute(statement.returning(JournalEvent.id)).all())
+
+    def _change(self, event_ids: Collection[int], **values: object) -> None:
+        if event_ids:
+            self._session.execute(
+                update(JournalEvent)
+                .where(JournalEvent.id.in_(event_ids))
+                .values(**values)
+                .execution_options(synchronize_session=False)
+            )
+
+
+ORDER = (JournalEvent.occurred_at, JournalEvent.sequence, JournalEvent.id)
+
+
+def _is_due() -> ColumnElement[bool]:
+    return and_(
+        JournalEvent.state == EventState.PENDING,
+        or_(JournalEvent.next_attempt_at.is_(None), JournalEvent.next_attempt_at <= clock()),
+    )
+
+
+def _row(one: Delivery, received_at: datetime) -> dict[str, object]:
+    event = one.event
+    latest = received_at + CLOCK_TOLERANCE
+    return {
+        "delivery_id": one.delivery_id,
+        "digest": one.digest,
+        "event": event.event,
+        "key": event.key,
+        "ticket_id": event.ticket.id,
+        "task_id": event.task.id if event.task else None,
+        "occurred_at": min(event.occurred_at, latest),
+        "clamped": event.occurred_at > latest,
+        "sequence": NO_SEQUENCE if event.sequence is None else event.sequence,
+        "received_at": received_at,
+        "payload": one.payload,
+        "state": EventState.PENDING,
+        "attempts": 0,
+    }

@@ -1,0 +1,363 @@
+"""The ledger: one row per ticket or ticket task, so that a creation has exactly one effect (DESIGN "The ledger").
+
+Every change is one compare-and-set statement that carries the claim's attempt number as fencing token:
+a worker that was stopped and comes back with an older number changes nothing by accident.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, func, or_, select, update
+from sqlalchemy.orm import InstrumentedAttribute, Session
+
+from shared.kinds import Kind
+from shared.store.models import LedgerState, TaskTimeLink, TicketIssueLink
+from shared.store.types import clock, insert_for
+
+Row = TicketIssueLink | TaskTimeLink
+MOST_SETTLED = 200
+IN_FLIGHT = (LedgerState.CLAIMED, LedgerState.IN_DOUBT)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What is stored before a call, so that anyone can settle it afterwards.
+
+    Attributes:
+        key: ticket id or ticket-task id.
+        event_id: journal event that asked for it.
+        tracker_project_id: project of the issue.
+        issue_id: tracker issue (time entries only).
+        body: the exact request body.
+        authors: tracker user ids that may end as author (empty: anyone).
+        fingerprint: hash of what makes two creations indistinguishable on the tracker.
+    """
+
+    key: int
+    ticket_id: int
+    event_id: int
+    tracker_project_id: int
+    issue_id: int | None
+    body: dict[str, Any]
+    authors: list[int]
+    fingerprint: str
+
+
+class Ledger:
+    """The rows of one kind, within one transaction.
+
+    Args:
+        session: the transaction.
+        kind: issues of tickets, or time entries of ticket tasks.
+    """
+
+    def __init__(self, session: Session, kind: Kind) -> None:
+        self._session = session
+        self.kind = kind
+        self._model: type[TicketIssueLink] | type[TaskTimeLink] = (
+            TicketIssueLink if kind is Kind.TICKET else TaskTimeLink
+        )
+
+    @property
+    def _key(self) -> InstrumentedAttribute[int]:
+        model: Any = self._model
+        return model.ticket_id if self.kind is Kind.TICKET else model.task_id  # type: ignore[no-any-return]
+
+    def get(self, key: int) -> Row | None:
+        """Return the row of a ticket id or ticket-task id."""
+        return self._session.scalar(select(self._model).where(self._key == key))
+
+    def lock(self, key: int) -> Row | None:
+        """Return the row of a key, locked until the end of the transaction."""
+        return self._session.scalar(select(self._model).where(self._key == key).with_for_update())
+
+    def of_keys(self, keys: Collection[int]) -> dict[int, Row]:
+        """Return the rows of several keys, by key."""
+        rows = self._session.scalars(select(self._model).where(self._key.in_(keys))) if keys else []
+        return {row_key(row): row for row in rows}
+
+    def of_ticket(self, ticket_id: int) -> Sequence[Row]:
+        """Return every row that belongs to a ticket."""
+        return self._session.scalars(select(self._model).where(self._model.ticket_id == ticket_id)).all()
+
+    def unsettled_of(self, ticket_id: int) -> dict[int, Row]:
+        """Return a ticket's rows that are claimed or in doubt, by key."""
+        statement = select(self._model).where(
+            self._model.ticket_id == ticket_id, self._model.state.in_(IN_FLIGHT)
+        )
+        return {row_key(row): row for row in self._session.scalars(statement)}
+
+    def claim(self, claim: Claim, lease: float) -> int | None:
+        """Claim a free or new row, raising its attempt number.
+
+        Args:
+            claim: what is going to be sent.
+            lease: seconds in which it may be sent.
+
+        Returns:
+            The attempt number, or None where the row is not free.
+        """
+        values: dict[str, Any] = {
+            "ticket_id": claim.ticket_id,
+            "state": LedgerState.CLAIMED,
+            "event_id": claim.event_id,
+            "tracker_project_id": claim.tracker_project_id,
+            "issue_id": claim.issue_id,
+            "body": claim.body,
+            "authors": claim.authors,
+            "fingerprint": claim.fingerprint,
+            "claimed_at": clock(),
+            "lease_until": clock(lease),
+            "settle_after": None,
+            "rounds": 0,
+            "adopted": False,
+            "duplicate": False,
+            "candidates": None,
+            "reason": None,
+            "changed_at": clock(),
+        }
+        first = {self._key.key: claim.key, "attempt": 1, "first_claimed_at": clock()}
+        again = {
+            "attempt": self._model.attempt + 1,
+            "first_claimed_at": _coalesce_clock(self._model.first_claimed_at),
+        }
+        statement = (
+            insert_for(self._session)(self._model)
+            .values({**values, **first})
+            .on_conflict_do_update(
+                index_elements=[self._key],
+                set_={**values, **again},
+                where=self._model.state == LedgerState.FREE,
+            )
+            .returning(self._model.attempt)
+        )
+        attempt: int | None = self._session.scalar(statement)
+        return attempt
+
+    def link(self, key: int, attempt: int, tracker_id: int, author_id: int | None, reason: str) -> bool:
+        """Record the tracker's definite answer to an attempt; it wins whatever state the row is in.
+
+        Returns:
+            False where the attempt was superseded: the answer is a possible duplicate (`late_answer`).
+        """
+        return self._set(
+            and_(self._attempt(key, attempt), self._model.duplicate.is_(False)),
+            state=LedgerState.LINKED,
+            tracker_id=tracker_id,
+            author_id=author_id,
+            adopted=False,
+            settle_after=None,
+            candidates=None,
+            reason=reason,
+        )
+
+    def adopt(self, key: int, attempt: int, tracker_id: int, author_id: int | None, reason: str) -> bool:
+        """Link a row in doubt to what a lookup found; False where it is no longer in doubt."""
+        return self._set(
+            and_(self._attempt(key, attempt), self._model.state == LedgerState.IN_DOUBT),
+            state=LedgerState.LINKED,
+            tracker_id=tracker_id,
+            author_id=author_id,
+            adopted=True,
+            settle_after=None,
+            reason=reason,
+        )
+
+    def free(self, key: int, attempt: int, reason: str) -> bool:
+        """Give a claim back: refused, never sent, or found to be absent; the attempt number stays."""
+        return self._set(
+            and_(self._attempt(key, attempt), self._model.state.in_(IN_FLIGHT)),
+            state=LedgerState.FREE,
+            settle_after=None,
+            reason=reason,
+        )
+
+    def doubt(self, key: int, attempt: int, settling: float, reason: str) -> bool:
+        """Put a claim in doubt: nobody decides before `settling` seconds have gone."""
+        return self._set(
+            and_(self._attempt(key, attempt), self._model.state == LedgerState.CLAIMED),
+            state=LedgerState.IN_DOUBT,
+            settle_after=clock(settling),
+            reason=reason,
+        )
+
+    def expire(self, key: int, attempt: int, settling: float) -> bool:
+        """Put a claim in doubt whose lease and settling time ran out; its worker is gone or was stopped."""
+        over = self._model.lease_until <= clock(-settling)
+        return self._set(
+            and_(self._attempt(key, attempt), self._model.state == LedgerState.CLAIMED, over),
+            state=LedgerState.IN_DOUBT,
+            settle_after=clock(),
+            reason="the worker that claimed it never told what came of it",
+        )
+
+    def another_round(
+        self, key: int, attempt: int, delay: float, reason: str, *, count: bool = True
+    ) -> bool:
+        """Count a lookup that came to no verdict; the next one is due in `delay` seconds."""
+        return self._set(
+            and_(self._attempt(key, attempt), self._model.state == LedgerState.IN_DOUBT),
+            rounds=self._model.rounds + int(count),
+            settle_after=clock(delay),
+            reason=reason,
+        )
+
+    def hold(
+        self, key: int, attempt: int | None, reason: str, candidates: Collection[int] = ()
+    ) -> bool:
+        """Give a row to a person (`deskbridge held`), with the tracker ids that may be it.
+
+        Args:
+            key: ticket id or ticket-task id.
+            attempt: only if this is still the attempt; None: whatever it is.
+            reason: why it cannot be decided, in words.
+            candidates: tracker ids a person may adopt.
+        """
+        where = self._key == key if attempt is None else self._attempt(key, attempt)
+        found = sorted(set(candidates)) or None
+        return self._set(
+            where, state=LedgerState.HELD, settle_after=None, reason=reason, candidates=found
+        )
+
+    def late_answer(self, key: int, tracker_id: int) -> None:
+        """Hold a row whose superseded attempt created `tracker_id` after all: a possible duplicate."""
+        row = self.lock(key)
+        known = {row.tracker_id, *(row.candidates or ())} if row else set()
+        ids = sorted(found for found in known | {tracker_id} if found is not None)
+        self._set(
+            self._key == key,
+            state=LedgerState.HELD,
+            duplicate=True,
+            settle_after=None,
+            candidates=ids,
+            reason=f"possibly created twice: {', '.join(f'#{found}' for found in ids)}; "
+            "keep one, delete the others on the tracker",
+        )
+
+    def gone(self, key: int, tracker_id: int, reason: str) -> bool:
+        """Mark a link whose object no longer exists on the tracker."""
+        return self._set(
+            and_(self._key == key, self._model.tracker_id == tracker_id),
+            state=LedgerState.GONE,
+            reason=reason,
+        )
+
+    def take_from_sibling(self, key: int, tracker_id: int) -> Row | None:
+        """Release a tracker id that another row holds, for the row whose own answer named it.
+
+        A sibling that had adopted it is in doubt again; one that had created it has lost it on the tracker
+        (which gave the id away again) and is gone.
+
+        Returns:
+            The row that held it, as it was, or None.
+        """
+        holder = self._session.scalar(
+            select(self._model).where(
+                self._model.tracker_id == tracker_id,
+                self._key != key,
+                self._model.state != LedgerState.GONE,
+            )
+        )
+        if holder is None:
+            return None
+        where = and_(self._key == row_key(holder), self._model.tracker_id == tracker_id)
+        if holder.adopted:
+            self._set(
+                where,
+                state=LedgerState.IN_DOUBT,
+                tracker_id=None,
+                adopted=False,
+                settle_after=clock(),
+                reason=f"#{tracker_id} turned out to belong to {self.kind} {key}",
+            )
+        else:
+            self._set(
+                where, state=LedgerState.GONE, reason=f"the tracker gave #{tracker_id} to {self.kind} {key}"
+            )
+        return holder
+
+    def resolve(self, key: int, tracker_id: int | None, reason: str) -> bool:
+        """Carry out a person's verdict on a held or gone row: adopt an id, or (None) create again."""
+        adopting = tracker_id is not None
+        return self._set(
+            and_(self._key == key, self._model.state.in_((LedgerState.HELD, LedgerState.GONE))),
+            state=LedgerState.LINKED if adopting else LedgerState.FREE,
+            tracker_id=tracker_id,
+            adopted=adopting,
+            attempt=self._model.attempt + 1,
+            duplicate=False,
+            first_claimed_at=None,
+            settle_after=None,
+            candidates=None,
+            reason=reason,
+        )
+
+    def in_doubt_like(self, fingerprint: str) -> Sequence[Row]:
+        """Return the rows in doubt that may be settled now and cannot be told apart on the tracker."""
+        statement = select(self._model).where(
+            self._model.fingerprint == fingerprint,
+            self._model.state == LedgerState.IN_DOUBT,
+            self._model.settle_after <= clock(),
+        )
+        oldest_first = statement.order_by(self._model.claimed_at, self._key).limit(MOST_SETTLED)
+        return self._session.scalars(oldest_first).all()
+
+    def holders(self, tracker_ids: Collection[int]) -> set[int]:
+        """Return those of the tracker ids that a live row holds."""
+        if not tracker_ids:
+            return set()
+        statement = select(self._model.tracker_id).where(
+            self._model.tracker_id.in_(tracker_ids), self._model.state != LedgerState.GONE
+        )
+        return {tracker_id for tracker_id in self._session.scalars(statement) if tracker_id is not None}
+
+    def waiting_for_a_person(self) -> Sequence[Row]:
+        """Return held and gone rows, those waiting longest first."""
+        states = (LedgerState.HELD, LedgerState.GONE)
+        statement = select(self._model).where(self._model.state.in_(states))
+        return self._session.scalars(statement.order_by(self._model.changed_at)).all()
+
+    def due_tickets(self, limit: int, settling: float) -> list[int]:
+        """Return tickets with a row that somebody must settle now."""
+        statement = select(self._model.ticket_id).where(self._settleable(settling)).limit(limit)
+        return list(dict.fromkeys(self._session.scalars(statement)))
+
+    def _settleable(self, settling: float) -> ColumnElement[bool]:
+        doubtful = and_(self._model.state == LedgerState.IN_DOUBT, self._model.settle_after <= clock())
+        expired = and_(
+            self._model.state == LedgerState.CLAIMED, self._model.lease_until <= clock(-settling)
+        )
+        return or_(doubtful, expired)
+
+    def _attempt(self, key: int, attempt: int) -> ColumnElement[bool]:
+        return and_(self._key == key, self._model.attempt == attempt)
+
+    def _set(self, where: ColumnElement[bool], **values: Any) -> bool:
+        statement = (
+            update(self._model)
+            .where(where)
+            .values(**values, changed_at=clock())
+            .returning(self._model.attempt)
+            .execution_options(synchronize_session=False)
+        )
+        return self._session.scalar(statement) is not None
+
+
+def row_key(row: Row) -> int:
+    """Return a row's key: its ticket id or its ticket-task id."""
+    return row.task_id if isinstance(row, TaskTimeLink) else row.ticket_id
+
+
+def settled_at(row: Row, settling_lease: float) -> datetime | None:
+    """Return when a claimed or doubtful row may be settled (database clock)."""
+    if row.state == LedgerState.IN_DOUBT:
+        return row.settle_after
+    return row.lease_until and row.lease_until + timedelta(seconds=settling_lease)
+
+
+def _coalesce_clock(column: InstrumentedAttribute[datetime | None]) -> Any:
+    return func.coalesce(column, clock())

@@ -1,0 +1,221 @@
+"""The tables (SPEC 2.1 and 2.2; DESIGN "The ledger"). Only shared.store touches them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import Index, String, Text, UniqueConstraint, text
+from sqlalchemy.orm import DeclarativeBase, Mapped, declared_attr, mapped_column
+
+from shared.store.types import Json, Key, UtcDateTime
+
+NO_SEQUENCE = -(2**63)
+
+
+class Base(DeclarativeBase):
+    """Base of all tables."""
+
+    type_annotation_map = {datetime: UtcDateTime, int: Key, dict[str, Any]: Json, list[int]: Json}  # noqa: RUF012
+
+
+class EventState(StrEnum):
+    """What became of an event (CONTRACT)."""
+
+    PENDING = "pending"
+    HELD = "held"
+    DONE = "done"
+    SKIPPED = "skipped"
+    SUPERSEDED = "superseded"
+    FAILED = "failed"
+
+
+class LedgerState(StrEnum):
+    """Where a creation stands (DESIGN "The ledger")."""
+
+    FREE = "free"
+    CLAIMED = "claimed"
+    IN_DOUBT = "in_doubt"
+    LINKED = "linked"
+    HELD = "held"
+    GONE = "gone"
+
+
+class JournalEvent(Base):
+    """One event, as accepted; the truth that the queue only points at."""
+
+    __tablename__ = "journal"
+    __table_args__ = (
+        UniqueConstraint("delivery_id", "digest", name="uq_journal_delivery"),
+        Index("ix_journal_ticket_id", "ticket_id", "state"),
+        Index("ix_journal_key", "key"),
+        Index("ix_journal_state", "state", "next_attempt_at"),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    delivery_id: Mapped[str] = mapped_column(String(255))
+    digest: Mapped[str] = mapped_column(String(64))
+    event: Mapped[str] = mapped_column(String(32))
+    key: Mapped[str] = mapped_column(String(40))
+    ticket_id: Mapped[int]
+    task_id: Mapped[int | None]
+    occurred_at: Mapped[datetime]
+    clamped: Mapped[bool]
+    sequence: Mapped[int] = mapped_column(default=NO_SEQUENCE)
+    received_at: Mapped[datetime]
+    payload: Mapped[str] = mapped_column(Text)
+    state: Mapped[str] = mapped_column(String(12), default=EventState.PENDING)
+    reason: Mapped[str | None] = mapped_column(Text)
+    attempts: Mapped[int] = mapped_column(default=0)
+    next_attempt_at: Mapped[datetime | None]
+    ended_at: Mapped[datetime | None]
+
+
+class TicketState(Base):
+    """A ticket's desired state: its newest snapshot, and whether the tracker still has to be given its status."""
+
+    __tablename__ = "ticket_state"
+    __table_args__ = (Index("ix_ticket_state_due", "status_due", "status_next_at"),)
+
+    ticket_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    event_id: Mapped[int]
+    occurred_at: Mapped[datetime]
+    sequence: Mapped[int]
+    status: Mapped[int]
+    snapshot: Mapped[dict[str, Any]]
+    given_event_id: Mapped[int | None]
+    status_due: Mapped[bool]
+    status_attempts: Mapped[int] = mapped_column(default=0)
+    status_next_at: Mapped[datetime | None]
+    status_reason: Mapped[str | None] = mapped_column(Text)
+
+
+class LedgerRow:
+    """Columns of a creation that must have exactly one effect; the row is claimed before the call."""
+
+    state: Mapped[str] = mapped_column(String(12))
+    attempt: Mapped[int]
+    event_id: Mapped[int | None]
+    tracker_project_id: Mapped[int | None]
+    issue_id: Mapped[int | None]
+    body: Mapped[dict[str, Any] | None]
+    authors: Mapped[list[int] | None]
+    fingerprint: Mapped[str | None] = mapped_column(String(64), index=True)
+    first_claimed_at: Mapped[datetime | None]
+    claimed_at: Mapped[datetime | None]
+    lease_until: Mapped[datetime | None]
+    settle_after: Mapped[datetime | None] = mapped_column(index=True)
+    rounds: Mapped[int]
+    tracker_id: Mapped[int | None]
+    adopted: Mapped[bool]
+    duplicate: Mapped[bool]
+    author_id: Mapped[int | None]
+    candidates: Mapped[list[int] | None]
+    reason: Mapped[str | None] = mapped_column(Text)
+    changed_at: Mapped[datetime]
+
+    @declared_attr.directive
+    @classmethod
+    def __table_args__(cls) -> tuple[Index, ...]:
+        """A tracker id belongs to one live row."""
+        name = f"uq_{cls.__tablename__}_tracker_id"  # type: ignore[attr-defined]
+        live = "state <> 'gone'"
+        return (
+            Index(name, "tracker_id", unique=True, sqlite_where=text(live), postgresql_where=text(live)),
+        )
+
+
+class TicketIssueLink(LedgerRow, Base):
+    """One tracker issue per ticket."""
+
+    __tablename__ = "ticket_issue_link"
+
+    ticket_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+
+
+class TaskTimeLink(LedgerRow, Base):
+    """One time entry per ticket task."""
+
+    __tablename__ = "task_time_link"
+
+    task_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    ticket_id: Mapped[int] = mapped_column(index=True)
+
+
+class ProjectLink(Base):
+    """Helpdesk project to tracker project."""
+
+    __tablename__ = "project_link"
+
+    helpdesk_project_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    tracker_project_id: Mapped[int]
+    default_category_id: Mapped[int | None]
+
+
+class EntityLink(Base):
+    """Helpdesk entity to tracker project; matched exactly, never through the entity tree."""
+
+    __tablename__ = "entity_link"
+
+    entity_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    tracker_project_id: Mapped[int]
+    default_category_id: Mapped[int | None]
+
+
+class UserMap(Base):
+    """Manual override: helpdesk user to tracker user."""
+
+    __tablename__ = "user_map"
+
+    helpdesk_user_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    tracker_user_id: Mapped[int]
+
+
+class TrackerUser(Base):
+    """Cache of the tracker's active users."""
+
+    __tablename__ = "tracker_user"
+
+    tracker_user_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    login: Mapped[str] = mapped_column(Text)
+    name: Mapped[str] = mapped_column(Text)
+    mail: Mapped[str | None] = mapped_column(Text)
+    mail_key: Mapped[str | None] = mapped_column(Text, index=True)
+    admin: Mapped[bool]
+
+
+class MembershipKnown(Base):
+    """A membership that was ensured before, so that it is not asked for again."""
+
+    __tablename__ = "membership_known"
+
+    tracker_project_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    tracker_user_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+
+
+class PluginConfigRecord(Base):
+    """The single configuration record (SPEC 2.1); the API key is encrypted."""
+
+    __tablename__ = "plugin_config"
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    values: Mapped[dict[str, Any]]
+    api_key_encrypted: Mapped[str | None] = mapped_column(Text)
+    changed_at: Mapped[datetime]
+
+
+class TraceStep(Base):
+    """One thing that happened to a ticket and why, with the outbound call where there was one."""
+
+    __tablename__ = "trace_step"
+    __table_args__ = ({"sqlite_autoincrement": True},)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    ticket_id: Mapped[int] = mapped_column(index=True)
+    task_id: Mapped[int | None]
+    at: Mapped[datetime] = mapped_column(index=True)
+    what: Mapped[str] = mapped_column(Text)
+    why: Mapped[str] = mapped_column(Text)
+    call: Mapped[dict[str, Any] | None]

@@ -1,0 +1,152 @@
+"""Who a helpdesk user is on the tracker (SPEC section 5, rule 4), and which memberships are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import delete, func, select
+from sqlalchemy.orm import Session
+
+from shared.events import HelpdeskUser
+from shared.store.models import MembershipKnown, TrackerUser, UserMap
+from shared.store.types import insert_for
+
+
+@dataclass(frozen=True, slots=True)
+class TrackerPerson:
+    """A tracker user that can be impersonated."""
+
+    tracker_user_id: int
+    login: str
+    name: str
+    mail: str | None = None
+    admin: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """The result of mapping a helpdesk user, with its why in words."""
+
+    person: TrackerPerson | None
+    why: str
+
+
+class People:
+    """Maps people within one transaction."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def match(self, user: HelpdeskUser | None) -> Match:
+        """Map a helpdesk user: the override first, then the e-mail, case-insensitively, else nobody."""
+        if user is None:
+            return Match(None, "the helpdesk names nobody")
+        tracker_user_id = self._session.scalar(
+            select(UserMap.tracker_user_id).where(UserMap.helpdesk_user_id == user.id)
+        )
+        if tracker_user_id is not None:
+            row = self._session.get(TrackerUser, tracker_user_id)
+            if row is None:
+                return Match(
+                    None,
+                    f"helpdesk user {user.id} is mapped to tracker user {tracker_user_id}, whom the cache of "
+                    "active tracker users does not hold (locked or deleted, or `deskbridge sync-metadata` is due)",
+                )
+            return Match(_person(row), f"override: helpdesk user {user.id} is {row.login}")
+        return self._by_mail(user)
+
+    def _by_mail(self, user: HelpdeskUser) -> Match:
+        mail = mail_key(user.email)
+        if mail is None:
+            return Match(None, f"helpdesk user {user.id} has no override and no e-mail")
+        rows = self._session.scalars(select(TrackerUser).where(TrackerUser.mail_key == mail).limit(2)).all()
+        if not rows:
+            return Match(None, f"helpdesk user {user.id} has no override, and no tracker user has the same e-mail")
+        if len(rows) > 1:
+            return Match(None, f"several tracker users have the e-mail of helpdesk user {user.id}: map one")
+        return Match(_person(rows[0]), f"e-mail: helpdesk user {user.id} is {rows[0].login}")
+
+    def administrators(self) -> tuple[int, ...]:
+        """Return the tracker's administrators, as far as the cache knows them."""
+        return tuple(self._session.scalars(select(TrackerUser.tracker_user_id).where(TrackerUser.admin)))
+
+    def put_override(self, helpdesk_user_id: int, tracker_user_id: int) -> None:
+        """Create or replace a manual override."""
+        self._session.execute(
+            insert_for(self._session)(UserMap)
+            .values(helpdesk_user_id=helpdesk_user_id, tracker_user_id=tracker_user_id)
+            .on_conflict_do_update(
+                index_elements=[UserMap.helpdesk_user_id], set_={"tracker_user_id": tracker_user_id}
+            )
+        )
+
+    def overrides(self) -> dict[int, int]:
+        """Return every override: helpdesk user id to tracker user id."""
+        rows = self._session.execute(select(UserMap.helpdesk_user_id, UserMap.tracker_user_id))
+        return {helpdesk_user_id: tracker_user_id for helpdesk_user_id, tracker_user_id in rows}
+
+    def cached(self) -> Sequence[TrackerPerson]:
+        """Return the cache of tracker users, by login."""
+        return [_person(row) for row in self._session.scalars(select(TrackerUser).order_by(TrackerUser.login))]
+
+    def cached_count(self) -> int:
+        """Return how many tracker users are cached."""
+        return self._session.scalar(select(func.count()).select_from(TrackerUser)) or 0
+
+    def is_cached(self, tracker_user_id: int) -> bool:
+        """Tell whether the cache holds a tracker user."""
+        return self._session.get(TrackerUser, tracker_user_id) is not None
+
+    def replace_cache(self, people: Iterable[TrackerPerson]) -> None:
+        """Make the cache hold exactly these people, writing only differences."""
+        old = {person.tracker_user_id: person for person in self.cached()}
+        new = {person.tracker_user_id: person for person in people}
+        gone = sorted(set(old) - set(new))
+        for start in range(0, len(gone), 500):
+            chunk = gone[start : start + 500]
+            self._session.execute(delete(TrackerUser).where(TrackerUser.tracker_user_id.in_(chunk)))
+        for person in new.values():
+            if old.get(person.tracker_user_id) != person:
+                self._session.merge(_row(person))
+
+    def is_member_known(self, tracker_project_id: int, tracker_user_id: int) -> bool:
+        """Tell whether a membership was ensured before."""
+        return self._session.get(MembershipKnown, (tracker_project_id, tracker_user_id)) is not None
+
+    def remember_member(self, tracker_project_id: int, tracker_user_id: int) -> None:
+        """Remember that a membership is there."""
+        self._session.execute(
+            insert_for(self._session)(MembershipKnown)
+            .values(tracker_project_id=tracker_project_id, tracker_user_id=tracker_user_id)
+            .on_conflict_do_nothing()
+        )
+
+    def forget_member(self, tracker_project_id: int, tracker_user_id: int) -> None:
+        """Forget a membership that the tracker's refusal made doubtful."""
+        self._session.execute(
+            delete(MembershipKnown).where(
+                MembershipKnown.tracker_project_id == tracker_project_id,
+                MembershipKnown.tracker_user_id == tracker_user_id,
+            )
+        )
+
+
+def mail_key(mail: str | None) -> str | None:
+    """Return an e-mail in the form in which it is compared, None where it is empty."""
+    return (mail or "").strip().casefold() or None
+
+
+def _person(row: TrackerUser) -> TrackerPerson:
+    return TrackerPerson(row.tracker_user_id, row.login, row.name, row.mail, row.admin)
+
+
+def _row(person: TrackerPerson) -> TrackerUser:
+    return TrackerUser(
+        tracker_user_id=person.tracker_user_id,
+        login=person.login,
+        name=person.name,
+        mail=person.mail,
+        mail_key=mail_key(person.mail),
+        admin=person.admin,
+    )

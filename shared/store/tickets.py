@@ -1,0 +1,153 @@
+"""Desired state: one row per ticket with its newest snapshot and whether its status is due (DESIGN)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, and_, case, or_, select, tuple_, update
+from sqlalchemy.orm import Session
+
+from shared.events import Event
+from shared.store.models import (
+    JournalEvent,
+    LedgerState,
+    TicketIssueLink,
+    TicketState,
+)
+from shared.store.types import clock, insert_for
+
+
+class TicketStates:
+    """Reads and writes desired states within one transaction."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def get(self, ticket_id: int) -> TicketState | None:
+        """Return a ticket's desired state."""
+        return self._session.get(TicketState, ticket_id)
+
+    def fold(self, row: JournalEvent, event: Event) -> None:
+        """Move a ticket's snapshot to that of an event, unless a newer one is known.
+
+        The status becomes due where the event is a ticket update (SPEC section 3) or its status differs.
+
+        Args:
+            row: the journal's event, whose (occurred_at, sequence, id) is its place in time.
+            event: its content.
+        """
+        values = {
+            "event_id": row.id,
+            "occurred_at": row.occurred_at,
+            "sequence": row.sequence,
+            "status": event.ticket.status,
+            "snapshot": event.ticket.model_dump(mode="json"),
+            "status_next_at": None,
+            "status_attempts": 0,
+            "status_reason": None,
+        }
+        insert = insert_for(self._session)(TicketState).values(
+            ticket_id=row.ticket_id, status_due=True, given_event_id=None, **values
+        )
+        new = insert.excluded
+        moves = or_(event.event == "ticket.updated", TicketState.status != new.status, TicketState.status_due)
+        known = tuple_(TicketState.occurred_at, TicketState.sequence, TicketState.event_id)
+        self._session.execute(
+            insert.on_conflict_do_update(
+                index_elements=[TicketState.ticket_id],
+                set_={**{name: new[name] for name in values}, "status_due": case((moves, True), else_=False)},
+                where=known < tuple_(new.occurred_at, new.sequence, new.event_id),
+            ).execution_options(synchronize_session=False)
+        )
+
+    def give_again(self, ticket_id: int, event_id: int, *, is_update: bool) -> None:
+        """Make the status due again for a replayed event that the tracker was never given.
+
+        Args:
+            ticket_id: the ticket.
+            event_id: the pending event, where it is still the newest.
+            is_update: a ticket update; another event only where its status had been dropped.
+        """
+        self._set(
+            and_(
+                TicketState.ticket_id == ticket_id,
+                TicketState.event_id == event_id,
+                or_(TicketState.given_event_id.is_(None), TicketState.given_event_id != event_id),
+                or_(is_update, TicketState.status_reason.is_not(None)),  # type: ignore[arg-type]
+            ),
+            status_due=True,
+            status_next_at=None,
+        )
+
+    def given(self, ticket_id: int, event_id: int) -> None:
+        """Note that the tracker has the status of this event's snapshot; nothing where a newer one came since."""
+        self._set(
+            self._still(ticket_id, event_id),
+            status_due=False,
+            given_event_id=event_id,
+            status_next_at=None,
+            status_reason=None,
+            status_attempts=0,
+        )
+
+    def owe(self, ticket_id: int, status_map: Mapping[int, int], tracker_status_id: int | None) -> None:
+        """After an issue came to be: its status is due unless the tracker took the newest snapshot's.
+
+        Args:
+            ticket_id: the ticket.
+            status_map: helpdesk status to tracker status id.
+            tracker_status_id: the status that the issue has.
+        """
+        state = self._session.scalar(
+            select(TicketState).where(TicketState.ticket_id == ticket_id).with_for_update()
+        )
+        if state is None:
+            return
+        wanted = status_map.get(state.status)
+        if wanted is None or wanted == tracker_status_id:
+            self.given(ticket_id, state.event_id)
+        else:
+            self._set(TicketState.ticket_id == ticket_id, status_due=True, status_next_at=None)
+
+    def dropped(self, ticket_id: int, event_id: int, reason: str) -> None:
+        """Note that this snapshot's status cannot be given, and why; a newer one is tried again."""
+        self._set(
+            self._still(ticket_id, event_id), status_due=False, status_next_at=None, status_reason=reason
+        )
+
+    def wait(self, ticket_id: int, event_id: int, until: datetime | None, reason: str, *, attempt: bool) -> None:
+        """Keep the status due and look again at `until` (database clock)."""
+        attempts = TicketState.status_attempts + (1 if attempt else 0)
+        self._set(
+            self._still(ticket_id, event_id),
+            status_next_at=until,
+            status_reason=reason,
+            status_attempts=attempts,
+        )
+
+    def due_tickets(self, limit: int) -> list[int]:
+        """Return linked tickets whose status is due."""
+        statement = (
+            select(TicketState.ticket_id)
+            .join(TicketIssueLink, TicketIssueLink.ticket_id == TicketState.ticket_id)
+            .where(
+                TicketState.status_due,
+                TicketIssueLink.state == LedgerState.LINKED,
+                or_(TicketState.status_next_at.is_(None), TicketState.status_next_at <= clock()),
+            )
+            .limit(limit)
+        )
+        return list(self._session.scalars(statement))
+
+    @staticmethod
+    def _still(ticket_id: int, event_id: int) -> ColumnElement[bool]:
+        return and_(TicketState.ticket_id == ticket_id, TicketState.event_id == event_id)
+
+    def _set(self, where: ColumnElement[bool], **values: object) -> None:
+        self._session.execute(
+            update(TicketState)
+            .where(where)
+            .values(**values)
+            .execution_options(synchronize_session=False)
+        )

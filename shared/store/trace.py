@@ -1,0 +1,68 @@
+"""The trace: what happened to a ticket and why, with every outbound call (CONTRACT `trace`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import delete, insert, select
+from sqlalchemy.orm import Session
+
+from shared.store.models import TraceStep
+from shared.store.types import clock
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that happened.
+
+    Attributes:
+        what: what happened, a sentence for a person.
+        why: why it was done, or what to do about it.
+        call: the outbound call: method, path, as, status, ms, body, answer; never the key.
+    """
+
+    ticket_id: int
+    what: str
+    why: str = ""
+    task_id: int | None = None
+    call: dict[str, Any] | None = None
+    at: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+
+class Trace:
+    """Appends and reads steps within one transaction."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def append(self, steps: Sequence[Step]) -> None:
+        """Append steps in their order."""
+        if steps:
+            self._session.execute(
+                insert(TraceStep),
+                [
+                    {
+                        "ticket_id": step.ticket_id,
+                        "task_id": step.task_id,
+                        "at": step.at,
+                        "what": step.what,
+                        "why": step.why,
+                        "call": step.call,
+                    }
+                    for step in steps
+                ],
+            )
+
+    def of_ticket(self, ticket_id: int) -> Sequence[TraceStep]:
+        """Return a ticket's steps, oldest first."""
+        statement = select(TraceStep).where(TraceStep.ticket_id == ticket_id).order_by(TraceStep.id)
+        return self._session.scalars(statement).all()
+
+    def prune(self, older_than_days: float, limit: int) -> int:
+        """Delete steps past their retention; return how many (at most `limit`)."""
+        old = select(TraceStep.id).where(TraceStep.at < clock(-older_than_days * 86400)).limit(limit)
+        statement = delete(TraceStep).where(TraceStep.id.in_(old)).returning(TraceStep.id)
+        return len(self._session.execute(statement).all())

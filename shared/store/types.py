@@ -1,0 +1,87 @@
+"""Column types and the database's own clock, alike on SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import BigInteger, DateTime, Dialect, Integer, Text
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.orm import Session
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import GenericFunction
+from sqlalchemy.types import TypeDecorator
+
+Key = BigInteger().with_variant(Integer, "sqlite")
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """An aware date and time, kept in UTC; SQLite has no zone, so it is added on reading."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Convert to UTC; SQLite stores it without the zone."""
+        if value is None:
+            return None
+        utc = value.astimezone(UTC)
+        return utc.replace(tzinfo=None) if dialect.name == "sqlite" else utc
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
+        """Return an aware UTC value."""
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+class Json(TypeDecorator[Any]):
+    """JSON as ASCII text: also U+0000 and lone surrogates survive, which PostgreSQL's own type refuses."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:  # noqa: ARG002
+        """Encode; None stays NULL."""
+        return None if value is None else json.dumps(value)
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> Any:  # noqa: ARG002
+        """Decode."""
+        return None if value is None else json.loads(value)
+
+
+class clock(GenericFunction[datetime]):  # noqa: N801  (a SQL function)
+    """The database's clock now, plus a number of seconds: one clock for all workers.
+
+    Args:
+        seconds: offset in seconds, may be negative.
+    """
+
+    type = UtcDateTime()
+    inherit_cache = True
+
+    def __init__(self, seconds: float = 0) -> None:
+        super().__init__(float(seconds))
+
+
+@compiles(clock, "postgresql")
+def _clock_postgresql(element: clock, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"(clock_timestamp() + make_interval(secs => {compiler.process(element.clauses, **kw)}))"
+
+
+@compiles(clock, "sqlite")
+def _clock_sqlite(element: clock, compiler: SQLCompiler, **kw: Any) -> str:
+    seconds = compiler.process(element.clauses, **kw)
+    return f"(strftime('%Y-%m-%d %H:%M:%f', 'now', {seconds} || ' seconds') || '000')"
+
+
+Insert = Callable[[Any], Any]
+
+
+def insert_for(session: Session) -> Insert:
+    """Return the dialect's own INSERT, which knows ON CONFLICT."""
+    postgres = session.get_bind().dialect.name == "postgresql"
+    return postgresql.insert if postgres else sqlite.insert

@@ -1,0 +1,140 @@
+"""Turns an answer of the tracker into data or into one error of the tree (DESIGN "Errors", SPEC section 7)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from shared.errors import (
+    ImpersonationRefused,
+    OutcomeUnknown,
+    TrackerBusy,
+    TrackerClosed,
+    TrackerError,
+    TrackerRejected,
+)
+
+REFUSES_A_PERSON = (403, 404, 412, 422)
+NOT_FOR_PEOPLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+LONGEST_MESSAGE = 500
+MOST_MESSAGES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer of the tracker.
+
+    Attributes:
+        status: HTTP status.
+        data: the decoded JSON, None for an empty body.
+        at: the tracker's own clock (Date header), None where it sent none.
+    """
+
+    status: int
+    data: Any
+    at: datetime | None
+
+    def object(self, name: str) -> dict[str, Any]:
+        """Return the named object of the answer.
+
+        Raises:
+            KeyError: the answer has none.
+        """
+        found = self.data[name] if isinstance(self.data, dict) else None
+        if not isinstance(found, dict):
+            raise KeyError(name)
+        return found
+
+
+def read_answer(
+    method: str,
+    path: str,
+    *,
+    status: int,
+    headers: Mapping[str, str],
+    body: bytes,
+    impersonating: bool,
+) -> Answer:
+    """Return what the tracker answered, or raise what it means.
+
+    Args:
+        method: HTTP method of the call.
+        path: path below base_url.
+        status: HTTP status.
+        headers: the answer's headers (case-insensitive mapping).
+        body: the whole body.
+        impersonating: whether the call was made on behalf of a person.
+
+    Raises:
+        TrackerError: of the class that DESIGN's error tree names for it.
+    """
+    if 200 <= status < 300:
+        return Answer(status, _decoded(method, path, status, body), _date(headers.get("Date")))
+    raise _error(method, path, status, headers, body, impersonating)
+
+
+def _error(
+    method: str, path: str, status: int, headers: Mapping[str, str], body: bytes, impersonating: bool
+) -> TrackerError:
+    retry_after = _seconds(headers.get("Retry-After"))
+    if status == 429 or (status == 503 and retry_after is not None):
+        return TrackerBusy(method, path, status=status, retry_after=retry_after)
+    if status == 401 or (status == 403 and path == "/users.json"):
+        return TrackerClosed(method, path, status=status)
+    if status >= 500 or status < 300:
+        return OutcomeUnknown(method, path, status=status)
+    errors = messages(body)
+    if status == 422 and method == "PUT" and not errors and body.strip():
+        return OutcomeUnknown(method, path, status=status, detail="somebody else changed it at the same time")
+    if impersonating and status in REFUSES_A_PERSON:
+        return ImpersonationRefused(method, path, status=status, errors=errors)
+    detail = "redirects are not followed: base_url must be the tracker's own address" if status < 400 else ""
+    return TrackerRejected(method, path, status=status, errors=errors, detail=detail)
+
+
+def messages(body: bytes) -> list[str]:
+    """Return the tracker's own messages out of `{"errors": [...]}`; localised, so only for people."""
+    try:
+        data = json.loads(body)
+    except (ValueError, RecursionError):
+        return []
+    found = data.get("errors") if isinstance(data, dict) else None
+    if not isinstance(found, list):
+        return []
+    return [clean(text)[:LONGEST_MESSAGE] for text in found if isinstance(text, str)][:MOST_MESSAGES]
+
+
+def clean(text: str) -> str:
+    """Return text of the tracker without characters that a database or a terminal stumbles over."""
+    return NOT_FOR_PEOPLE.sub("", text)
+
+
+def _decoded(method: str, path: str, status: int, body: bytes) -> Any:
+    if not body.strip():
+        return None
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        raise OutcomeUnknown(method, path, status=status, detail="the answer is not JSON") from None
+
+
+def _date(value: str | None) -> datetime | None:
+    try:
+        return parsedate_to_datetime(value).astimezone(UTC) if value else None
+    except ValueError:
+        return None
+
+
+def _seconds(value: str | None) -> float | None:
+    """Read Retry-After: seconds, or a date."""
+    if value is None:
+        return None
+    if value.strip().isdigit():
+        return min(float(value), 86400.0)
+    moment = _date(value)
+    return max(0.0, (moment - datetime.now(UTC)).total_seconds()) if moment else None

@@ -1,0 +1,219 @@
+"""The tracker's HTTP side: one keep-alive session per thread, five seconds per call, no retries of its own."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import requests
+import urllib3
+from pydantic import SecretStr
+from requests.structures import CaseInsensitiveDict
+
+from shared.errors import OutcomeUnknown, TrackerError, TrackerUnreachable
+from shared.tracker.answers import Answer, read_answer
+from shared.tracker.watch import WatchedAdapter, watching
+
+TIMEOUT_S = 5.0
+IDLE_S = 1.0
+LARGEST_ANSWER = 16 * 1024 * 1024
+PAGE_SIZE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class CallRecord:
+    """An outbound call as the trace keeps it; never with the key."""
+
+    method: str
+    path: str
+    login: str | None
+    body: Any
+    status: int | None
+    milliseconds: int
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where the tracker is and how it is spoken to.
+
+    Attributes:
+        base_url: its address without a trailing slash.
+        api_key: an administrator's key.
+        header_prefix: header dialect: X-<prefix>-API-Key, X-<prefix>-Switch-User.
+        verify_tls: whether its certificate is checked.
+    """
+
+    base_url: str
+    api_key: SecretStr
+    header_prefix: Literal["Tracker", "Redmine"] = "Redmine"
+    verify_tls: bool = True
+
+
+class TrackerClient:
+    """Calls one tracker; safe to share between threads.
+
+    Args:
+        target: the tracker.
+        throttle: called before each call, waits where a rate limit asks for it.
+        timeout: seconds for a whole call (SPEC section 8: 5).
+    """
+
+    def __init__(
+        self, target: Target, *, throttle: Callable[[], None] | None = None, timeout: float = TIMEOUT_S
+    ) -> None:
+        self.target = target
+        self._throttle = throttle
+        self._timeout = timeout
+        self._local = threading.local()
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: Any = None,
+        params: Mapping[str, str | int] | None = None,
+        login: str | None = None,
+        before_send: Callable[[], None] | None = None,
+        observe: Callable[[CallRecord], None] | None = None,
+    ) -> Answer:
+        """Make one call.
+
+        Args:
+            method: GET, POST, PUT or DELETE.
+            path: path below base_url.
+            body: sent as JSON with POST and PUT.
+            params: query parameters.
+            login: tracker login of the person on whose behalf it is made; None: the administrator.
+            before_send: called right before the request leaves; whatever it raises stops the call.
+            observe: is told of the call once it has ended.
+
+        Returns:
+            The answer, with any status 2xx.
+
+        Raises:
+            TrackerError: of the class that says whether it was sent and may be repeated.
+        """
+        if self._throttle:
+            self._throttle()
+        if before_send:
+            before_send()
+        started = time.monotonic()
+        status: int | None = None
+        error: str | None = None
+        try:
+            status, headers, content = self._exchange(method, path, body, params, login)
+            return read_answer(
+                method, path, status=status, headers=headers, body=content, impersonating=login is not None
+            )
+        except TrackerError as failure:
+            error = str(failure)
+            raise
+        finally:
+            elapsed = round((time.monotonic() - started) * 1000)
+            if observe:
+                observe(CallRecord(method, path, login, body, status, elapsed, error))
+
+    def pages(self, path: str, name: str, params: Mapping[str, str | int] | None = None) -> Iterator[Answer]:
+        """Read a paged list to its end, a page at a time (limit=100&offset=…).
+
+        Raises:
+            OutcomeUnknown: a page does not have the expected list.
+            TrackerError: as `call`.
+        """
+        offset = 0
+        while True:
+            answer = self.call("GET", path, params={**(params or {}), "limit": PAGE_SIZE, "offset": offset})
+            rows = rows_of(answer, name, path)
+            yield answer
+            offset += PAGE_SIZE
+            if not rows or offset >= int(answer.data.get("total_count") or 0):
+                return
+
+    def close(self) -> None:
+        """Close this thread's session."""
+        session: requests.Session | None = getattr(self._local, "session", None)
+        if session is not None:
+            session.close()
+
+    def _exchange(
+        self, method: str, path: str, body: Any, params: Mapping[str, str | int] | None, login: str | None
+    ) -> tuple[int, CaseInsensitiveDict[str], bytes]:
+        with watching(self._timeout) as watch:
+            try:
+                session = self._session(writing=method != "GET")
+                response = session.request(
+                    method,
+                    self.target.base_url + path,
+                    data=None if body is None else json.dumps(body).encode(),
+                    params=params,
+                    headers=self._headers(login, has_body=body is not None),
+                    timeout=self._timeout,
+                    allow_redirects=False,
+                    stream=True,
+                )
+                with response:
+                    return response.status_code, response.headers, _read(response)
+            except (requests.RequestException, urllib3.exceptions.HTTPError, OSError, ValueError) as error:
+                reason = "time-out after 5 s" if watch.expired else type(error).__name__
+                unclear = OutcomeUnknown if watch.sent else TrackerUnreachable
+                # the library's exception holds the request with its key, so it is not chained
+                raise unclear(method, path, detail=reason) from None
+            finally:
+                self._local.used_at = time.monotonic()
+                if watch.expired:
+                    self.close()
+
+    def _session(self, *, writing: bool) -> requests.Session:
+        """Return this thread's session; a write does not trust a connection that was idle for a while."""
+        session: requests.Session | None = getattr(self._local, "session", None)
+        if session is None:
+            session = self._local.session = _new_session(verify=self.target.verify_tls)
+        elif writing and time.monotonic() - self._local.used_at > IDLE_S:
+            session.close()
+        return session
+
+    def _headers(self, login: str | None, *, has_body: bool) -> dict[str, str | bytes]:
+        prefix = self.target.header_prefix
+        headers: dict[str, str | bytes] = {f"X-{prefix}-API-Key": self.target.api_key.get_secret_value()}
+        if has_body:
+            headers["Content-Type"] = "application/json"
+        if login is not None:
+            headers[f"X-{prefix}-Switch-User"] = login.encode()
+        return headers
+
+
+def rows_of(answer: Answer, name: str, path: str) -> list[dict[str, Any]]:
+    """Return the rows of a list answer.
+
+    Raises:
+        OutcomeUnknown: it has no such list.
+    """
+    rows = answer.data.get(name) if isinstance(answer.data, dict) else None
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise OutcomeUnknown("GET", path, status=answer.status, detail=f"the answer has no list of {name}")
+    return rows
+
+
+def _new_session(*, verify: bool) -> requests.Session:
+    session = requests.Session()
+    session.trust_env = False  # no .netrc or proxy of the environment takes the key elsewhere
+    session.verify = verify
+    adapter = WatchedAdapter()
+    session.mount("http://", adapter)
+    session.mount("https://", adapter)
+    return session
+
+
+def _read(response: requests.Response) -> bytes:
+    content = bytearray()
+    for chunk in response.iter_content(65536):
+        content += chunk
+        if len(content) > LARGEST_ANSWER:
+            raise requests.exceptions.ContentDecodingError("the answer is too large")
+    return bytes(content)

@@ -1,0 +1,111 @@
+"""Watches one call on the socket: was anything sent, and is its time up?
+
+The library's time-outs bound single socket operations, so a trickling answer could last for ever; and its
+exceptions do not tell whether the request had left. Both are known where the socket is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from requests.adapters import HTTPAdapter
+from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, PoolManager
+from urllib3.connection import HTTPConnection, HTTPSConnection
+
+_current = threading.local()
+
+
+class Watch:
+    """What is known of the call under way in this thread.
+
+    Attributes:
+        sent: whether a byte of the request may have left.
+        expired: whether the whole call's time is up.
+    """
+
+    def __init__(self) -> None:
+        self.sent = False
+        self.expired = False
+        self._socket: socket.socket | None = None
+
+    def guard(self, connected: socket.socket | None) -> None:
+        """Remember the socket that is to be shut when the time is up."""
+        self._socket = connected
+        if self.expired and connected is not None:
+            self.expire()
+
+    def expire(self) -> None:
+        """End the call: whoever reads or writes the socket sees it closed."""
+        self.expired = True
+        if self._socket is not None:
+            with contextlib.suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+
+
+@contextmanager
+def watching(seconds: float) -> Iterator[Watch]:
+    """Watch the call made inside the block by this thread.
+
+    Args:
+        seconds: time for the whole call, its answer's body included.
+    """
+    watch = _current.watch = Watch()
+    timer = threading.Timer(seconds, watch.expire)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield watch
+    finally:
+        watch.guard(None)
+        timer.cancel()
+        _current.watch = None
+
+
+class _Watched:
+    """Mixed into urllib3's connections: reports to the watch of the thread that uses them."""
+
+    sock: socket.socket | None
+
+    def send(self, data: Any) -> None:
+        """Connect first, so that a failure to connect is known to have sent nothing."""
+        if self.sock is None:
+            self.connect()  # type: ignore[attr-defined]
+        watch: Watch | None = getattr(_current, "watch", None)
+        if watch is not None:
+            watch.sent = True
+            watch.guard(self.sock)
+        super().send(data)  # type: ignore[misc]
+
+
+class _HttpConnection(_Watched, HTTPConnection):
+    pass
+
+
+class _HttpsConnection(_Watched, HTTPSConnection):
+    pass
+
+
+class _HttpPool(HTTPConnectionPool):
+    ConnectionCls = _HttpConnection
+
+
+class _HttpsPool(HTTPSConnectionPool):
+    ConnectionCls = _HttpsConnection
+
+
+class WatchedAdapter(HTTPAdapter):
+    """An adapter of one connection without retries of its own."""
+
+    def __init__(self) -> None:
+        super().__init__(pool_connections=1, pool_maxsize=1, max_retries=0)
+
+    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
+        """Use connections that report to the watch."""
+        super().init_poolmanager(*args, **kwargs)
+        manager: PoolManager = self.poolmanager
+        manager.pool_classes_by_scheme = {"http": _HttpPool, "https": _HttpsPool}

@@ -1,0 +1,47 @@
+"""The configured tracker, ready to be called."""
+
+from __future__ import annotations
+
+import threading
+
+from shared.config import PluginConfig
+from shared.errors import SettingsError
+from shared.store import Store
+from shared.tracker.client import Target, TrackerClient
+from shared.vault import Vault
+
+
+class Connector:
+    """Reads the configuration and keeps one client as long as the tracker's address and key stay the same.
+
+    Args:
+        store: where the configuration is.
+        vault: opens the API key.
+    """
+
+    def __init__(self, store: Store, vault: Vault) -> None:
+        self._store = store
+        self._vault = vault
+        self._lock = threading.Lock()
+        self._made_of: tuple[object, ...] | None = None
+        self._client: TrackerClient | None = None
+
+    def connect(self) -> tuple[PluginConfig, TrackerClient]:
+        """Return the configuration as it is now, and a client for its tracker.
+
+        Raises:
+            SettingsError: the address or the key is missing, or the key cannot be opened.
+        """
+        with self._store.transaction() as tx:
+            config, encrypted = tx.configs.get()
+        if config.base_url is None:
+            raise SettingsError("no tracker is configured: `deskbridge config set base_url=https://…`")
+        if encrypted is None:
+            raise SettingsError("no API key is stored: `deskbridge config set-api-key`")
+        made_of = (config.base_url, encrypted, config.header_prefix, config.verify_tls)
+        with self._lock:
+            if self._client is None or made_of != self._made_of:
+                key = self._vault.decrypt(encrypted)
+                target = Target(config.base_url, key, config.header_prefix, config.verify_tls)
+                self._client, self._made_of = TrackerClient(target), made_of
+            return config, self._client

@@ -1,0 +1,3 @@
+"""placeholder until the command-line helper lands it"""
+from typing import Any
+def sync_metadata(store: Any, client: Any) -> Any: ...

@@ -1,0 +1,56 @@
+"""Encrypts the tracker's API key at rest (SPEC 2.1, 5.1) with Fernet; several keys allow rotation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from pydantic import SecretStr
+
+from shared.errors import SettingsError
+
+
+class Vault:
+    """Encrypts with the first of the keys, decrypts with any of them.
+
+    Args:
+        keys: Fernet keys (`DESKBRIDGE_SECRET_KEYS`), newest first.
+    """
+
+    def __init__(self, keys: Sequence[SecretStr]) -> None:
+        self._fernet = MultiFernet([Fernet(key.get_secret_value()) for key in keys]) if keys else None
+
+    def encrypt(self, secret: SecretStr) -> str:
+        """Return the secret as a token that only this installation's keys can open.
+
+        Raises:
+            SettingsError: there is no key.
+        """
+        return self._keys().encrypt(secret.get_secret_value().encode()).decode()
+
+    def decrypt(self, token: str) -> SecretStr:
+        """Open a token made by `encrypt` with any of the keys.
+
+        Raises:
+            SettingsError: there is no key, or none of them fits.
+        """
+        try:
+            return SecretStr(self._keys().decrypt(token.encode()).decode())
+        except InvalidToken:
+            raise SettingsError(
+                "the stored API key cannot be opened with DESKBRIDGE_SECRET_KEYS: add the key it was stored "
+                "with, or store it again with `deskbridge config set-api-key`"
+            ) from None
+
+    def rotate(self, token: str) -> str:
+        """Return the same secret encrypted with the first key.
+
+        Raises:
+            SettingsError: there is no key, or none of them fits.
+        """
+        return self.encrypt(self.decrypt(token))
+
+    def _keys(self) -> MultiFernet:
+        if self._fernet is None:
+            raise SettingsError("DESKBRIDGE_SECRET_KEYS is not set: make a key with `deskbridge make-key`")
+        return self._fernet

@@ -1,0 +1,17 @@
+"""Options and fixtures of the whole test suite."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest_plugins = ["tests.support.servers"]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Register which tracker the contract tests run over."""
+    parser.addoption(
+        "--tracker",
+        default="standin",
+        metavar="standin|redmine|URL",
+        help="tracker for tests/contract: the stand-in (default), a real Redmine, or http://[KEY@]HOST:PORT",
+    )

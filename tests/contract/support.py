@@ -1,0 +1,162 @@
+"""What the contract tests share: a thin HTTP driver and assertions on whole answers."""
+
+from __future__ import annotations
+
+import itertools
+import uuid
+from dataclasses import dataclass, field
+from typing import Any
+
+import requests
+
+from tests.contract import seed
+
+Json = dict[str, Any]
+
+NO_PROJECT = ["Project cannot be blank", "Tracker cannot be blank", "Status cannot be blank"]
+"""Redmine's answer for a project that is unknown, closed, archived or hidden from the person."""
+
+PATH_OF = {
+    "issue": "issues",
+    "time_entry": "time_entries",
+    "project": "projects",
+    "membership": "memberships",
+}
+
+_counter = itertools.count(1)
+_run = uuid.uuid4().hex[:8]
+
+
+def unique(word: str = "contract") -> str:
+    """Return a text that no other test, and no earlier run on the same tracker, has used."""
+    return f"{word}-{_run}-{next(_counter)}"
+
+
+@dataclass(frozen=True)
+class Tracker:
+    """A tracker under test: plain requests, and a memory of what has to be deleted again.
+
+    Attributes:
+        base_url: Address without a trailing slash.
+        api_key: An administrator's key.
+        session: Keeps the connection alive between calls.
+        created: Paths of what calls have created and `clean_up` will delete.
+    """
+
+    base_url: str
+    api_key: str
+    session: requests.Session = field(default_factory=requests.Session)
+    created: list[str] = field(default_factory=list)
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        payload: object = None,
+        *,
+        su: str | None = None,
+        key: str | None = None,
+        **options: Any,
+    ) -> requests.Response:
+        """Make one call.
+
+        Args:
+            method: HTTP method.
+            path: Path and query, with the leading slash.
+            payload: JSON body; none when None.
+            su: Login to act as (X-Redmine-Switch-User), the header left out when None.
+            key: API key in place of the administrator's.
+            **options: Anything else of `requests.Session.request`.
+
+        Returns:
+            The answer, whatever its status.
+        """
+        headers = {"X-Redmine-API-Key": self.api_key if key is None else key}
+        if su is not None:
+            headers["X-Redmine-Switch-User"] = su
+        headers |= options.pop("headers", {})
+        answer = self.session.request(
+            method, self.base_url + path, json=payload, headers=headers, timeout=30, **options
+        )
+        if answer.status_code == 201:
+            kind, value = next(iter(answer.json().items()))
+            self.created.append(f"/{PATH_OF[kind]}/{value['id']}.json")
+        return answer
+
+    def read(self, path: str, **options: Any) -> Json:
+        """GET `path` and return its JSON object; anything but 200 fails the test."""
+        answer = self.call("GET", path, **options)
+        assert answer.status_code == 200, (path, answer.status_code, answer.text[:500])
+        body: Json = answer.json()
+        return body
+
+    def create_issue(self, *, su: str | None = None, **fields: object) -> requests.Response:
+        """POST an issue: in SUPPORT and with a unique subject, unless `fields` say otherwise."""
+        wanted: Json = {"project_id": seed.Project.SUPPORT, "subject": unique()} | fields
+        return self.call("POST", "/issues.json", {"issue": wanted}, su=su)
+
+    def issue(self, *, su: str | None = None, **fields: object) -> Json:
+        """Create an issue that must succeed and return it."""
+        created: Json = accepted(self.create_issue(su=su, **fields))["issue"]
+        return created
+
+    def update_issue(self, issue_id: int, *, su: str | None = None, **fields: object) -> requests.Response:
+        """PUT fields of an issue."""
+        return self.call("PUT", f"/issues/{issue_id}.json", {"issue": fields}, su=su)
+
+    def log_time(self, issue_id: int, *, su: str | None = None, **fields: object) -> requests.Response:
+        """POST a time entry on an issue: 1.5 hours of DEVELOPMENT, unless `fields` say otherwise."""
+        wanted = {
+            "issue_id": issue_id,
+            "hours": 1.5,
+            "comments": unique(),
+            "activity_id": seed.Activity.DEVELOPMENT,
+        } | fields
+        return self.call("POST", "/time_entries.json", {"time_entry": wanted}, su=su)
+
+    def create_project(self, *, su: str | None = None, **fields: object) -> requests.Response:
+        """POST a project: private, with a unique name and identifier, unless `fields` say otherwise."""
+        identifier = unique()
+        wanted: Json = {"name": identifier, "identifier": identifier, "is_public": False} | fields
+        return self.call("POST", "/projects.json", {"project": wanted}, su=su)
+
+    def add_member(
+        self, project_id: int, user_id: int, *roles: int, su: str | None = None
+    ) -> requests.Response:
+        """POST a membership."""
+        body = {"membership": {"user_id": user_id, "role_ids": list(roles)}}
+        return self.call("POST", f"/projects/{project_id}/memberships.json", body, su=su)
+
+    def clean_up(self) -> None:
+        """Delete, newest first, what this driver's calls have created; what is gone already is fine."""
+        while self.created:
+            answer = self.call("DELETE", self.created.pop())
+            assert answer.status_code in {204, 404}, (answer.request.url, answer.status_code)
+
+
+def accepted(answer: requests.Response) -> Json:
+    """Assert a creation's 201 and return its JSON object."""
+    assert answer.status_code == 201, (answer.status_code, answer.text[:500])
+    assert answer.headers["Content-Type"].startswith("application/json")
+    body: Json = answer.json()
+    return body
+
+
+def assert_done(answer: requests.Response) -> None:
+    """Assert what PUT and DELETE answer: 204 without a body and without a type for it."""
+    assert answer.status_code == 204, (answer.status_code, answer.text[:500])
+    assert answer.content == b""
+    assert "Content-Type" not in answer.headers
+
+
+def assert_empty(answer: requests.Response, status: int) -> None:
+    """Assert a refusal whose body is empty although its type says JSON: nothing can be parsed from it."""
+    assert answer.status_code == status, (answer.status_code, answer.text[:500])
+    assert answer.content == b""
+    assert answer.headers["Content-Type"].startswith("application/json")
+
+
+def assert_rejected(answer: requests.Response, *errors: str) -> None:
+    """Assert a 422 with exactly these texts, in this order."""
+    assert answer.status_code == 422, (answer.status_code, answer.text[:500])
+    assert answer.json() == {"errors": list(errors)}

@@ -1,0 +1,33 @@
+"""A deskbridge over a stand-in tracker, a real Redis and a real database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from deploy.sandbox.tracker.control import StandIn
+from tests.support.bridge import Bridge
+
+
+@pytest.fixture(scope="session")
+def stand_in_process() -> Iterator[StandIn]:
+    """A stand-in tracker, for the whole session."""
+    with StandIn(in_process=True) as stand_in:
+        yield stand_in
+
+
+@pytest.fixture
+def stand_in(stand_in_process: StandIn) -> StandIn:
+    """A stand-in tracker with nothing but its seed in it."""
+    stand_in_process.reset()
+    return stand_in_process
+
+
+@pytest.fixture
+def bridge(stand_in: StandIn, redis_url: str, tmp_path: Path) -> Iterator[Bridge]:
+    """A deskbridge linked to the stand-in's project "support"."""
+    made = Bridge(f"sqlite:///{tmp_path}/bridge.sqlite3", redis_url, stand_in.base_url, stand_in.api_key)
+    yield made
+    made.close()

@@ -1,0 +1,146 @@
+"""A whole deskbridge without processes: real database, real Redis, any tracker; one call drains one ticket."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from cryptography.fernet import Fernet
+from pydantic import SecretStr
+from redis import Redis
+
+from shared.config import PluginConfig
+from shared.events import parse_delivery
+from shared.locks import Locks
+from shared.pause import Pause
+from shared.settings import Settings
+from shared.store import Store
+from shared.store.database import Database
+from shared.store.links import Link, LinkKind
+from shared.store.models import Base, JournalEvent
+from shared.store.people import TrackerPerson
+from shared.usecases.connection import Connector
+from shared.vault import Vault
+from tests.support.events import SUPPORT_ENTITY, delivery_id
+from worker.sync.results import Result
+from worker.sync.service import SyncService
+
+SUPPORT = 1
+DEVELOPER = 4
+DEVELOPMENT = 9
+STATUS_MAP = {1: 1, 2: 2, 5: 3, 6: 5}
+PEOPLE = [
+    TrackerPerson(1, "admin", "Redmine Admin", "admin@example.net", admin=True),
+    TrackerPerson(5, "alice", "Alice Archer", "alice@example.test"),
+    TrackerPerson(6, "bob", "Bob Baker", "bob@example.test"),
+    TrackerPerson(7, "carol", "Carol Clark", "carol@example.test"),
+    TrackerPerson(8, "erin", "Erin Evans", "erin@example.test"),
+]
+
+
+class Bridge:
+    """One installation for tests.
+
+    Args:
+        database_url: an empty database.
+        redis_url: an empty Redis.
+        base_url: the tracker.
+        api_key: its administrator's key.
+        settings: settings other than the tests' defaults.
+    """
+
+    def __init__(self, database_url: str, redis_url: str, base_url: str, api_key: str, **settings: Any) -> None:
+        self.settings = Settings(
+            database_url=SecretStr(database_url),
+            redis_url=SecretStr(redis_url),
+            secret_keys=(SecretStr(Fernet.generate_key().decode()),),
+            **{"settling_time": 0, **settings},
+        )
+        self.store = Store(Database(database_url, pool_size=10))
+        Base.metadata.create_all(self.store.database.engine)
+        vault = Vault(self.settings.secret_keys)
+        self.redis = Redis.from_url(redis_url)
+        self.pause = Pause(self.redis)
+        self.rung: list[int] = []
+        self.service = SyncService(
+            self.store,
+            self.settings,
+            Locks(self.redis, self.settings.lock_lease),
+            self.pause,
+            Connector(self.store, vault).connect,
+            self._ring,
+        )
+        with self.store.transaction() as tx:
+            tx.configs.put_api_key(vault.encrypt(SecretStr(api_key)))
+            tx.people.replace_cache(PEOPLE)
+            tx.links.put(Link(LinkKind.ENTITY, SUPPORT_ENTITY, SUPPORT, None))
+        self.configure(
+            base_url=base_url,
+            default_activity_id=DEVELOPMENT,
+            default_role_id=DEVELOPER,
+            status_map=STATUS_MAP,
+        )
+
+    def _ring(self, ticket_ids: list[int]) -> bool:
+        self.rung += ticket_ids
+        return True
+
+    def configure(self, **values: Any) -> None:
+        """Change configuration values."""
+        with self.store.transaction() as tx:
+            config, _ = tx.configs.get()
+            tx.configs.put(PluginConfig.model_validate({**config.model_dump(), **values}))
+
+    def link(self, kind: LinkKind, helpdesk_id: int, project_id: int, category_id: int | None = None) -> None:
+        """Link a helpdesk project or entity to a tracker project."""
+        with self.store.transaction() as tx:
+            tx.links.put(Link(kind, helpdesk_id, project_id, category_id))
+
+    def receive(self, *events: dict[str, Any]) -> list[int]:
+        """Append events to the journal as the producer does; return their ids."""
+        deliveries = [parse_delivery(event, delivery_id()) for event in events]
+        with self.store.transaction() as tx:
+            return [one.event_id for one in tx.journal.append(deliveries, datetime.now(UTC))]
+
+    def sync(self, ticket_id: int = 4711) -> list[Result]:
+        """Drain one ticket, and whatever that rang."""
+        results = self.service.sync(ticket_id)
+        for rung in list(dict.fromkeys(self.rung)):
+            self.rung.remove(rung)
+            results += self.service.sync(rung)
+        return results
+
+    def forward(self, *events: dict[str, Any], ticket_id: int = 4711) -> list[str]:
+        """Append events, drain the ticket, and return the events' states in their order."""
+        ids = self.receive(*events)
+        self.sync(ticket_id)
+        return [self.event(event_id).state for event_id in ids]
+
+    def event(self, event_id: int) -> JournalEvent:
+        """Return an event of the journal."""
+        with self.store.transaction() as tx:
+            return next(row for row in tx.journal.find(limit=None) if row.id == event_id)
+
+    def hurry(self) -> None:
+        """Make everything that waits due now, as if the time had passed."""
+        from sqlalchemy import update
+
+        from shared.store.models import TaskTimeLink, TicketIssueLink, TicketState
+        from shared.store.types import clock
+
+        with self.store.database.transaction() as session:
+            session.execute(update(JournalEvent).values(next_attempt_at=None))
+            session.execute(update(TicketState).values(status_next_at=None))
+            for model in (TicketIssueLink, TaskTimeLink):
+                session.execute(update(model).where(model.settle_after.is_not(None)).values(settle_after=clock()))
+
+    def steps(self, ticket_id: int = 4711) -> Sequence[str]:
+        """Return a ticket's trace as lines."""
+        with self.store.transaction() as tx:
+            return [f"{step.what} ({step.why})" for step in tx.trace.of_ticket(ticket_id)]
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.store.database.close()
+        self.redis.close()

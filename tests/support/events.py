@@ -1,0 +1,82 @@
+"""Small factories of helpdesk events for tests."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Any
+
+START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
+ALICE = {"id": 7, "email": "alice@example.test"}
+BOB = {"id": 8, "email": "Bob@Example.test"}
+SUPPORT_ENTITY = 3
+DONE = 2
+
+_deliveries = count(1)
+
+
+def moment(minutes: float) -> str:
+    """Return a time of the helpdesk, minutes after the start of the tests' day."""
+    return (START + timedelta(minutes=minutes)).isoformat().replace("+00:00", "Z")
+
+
+def ticket(ticket_id: int = 4711, **changes: Any) -> dict[str, Any]:
+    """Return a ticket's snapshot."""
+    return {
+        "id": ticket_id,
+        "title": f"Printer {ticket_id} on fire",
+        "content": "<p>It <b>burns</b></p>",
+        "status": 2,
+        "entity_id": SUPPORT_ENTITY,
+        "project_id": None,
+        "technician": ALICE,
+        **changes,
+    }
+
+
+def task(task_id: int = 512, **changes: Any) -> dict[str, Any]:
+    """Return a ticket task's snapshot: Done, an hour and a half, logged by alice."""
+    return {
+        "id": task_id,
+        "content": f"<p>Extinguished {task_id}</p>",
+        "state": DONE,
+        "actiontime": 5400,
+        "user": ALICE,
+        **changes,
+    }
+
+
+def task_event(
+    at: float = 0,
+    *,
+    of_ticket: dict[str, Any] | None = None,
+    of_task: dict[str, Any] | None = None,
+    event: str = "ticket_task.updated",
+    **extra: Any,
+) -> dict[str, Any]:
+    """Return a ticket-task event.
+
+    Args:
+        at: minutes after the start of the tests' day.
+        of_ticket: the ticket's snapshot.
+        of_task: the ticket task's snapshot.
+        event: its name.
+        extra: further keys of the event.
+    """
+    return {
+        "event": event,
+        "occurred_at": moment(at),
+        "ticket": of_ticket or ticket(),
+        "task": of_task or task(),
+        **extra,
+    }
+
+
+def ticket_event(at: float = 0, *, of_ticket: dict[str, Any] | None = None, **extra: Any) -> dict[str, Any]:
+    """Return a ticket update."""
+    return {"event": "ticket.updated", "occurred_at": moment(at), "ticket": of_ticket or ticket(), **extra}
+
+
+def delivery_id() -> str:
+    """Return a delivery id that no other test uses."""
+    return f"delivery-{next(_deliveries)}"

@@ -1,0 +1,71 @@
+"""Fixtures with a real Redis and a real PostgreSQL, started on free ports of 127.0.0.1.
+
+They come out of Python packages, so no test that needs them is ever skipped: a machine that cannot start
+them fails, and the error says why.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from deploy.embedded.postgres import PostgresServer
+from deploy.embedded.redis import RedisServer
+
+_numbers = count(1)
+
+
+@pytest.fixture(scope="session")
+def servers_dir() -> Iterator[Path]:
+    """A directory for the servers' data that every account can enter (pytest's own cannot be entered)."""
+    directory = Path(tempfile.mkdtemp(prefix="deskbridge-tests-"))
+    directory.chmod(0o755)
+    yield directory
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def redis_server(servers_dir: Path) -> Iterator[RedisServer]:
+    """A running Redis with its data on disk; tests may stop, kill or freeze it."""
+    server = RedisServer(servers_dir / "redis")
+    try:
+        yield server.start()
+    finally:
+        server.destroy()
+
+
+@pytest.fixture
+def redis_url(redis_server: RedisServer) -> str:
+    """The address of an empty Redis."""
+    redis_server.revive()
+    redis_server.flush()
+    return redis_server.url
+
+
+@pytest.fixture(scope="session")
+def postgres_server(servers_dir: Path) -> Iterator[PostgresServer]:
+    """A running PostgreSQL, fast rather than safe in a power cut; tests may stop, crash or freeze it."""
+    server = PostgresServer(servers_dir / "postgres", fsync=False)
+    try:
+        yield server.start()
+    finally:
+        server.destroy()
+
+
+@pytest.fixture(scope="session")
+def postgres_template() -> str | None:
+    """The database that `postgres_url` copies; override it to hand every test a database with its tables."""
+    return None
+
+
+@pytest.fixture
+def postgres_url(postgres_server: PostgresServer, postgres_template: str | None) -> Iterator[str]:
+    """The address of a database of the test's own, for SQLAlchemy."""
+    postgres_server.revive()
+    name = f"test_{next(_numbers)}"
+    yield postgres_server.create_database(name, template=postgres_template)
+    postgres_server.revive()
+    postgres_server.drop_database(name)

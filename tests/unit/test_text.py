@@ -1,0 +1,221 @@
+"""What people read of rich text, and the small conversions of SPEC 2.4."""
+
+import html
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shared.text import cut, hours, normalised, one_line, plain_text
+
+MARKUP = [
+    ("<p>a &amp; b</p>", "a & b"),
+    ("<div>a</div><div>b</div>", "a\nb"),
+    ("<p>a</p><p>b</p>", "a\n\nb"),
+    ("<p>a</p><p>&nbsp;</p><p>&nbsp;</p><p>b</p>", "a\n\nb"),
+    ("a<br>b<br/><br/><br/>c", "a\nb\n\nc"),
+    ("<p>one\r\n  two</p>", "one two"),
+    ("<p>a&nbsp;b</p>", "a b"),
+    ("<p>wo<b>r</b>d and <em>word</em></p>", "word and word"),
+    ("<p>press &lt;Enter&gt; for &amp;lt;</p>", "press <Enter> for &lt;"),
+    ("<p>a < b, a<b and c>d, mail <y@z.example></p>", "a < b, a<b and c>d, mail <y@z.example>"),
+    ("<p>mail</p>\n<o:p></o:p><p>end</p>", "mail\n\nend"),
+    ("<ul><li>a</li><li>b</li></ul>", "* a\n* b"),
+    ("<p>x</p><ol><li>a</li><li>b<ul><li>c</li></ul></li></ol>", "x\n\n1. a\n2. b\n   * c"),
+    ('<p>see <a href="https://x.example/?a=1&amp;copy=2">the page</a> now</p>',
+     "see the page (https://x.example/?a=1&copy=2) now"),
+    ('<p><a href="https://x.example/">https://x.example</a>, <a href="mailto:a@x.example">a@x.example</a>',
+     "https://x.example, a@x.example"),
+    ('<a href="u">menu</a>', "menu (u)"),
+    ('<a href="https://bad.example/">https://good.example</a>', "https://good.example (https://bad.example/)"),
+    ('<p>a <a href="u">b </a>c<a href="#top">d</a> <a href="u"><img src="i.png"></a>e</p>', "a b (u) cd e"),
+    ('<li><a href="u">t</a></li>', "* t (u)"),
+    ('<p>a <img src="x.png" alt="screen"> b<img src="y.png"></p>', "a screen b"),
+    ('<p>a</p><img src="data:image/png;base64,AAAA==">', "a"),
+    ("<table><tr><th>A</th><th>B</th></tr><tr><td><p>1</p></td><td>2 &amp;lt;</td></tr></table>",
+     "A | B\n1 | 2 &lt;"),
+    ("a<table><tr><td>x</td></tr></table>b", "a\nx\nb"),
+    ("<table><tr><td><table><tr><td>x</td><td>y</td></tr></table></td></tr></table>", "x | y"),
+    ("<style>p{}</style><script>alert('<p>')</script><!-- <p>no</p> --><p>yes</p>", "yes"),
+    ('<p>a</p><p style="display: none">no</p>', "a"),
+    ("<pre>a  b\n  c</pre>", "a  b\n  c"),
+    ("<dl><dt>a</dt><dd>b</dd></dl>", "a\nb"),
+    ("<P>A</P>", "A"),
+    ("<?xml version='1.0' encoding='utf-8'?><!DOCTYPE html><html><body><p>a</p></body></html>", "a"),
+    ("<p>never closed", "never closed"),
+    ("<p>a\x00b\x07c&#0;&#7;d\ud800e</p>", "abc\ufffdde"),
+    ('<p style="margin-top: 90000em; padding-left: 90000em">a</p>', "a"),
+]  # fmt: skip
+
+PLAIN = [
+    "a < b",
+    "x <y@z>",
+    "AT&T",
+    "R&D; &unknown; &copy",
+    "if (a<b) && c>d",
+    "std::map<a, b> and List<String> and cmp <a> <b>",
+    "replace <title> by your <address>",
+    "one\n  two\n\nthree\tfour",
+    "<<<>>> </> <!--",
+]
+
+
+@pytest.mark.parametrize(("rich", "plain"), MARKUP)
+def test_markup_becomes_what_a_person_would_read(rich: str, plain: str) -> None:
+    assert plain_text(rich) == plain
+
+
+@pytest.mark.parametrize(("rich", "plain"), MARKUP)
+def test_markup_escaped_once_more_reads_the_same(rich: str, plain: str) -> None:
+    assert plain_text(html.escape(rich)) == plain
+
+
+def test_markup_escaped_with_numbers_reads_the_same() -> None:
+    assert plain_text("&#60;p&#62;a &#38;amp; b&#60;/p&#62;") == "a & b"
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_text_without_markup_is_kept(text: str) -> None:
+    assert plain_text(text) == text
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_escaped_text_without_markup_is_unescaped(text: str) -> None:
+    assert plain_text(html.escape(text)) == text
+
+
+def test_plain_text_folds_line_ends_and_empty_lines_and_outer_blanks() -> None:
+    assert plain_text("  a \r\nb\r\rc\n\n\n\nd\xa0e \n") == "a\nb\n\nc\n\nd e"
+
+
+@pytest.mark.parametrize("rich", [None, "", " \n", "<p></p>", "<html><body></body></html>"])
+def test_nothing_to_read_is_the_empty_text(rich: str | None) -> None:
+    assert plain_text(rich) == ""
+
+
+def test_nothing_is_lost_below_the_depth_at_which_the_parser_stops() -> None:
+    assert (
+        plain_text("<p>first</p>" + "<div>" * 300 + "deep" + "</div>" * 300 + "<p>last</p>")
+        == "first\n\ndeep\n\nlast"
+    )
+
+
+def test_the_tag_stripper_keeps_lines_and_lists() -> None:
+    text = plain_text("<div>" * 300 + "<p>a &amp; <b>b</b></p><ul><li>c<li>d</ul><style>no</style>")
+    assert text == "a & b\n\n* c\n* d"
+
+
+HOSTILE = {
+    "deep nesting": "<div>" * 100_000 + "x" + "</div>" * 100_000,
+    "angle brackets": "<" * 1_000_000,
+    "angle brackets in a paragraph": "<p>" + "<" * 1_000_000,
+    "ampersands": "<p>" + "&" * 1_000_000,
+    "huge table": "<table>" + "<tr><td>a</td><td>b</td></tr>" * 34_000 + "</table>",
+    "table of the largest size rendered": "<table>" + "<tr><td>a</td><td>b</td></tr>" * 2_400 + "</table>",
+    "one long cell above many rows": f"<table><tr><td>{'a' * 60_000}" + "<tr><td>b" * 7_000 + "</table>",
+    "nested tables": "<table><tr><td>" * 75 + "&amp;" * 180_000,
+    "many short tags": f"<p>{'x' * 60_000}" + "<b>a</b>" * 7_000,
+    "one long line with tags": f"<p>{'x' * 990_000}" + "<b>a</b>" * 400,
+    "unclosed tags": "<p " * 330_000 + "</p>",
+    "unclosed attributes": '<p a="' * 170_000,
+    "attributes": "<p" + " a=b" * 250_000,
+    "blanks": "<p" + " " * 1_000_000,
+    "blanks in a line": "a" + " " * 1_000_000 + "b",
+    "unclosed comments": "</p>" + "<!--" * 250_000,
+    "unclosed scripts": "</p>" + "<script>" * 125_000,
+    "half scripts": "</p>" + "<script" * 140_000,
+    "closing tags": "</p>" * 250_000,
+    "line breaks": "<br>" * 250_000,
+    "links": '<a href="u">' * 80_000,
+    "a few thousand links": '<a href="u">t' * 4_000 + "</a>",
+    "long reference": "<p>&#" + "1" * 1_000_000 + ";</p>",
+    "long reference in an address": '<a href="&#' + "1" * 900_000 + ';">x</a>',
+    "long list number": "<ol><li value=" + "1" * 10_000 + ">x</ol>",
+    "many styles": '<p style="' + "style:" * 160_000 + '">x</p>',
+    "combining marks": "<p>" + "\u0301" * 500_000 + "</p>",
+}
+
+
+@pytest.mark.parametrize("rich", HOSTILE.values(), ids=HOSTILE.keys())
+def test_hostile_text_takes_no_time(rich: str) -> None:
+    started = time.process_time()
+    one_line(rich, 255)
+    assert time.process_time() - started < 1
+
+
+PIECES = [
+    "<p>", "</p>", "<p", "<b>", "</b>", "<a href='u'>", "</a>", "<table>", "<tr>", "<td>", "</td>",
+    "</table>", "<ul>", "<ol>", "<li>", "<li value='²'>", "</ul>", "<pre>", "<script>", "</script>", "<!--",
+    "-->", "<![", "<?xml", "<div style='display:none'>", "<img alt='x'>", "<o:p>", "<title>", "<select>",
+    "<textarea>", "<frameset>", "&amp;", "&lt;", "&gt;", "&#38;", "&#0;", "&#x1;", "&", "<", ">", '"', "'",
+]  # fmt: skip
+
+
+def rich_texts() -> st.SearchStrategy[str]:
+    """Texts out of pieces that mean something in HTML and of any characters, lone surrogates among them."""
+    pieces = st.sampled_from(PIECES)
+    characters = st.text(st.characters(), max_size=8)
+    return st.lists(st.one_of(pieces, characters), max_size=25).map("".join)
+
+
+@settings(max_examples=300, deadline=None)
+@given(rich_texts())
+def test_any_text_gives_clean_lines(rich: str) -> None:
+    text = plain_text(rich)
+    assert not any(
+        (ord(c) < 32 and c not in "\n\t") or "\ud800" <= c <= "\udfff" or c == "\xa0" for c in text
+    )
+    assert "\n\n\n" not in text
+    assert text == text.strip()
+    assert all(line == line.rstrip() for line in text.split("\n"))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(st.characters(exclude_characters="&")).filter(lambda text: "</" not in text))
+def test_text_without_markup_is_kept_a_second_time(text: str) -> None:
+    assert plain_text(plain_text(text)) == plain_text(text)
+
+
+@settings(max_examples=200, deadline=None)
+@given(rich_texts(), st.integers(0, 30))
+def test_one_line_is_one_line_of_at_most_the_limit(rich: str, limit: int) -> None:
+    line = one_line(rich, limit)
+    assert len(line) <= limit
+    assert line == " ".join(line.split())
+
+
+def test_one_line_folds_white_space_and_marks_no_cut() -> None:
+    assert one_line("<p>a\nb</p><p>c</p>", 255) == "a b c"
+    assert one_line("abc def", 5) == "abc d"
+    assert one_line("abc def", 4) == "abc"
+    assert one_line(None, 255) == ""
+
+
+def test_one_line_does_not_split_a_composed_character() -> None:
+    assert one_line("abe\u0301", 3) == "ab"
+    assert one_line("ab\U0001f469\u200d\U0001f4bb", 4) == "ab"
+    assert len(one_line("a" + "\u0301" * 500, 255)) == 255
+
+
+def test_cut_marks_a_cut_with_an_ellipsis() -> None:
+    assert cut("abcdef", 6) == "abcdef"
+    assert cut("abcdef", 5) == "abcd…"
+    assert cut("abc def", 5) == "abc…"
+    assert cut("abc", 1) == "…"
+    assert cut("abc", 0) == ""
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(), st.integers(0, 30))
+def test_cut_keeps_the_limit(text: str, limit: int) -> None:
+    assert len(cut(text, limit)) <= limit
+
+
+@pytest.mark.parametrize(("seconds", "expected"), [(0, 0.0), (5400, 1.5), (36, 0.01), (1, 1 / 3600)])
+def test_seconds_become_decimal_hours(seconds: int, expected: float) -> None:
+    assert hours(seconds) == expected
+
+
+def test_normalised_folds_line_ends_and_outer_blanks_only() -> None:
+    assert normalised("\n a  \r\nb\rc \n") == "a  \nb\nc"

@@ -1,0 +1,70 @@
+"""`python -m worker worker|beat`: what the command line replaces itself with."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import threading
+
+from shared.broker import make_celery
+from shared.errors import BridgeError
+from shared.logs import configure_logging
+from shared.settings import Settings, load_settings
+from worker.bootstrap import Worker, bootstrap
+from worker.schedule import schedule
+from worker.tasks import register
+
+SWEEP_WITHOUT_BEAT = 3
+
+
+def main() -> int:
+    """Run one worker or one beat until it is told to stop."""
+    arguments = _arguments()
+    try:
+        settings = load_settings()
+    except BridgeError as error:
+        print(f"deskbridge: {error}", file=sys.stderr)
+        return 2
+    configure_logging(settings.log_format, process=arguments.process)
+    if arguments.process == "beat":
+        return _beat(settings, arguments.schedule_file)
+    return _work(settings, arguments.concurrency)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m worker")
+    parser.add_argument("process", choices=("worker", "beat"))
+    parser.add_argument("--concurrency", type=int, default=8, help="threads (default 8)")
+    parser.add_argument("--schedule-file", default="var/beat-schedule", help="where beat keeps its times")
+    return parser.parse_args()
+
+
+def _work(settings: Settings, concurrency: int) -> int:
+    worker = bootstrap(settings, concurrency=concurrency)
+    register(worker.app, worker)
+    stop = threading.Event()
+    threading.Thread(target=_sweep_without_beat, args=(worker, stop), daemon=True, name="sweep").start()
+    options = ["--pool", "threads", "--concurrency", str(concurrency), "--without-gossip", "--without-mingle"]
+    worker.app.worker_main(["worker", "--loglevel", "WARNING", *options])
+    stop.set()
+    return 0
+
+
+def _sweep_without_beat(worker: Worker, stop: threading.Event) -> None:
+    """Sweep now and then from every worker, in case that no beat does; the sweep's own lock makes it harmless."""
+    while not stop.wait(worker.settings.sweep_interval * SWEEP_WITHOUT_BEAT):
+        try:
+            worker.sweep.run()
+        except Exception as error:  # noqa: BLE001  (the next round tries again; nothing may end this thread)
+            print(f"deskbridge: sweep failed: {type(error).__name__}", file=sys.stderr)
+
+
+def _beat(settings: Settings, schedule_file: str) -> int:
+    app = make_celery(settings)
+    app.conf.beat_schedule = schedule(settings)
+    app.Beat(schedule=schedule_file, loglevel="WARNING").run()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,77 @@
+"""Wires the worker's process: the one place where its collaborators are built."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from celery import Celery
+from redis import Redis
+
+from shared.broker import QUEUE, Doorbell, make_celery
+from shared.locks import Locks
+from shared.pause import Pause
+from shared.settings import Settings
+from shared.store import Store
+from shared.store.database import Database
+from shared.usecases.connection import Connector
+from shared.vault import Vault
+from worker.sweep import Sweep
+from worker.sync.service import SyncService
+
+
+@dataclass(frozen=True)
+class Worker:
+    """Everything a worker process works with."""
+
+    app: Celery
+    settings: Settings
+    store: Store
+    locks: Locks
+    connector: Connector
+    service: SyncService
+    sweep: Sweep
+
+
+def bootstrap(settings: Settings, *, concurrency: int) -> Worker:
+    """Build a worker's collaborators.
+
+    Args:
+        settings: the process's settings.
+        concurrency: threads that work at the same time.
+    """
+    app = make_celery(settings)
+    redis = make_redis(settings)
+    store = Store(Database(settings.database_url.get_secret_value(), pool_size=concurrency + 2))
+    locks, pause = Locks(redis, settings.lock_lease), Pause(redis)
+    doorbell = Doorbell(settings)
+    connector = Connector(store, Vault(settings.secret_keys))
+
+    return Worker(
+        app=app,
+        settings=settings,
+        store=store,
+        locks=locks,
+        connector=connector,
+        service=SyncService(store, settings, locks, pause, connector.connect, doorbell.ring),
+        sweep=Sweep(store, settings, redis, pause, lambda: backlog(app), doorbell.ring),
+    )
+
+
+def make_redis(settings: Settings) -> Redis:
+    """Return a connection for locks and the pause, with short time-outs and no retries of its own."""
+    return Redis.from_url(
+        settings.redis_url.get_secret_value(),
+        socket_timeout=5,
+        socket_connect_timeout=3,
+        socket_keepalive=True,
+        health_check_interval=15,
+    )
+
+
+def backlog(app: Celery) -> int:
+    """Return how many messages wait in the queue; 0 where the broker cannot tell."""
+    with app.connection_for_read() as connection, connection.channel() as channel:
+        try:
+            return int(channel.queue_declare(QUEUE, passive=True).message_count)
+        except connection.channel_errors:
+            return 0

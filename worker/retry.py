@@ -1,0 +1,24 @@
+"""When to try again: pure functions of the attempt (SPEC section 8 leaves retries to us)."""
+
+from __future__ import annotations
+
+MOST_ATTEMPTS = 12
+MOST_ROUNDS = 5
+FIRST_DELAY_S = 2.0
+LONGEST_DELAY_S = 900.0
+
+
+def backoff(attempt: int, chance: float) -> float:
+    """Return the seconds to wait before the next attempt: doubling, bounded, with jitter.
+
+    Args:
+        attempt: how many attempts have failed, from 0.
+        chance: a random number in [0, 1); spreads the delay over its upper half.
+    """
+    longest = min(LONGEST_DELAY_S, FIRST_DELAY_S * 2.0 ** min(attempt, 30))
+    return longest * (0.5 + chance / 2)
+
+
+def is_exhausted(attempts: int) -> bool:
+    """Tell whether an event has used up its attempts and becomes `failed`, replayable."""
+    return attempts >= MOST_ATTEMPTS

@@ -1,0 +1,120 @@
+"""Acts on behalf of the right person (SPEC section 5): membership first, then impersonation, else the administrator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from shared.errors import ImpersonationRefused, OutcomeUnknown, TrackerRejected
+from shared.payloads import Body, membership_body
+from shared.store.people import Match, TrackerPerson
+from shared.tracker.answers import Answer
+from worker.sync.probes import ask_whether_open
+from worker.sync.run import Run
+
+MEMBERSHIP_MAY_HELP = (403, 422)
+
+
+@dataclass
+class Sender:
+    """Sends on behalf of one person in one tracker project.
+
+    Args:
+        run: the drain.
+        match: who the helpdesk user is on the tracker, and why.
+        project_id: the tracker project.
+        administrators: tracker user ids that a call as the administrator may end with; empty: not known.
+    """
+
+    run: Run
+    match: Match
+    project_id: int
+    administrators: tuple[int, ...] = ()
+    _ensured_now: bool = False
+
+    @property
+    def person(self) -> TrackerPerson | None:
+        """The person to act as; None: the administrator."""
+        return self.match.person
+
+    def prepare(self) -> None:
+        """Ensure the person's membership, unless it is known.
+
+        Raises:
+            TrackerError: an outage; a refusal never blocks what is to be sent.
+        """
+        if self.person is None:
+            self.run.warn("Sent as the administrator", self.match.why)
+            return
+        with self.run.store.transaction() as tx:
+            known = tx.people.is_member_known(self.project_id, self.person.tracker_user_id)
+        if not known:
+            self._ensure_membership(self.person)
+
+    def send(self, method: str, path: str, body: Body, before_send: Callable[[], None]) -> Answer:
+        """Send as the person, once more where a forgotten membership explains the refusal, else as the administrator.
+
+        Raises:
+            TrackerError: the administrator's answer, or no clear answer at all.
+            LeaseOver: as `before_send` says.
+        """
+        if self.person is None:
+            return self._as_administrator(method, path, body, before_send)
+        try:
+            return self._as_person(self.person, method, path, body, before_send)
+        except ImpersonationRefused as refusal:
+            self.run.warn(
+                f"The tracker refused to let {self.person.login} do it; repeated as the administrator",
+                f"{refusal}. Give {self.person.login} a role in tracker project {self.project_id} that may do it.",
+            )
+        return self._as_administrator(method, path, body, before_send)
+
+    def _as_person(
+        self, person: TrackerPerson, method: str, path: str, body: Body, before_send: Callable[[], None]
+    ) -> Answer:
+        call = self.run.tracker.call
+        arguments = {"body": body, "login": person.login, "observe": self.run.observe}
+        try:
+            return call(method, path, **arguments, before_send=before_send)  # type: ignore[arg-type]
+        except ImpersonationRefused as refusal:
+            if self._ensured_now or refusal.status not in MEMBERSHIP_MAY_HELP or not self._has_role:
+                raise
+        with self.run.transaction() as tx:
+            tx.people.forget_member(self.project_id, person.tracker_user_id)
+        self._ensure_membership(person)
+        return call(method, path, **arguments, before_send=before_send)  # type: ignore[arg-type]
+
+    def _as_administrator(
+        self, method: str, path: str, body: Body, before_send: Callable[[], None]
+    ) -> Answer:
+        try:
+            return self.run.tracker.call(
+                method, path, body=body, before_send=before_send, observe=self.run.observe
+            )
+        except TrackerRejected as rejection:
+            if rejection.status == 403:
+                ask_whether_open(self.run)  # a REST API that is off answers 403, too
+            raise
+
+    @property
+    def _has_role(self) -> bool:
+        return self.run.config.default_role_id is not None
+
+    def _ensure_membership(self, person: TrackerPerson) -> None:
+        role_id = self.run.config.default_role_id
+        if role_id is None:
+            return
+        self._ensured_now = True
+        path = f"/projects/{self.project_id}/memberships.json"
+        body = membership_body(person.tracker_user_id, role_id)
+        try:
+            self.run.tracker.call("POST", path, body=body, observe=self.run.observe)
+        except TrackerRejected as rejection:
+            if rejection.status != 422:  # 422 in any language: mostly "is a member already"
+                self.run.warn(f"{person.login} could not be made a member", str(rejection))
+                return
+        except OutcomeUnknown as unclear:
+            self.run.warn(f"Whether {person.login} was made a member is not known", str(unclear))
+            return
+        with self.run.transaction() as tx:
+            tx.people.remember_member(self.project_id, person.tracker_user_id)

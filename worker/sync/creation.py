@@ -1,0 +1,244 @@
+"""Carries one creation through the ledger: claim, call, link (DESIGN "The ledger"). Issues and time entries alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy.exc import IntegrityError
+
+from shared.errors import LeaseOver, OutcomeUnknown, TrackerError
+from shared.kinds import Kind
+from shared.payloads import Body
+from shared.store import Transaction
+from shared.store.ledger import Claim, Row, row_key
+from shared.store.models import JournalEvent, LedgerState, TaskTimeLink
+from shared.tracker.answers import Answer
+from worker.sync.attribution import Sender
+from worker.sync.matching import fingerprint
+from worker.sync.reconcile import reconcile
+from worker.sync.results import Waiting
+from worker.sync.run import Run, SendWindow
+
+MOST_TURNS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """The object that a ledger row is linked to.
+
+    Attributes:
+        now: whether it was created by this very call.
+    """
+
+    tracker_id: int
+    project_id: int
+    now: bool = False
+
+
+@dataclass(frozen=True)
+class Creation:
+    """What is to be created, for whom, and what is committed together with its link.
+
+    Attributes:
+        kind: issue or time entry.
+        key: ticket id or ticket-task id.
+        event_id: the journal event that asks for it.
+        body: the request body.
+        sender: on whose behalf.
+        on_linked: called in the linking transaction with the tracker's object.
+    """
+
+    kind: Kind
+    key: int
+    event_id: int
+    issue_id: int | None
+    body: Body
+    sender: Sender
+    on_linked: Callable[[Transaction, dict[str, Any]], None]
+
+
+def ensure(
+    run: Run,
+    kind: Kind,
+    key: int,
+    row: Row | None,
+    now: datetime,
+    prepare: Callable[[], Creation] | None,
+) -> Created | Waiting | None:
+    """Bring a creation as far as it can go now.
+
+    Args:
+        run: the drain.
+        kind: issue or time entry.
+        key: ticket id or ticket-task id.
+        row: its ledger row as just read.
+        now: the database's clock.
+        prepare: makes the creation where one is wanted; None: only what was begun is settled.
+
+    Returns:
+        The linked object, what it waits for, or None where nothing is linked and nothing wanted.
+
+    Raises:
+        TrackerError: an outage, or a refusal for good.
+    """
+    for _ in range(MOST_TURNS):
+        if row is None or row.state == LedgerState.FREE:
+            return _create(run, prepare()) if prepare else None
+        if row.state == LedgerState.LINKED and row.tracker_id is not None:
+            return Created(row.tracker_id, row.tracker_project_id or 0)
+        if row.state in (LedgerState.HELD, LedgerState.GONE):
+            return Waiting(f"{kind} {key} waits for a person: {row.reason}", for_person=True)
+        waiting = _unsettled(run, kind, row, now)
+        if waiting:
+            return waiting
+        with run.store.transaction() as tx:
+            row, now = tx.ledger(kind).get(key), tx.now()
+    return Waiting(f"{kind} {key} is being worked on by others")
+
+
+def _unsettled(run: Run, kind: Kind, row: Row, now: datetime) -> Waiting | None:
+    """Settle a claimed or doubtful row where its time has come; else return what it waits for."""
+    settling = run.settings.settling_time
+    if row.state == LedgerState.CLAIMED:
+        due = row.lease_until + timedelta(seconds=settling) if row.lease_until else now
+        if now < due:
+            return Waiting(f"another worker is creating the {kind.noun}", until=due)
+        with run.transaction() as tx:
+            tx.ledger(kind).expire(row_key(row), row.attempt, settling)
+        return None
+    if row.settle_after and now < row.settle_after:
+        return Waiting(f"in doubt whether the {kind.noun} was created: {row.reason}", until=row.settle_after)
+    reconcile(run, kind, row)
+    return None
+
+
+def _create(run: Run, creation: Creation) -> Created | Waiting:
+    kind, key, sender = creation.kind, creation.key, creation.sender
+    sender.prepare()
+    window = SendWindow(run.settings.claim_lease)
+    with run.transaction() as tx:
+        attempt = tx.ledger(kind).claim(_claim(run, creation), run.settings.claim_lease)
+    if attempt is None:
+        return Waiting(f"another worker is creating the {kind.noun}")
+    try:
+        answer = sender.send("POST", kind.path, creation.body, window.check)
+        found, tracker_id = _created(kind, answer)
+    except OutcomeUnknown as unclear:
+        return _doubt(run, kind, key, attempt, unclear)
+    except (LeaseOver, TrackerError) as definite:
+        with run.transaction() as tx:
+            tx.ledger(kind).free(key, attempt, str(definite))
+        raise
+    return _link(run, creation, attempt, found, tracker_id)
+
+
+def _claim(run: Run, creation: Creation) -> Claim:
+    person = creation.sender.person
+    return Claim(
+        key=creation.key,
+        ticket_id=run.ticket_id,
+        event_id=creation.event_id,
+        tracker_project_id=creation.sender.project_id,
+        issue_id=creation.issue_id,
+        body=creation.body,
+        authors=sorted({person.tracker_user_id, *creation.sender.administrators})
+        if person and creation.sender.administrators
+        else [],
+        fingerprint=fingerprint(creation.kind, creation.body),
+    )
+
+
+def _created(kind: Kind, answer: Answer) -> tuple[dict[str, Any], int]:
+    try:
+        found = answer.object(kind.wire_name)
+        return found, int(found["id"])
+    except (KeyError, TypeError, ValueError):
+        raise OutcomeUnknown(
+            "POST", kind.path, status=answer.status, detail=f"the answer names no {kind.noun}"
+        ) from None
+
+
+def _doubt(run: Run, kind: Kind, key: int, attempt: int, unclear: OutcomeUnknown) -> Waiting:
+    settling = run.settings.settling_time
+    run.warn(
+        f"In doubt whether the {kind.noun} was created",
+        f"{unclear}. "
+        + (
+            "The policy is hold: a person decides (`deskbridge held`)."
+            if run.config.in_doubt_policy == "hold"
+            else f"The tracker is asked after {settling:g} s."
+        ),
+        task_id=key if kind is Kind.TICKET_TASK else None,
+    )
+    with run.transaction() as tx:
+        ledger = tx.ledger(kind)
+        if run.config.in_doubt_policy == "hold":
+            ledger.hold(key, attempt, str(unclear))
+            return Waiting(f"{kind} {key} waits for a person: {unclear}", for_person=True)
+        ledger.doubt(key, attempt, settling, str(unclear))
+        until = tx.now() + timedelta(seconds=settling)
+    return Waiting(f"in doubt whether the {kind.noun} was created: {unclear}", until=until, attempt=True)
+
+
+def _link(
+    run: Run, creation: Creation, attempt: int, found: dict[str, Any], tracker_id: int
+) -> Created | Waiting:
+    """Record a definite answer; a sibling's adoption of the same id may race, so once more on a collision."""
+    author = found.get("author" if creation.kind is Kind.TICKET else "user") or {}
+    _note_author(run, creation, author)
+    try:
+        return _record(run, creation, attempt, found, tracker_id, author.get("id"))
+    except IntegrityError:
+        return _record(run, creation, attempt, found, tracker_id, author.get("id"))
+
+
+def _record(
+    run: Run,
+    creation: Creation,
+    attempt: int,
+    found: dict[str, Any],
+    tracker_id: int,
+    author_id: int | None,
+) -> Created | Waiting:
+    kind, key = creation.kind, creation.key
+    with run.transaction() as tx:
+        ledger = tx.ledger(kind)
+        row = ledger.lock(key)
+        if row is None or row.attempt != attempt or row.duplicate:
+            ledger.late_answer(key, tracker_id)
+            run.warn(f"{kind.noun} #{tracker_id} was created by an attempt that had been given up", "see held")
+            return Waiting(f"{kind} {key} waits for a person: possibly created twice", for_person=True)
+        release_sibling(run, tx, kind, key, tracker_id)
+        ledger.link(key, attempt, tracker_id, author_id, f"created by event {creation.event_id}")
+        creation.on_linked(tx, found)
+    return Created(tracker_id, creation.sender.project_id, now=True)
+
+
+def release_sibling(run: Run, tx: Transaction, kind: Kind, key: int, tracker_id: int) -> None:
+    """Take a tracker id from the row that had adopted it, and let that row's work be done again."""
+    sibling = tx.ledger(kind).take_from_sibling(key, tracker_id)
+    if sibling is None:
+        return
+    run.rung.add(sibling.ticket_id)
+    run.note(
+        f"The {kind.noun} #{tracker_id} belongs to {kind} {key}",
+        "its own answer from the tracker came in; what was adopted is settled anew",
+        ticket_id=sibling.ticket_id,
+        task_id=sibling.task_id if isinstance(sibling, TaskTimeLink) else None,
+    )
+    if sibling.adopted and sibling.event_id is not None:
+        tx.journal.reopen(JournalEvent.id == sibling.event_id, "what was adopted belongs to another")
+
+
+def _note_author(run: Run, creation: Creation, author: dict[str, Any]) -> None:
+    person = creation.sender.person
+    wanted = person.tracker_user_id if person else None
+    if wanted is not None and author.get("id") != wanted and person is not None:
+        run.warn(
+            f"The {creation.kind.noun} belongs to {author.get('name') or 'somebody else'}, not to {person.login}",
+            "impersonation was refused, or the API key is not an administrator's",
+            task_id=creation.key if creation.kind is Kind.TICKET_TASK else None,
+        )

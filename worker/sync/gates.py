@@ -1,0 +1,85 @@
+"""Which ticket-task events log time (SPEC section 3): pure decisions over what is known of a ticket."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from shared.config import PluginConfig
+from shared.events import Event, TicketTask
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A pending event of the journal, with its content."""
+
+    id: int
+    event: Event
+    attempts: int = 0
+
+    @property
+    def task(self) -> TicketTask:
+        """The ticket task of a ticket_task.* event."""
+        if self.event.task is None:
+            raise ValueError(f"event {self.id} has no ticket task")
+        return self.event.task
+
+
+@dataclass(frozen=True, slots=True)
+class TimeWanted:
+    """Time that is to be logged for one ticket task, from the newest Done snapshot known."""
+
+    task_id: int
+    newest: Pending
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the pending ticket-task events of a ticket ask for.
+
+    Attributes:
+        wanted: time to log, one per ticket task, in the order of the events.
+        skipped: event id to the reason why it sends nothing.
+        logged: event id to the time entry that was logged before.
+        superseded: event id to the newer event of the same ticket task.
+    """
+
+    wanted: list[TimeWanted] = field(default_factory=list)
+    skipped: dict[int, str] = field(default_factory=dict)
+    logged: dict[int, int] = field(default_factory=dict)
+    superseded: dict[int, int] = field(default_factory=dict)
+
+
+def closed_gate(task: TicketTask, config: PluginConfig) -> str | None:
+    """Return why a ticket task logs no time, or None where it does: Done and actiontime above 0."""
+    if task.state != config.done_state:
+        return f"the ticket task is not Done (state {task.state}, Done is {config.done_state})"
+    if task.actiontime <= 0:
+        return "the ticket task has no time (actiontime is 0)"
+    return None
+
+
+def plan_times(events: Sequence[Pending], logged: Mapping[int, int], config: PluginConfig) -> Plan:
+    """Decide what each pending ticket-task event asks for.
+
+    Args:
+        events: the ticket's pending ticket-task events, oldest first.
+        logged: ticket-task id to the tracker's time entry, where time was logged.
+        config: the plugin configuration.
+    """
+    plan = Plan()
+    passing: dict[int, list[Pending]] = defaultdict(list)
+    for pending in events:
+        closed = closed_gate(pending.task, config)
+        if closed:
+            plan.skipped[pending.id] = closed
+        elif pending.task.id in logged:
+            plan.logged[pending.id] = logged[pending.task.id]
+        else:
+            passing[pending.task.id].append(pending)
+    for task_id, candidates in passing.items():
+        newest = candidates[-1]
+        plan.wanted.append(TimeWanted(task_id, newest))
+        plan.superseded.update({older.id: newest.id for older in candidates[:-1]})
+    return plan

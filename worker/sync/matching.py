@@ -1,0 +1,132 @@
+"""Is this object of the tracker the one a claim created? Pure comparisons, with the tracker's normalisations."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
+
+from shared.kinds import Kind
+from shared.text import normalised
+
+Essence = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An object of the tracker that no ledger row holds and that has the claim's text."""
+
+    tracker_id: int
+    author_id: int | None
+    status_id: int | None
+    created_on: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """A row in doubt, as far as matching needs it; times by the tracker's clock."""
+
+    key: int
+    authors: tuple[int, ...]
+    since: datetime
+
+
+def sent_essence(kind: Kind, body: Mapping[str, Any]) -> Essence:
+    """Return what the tracker keeps unchanged of a request body; nothing that it may replace."""
+    if kind is Kind.TICKET:
+        issue = body["issue"]
+        return _issue_essence(issue.get("project_id"), issue.get("subject"), issue.get("description"))
+    entry = body["time_entry"]
+    return _time_essence(entry.get("issue_id"), entry.get("hours"), entry.get("comments"))
+
+
+def found_essence(kind: Kind, row: Mapping[str, Any]) -> Essence:
+    """Return the same of an object as the tracker lists it."""
+    if kind is Kind.TICKET:
+        return _issue_essence(_id(row, "project"), row.get("subject"), row.get("description"))
+    return _time_essence(_id(row, "issue"), row.get("hours"), row.get("comments"))
+
+
+def fingerprint(kind: Kind, body: Mapping[str, Any]) -> str:
+    """Return a hash that two creations share when the tracker's objects could not be told apart."""
+    return hashlib.sha256(json.dumps([kind, *sent_essence(kind, body)]).encode()).hexdigest()
+
+
+def candidates(
+    kind: Kind, rows: Sequence[Mapping[str, Any]], essence: Essence, held: Collection[int]
+) -> list[Candidate]:
+    """Return the listed objects that have this essence and that no ledger row holds."""
+    person = "author" if kind is Kind.TICKET else "user"
+    found = {}
+    for row in rows:
+        created_on = moment_of(row.get("created_on"))
+        if row.get("id") in held or created_on is None or found_essence(kind, row) != essence:
+            continue
+        found[row["id"]] = Candidate(row["id"], _id(row, person), _id(row, "status"), created_on)
+    return sorted(found.values(), key=lambda one: one.tracker_id)
+
+
+def assign(doubts: Sequence[Doubt], found: Sequence[Candidate]) -> dict[int, Candidate]:
+    """Give as many rows in doubt as possible a candidate each (a maximum matching).
+
+    Args:
+        doubts: rows that cannot be told apart, oldest claim first.
+        found: candidates, oldest first.
+
+    Returns:
+        Row key to its candidate; rows left out have none.
+    """
+    taken: dict[int, int] = {}  # index in found -> index in doubts
+
+    def place(index: int, tried: set[int]) -> bool:
+        for number, candidate in enumerate(found):
+            if number in tried or not fits(doubts[index], candidate):
+                continue
+            tried.add(number)
+            if number not in taken or place(taken[number], tried):
+                taken[number] = index
+                return True
+        return False
+
+    for index in range(len(doubts)):
+        place(index, set())
+    return {doubts[index].key: found[number] for number, index in taken.items()}
+
+
+def fits(doubt: Doubt, candidate: Candidate) -> bool:
+    """Tell whether a candidate may be what a claim created: its author is possible, its time is not before."""
+    author_possible = not doubt.authors or candidate.author_id in doubt.authors
+    return author_possible and candidate.created_on >= doubt.since
+
+
+def _issue_essence(project_id: Any, subject: Any, description: Any) -> Essence:
+    return project_id, normalised(str(subject or "")), normalised(str(description or ""))
+
+
+def _time_essence(issue_id: Any, spent: Any, comments: Any) -> Essence:
+    return issue_id, _two_decimals(spent), normalised(str(comments or ""))
+
+
+def _two_decimals(spent: Any) -> str:
+    try:
+        return str(Decimal(str(spent)).quantize(Decimal("0.01"), ROUND_HALF_UP))
+    except ArithmeticError:
+        return str(spent)
+
+
+def _id(row: Mapping[str, Any], name: str) -> int | None:
+    part = row.get(name)
+    return part.get("id") if isinstance(part, dict) else None
+
+
+def moment_of(value: Any) -> datetime | None:
+    """Return a time-stamp of the tracker, None where it is unreadable."""
+    try:
+        moment = datetime.fromisoformat(str(value))
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except ValueError:
+        return None

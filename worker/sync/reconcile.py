@@ -1,0 +1,177 @@
+"""Settles rows in doubt by asking the tracker (DESIGN "The ledger", point 4)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy.exc import IntegrityError
+
+from shared.errors import LockBusy, OutcomeUnknown, TrackerError, TrackerRejected
+from shared.kinds import Kind
+from shared.store import Transaction
+from shared.store.ledger import Row, row_key
+from shared.store.models import TaskTimeLink
+from shared.tracker.client import PAGE_SIZE, rows_of
+from worker.retry import MOST_ROUNDS, backoff
+from worker.sync.matching import Candidate, Doubt, assign, candidates, moment_of, sent_essence
+from worker.sync.probes import ask_whether_open
+from worker.sync.run import Run
+
+CLOCK_MARGIN = timedelta(seconds=10)
+MOST_PAGES = 50
+BUSY_S = 2.0
+
+
+def reconcile(run: Run, kind: Kind, row: Row) -> None:
+    """Bring a row in doubt to `linked`, `free` or `held`, together with those that cannot be told apart from it.
+
+    Args:
+        run: the drain.
+        kind: issue or time entry.
+        row: the row, in doubt, its settling time over.
+
+    Raises:
+        TrackerError: an outage; nothing was decided.
+    """
+    try:
+        with run.locks.hold(f"settle:{row.fingerprint}"):
+            _settle_alike(run, kind, row)
+    except LockBusy as busy:
+        with run.transaction() as tx:
+            tx.ledger(kind).another_round(row_key(row), row.attempt, BUSY_S, str(busy), count=False)
+
+
+def _settle_alike(run: Run, kind: Kind, row: Row) -> None:
+    with run.store.transaction() as tx:
+        alike, now = list(tx.ledger(kind).in_doubt_like(row.fingerprint or "")), tx.now()
+    if not alike:
+        return
+    if run.config.in_doubt_policy == "hold":
+        _hold_all(run, kind, alike, "the policy is hold")
+        return
+    try:
+        listed, offset = _listed(run, kind, row, min(_since(one) for one in alike), now)
+    except (OutcomeUnknown, TrackerRejected) as failure:
+        _another_round(run, kind, alike, failure)
+        return
+    with run.store.transaction() as tx:
+        held = tx.ledger(kind).holders([one["id"] for one in listed if isinstance(one.get("id"), int)])
+    found = candidates(kind, listed, sent_essence(kind, row.body or {}), held)
+    doubts = [Doubt(row_key(one), tuple(one.authors or ()), _since(one) + offset) for one in alike]
+    _apply(run, kind, alike, assign(doubts, found))
+
+
+def _listed(
+    run: Run, kind: Kind, row: Row, since: datetime, now: datetime
+) -> tuple[list[dict[str, Any]], timedelta]:
+    """Return every object that may be one of the rows', and how far the tracker's clock is ahead of ours.
+
+    Raises:
+        OutcomeUnknown: the list changed while it was read, or was not readable.
+    """
+    ask_whether_open(run)
+    params: dict[str, str | int] = (
+        {"project_id": row.tracker_project_id or 0, "status_id": "*", "sort": "created_on:desc"}
+        if kind is Kind.TICKET
+        else {"issue_id": row.issue_id or 0}
+    )
+    listed: list[dict[str, Any]] = []
+    total: int | None = None
+    offset = timedelta(0)
+    for page in range(MOST_PAGES):
+        answer = run.tracker.call(
+            "GET",
+            kind.path,
+            params={**params, "limit": PAGE_SIZE, "offset": page * PAGE_SIZE},
+            observe=run.observe,
+        )
+        rows = rows_of(answer, "issues" if kind is Kind.TICKET else "time_entries", kind.path)
+        if total is None:
+            total = answer.data.get("total_count")
+            offset = answer.at - now if answer.at else timedelta(0)
+        elif answer.data.get("total_count") != total:
+            raise OutcomeUnknown("GET", kind.path, detail="the list changed while it was read")
+        listed += rows
+        past = kind is Kind.TICKET and rows and _is_before(rows[-1], since + offset)
+        if past or not rows or len(listed) >= (total or 0):
+            return listed, offset
+    raise OutcomeUnknown("GET", kind.path, detail=f"more than {MOST_PAGES} pages to look through")
+
+
+def _is_before(row: dict[str, Any], since: datetime) -> bool:
+    created_on = moment_of(row.get("created_on"))
+    return created_on is not None and created_on < since
+
+
+def _since(row: Row) -> datetime:
+    claimed_at = row.first_claimed_at or row.claimed_at or datetime.fromtimestamp(0, UTC)
+    return claimed_at - CLOCK_MARGIN
+
+
+def _apply(run: Run, kind: Kind, alike: Sequence[Row], verdicts: dict[int, Candidate]) -> None:
+    for row in alike:
+        candidate = verdicts.get(row_key(row))
+        try:
+            with run.transaction() as tx:
+                if candidate is None:
+                    _set_free(run, tx, kind, row)
+                else:
+                    _adopt(run, tx, kind, row, candidate)
+        except IntegrityError:
+            continue  # its own creator linked the candidate meanwhile; the row stays in doubt
+        if row.ticket_id != run.ticket_id:
+            run.rung.add(row.ticket_id)
+
+
+def _set_free(run: Run, tx: Transaction, kind: Kind, row: Row) -> None:
+    if tx.ledger(kind).free(row_key(row), row.attempt, "the tracker does not have it"):
+        _note(run, row, f"The {kind.noun} was not created after all", "the tracker was asked and does not have it")
+        _resume(tx, row)
+
+
+def _adopt(run: Run, tx: Transaction, kind: Kind, row: Row, candidate: Candidate) -> None:
+    reason = f"found on the tracker as #{candidate.tracker_id}"
+    ledger = tx.ledger(kind)
+    if not ledger.adopt(row_key(row), row.attempt, candidate.tracker_id, candidate.author_id, reason):
+        return
+    _note(
+        run,
+        row,
+        f"The {kind.noun} had been created: #{candidate.tracker_id}",
+        "the tracker was asked and has one with the same text, author and time that nothing else is linked to",
+    )
+    if kind is Kind.TICKET:
+        tx.tickets.owe(row.ticket_id, run.config.status_map, candidate.status_id)
+    _resume(tx, row)
+
+
+def _resume(tx: Transaction, row: Row) -> None:
+    """Let the events that waited for this row go on at once."""
+    tx.journal.hurry(row.ticket_id)
+
+
+def _hold_all(run: Run, kind: Kind, alike: Sequence[Row], why: str) -> None:
+    with run.transaction() as tx:
+        for row in alike:
+            tx.ledger(kind).hold(row_key(row), row.attempt, f"{row.reason} ({why})")
+            _note(run, row, f"Whether the {kind.noun} was created is for a person to say", why)
+            run.rung.add(row.ticket_id)
+
+
+def _another_round(run: Run, kind: Kind, alike: Sequence[Row], failure: TrackerError) -> None:
+    undecided = [row for row in alike if row.rounds + 1 >= MOST_ROUNDS]
+    if undecided:
+        _hold_all(run, kind, undecided, f"{MOST_ROUNDS} rounds without a verdict, the last: {failure}")
+    with run.transaction() as tx:
+        for row in alike:
+            if row not in undecided:
+                delay = backoff(row.rounds, random.random())  # noqa: S311 (jitter)
+                tx.ledger(kind).another_round(row_key(row), row.attempt, delay, str(failure))
+
+
+def _note(run: Run, row: Row, what: str, why: str) -> None:
+    task_id = row.task_id if isinstance(row, TaskTimeLink) else None
+    run.note(what, why, ticket_id=row.ticket_id, task_id=task_id)

@@ -1,0 +1,47 @@
+"""What came of something that was to be done. "Nothing to send" is a result, never an error (DESIGN "Errors")."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """It was done on the tracker just now."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class AlreadyDone:
+    """The tracker has it from before."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """There is nothing to send."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """It will be done later.
+
+    Attributes:
+        reason: what it waits for.
+        until: when to look again (database clock); None: when whatever it waits for happens.
+        attempt: whether an attempt was used up.
+        for_person: it waits for a person (`deskbridge held`).
+    """
+
+    reason: str
+    until: datetime | None = None
+    attempt: bool = False
+    for_person: bool = False
+
+
+Result = Sent | AlreadyDone | Skipped | Waiting

@@ -1,0 +1,106 @@
+"""What one drain of a ticket works with, and the trace it leaves."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from shared.config import PluginConfig
+from shared.errors import LeaseOver
+from shared.locks import HeldLock, Locks
+from shared.logs import get_logger
+from shared.settings import Settings
+from shared.store import Store, Transaction
+from shared.store.trace import Step
+from shared.tracker.client import CallRecord, TrackerClient
+from worker.retry import backoff
+
+log = get_logger("sync")
+
+
+class SendWindow:
+    """The time in which a claim may send, by the monotonic clock; started before the claim is committed.
+
+    Args:
+        seconds: the claim's lease.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._ends = time.monotonic() + seconds
+
+    def check(self) -> None:
+        """Called right before every send of a claim, the administrator's repeat included.
+
+        Raises:
+            LeaseOver: the lease has run out; nothing may be sent for this claim any more.
+        """
+        if time.monotonic() >= self._ends:
+            raise LeaseOver("the claim's lease ran out before the call was made")
+
+
+@dataclass
+class Run:
+    """One drain of one ticket: its collaborators, and the steps for the trace.
+
+    Attributes:
+        ticket_id: the ticket whose lock is held.
+        rung: tickets that others' waiting work should be rung for when the drain ends.
+        answered: whether the tracker has answered anything in this drain.
+    """
+
+    ticket_id: int
+    store: Store
+    settings: Settings
+    config: PluginConfig
+    tracker: TrackerClient
+    locks: Locks
+    lock: HeldLock
+    steps: list[Step] = field(default_factory=list)
+    rung: set[int] = field(default_factory=set)
+    answered: bool = False
+
+    @contextmanager
+    def transaction(self) -> Iterator[Transaction]:
+        """Open a transaction; the steps noted so far are committed with it."""
+        steps = list(self.steps)
+        with self.store.transaction() as tx:
+            yield tx
+            tx.trace.append(self.steps)
+            steps = list(self.steps)
+        del self.steps[: len(steps)]
+
+    def note(self, what: str, why: str = "", *, task_id: int | None = None, ticket_id: int | None = None) -> None:
+        """Note a step for the trace, and log it."""
+        self.steps.append(Step(ticket_id or self.ticket_id, what, why, task_id))
+        log.info(what, why=why or None, ticket_id=ticket_id or self.ticket_id, task_id=task_id)
+
+    def warn(self, what: str, why: str = "", *, task_id: int | None = None) -> None:
+        """Note a step that a person should know of, and log it as a warning."""
+        self.steps.append(Step(self.ticket_id, what, why, task_id))
+        log.warning(what, why=why or None, ticket_id=self.ticket_id, task_id=task_id)
+
+    def observe(self, record: CallRecord) -> None:
+        """Keep an outbound call for the trace; log what the tracker refused (SPEC section 7)."""
+        self.answered |= record.status is not None
+        who = f"as {record.login}" if record.login else "as the administrator"
+        answer = f"answered {record.status}" if record.status else "got no answer"
+        what = f"{record.method} {record.path} {who} {answer} after {record.milliseconds} ms"
+        call = {
+            "method": record.method,
+            "path": record.path,
+            "as": record.login,
+            "status": record.status,
+            "ms": record.milliseconds,
+            "body": record.body,
+        }
+        self.steps.append(Step(self.ticket_id, what, record.error or "", call=call))
+        if record.error:
+            log.warning(what, error=record.error, ticket_id=self.ticket_id)
+
+    def later(self, now: datetime, attempts: int) -> datetime:
+        """Return when to try again after so many attempts (database clock)."""
+        return now + timedelta(seconds=backoff(attempts, random.random()))  # noqa: S311 (jitter)

@@ -1,0 +1,110 @@
+"""One ring, start to end: pause, lock, drain, look again (DESIGN "The way of one event")."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from redis.exceptions import RedisError
+
+from shared.config import PluginConfig
+from shared.errors import OUTAGES, LockBusy, SettingsError, TrackerBusy, TrackerError
+from shared.locks import HeldLock, Locks
+from shared.logs import get_logger
+from shared.pause import Pause
+from shared.settings import Settings
+from shared.store import Store
+from shared.tracker.client import TrackerClient
+from worker.sync.results import Result, Waiting
+from worker.sync.run import Run
+from worker.sync.ticket import drain
+
+log = get_logger("sync")
+MOST_PASSES = 20
+UNCONFIGURED_PAUSE_S = 10.0
+
+
+@dataclass(frozen=True)
+class SyncService:
+    """Forwards what is due for a ticket.
+
+    Attributes:
+        connect: returns the configuration and a client for its tracker.
+        ring: rings tickets whose waiting work can go on.
+    """
+
+    store: Store
+    settings: Settings
+    locks: Locks
+    pause: Pause
+    connect: Callable[[], tuple[PluginConfig, TrackerClient]]
+    ring: Callable[[list[int]], bool]
+
+    def sync(self, ticket_id: int) -> list[Result]:
+        """Do everything that is due for a ticket; safe to call at any time, any number of times.
+
+        Args:
+            ticket_id: the ticket.
+
+        Returns:
+            What came of it.
+        """
+        results: list[Result] = []
+        for _ in range(MOST_PASSES):
+            permit = self.pause.enter()
+            if permit.blocked_by:
+                return [*results, Waiting(permit.blocked_by.reason)]
+            try:
+                with self.locks.hold(f"ticket:{ticket_id}") as lock:
+                    results += self._drain(ticket_id, lock, probing=permit.probing)
+            except LockBusy as busy:
+                return [*results, Waiting(str(busy))]
+            except (*OUTAGES, SettingsError) as outage:
+                return [*results, self._begin_pause(ticket_id, outage)]
+            with self.store.transaction() as tx:
+                if not tx.journal.has_due(ticket_id):
+                    return results
+        self.ring([ticket_id])
+        return results
+
+    def _drain(self, ticket_id: int, lock: HeldLock, *, probing: bool) -> list[Result]:
+        config, tracker = self.connect()
+        run = Run(ticket_id, self.store, self.settings, config, tracker, self.locks, lock)
+        try:
+            results = drain(run)
+        finally:
+            self._leave(run)
+        if probing:
+            self._end_probe(answered=run.answered)
+        return results
+
+    def _leave(self, run: Run) -> None:
+        """Commit the steps that are left, and ring whom this drain has unblocked."""
+        if run.steps:
+            with run.transaction():
+                pass
+        if run.rung:
+            self.ring(sorted(run.rung))
+
+    def _end_probe(self, *, answered: bool) -> None:
+        if not answered:
+            self.pause.give_up_probe()
+        elif self.pause.end():
+            log.info("the tracker answers again; everything goes on")
+
+    def _begin_pause(self, ticket_id: int, outage: TrackerError | SettingsError | Exception) -> Waiting:
+        seconds = None
+        if isinstance(outage, TrackerBusy):
+            seconds = outage.retry_after
+        if isinstance(outage, SettingsError):
+            seconds = UNCONFIGURED_PAUSE_S
+        try:
+            paused = self.pause.begin(str(outage), seconds)
+        except RedisError as error:
+            log.error("the pause could not be stored", error=type(error).__name__)
+            return Waiting(str(outage))
+        log.warning("paused", reason=paused.reason, ticket_id=ticket_id)
+        with self.store.transaction() as tx:
+            due = [row.id for row in tx.journal.due(ticket_id)]
+            tx.journal.wait(due, None, str(outage))
+        return Waiting(str(outage))

@@ -1,0 +1,204 @@
+"""The drain: everything that is due for one ticket, in order: issue, then time entries, then status (DESIGN)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import TypeVar
+
+from shared.errors import LeaseOver, TrackerRejected
+from shared.store.models import EventState
+from worker.retry import is_exhausted
+from worker.sync.creation import Created
+from worker.sync.gates import Pending, Plan, TimeWanted, plan_times
+from worker.sync.issue import ensure_issue
+from worker.sync.results import AlreadyDone, Result, Sent, Skipped, Waiting
+from worker.sync.run import Run
+from worker.sync.status import sync_status
+from worker.sync.time_entry import log_time, settle_time
+from worker.sync.work import Work, load
+
+NO_LINK = (
+    "neither the ticket's helpdesk project nor its entity is linked to a tracker project "
+    "(link one with `deskbridge link`, then replay)"
+)
+NO_ISSUE = "the ticket has no issue; its newest status is taken when one is created"
+SOON = timedelta(seconds=2)
+
+T = TypeVar("T")
+
+
+def drain(run: Run) -> list[Result]:
+    """Do everything that is due for the run's ticket, once.
+
+    Args:
+        run: the drain; its ticket's lock is held.
+
+    Returns:
+        What came of it, in order.
+
+    Raises:
+        TrackerError: an outage: the tracker is unreachable, busy or closed; what is left stays pending.
+        LockBusy: the lock ran out meanwhile; whoever holds it now goes on.
+    """
+    with run.transaction() as tx:
+        work = load(tx, run.ticket_id)
+    return Drain(run, work).carry_out() if work else []
+
+
+class Drain:
+    """Carries out the work of one ticket.
+
+    Args:
+        run: the drain's collaborators.
+        work: what is known of the ticket.
+    """
+
+    def __init__(self, run: Run, work: Work) -> None:
+        self._run = run
+        self._work = work
+        self._results: list[Result] = []
+
+    def carry_out(self) -> list[Result]:
+        """Decide, then do: issue, time entries, status."""
+        work = self._work
+        plan = plan_times(work.task_events, work.logged, self._run.config)
+        self._end_what_sends_nothing(plan)
+        wanted = [] if work.link is None else self._with_attempts_left(plan.wanted)
+        issue = self._issue(wanted)
+        if isinstance(issue, Created):
+            for one in wanted:
+                self._log_time(one, issue)
+        self._settle_times({one.task_id for one in wanted})
+        self._status(issue)
+        return self._results
+
+    def _end_what_sends_nothing(self, plan: Plan) -> None:
+        for event_id, reason in plan.skipped.items():
+            self._end([event_id], Skipped(reason))
+        for event_id, entry_id in plan.logged.items():
+            self._end([event_id], AlreadyDone(f"logged before as time entry #{entry_id}; edits are not sent"))
+        for event_id, newer_id in plan.superseded.items():
+            self._supersede([event_id], f"event {newer_id} of the same ticket task is newer")
+        if self._work.link is None:
+            self._end(_ids([one.newest for one in plan.wanted] + self._work.ticket_events), Skipped(NO_LINK))
+
+    def _with_attempts_left(self, wanted: list[TimeWanted]) -> list[TimeWanted]:
+        """Fail what has used up its attempts, unless something that was begun is still to be settled."""
+        left = []
+        for one in wanted:
+            settling = self._work.is_issue_unsettled or one.task_id in self._work.unsettled_times
+            if is_exhausted(one.newest.attempts) and not settling:
+                self._fail([one.newest], f"gave up after {one.newest.attempts} attempts without a clear answer")
+            else:
+                left.append(one)
+        return left
+
+    def _issue(self, wanted: list[TimeWanted]) -> Created | Waiting | None:
+        asking = [one.newest for one in wanted]
+        if not asking and self._work.issue_row is None:
+            return None
+        event_id = asking[0].id if asking else None
+        outcome = self._attempt(asking, lambda: ensure_issue(self._run, self._work, event_id))
+        if isinstance(outcome, Waiting):
+            self._wait(asking, outcome)
+        return outcome
+
+    def _log_time(self, wanted: TimeWanted, issue: Created) -> None:
+        self._run.lock.renew()
+        result = self._attempt([wanted.newest], lambda: log_time(self._run, self._work, wanted, issue))
+        if isinstance(result, Sent):
+            self._results.append(result)  # its event ended in the linking commit
+        elif isinstance(result, Waiting):
+            self._wait([wanted.newest], result)
+        elif result is not None:
+            self._end([wanted.newest.id], result)
+
+    def _settle_times(self, attempted: set[int]) -> None:
+        for task_id, row in self._work.unsettled_times.items():
+            if task_id not in attempted:
+                self._run.lock.renew()
+                self._attempt([], lambda key=task_id, row=row: settle_time(self._run, self._work, row, key))  # type: ignore[misc]
+
+    def _status(self, issue: Created | Waiting | None) -> None:
+        self._run.lock.renew()
+        with self._run.store.transaction() as tx:
+            state = tx.tickets.get(self._run.ticket_id) or self._work.state
+            if self._work.link is None and state.status_due:
+                tx.tickets.dropped(self._run.ticket_id, state.event_id, NO_LINK)
+        if self._work.link is None:
+            return
+        work = self._work = replace(self._work, state=state)
+        newest = [one for one in work.ticket_events if one.id == state.event_id]
+        older = [one for one in work.ticket_events if one.id != state.event_id]
+        self._supersede(_ids(older), f"event {state.event_id} of the ticket is newer")
+        if isinstance(issue, Waiting):
+            self._wait(newest, issue)
+        elif issue is None:
+            self._end(_ids(newest), Skipped(NO_ISSUE))
+        elif work.is_status_due:
+            self._give_status(newest, issue)
+        elif state.status_due:
+            self._wait(newest, Waiting(state.status_reason or "the status waits", until=state.status_next_at))
+        else:
+            self._end(_ids(newest), AlreadyDone(f"issue #{issue.tracker_id} has this status already"))
+
+    def _give_status(self, newest: list[Pending], issue: Created) -> None:
+        run, state = self._run, self._work.state
+        try:
+            result = sync_status(run, self._work, issue.tracker_id)
+        except TrackerRejected as rejection:
+            reason = f"the status was not given: {rejection}"
+            run.warn(f"Issue #{issue.tracker_id} kept its status", reason)
+            with run.transaction() as tx:
+                tx.tickets.dropped(run.ticket_id, state.event_id, reason)
+                tx.journal.end([state.event_id], EventState.FAILED, reason)
+            return
+        if isinstance(result, Waiting):
+            self._wait(newest, result)
+        else:
+            self._end(_ids(newest), result)
+
+    def _attempt(self, events: list[Pending], step: Callable[[], T]) -> T | None:
+        """Do a step; a refusal for good fails its events, a lease that ran out makes them wait."""
+        try:
+            return step()
+        except TrackerRejected as rejection:
+            self._fail(events, str(rejection))
+        except LeaseOver as over:
+            until = self._run.later(self._work.now, 0)
+            self._wait(events, Waiting(str(over), until=until, attempt=True))
+        return None
+
+    def _end(self, event_ids: Sequence[int], result: Result) -> None:
+        state = EventState.SKIPPED if isinstance(result, Skipped) else EventState.DONE
+        self._close(event_ids, state, result.reason)
+        self._results.append(result)
+
+    def _supersede(self, event_ids: Sequence[int], reason: str) -> None:
+        self._close(event_ids, EventState.SUPERSEDED, reason)
+
+    def _fail(self, events: Sequence[Pending], reason: str) -> None:
+        self._close(_ids(events), EventState.FAILED, reason)
+
+    def _close(self, event_ids: Sequence[int], state: EventState, reason: str) -> None:
+        if not event_ids:
+            return
+        names = ", ".join(map(str, event_ids))
+        self._run.note(f"Event{'s' if len(event_ids) > 1 else ''} {names}: {state}", reason)
+        with self._run.transaction() as tx:
+            tx.journal.end(event_ids, state, reason)
+
+    def _wait(self, events: Sequence[Pending], waiting: Waiting) -> None:
+        self._results.append(waiting)
+        if waiting.for_person:
+            self._close(_ids(events), EventState.HELD, waiting.reason)
+            return
+        until = waiting.until or self._work.now + SOON
+        with self._run.transaction() as tx:
+            tx.journal.wait(_ids(events), until, waiting.reason, attempt=waiting.attempt)
+
+
+def _ids(events: Sequence[Pending]) -> list[int]:
+    return [one.id for one in events]

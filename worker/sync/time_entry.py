@@ -1,0 +1,86 @@
+"""One time entry per ticket task that is Done (SPEC section 3), attributed to who logged it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shared.errors import TrackerRejected
+from shared.kinds import Kind
+from shared.payloads import time_entry_body
+from shared.store import Transaction
+from shared.store.ledger import Row
+from shared.store.models import EventState
+from worker.sync.attribution import Sender
+from worker.sync.creation import Created, Creation, ensure
+from worker.sync.gates import TimeWanted
+from worker.sync.probes import is_gone
+from worker.sync.results import AlreadyDone, Result, Sent, Waiting
+from worker.sync.run import Run
+from worker.sync.work import Work
+
+ISSUE_MAY_BE_GONE = (404, 422)
+
+
+def log_time(run: Run, work: Work, wanted: TimeWanted, issue: Created) -> Result:
+    """Log a ticket task's time on the ticket's issue, once.
+
+    Args:
+        run: the drain.
+        work: what is known of the ticket.
+        wanted: the ticket task, with its newest Done snapshot.
+        issue: the issue it belongs to; its project is the one the issue was created in.
+
+    Raises:
+        TrackerError: an outage, or the administrator's call was refused.
+    """
+    task, event_id = wanted.newest.task, wanted.newest.id
+
+    def prepare() -> Creation:
+        with run.store.transaction() as tx:
+            match = tx.people.match(task.user)
+        return Creation(
+            kind=Kind.TICKET_TASK,
+            key=task.id,
+            event_id=event_id,
+            issue_id=issue.tracker_id,
+            body=time_entry_body(run.ticket_id, task, issue.tracker_id, run.config),
+            sender=Sender(run, match, issue.project_id, work.administrators),
+            on_linked=linked,
+        )
+
+    def linked(tx: Transaction, entry: dict[str, Any]) -> None:
+        reason = f"time entry #{entry.get('id')} on issue #{issue.tracker_id}"
+        tx.journal.end([event_id], EventState.DONE, reason)
+        tx.journal.supersede_failed(wanted.newest.event.key, f"logged by event {event_id}")
+        run.note(
+            f"{task.actiontime / 3600:.2f} h logged on issue #{issue.tracker_id} as time entry #{entry.get('id')}",
+            f"ticket task {task.id} is Done and has time",
+            task_id=task.id,
+        )
+
+    try:
+        outcome = ensure(
+            run, Kind.TICKET_TASK, task.id, work.time_rows.get(task.id), work.now, prepare
+        )
+    except TrackerRejected as rejection:
+        if rejection.status in ISSUE_MAY_BE_GONE and is_gone(run, issue.tracker_id):
+            return mark_gone(run, issue.tracker_id)
+        raise
+    if isinstance(outcome, Created):
+        reason = f"time entry #{outcome.tracker_id} on issue #{issue.tracker_id}"
+        return Sent(reason) if outcome.now else AlreadyDone(reason)
+    return outcome or Waiting("its ledger row changed meanwhile")
+
+
+def settle_time(run: Run, work: Work, row: Row, task_id: int) -> None:
+    """Settle a time entry that was begun earlier and that no pending event asks for."""
+    ensure(run, Kind.TICKET_TASK, task_id, row, work.now, None)
+
+
+def mark_gone(run: Run, issue_id: int) -> Waiting:
+    """Mark the ticket's issue as no longer there, for a person to decide on."""
+    reason = f"issue #{issue_id} no longer exists on the tracker"
+    run.warn(f"Issue #{issue_id} is gone", "it was deleted on the tracker; a person decides: `deskbridge held`")
+    with run.transaction() as tx:
+        tx.issues.gone(run.ticket_id, issue_id, reason)
+    return Waiting(reason, for_person=True)

@@ -1,0 +1,111 @@
+"""Everything a drain needs to know of its ticket, read in one transaction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from shared.events import Ticket, stored_event
+from shared.store import Transaction
+from shared.store.ledger import IN_FLIGHT, Row
+from shared.store.links import Link
+from shared.store.models import LedgerState, TicketState
+from shared.store.people import Match
+from worker.sync.gates import Pending
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is known of a ticket.
+
+    Attributes:
+        events: pending and due events, oldest first.
+        state: desired state, its snapshot the newest known.
+        ticket: that snapshot.
+        link: what the project rule resolved, None where nothing is linked.
+        issue_row: the ledger row of the issue.
+        time_rows: ledger rows by ticket-task id: those of the events, and those not settled yet.
+        technician: who the assigned technician is on the tracker.
+        now: the database's clock.
+    """
+
+    events: list[Pending]
+    state: TicketState
+    ticket: Ticket
+    link: Link | None
+    issue_row: Row | None
+    time_rows: dict[int, Row]
+    technician: Match
+    administrators: tuple[int, ...]
+    now: datetime
+
+    @property
+    def task_events(self) -> list[Pending]:
+        """The events of ticket tasks."""
+        return [pending for pending in self.events if pending.event.task]
+
+    @property
+    def ticket_events(self) -> list[Pending]:
+        """The ticket updates."""
+        return [pending for pending in self.events if not pending.event.task]
+
+    @property
+    def logged(self) -> dict[int, int]:
+        """Ticket-task id to time entry, where time was logged."""
+        return {
+            task_id: row.tracker_id
+            for task_id, row in self.time_rows.items()
+            if row.state == LedgerState.LINKED and row.tracker_id is not None
+        }
+
+    @property
+    def unsettled_times(self) -> dict[int, Row]:
+        """Time entries that were begun and are not settled, by ticket-task id."""
+        return {task_id: row for task_id, row in self.time_rows.items() if row.state in IN_FLIGHT}
+
+    @property
+    def is_issue_unsettled(self) -> bool:
+        """Whether the issue was begun and is not settled."""
+        return self.issue_row is not None and self.issue_row.state in IN_FLIGHT
+
+    @property
+    def is_status_due(self) -> bool:
+        """Whether a status waits to be given now."""
+        next_at = self.state.status_next_at
+        return self.state.status_due and (next_at is None or next_at <= self.now)
+
+
+def load(tx: Transaction, ticket_id: int) -> Work | None:
+    """Read a ticket's pending events, move its snapshot to the newest of them, and read all that bears on it.
+
+    Args:
+        tx: an open transaction; it is to be committed, since the snapshot moves.
+        ticket_id: the ticket.
+
+    Returns:
+        The work, or None where nothing was ever heard of the ticket.
+    """
+    rows = tx.journal.due(ticket_id)
+    events = [Pending(row.id, stored_event(row.payload), row.attempts) for row in rows]
+    if rows:
+        newest, pending = rows[-1], events[-1]
+        tx.tickets.fold(newest, pending.event)
+        for each in events:
+            tx.tickets.give_again(ticket_id, each.id, is_update=each.event.task is None)
+    state = tx.tickets.get(ticket_id)
+    if state is None:
+        return None
+    ticket = Ticket.model_validate(state.snapshot)
+    task_ids = {pending.task.id for pending in events if pending.event.task}
+    time_rows = {**tx.times.unsettled_of(ticket_id), **tx.times.of_keys(task_ids)}
+    return Work(
+        events=events,
+        state=state,
+        ticket=ticket,
+        link=tx.links.resolve(ticket.project_id, ticket.entity_id),
+        issue_row=tx.issues.get(ticket_id),
+        time_rows=time_rows,
+        technician=tx.people.match(ticket.technician),
+        administrators=tx.people.administrators(),
+        now=tx.now(),
+    )
