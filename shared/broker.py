@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from celery import Celery
-from kombu import Queue
+from kombu.entity import Queue
 from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 

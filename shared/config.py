@@ -19,14 +19,22 @@ class PluginConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
-    base_url: str | None = Field(default=None, description="The tracker's address, such as https://redmine.example.org")
+    base_url: str | None = Field(
+        default=None, description="The tracker's address, such as https://redmine.example.org"
+    )
     header_prefix: Literal["Tracker", "Redmine"] = Field(
         default="Redmine", description="X-<prefix>-API-Key and X-<prefix>-Switch-User"
     )
-    default_tracker_id: Id | None = Field(default=None, description="Issue type; empty: the project's own default")
+    default_tracker_id: Id | None = Field(
+        default=None, description="Issue type; empty: the project's own default"
+    )
     default_priority_id: Id | None = Field(default=None, description="Priority of new issues")
-    default_activity_id: Id | None = Field(default=None, description="Time-entry activity; enabled in the project")
-    default_role_id: Id | None = Field(default=None, description="Role given to people; empty: none is made a member")
+    default_activity_id: Id | None = Field(
+        default=None, description="Time-entry activity; enabled in the project"
+    )
+    default_role_id: Id | None = Field(
+        default=None, description="Role given to people; empty: none is made a member"
+    )
     default_watcher_ids: tuple[Id, ...] = Field(default=(), description="Watchers of new issues (JSON list)")
     status_map: dict[int, Id] = Field(
         default_factory=dict, description="Helpdesk ticket status to tracker status id (JSON object)"
@@ -63,7 +71,9 @@ class PluginConfig(BaseModel):
         try:
             return type(self).model_validate({**self.model_dump(), **values})
         except ValidationError as error:
-            faults = [f"{'.'.join(map(str, fault['loc']))}: {_words(fault['msg'])}" for fault in error.errors()]
+            faults = [
+                f"{'.'.join(map(str, fault['loc']))}: {_words(fault['msg'])}" for fault in error.errors()
+            ]
             raise SettingsError("; ".join(faults)) from None
 
 

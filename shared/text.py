@@ -10,13 +10,13 @@ import unicodedata
 from html import unescape
 from typing import Any
 
-from inscriptis import get_text  # type: ignore[import-untyped]
-from inscriptis.css_profiles import CSS_PROFILES  # type: ignore[import-untyped]
-from inscriptis.html_properties import Display, WhiteSpace  # type: ignore[import-untyped]
-from inscriptis.model.canvas import Canvas  # type: ignore[import-untyped]
-from inscriptis.model.config import ParserConfig  # type: ignore[import-untyped]
-from inscriptis.model.html_element import HtmlElement  # type: ignore[import-untyped]
-from inscriptis.model.tag import CustomHtmlTagHandlerMapping  # type: ignore[import-untyped]
+from inscriptis import get_text
+from inscriptis.css_profiles import CSS_PROFILES
+from inscriptis.html_properties import Display, WhiteSpace
+from inscriptis.model.canvas import Canvas
+from inscriptis.model.config import ParserConfig
+from inscriptis.model.html_element import HtmlElement
+from inscriptis.model.tag import CustomHtmlTagHandlerMapping
 
 # Input never holds these once cleaned, so they can stand for something on the way through the parser.
 _LINK, _ADDRESS, _LINK_END, _LESS, _AMP, _LITERAL_AMP, _END = "\x01\x02\x03\x04\x05\x06\x07"
@@ -186,7 +186,7 @@ def _render(html: str) -> str | None:
     try:
         # Beyond a depth of some 250 elements the parser stops without a word, short of the mark at the end.
         text: str = get_text(html + _END, _config())
-    except Exception:  # whatever it was, the tag stripper can do without
+    except Exception:  # noqa: BLE001 (whatever it was, the tag stripper can do without)
         return None
     return text.replace(_END, "") if _END in text else None
 

@@ -85,7 +85,10 @@ def create_app(settings: Settings, *, host: str = "127.0.0.1") -> FastAPI:
         """The journal can be written; the broker is reported, not required."""
         database = await run_in_threadpool(store.database.ping)
         broker = await run_in_threadpool(doorbell.is_answering)
-        content = {"database": "ok" if database else "unreachable", "broker": "ok" if broker else "unreachable"}
+        content = {
+            "database": "ok" if database else "unreachable",
+            "broker": "ok" if broker else "unreachable",
+        }
         return JSONResponse(content, 200 if database else 503)
 
     @app.get("/metrics")
@@ -132,7 +135,9 @@ def append(store: Store, delivered: list[Delivery]) -> list[Accepted]:
         ) from None
     for one in accepted:
         if one.conflicting:
-            log.warning("a delivery id came again with another body; kept as a new event", event_id=one.event_id)
+            log.warning(
+                "a delivery id came again with another body; kept as a new event", event_id=one.event_id
+            )
     return accepted
 
 

@@ -39,6 +39,4 @@ class Problem(Exception):
             content["detail"] = self.detail
         if self.faults:
             content["errors"] = [{"path": path, "detail": problem} for path, problem in self.faults]
-        return JSONResponse(
-            content, self.status, headers=self.headers, media_type="application/problem+json"
-        )
+        return JSONResponse(content, self.status, headers=self.headers, media_type="application/problem+json")

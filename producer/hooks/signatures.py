@@ -41,7 +41,9 @@ class Verifier:
             try:
                 webhook.verify(body, dict(headers), json_parse=False)
             except Exception as error:  # noqa: BLE001  (the library lets malformed headers raise anything)
-                refusal = str(error) if type(error).__name__ == "WebhookVerificationError" else "malformed headers"
+                refusal = (
+                    str(error) if type(error).__name__ == "WebhookVerificationError" else "malformed headers"
+                )
             else:
                 return
         raise BadSignature(refusal)

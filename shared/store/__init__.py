@@ -1,8 +1,8 @@
 """The store: typed tables, one small repository per store, and one way to open a transaction.
 
-    with store.transaction() as tx:
-        tx.journal.append(...)
-        tx.issues.claim(...)
+with store.transaction() as tx:
+    tx.journal.append(...)
+    tx.issues.claim(...)
 """
 
 from __future__ import annotations

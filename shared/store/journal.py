@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
-from sqlalchemy import ColumnElement, Delete, and_, delete, or_, select, update
+from sqlalchemy import ColumnElement, Delete, and_, delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from shared.errors import NotFound
 from shared.events import Delivery
-from shared.store.models import NO_SEQUENCE, EventState, JournalEvent
+from shared.store.models import NO_SEQUENCE, EventState, JournalEvent, TicketState
 from shared.store.types import clock, insert_for
 
 CLOCK_TOLERANCE = timedelta(minutes=5)
@@ -71,9 +72,7 @@ class Journal:
         )
         return {(delivery_id, digest): event_id for delivery_id, digest, event_id in found}
 
-    def _insert(
-        self, deliveries: Sequence[Delivery], received_at: datetime
-    ) -> dict[tuple[str, str], int]:
+    def _insert(self, deliveries: Sequence[Delivery], received_at: datetime) -> dict[tuple[str, str], int]:
         if not deliveries:
             return {}
         statement = (
@@ -82,7 +81,10 @@ class Journal:
             .on_conflict_do_nothing(index_elements=[JournalEvent.delivery_id, JournalEvent.digest])
             .returning(JournalEvent.delivery_id, JournalEvent.digest, JournalEvent.id)
         )
-        return {(delivery_id, digest): event_id for delivery_id, digest, event_id in self._session.execute(statement)}
+        return {
+            (delivery_id, digest): event_id
+            for delivery_id, digest, event_id in self._session.execute(statement)
+        }
 
     def due(self, ticket_id: int) -> Sequence[JournalEvent]:
         """Return a ticket's pending events whose time has come, oldest first by (occurred_at, sequence, id)."""
@@ -126,7 +128,9 @@ class Journal:
             attempt: whether this used up an attempt.
         """
         attempts = JournalEvent.attempts + (1 if attempt else 0)
-        self._change(event_ids, state=EventState.PENDING, reason=reason, next_attempt_at=until, attempts=attempts)
+        self._change(
+            event_ids, state=EventState.PENDING, reason=reason, next_attempt_at=until, attempts=attempts
+        )
 
     def hurry(self, ticket_id: int) -> None:
         """Make a ticket's waiting events due now: what they waited for has happened."""
@@ -142,9 +146,7 @@ class Journal:
         changed = self._session.execute(
             update(JournalEvent)
             .where(where)
-            .values(
-                state=EventState.PENDING, reason=reason, next_attempt_at=None, ended_at=None, attempts=0
-            )
+            .values(state=EventState.PENDING, reason=reason, next_attempt_at=None, ended_at=None, attempts=0)
             .returning(JournalEvent.ticket_id)
             .execution_options(synchronize_session=False)
         )
@@ -164,6 +166,30 @@ class Journal:
     def replay_state(self, state: EventState, reason: str = "replayed by a person") -> list[int]:
         """Make every event of a state pending again; return their tickets."""
         return self.reopen(JournalEvent.state == state, reason)
+
+    def count(self, state: EventState) -> int:
+        """Return how many events have a state."""
+        statement = select(func.count()).select_from(JournalEvent).where(JournalEvent.state == state)
+        return self._session.scalar(statement) or 0
+
+    def skipped_tickets(self, reason: str) -> Sequence[tuple[int, int, dict[str, Any]]]:
+        """Return tickets with events skipped for a reason: id, how many such events, newest snapshot."""
+        statement = (
+            select(JournalEvent.ticket_id, func.count(), TicketState.snapshot)
+            .join(TicketState, TicketState.ticket_id == JournalEvent.ticket_id)
+            .where(JournalEvent.state == EventState.SKIPPED, JournalEvent.reason == reason)
+            .group_by(JournalEvent.ticket_id, TicketState.snapshot)
+        )
+        return [
+            (ticket_id, count, snapshot) for ticket_id, count, snapshot in self._session.execute(statement)
+        ]
+
+    def replay_skipped(self, ticket_ids: Sequence[int], reason: str) -> None:
+        """Make the events of some tickets that were skipped for a reason pending again."""
+        skipped = and_(JournalEvent.state == EventState.SKIPPED, JournalEvent.reason == reason)
+        for start in range(0, len(ticket_ids), 500):
+            chunk = ticket_ids[start : start + 500]
+            self.reopen(and_(skipped, JournalEvent.ticket_id.in_(chunk)), "replayed: a link was made")
 
     def supersede_failed(self, key: str, reason: str) -> None:
         """End the failed events of a key whose effect has come about through another event."""

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, func, or_, select, update
-from sqlalchemy.orm import InstrumentedAttribute, Session
+from sqlalchemy.orm import Session
 
 from shared.kinds import Kind
-from shared.store.models import LedgerState, TaskTimeLink, TicketIssueLink
+from shared.store.models import LedgerRow, LedgerState, TaskTimeLink, TicketIssueLink
 from shared.store.types import clock, insert_for
 
-Row = TicketIssueLink | TaskTimeLink
+Row = LedgerRow
 MOST_SETTLED = 200
 IN_FLIGHT = (LedgerState.CLAIMED, LedgerState.IN_DOUBT)
 
@@ -58,27 +57,23 @@ class Ledger:
     def __init__(self, session: Session, kind: Kind) -> None:
         self._session = session
         self.kind = kind
-        self._model: type[TicketIssueLink] | type[TaskTimeLink] = (
-            TicketIssueLink if kind is Kind.TICKET else TaskTimeLink
-        )
-
-    @property
-    def _key(self) -> InstrumentedAttribute[int]:
-        model: Any = self._model
-        return model.ticket_id if self.kind is Kind.TICKET else model.task_id  # type: ignore[no-any-return]
+        self._model: type[LedgerRow] = TicketIssueLink if kind is Kind.TICKET else TaskTimeLink
+        self._key_column = "ticket_id" if kind is Kind.TICKET else "task_id"
 
     def get(self, key: int) -> Row | None:
         """Return the row of a ticket id or ticket-task id."""
-        return self._session.scalar(select(self._model).where(self._key == key))
+        return self._session.scalar(select(self._model).where(self._model.key == key))
 
     def lock(self, key: int) -> Row | None:
         """Return the row of a key, locked until the end of the transaction."""
-        return self._session.scalar(select(self._model).where(self._key == key).with_for_update())
+        return self._session.scalar(select(self._model).where(self._model.key == key).with_for_update())
 
     def of_keys(self, keys: Collection[int]) -> dict[int, Row]:
         """Return the rows of several keys, by key."""
-        rows = self._session.scalars(select(self._model).where(self._key.in_(keys))) if keys else []
-        return {row_key(row): row for row in rows}
+        if not keys:
+            return {}
+        rows = self._session.scalars(select(self._model).where(self._model.key.in_(keys)))
+        return {row.key: row for row in rows}
 
     def of_ticket(self, ticket_id: int) -> Sequence[Row]:
         """Return every row that belongs to a ticket."""
@@ -89,7 +84,7 @@ class Ledger:
         statement = select(self._model).where(
             self._model.ticket_id == ticket_id, self._model.state.in_(IN_FLIGHT)
         )
-        return {row_key(row): row for row in self._session.scalars(statement)}
+        return {row.key: row for row in self._session.scalars(statement)}
 
     def claim(self, claim: Claim, lease: float) -> int | None:
         """Claim a free or new row, raising its attempt number.
@@ -120,16 +115,16 @@ class Ledger:
             "reason": None,
             "changed_at": clock(),
         }
-        first = {self._key.key: claim.key, "attempt": 1, "first_claimed_at": clock()}
+        first = {self._key_column: claim.key, "attempt": 1, "first_claimed_at": clock()}
         again = {
             "attempt": self._model.attempt + 1,
-            "first_claimed_at": _coalesce_clock(self._model.first_claimed_at),
+            "first_claimed_at": func.coalesce(self._model.first_claimed_at, clock()),
         }
         statement = (
             insert_for(self._session)(self._model)
             .values({**values, **first})
             .on_conflict_do_update(
-                index_elements=[self._key],
+                index_elements=[self._key_column],
                 set_={**values, **again},
                 where=self._model.state == LedgerState.FREE,
             )
@@ -195,9 +190,7 @@ class Ledger:
             reason="the worker that claimed it never told what came of it",
         )
 
-    def another_round(
-        self, key: int, attempt: int, delay: float, reason: str, *, count: bool = True
-    ) -> bool:
+    def another_round(self, key: int, attempt: int, delay: float, reason: str, *, count: bool = True) -> bool:
         """Count a lookup that came to no verdict; the next one is due in `delay` seconds."""
         return self._set(
             and_(self._attempt(key, attempt), self._model.state == LedgerState.IN_DOUBT),
@@ -206,9 +199,7 @@ class Ledger:
             reason=reason,
         )
 
-    def hold(
-        self, key: int, attempt: int | None, reason: str, candidates: Collection[int] = ()
-    ) -> bool:
+    def hold(self, key: int, attempt: int | None, reason: str, candidates: Collection[int] = ()) -> bool:
         """Give a row to a person (`deskbridge held`), with the tracker ids that may be it.
 
         Args:
@@ -217,11 +208,9 @@ class Ledger:
             reason: why it cannot be decided, in words.
             candidates: tracker ids a person may adopt.
         """
-        where = self._key == key if attempt is None else self._attempt(key, attempt)
+        where = self._model.key == key if attempt is None else self._attempt(key, attempt)
         found = sorted(set(candidates)) or None
-        return self._set(
-            where, state=LedgerState.HELD, settle_after=None, reason=reason, candidates=found
-        )
+        return self._set(where, state=LedgerState.HELD, settle_after=None, reason=reason, candidates=found)
 
     def late_answer(self, key: int, tracker_id: int) -> None:
         """Hold a row whose superseded attempt created `tracker_id` after all: a possible duplicate."""
@@ -229,7 +218,7 @@ class Ledger:
         known = {row.tracker_id, *(row.candidates or ())} if row else set()
         ids = sorted(found for found in known | {tracker_id} if found is not None)
         self._set(
-            self._key == key,
+            self._model.key == key,
             state=LedgerState.HELD,
             duplicate=True,
             settle_after=None,
@@ -241,7 +230,7 @@ class Ledger:
     def gone(self, key: int, tracker_id: int, reason: str) -> bool:
         """Mark a link whose object no longer exists on the tracker."""
         return self._set(
-            and_(self._key == key, self._model.tracker_id == tracker_id),
+            and_(self._model.key == key, self._model.tracker_id == tracker_id),
             state=LedgerState.GONE,
             reason=reason,
         )
@@ -258,13 +247,13 @@ class Ledger:
         holder = self._session.scalar(
             select(self._model).where(
                 self._model.tracker_id == tracker_id,
-                self._key != key,
+                self._model.key != key,
                 self._model.state != LedgerState.GONE,
             )
         )
         if holder is None:
             return None
-        where = and_(self._key == row_key(holder), self._model.tracker_id == tracker_id)
+        where = and_(self._model.key == holder.key, self._model.tracker_id == tracker_id)
         if holder.adopted:
             self._set(
                 where,
@@ -284,7 +273,7 @@ class Ledger:
         """Carry out a person's verdict on a held or gone row: adopt an id, or (None) create again."""
         adopting = tracker_id is not None
         return self._set(
-            and_(self._key == key, self._model.state.in_((LedgerState.HELD, LedgerState.GONE))),
+            and_(self._model.key == key, self._model.state.in_((LedgerState.HELD, LedgerState.GONE))),
             state=LedgerState.LINKED if adopting else LedgerState.FREE,
             tracker_id=tracker_id,
             adopted=adopting,
@@ -303,7 +292,7 @@ class Ledger:
             self._model.state == LedgerState.IN_DOUBT,
             self._model.settle_after <= clock(),
         )
-        oldest_first = statement.order_by(self._model.claimed_at, self._key).limit(MOST_SETTLED)
+        oldest_first = statement.order_by(self._model.claimed_at, self._model.key).limit(MOST_SETTLED)
         return self._session.scalars(oldest_first).all()
 
     def holders(self, tracker_ids: Collection[int]) -> set[int]:
@@ -314,6 +303,20 @@ class Ledger:
             self._model.tracker_id.in_(tracker_ids), self._model.state != LedgerState.GONE
         )
         return {tracker_id for tracker_id in self._session.scalars(statement) if tracker_id is not None}
+
+    def holder(self, tracker_id: int) -> Row | None:
+        """Return the live row that holds a tracker id."""
+        return self._session.scalar(
+            select(self._model).where(
+                self._model.tracker_id == tracker_id, self._model.state != LedgerState.GONE
+            )
+        )
+
+    def count_live(self) -> int:
+        """Return how many rows stand for something that is, or may be, on the tracker."""
+        ended = (LedgerState.FREE, LedgerState.GONE)
+        statement = select(func.count()).select_from(self._model).where(self._model.state.not_in(ended))
+        return self._session.scalar(statement) or 0
 
     def waiting_for_a_person(self) -> Sequence[Row]:
         """Return held and gone rows, those waiting longest first."""
@@ -328,13 +331,11 @@ class Ledger:
 
     def _settleable(self, settling: float) -> ColumnElement[bool]:
         doubtful = and_(self._model.state == LedgerState.IN_DOUBT, self._model.settle_after <= clock())
-        expired = and_(
-            self._model.state == LedgerState.CLAIMED, self._model.lease_until <= clock(-settling)
-        )
+        expired = and_(self._model.state == LedgerState.CLAIMED, self._model.lease_until <= clock(-settling))
         return or_(doubtful, expired)
 
     def _attempt(self, key: int, attempt: int) -> ColumnElement[bool]:
-        return and_(self._key == key, self._model.attempt == attempt)
+        return and_(self._model.key == key, self._model.attempt == attempt)
 
     def _set(self, where: ColumnElement[bool], **values: Any) -> bool:
         statement = (
@@ -345,19 +346,3 @@ class Ledger:
             .execution_options(synchronize_session=False)
         )
         return self._session.scalar(statement) is not None
-
-
-def row_key(row: Row) -> int:
-    """Return a row's key: its ticket id or its ticket-task id."""
-    return row.task_id if isinstance(row, TaskTimeLink) else row.ticket_id
-
-
-def settled_at(row: Row, settling_lease: float) -> datetime | None:
-    """Return when a claimed or doubtful row may be settled (database clock)."""
-    if row.state == LedgerState.IN_DOUBT:
-        return row.settle_after
-    return row.lease_until and row.lease_until + timedelta(seconds=settling_lease)
-
-
-def _coalesce_clock(column: InstrumentedAttribute[datetime | None]) -> Any:
-    return func.coalesce(column, clock())

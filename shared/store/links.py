@@ -70,9 +70,7 @@ class Links:
     def remove(self, kind: LinkKind, helpdesk_id: int) -> bool:
         """Delete a link; False where there was none."""
         model, key = _model(kind)
-        return (
-            self._session.scalar(delete(model).where(key == helpdesk_id).returning(key)) is not None
-        )
+        return self._session.scalar(delete(model).where(key == helpdesk_id).returning(key)) is not None
 
     def all(self) -> Sequence[Link]:
         """Return every link, projects first."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Index, String, Text, UniqueConstraint, text
-from sqlalchemy.orm import DeclarativeBase, Mapped, declared_attr, mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, declared_attr, mapped_column, synonym
 
 from shared.store.types import Json, Key, UtcDateTime
 
@@ -92,8 +92,17 @@ class TicketState(Base):
     status_reason: Mapped[str | None] = mapped_column(Text)
 
 
-class LedgerRow:
-    """Columns of a creation that must have exactly one effect; the row is claimed before the call."""
+class LedgerRow(Base):
+    """Columns of a creation that must have exactly one effect; the row is claimed before the call.
+
+    `key` is the ticket id or the ticket-task id, whichever the row is for.
+    """
+
+    __abstract__ = True
+
+    if TYPE_CHECKING:
+        key: Mapped[int]
+        ticket_id: Mapped[int]
 
     state: Mapped[str] = mapped_column(String(12))
     attempt: Mapped[int]
@@ -120,28 +129,28 @@ class LedgerRow:
     @classmethod
     def __table_args__(cls) -> tuple[Index, ...]:
         """A tracker id belongs to one live row."""
-        name = f"uq_{cls.__tablename__}_tracker_id"  # type: ignore[attr-defined]
+        name = f"uq_{cls.__tablename__}_tracker_id"
         live = "state <> 'gone'"
-        return (
-            Index(name, "tracker_id", unique=True, sqlite_where=text(live), postgresql_where=text(live)),
-        )
+        return (Index(name, "tracker_id", unique=True, sqlite_where=text(live), postgresql_where=text(live)),)
 
 
-class TicketIssueLink(LedgerRow, Base):
+class TicketIssueLink(LedgerRow):
     """One tracker issue per ticket."""
 
     __tablename__ = "ticket_issue_link"
 
     ticket_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    key: Mapped[int] = synonym("ticket_id")
 
 
-class TaskTimeLink(LedgerRow, Base):
+class TaskTimeLink(LedgerRow):
     """One time entry per ticket task."""
 
     __tablename__ = "task_time_link"
 
     task_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     ticket_id: Mapped[int] = mapped_column(index=True)
+    key: Mapped[int] = synonym("task_id")
 
 
 class ProjectLink(Base):

@@ -62,7 +62,9 @@ class People:
             return Match(None, f"helpdesk user {user.id} has no override and no e-mail")
         rows = self._session.scalars(select(TrackerUser).where(TrackerUser.mail_key == mail).limit(2)).all()
         if not rows:
-            return Match(None, f"helpdesk user {user.id} has no override, and no tracker user has the same e-mail")
+            return Match(
+                None, f"helpdesk user {user.id} has no override, and no tracker user has the same e-mail"
+            )
         if len(rows) > 1:
             return Match(None, f"several tracker users have the e-mail of helpdesk user {user.id}: map one")
         return Match(_person(rows[0]), f"e-mail: helpdesk user {user.id} is {rows[0].login}")
@@ -84,11 +86,13 @@ class People:
     def overrides(self) -> dict[int, int]:
         """Return every override: helpdesk user id to tracker user id."""
         rows = self._session.execute(select(UserMap.helpdesk_user_id, UserMap.tracker_user_id))
-        return {helpdesk_user_id: tracker_user_id for helpdesk_user_id, tracker_user_id in rows}
+        return dict(rows.tuples().all())
 
     def cached(self) -> Sequence[TrackerPerson]:
         """Return the cache of tracker users, by login."""
-        return [_person(row) for row in self._session.scalars(select(TrackerUser).order_by(TrackerUser.login))]
+        return [
+            _person(row) for row in self._session.scalars(select(TrackerUser).order_by(TrackerUser.login))
+        ]
 
     def cached_count(self) -> int:
         """Return how many tracker users are cached."""
@@ -109,6 +113,11 @@ class People:
         for person in new.values():
             if old.get(person.tracker_user_id) != person:
                 self._session.merge(_row(person))
+
+    def forget_tracker(self) -> None:
+        """Empty what was learnt from the tracker: it is another one now."""
+        self._session.execute(delete(TrackerUser))
+        self._session.execute(delete(MembershipKnown))
 
     def is_member_known(self, tracker_project_id: int, tracker_user_id: int) -> bool:
         """Tell whether a membership was ensured before."""

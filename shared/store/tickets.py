@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, and_, case, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, and_, case, literal, or_, select, tuple_, update
 from sqlalchemy.orm import Session
 
 from shared.events import Event
@@ -51,7 +51,7 @@ class TicketStates:
             ticket_id=row.ticket_id, status_due=True, given_event_id=None, **values
         )
         new = insert.excluded
-        moves = or_(event.event == "ticket.updated", TicketState.status != new.status, TicketState.status_due)
+        moves = or_(literal(event.event == "ticket.updated"), TicketState.status != new.status, TicketState.status_due)
         known = tuple_(TicketState.occurred_at, TicketState.sequence, TicketState.event_id)
         self._session.execute(
             insert.on_conflict_do_update(
@@ -74,7 +74,7 @@ class TicketStates:
                 TicketState.ticket_id == ticket_id,
                 TicketState.event_id == event_id,
                 or_(TicketState.given_event_id.is_(None), TicketState.given_event_id != event_id),
-                or_(is_update, TicketState.status_reason.is_not(None)),  # type: ignore[arg-type]
+                or_(literal(is_update), TicketState.status_reason.is_not(None)),
             ),
             status_due=True,
             status_next_at=None,
@@ -116,7 +116,9 @@ class TicketStates:
             self._still(ticket_id, event_id), status_due=False, status_next_at=None, status_reason=reason
         )
 
-    def wait(self, ticket_id: int, event_id: int, until: datetime | None, reason: str, *, attempt: bool) -> None:
+    def wait(
+        self, ticket_id: int, event_id: int, until: datetime | None, reason: str, *, attempt: bool
+    ) -> None:
         """Keep the status due and look again at `until` (database clock)."""
         attempts = TicketState.status_attempts + (1 if attempt else 0)
         self._set(
@@ -146,8 +148,5 @@ class TicketStates:
 
     def _set(self, where: ColumnElement[bool], **values: object) -> None:
         self._session.execute(
-            update(TicketState)
-            .where(where)
-            .values(**values)
-            .execution_options(synchronize_session=False)
+            update(TicketState).where(where).values(**values).execution_options(synchronize_session=False)
         )

@@ -50,7 +50,9 @@ class Bridge:
         settings: settings other than the tests' defaults.
     """
 
-    def __init__(self, database_url: str, redis_url: str, base_url: str, api_key: str, **settings: Any) -> None:
+    def __init__(
+        self, database_url: str, redis_url: str, base_url: str, api_key: str, **settings: Any
+    ) -> None:
         self.settings = Settings(
             database_url=SecretStr(database_url),
             redis_url=SecretStr(redis_url),
@@ -133,7 +135,9 @@ class Bridge:
             session.execute(update(JournalEvent).values(next_attempt_at=None))
             session.execute(update(TicketState).values(status_next_at=None))
             for model in (TicketIssueLink, TaskTimeLink):
-                session.execute(update(model).where(model.settle_after.is_not(None)).values(settle_after=clock()))
+                session.execute(
+                    update(model).where(model.settle_after.is_not(None)).values(settle_after=clock())
+                )
 
     def steps(self, ticket_id: int = 4711) -> Sequence[str]:
         """Return a ticket's trace as lines."""

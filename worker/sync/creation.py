@@ -13,7 +13,7 @@ from shared.errors import LeaseOver, OutcomeUnknown, TrackerError
 from shared.kinds import Kind
 from shared.payloads import Body
 from shared.store import Transaction
-from shared.store.ledger import Claim, Row, row_key
+from shared.store.ledger import Claim, Row
 from shared.store.models import JournalEvent, LedgerState, TaskTimeLink
 from shared.tracker.answers import Answer
 from worker.sync.attribution import Sender
@@ -107,7 +107,7 @@ def _unsettled(run: Run, kind: Kind, row: Row, now: datetime) -> Waiting | None:
         if now < due:
             return Waiting(f"another worker is creating the {kind.noun}", until=due)
         with run.transaction() as tx:
-            tx.ledger(kind).expire(row_key(row), row.attempt, settling)
+            tx.ledger(kind).expire(row.key, row.attempt, settling)
         return None
     if row.settle_after and now < row.settle_after:
         return Waiting(f"in doubt whether the {kind.noun} was created: {row.reason}", until=row.settle_after)
@@ -209,7 +209,9 @@ def _record(
         row = ledger.lock(key)
         if row is None or row.attempt != attempt or row.duplicate:
             ledger.late_answer(key, tracker_id)
-            run.warn(f"{kind.noun} #{tracker_id} was created by an attempt that had been given up", "see held")
+            run.warn(
+                f"{kind.noun} #{tracker_id} was created by an attempt that had been given up", "see held"
+            )
             return Waiting(f"{kind} {key} waits for a person: possibly created twice", for_person=True)
         release_sibling(run, tx, kind, key, tracker_id)
         ledger.link(key, attempt, tracker_id, author_id, f"created by event {creation.event_id}")

@@ -35,6 +35,6 @@ def is_gone(run: Run, issue_id: int) -> bool:
     else:
         return False
     ask_whether_open(run)
-    params = {"issue_id": issue_id, "status_id": "*", "limit": 1}
+    params: dict[str, str | int] = {"issue_id": issue_id, "status_id": "*", "limit": 1}
     answer = run.tracker.call("GET", Kind.TICKET.path, params=params, observe=run.observe)
     return not any(row.get("id") == issue_id for row in rows_of(answer, "issues", Kind.TICKET.path))

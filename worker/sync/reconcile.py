@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from shared.errors import LockBusy, OutcomeUnknown, TrackerError, TrackerRejected
 from shared.kinds import Kind
 from shared.store import Transaction
-from shared.store.ledger import Row, row_key
+from shared.store.ledger import Row
 from shared.store.models import TaskTimeLink
 from shared.tracker.client import PAGE_SIZE, rows_of
 from worker.retry import MOST_ROUNDS, backoff
@@ -41,7 +41,7 @@ def reconcile(run: Run, kind: Kind, row: Row) -> None:
             _settle_alike(run, kind, row)
     except LockBusy as busy:
         with run.transaction() as tx:
-            tx.ledger(kind).another_round(row_key(row), row.attempt, BUSY_S, str(busy), count=False)
+            tx.ledger(kind).another_round(row.key, row.attempt, BUSY_S, str(busy), count=False)
 
 
 def _settle_alike(run: Run, kind: Kind, row: Row) -> None:
@@ -60,7 +60,7 @@ def _settle_alike(run: Run, kind: Kind, row: Row) -> None:
     with run.store.transaction() as tx:
         held = tx.ledger(kind).holders([one["id"] for one in listed if isinstance(one.get("id"), int)])
     found = candidates(kind, listed, sent_essence(kind, row.body or {}), held)
-    doubts = [Doubt(row_key(one), tuple(one.authors or ()), _since(one) + offset) for one in alike]
+    doubts = [Doubt(one.key, tuple(one.authors or ()), _since(one) + offset) for one in alike]
     _apply(run, kind, alike, assign(doubts, found))
 
 
@@ -113,7 +113,7 @@ def _since(row: Row) -> datetime:
 
 def _apply(run: Run, kind: Kind, alike: Sequence[Row], verdicts: dict[int, Candidate]) -> None:
     for row in alike:
-        candidate = verdicts.get(row_key(row))
+        candidate = verdicts.get(row.key)
         try:
             with run.transaction() as tx:
                 if candidate is None:
@@ -127,15 +127,20 @@ def _apply(run: Run, kind: Kind, alike: Sequence[Row], verdicts: dict[int, Candi
 
 
 def _set_free(run: Run, tx: Transaction, kind: Kind, row: Row) -> None:
-    if tx.ledger(kind).free(row_key(row), row.attempt, "the tracker does not have it"):
-        _note(run, row, f"The {kind.noun} was not created after all", "the tracker was asked and does not have it")
+    if tx.ledger(kind).free(row.key, row.attempt, "the tracker does not have it"):
+        _note(
+            run,
+            row,
+            f"The {kind.noun} was not created after all",
+            "the tracker was asked and does not have it",
+        )
         _resume(tx, row)
 
 
 def _adopt(run: Run, tx: Transaction, kind: Kind, row: Row, candidate: Candidate) -> None:
     reason = f"found on the tracker as #{candidate.tracker_id}"
     ledger = tx.ledger(kind)
-    if not ledger.adopt(row_key(row), row.attempt, candidate.tracker_id, candidate.author_id, reason):
+    if not ledger.adopt(row.key, row.attempt, candidate.tracker_id, candidate.author_id, reason):
         return
     _note(
         run,
@@ -156,7 +161,7 @@ def _resume(tx: Transaction, row: Row) -> None:
 def _hold_all(run: Run, kind: Kind, alike: Sequence[Row], why: str) -> None:
     with run.transaction() as tx:
         for row in alike:
-            tx.ledger(kind).hold(row_key(row), row.attempt, f"{row.reason} ({why})")
+            tx.ledger(kind).hold(row.key, row.attempt, f"{row.reason} ({why})")
             _note(run, row, f"Whether the {kind.noun} was created is for a person to say", why)
             run.rung.add(row.ticket_id)
 
@@ -169,7 +174,7 @@ def _another_round(run: Run, kind: Kind, alike: Sequence[Row], failure: TrackerE
         for row in alike:
             if row not in undecided:
                 delay = backoff(row.rounds, random.random())  # noqa: S311 (jitter)
-                tx.ledger(kind).another_round(row_key(row), row.attempt, delay, str(failure))
+                tx.ledger(kind).another_round(row.key, row.attempt, delay, str(failure))
 
 
 def _note(run: Run, row: Row, what: str, why: str) -> None:

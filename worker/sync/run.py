@@ -73,7 +73,9 @@ class Run:
             steps = list(self.steps)
         del self.steps[: len(steps)]
 
-    def note(self, what: str, why: str = "", *, task_id: int | None = None, ticket_id: int | None = None) -> None:
+    def note(
+        self, what: str, why: str = "", *, task_id: int | None = None, ticket_id: int | None = None
+    ) -> None:
         """Note a step for the trace, and log it."""
         self.steps.append(Step(ticket_id or self.ticket_id, what, why, task_id))
         log.info(what, why=why or None, ticket_id=ticket_id or self.ticket_id, task_id=task_id)

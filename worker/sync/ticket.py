@@ -90,7 +90,9 @@ class Drain:
         for one in wanted:
             settling = self._work.is_issue_unsettled or one.task_id in self._work.unsettled_times
             if is_exhausted(one.newest.attempts) and not settling:
-                self._fail([one.newest], f"gave up after {one.newest.attempts} attempts without a clear answer")
+                self._fail(
+                    [one.newest], f"gave up after {one.newest.attempts} attempts without a clear answer"
+                )
             else:
                 left.append(one)
         return left

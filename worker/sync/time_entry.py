@@ -59,9 +59,7 @@ def log_time(run: Run, work: Work, wanted: TimeWanted, issue: Created) -> Result
         )
 
     try:
-        outcome = ensure(
-            run, Kind.TICKET_TASK, task.id, work.time_rows.get(task.id), work.now, prepare
-        )
+        outcome = ensure(run, Kind.TICKET_TASK, task.id, work.time_rows.get(task.id), work.now, prepare)
     except TrackerRejected as rejection:
         if rejection.status in ISSUE_MAY_BE_GONE and is_gone(run, issue.tracker_id):
             return mark_gone(run, issue.tracker_id)
@@ -80,7 +78,9 @@ def settle_time(run: Run, work: Work, row: Row, task_id: int) -> None:
 def mark_gone(run: Run, issue_id: int) -> Waiting:
     """Mark the ticket's issue as no longer there, for a person to decide on."""
     reason = f"issue #{issue_id} no longer exists on the tracker"
-    run.warn(f"Issue #{issue_id} is gone", "it was deleted on the tracker; a person decides: `deskbridge held`")
+    run.warn(
+        f"Issue #{issue_id} is gone", "it was deleted on the tracker; a person decides: `deskbridge held`"
+    )
     with run.transaction() as tx:
         tx.issues.gone(run.ticket_id, issue_id, reason)
     return Waiting(reason, for_person=True)

@@ -11,7 +11,7 @@ import threading
 from pathlib import Path
 from types import FrameType
 
-from deploy.sandbox.tracker.persistence import Saver, UnreadableState, restore
+from deploy.sandbox.tracker.persistence import Saver, UnreadableStateError, restore
 from deploy.sandbox.tracker.records import ADMIN_ID, Settings
 from deploy.sandbox.tracker.sandbox import Sandbox
 from deploy.sandbox.tracker.seed import DEFAULT_KEY, seeded
@@ -107,7 +107,7 @@ def main() -> int:
             tracker.reindex()
         sandbox = Sandbox(fresh, tracker=tracker)
         server = Server(sandbox, options.host, options.port)
-    except UnreadableState as error:
+    except UnreadableStateError as error:
         print(
             f"can't read the state file {error}; move it away to start afresh",
             file=sys.stderr,

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote
 
 from deploy.sandbox.tracker import answers, routes, texts
-from deploy.sandbox.tracker.answers import Answer, Refused
+from deploy.sandbox.tracker.answers import Answer, RefusedError
 from deploy.sandbox.tracker.calls import Call
 from deploy.sandbox.tracker.records import ANONYMOUS_ID, USER_ACTIVE, User
 from deploy.sandbox.tracker.state import Tracker
@@ -82,7 +82,7 @@ def acting_user(tracker: Tracker, request: Request) -> User:
         return owner
     wanted = tracker.by_login.get(login.lower())
     if wanted is None or wanted.status != USER_ACTIVE:
-        raise Refused(answers.empty(412))
+        raise RefusedError(answers.empty(412))
     return wanted
 
 
@@ -92,7 +92,7 @@ def body_params(request: Request) -> dict[str, Any]:
     if not request.body:
         return {}
     if media_type in ("application/xml", "text/xml"):
-        raise Refused(answers.unreadable())
+        raise RefusedError(answers.unreadable(request.headers.get("accept", "")))
     if media_type != "application/json":
         return {}
     try:
@@ -101,12 +101,12 @@ def body_params(request: Request) -> dict[str, Any]:
         if "\\ud" in text.lower():
             json.dumps(document, ensure_ascii=False).encode("utf-8")
     except (ValueError, RecursionError):
-        raise Refused(answers.unreadable()) from None
+        raise RefusedError(answers.unreadable(request.headers.get("accept", ""))) from None
     if (
         request.body.count(b"[") + request.body.count(b"{") > DEEPEST_NESTING
         and _depth(document) > DEEPEST_NESTING
     ):
-        raise Refused(answers.unreadable())
+        raise RefusedError(answers.unreadable(request.headers.get("accept", "")))
     return document if isinstance(document, dict) else {}
 
 
@@ -131,7 +131,7 @@ def answer(tracker: Tracker, request: Request) -> Answer:
     if found is None:
         if (request.method, request.path) == ("POST", "/issues"):
             return answers.page(422, "Invalid form authenticity token")
-        return answers.page(404, "Page not found")
+        return answers.unknown_address(request.headers.get("accept", ""))
     decision, ids = found
     try:
         params = body_params(request)
@@ -150,18 +150,6 @@ def answer(tracker: Tracker, request: Request) -> Answer:
                 query=request.query,
                 params=params,
             )
-            return _decided(call, request, decision)
-    except Refused as refused:
+            return decision(call)
+    except RefusedError as refused:
         return refused.answer
-
-
-def _decided(call: Call, request: Request, decision: routes.Decision) -> Answer:
-    """Run a decision; an anonymous caller's write ends here unless its object doesn't exist."""
-    if call.user.id != ANONYMOUS_ID or request.method == "GET":
-        return decision(call)
-    if request.method == "DELETE":
-        table, number = request.path.split("/")[1], call.ids[0]
-        gone = table == "issues" and int(number) not in call.tracker.issues
-        if gone or (table == "time_entries" and int(number) not in call.tracker.time_entries):
-            raise Refused(answers.empty(404))
-    raise call.forbidden()

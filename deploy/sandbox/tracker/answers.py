@@ -19,7 +19,7 @@ class Answer:
     headers: dict[str, str] = field(default_factory=dict)
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """Ends a decision early with an answer that is not a success."""
 
     def __init__(self, answer: Answer) -> None:
@@ -59,9 +59,22 @@ def invalid(errors: list[str]) -> Answer:
     return Answer(422, encode({"errors": errors}))
 
 
-def unreadable() -> Answer:
-    """400 for a body that is no JSON: empty, and HTML by its content type."""
-    return Answer(400, content_type=HTML_TYPE)
+def unreadable(accept: str) -> Answer:
+    """400 for a body that is no JSON: empty where the Accept header takes HTML, else a JSON document."""
+    if _takes_html(accept):
+        return Answer(400, content_type=HTML_TYPE)
+    return Answer(400, encode({"status": 400, "error": "Bad Request"}))
+
+
+def unknown_address(accept: str) -> Answer:
+    """404 for an address that no route has: a page where the Accept header takes HTML."""
+    if _takes_html(accept):
+        return page(404, "Page not found")
+    return Answer(404, encode({"status": 404, "error": "Not Found"}))
+
+
+def _takes_html(accept: str) -> bool:
+    return "*/*" in accept or "text/html" in accept
 
 
 def broken() -> Answer:

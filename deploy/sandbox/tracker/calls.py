@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from deploy.sandbox.tracker import permissions, texts
-from deploy.sandbox.tracker.answers import Refused, empty
+from deploy.sandbox.tracker.answers import RefusedError, empty
 from deploy.sandbox.tracker.records import Project, User
 from deploy.sandbox.tracker.state import Tracker
 
@@ -37,13 +37,18 @@ class Call:
     query: dict[str, str] = field(default_factory=dict)
     params: dict[str, Any] = field(default_factory=dict)
 
-    def forbidden(self) -> Refused:
+    def forbidden(self) -> RefusedError:
         """403 for a known caller; 401 for an anonymous one (403 too while REST is off)."""
         anonymous = permissions.is_anonymous(self.user) and not self.rest_off
-        return Refused(empty(401 if anonymous else 403))
+        return RefusedError(empty(401 if anonymous else 403))
 
-    def require(self, permission: str, project: Project | None) -> None:
-        """Go on only where the caller has a permission in the project."""
+    def require(self, permission: str, project: Project) -> None:
+        """Go on only where the caller has a permission in the project.
+
+        Where nobody could have it (archived, closed, module off), an anonymous caller gets 403 too.
+        """
+        if not permissions.possible(project, permission):
+            raise RefusedError(empty(403))
         if not permissions.allowed(self.tracker, self.user, permission, project):
             raise self.forbidden()
 
@@ -56,7 +61,7 @@ class Call:
         """The project that the path names by id or identifier; 404 where there is none."""
         project = self.tracker.find_project(self.ids[0])
         if project is None:
-            raise Refused(empty(404))
+            raise RefusedError(empty(404))
         return project
 
     def location(self, path: str) -> str:

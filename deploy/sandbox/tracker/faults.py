@@ -92,7 +92,7 @@ class FaultBoard:
         self._lock = threading.Lock()
         self._faults: list[Fault] = []
         self._next_id = 1
-        self._random = random.Random(seed)
+        self._random = random.Random(seed)  # noqa: S311 - chance for tests, no secret
 
     def add(self, **wanted: Any) -> Fault:
         """Switch a fault on.

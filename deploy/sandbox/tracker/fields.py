@@ -8,10 +8,12 @@ import re
 from datetime import date
 from typing import Any
 
-from deploy.sandbox.tracker.answers import Refused, broken
+from deploy.sandbox.tracker.answers import RefusedError, broken
 from deploy.sandbox.tracker.calls import Call
 
 _HOURS_AND_MINUTES = re.compile(r"^(\d+)\s*(?::|[hH])\s*(\d*)\s*m?$")
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_MINUTES = re.compile(r"^(\d+)\s*m(?:in)?$")
 _DECIMAL = re.compile(r"^-?\d+(?:[.,]\d+)?h?$")
 
 
@@ -29,6 +31,8 @@ def text(value: object) -> str | None:
     """A text column's value; numbers, lists and objects become their JSON."""
     if value is None or isinstance(value, str):
         return value
+    if isinstance(value, bool):
+        return "t" if value else "f"
     return json.dumps(value)
 
 
@@ -40,18 +44,18 @@ def blank(value: str | None) -> bool:
 def refuse_null_character(call: Call, *values: str | None) -> None:
     """500 for U+0000 where the settings say that the database can't store it."""
     if call.tracker.settings.null_is_500 and any(value and "\x00" in value for value in values):
-        raise Refused(broken())
+        raise RefusedError(broken())
 
 
 def stored_lines(value: str | None) -> str | None:
     """Line ends as descriptions keep them: CR LF."""
-    return None if value is None else value.replace("\r\n", "\n").replace("\n", "\r\n")
+    return None if value is None else _LINE_END.sub("\r\n", value)
 
 
 def hours(value: object) -> float | None:
     """Hours from a number or one of the accepted notations; None where they can't be read.
 
-    Accepted: `1.5`, `1,5`, `1:30`, `1h30`, `2h`. The result is not rounded.
+    Accepted: `1.5`, `1,5`, `1:30`, `1h30`, `2h`, `90m`. The result is not rounded.
     """
     if isinstance(value, bool):
         return None
@@ -60,6 +64,9 @@ def hours(value: object) -> float | None:
     notation = str(value).strip()
     if _DECIMAL.match(notation):
         return float(notation.rstrip("h").replace(",", "."))
+    minutes = _MINUTES.match(notation)
+    if minutes:
+        return int(minutes[1]) / 60
     found = _HOURS_AND_MINUTES.match(notation)
     return int(found[1]) + int(found[2] or 0) / 60 if found else None
 

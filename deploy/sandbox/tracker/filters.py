@@ -1,4 +1,4 @@
-"""The query filters of issue and time-entry lists. A filter that is not known is ignored, as the tracker does."""
+"""The query filters of issue and time-entry lists. As on the tracker, an unknown filter is ignored."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from operator import attrgetter
 from typing import Any
 
 from deploy.sandbox.tracker import answers, fields
-from deploy.sandbox.tracker.answers import Refused
+from deploy.sandbox.tracker.answers import RefusedError
 from deploy.sandbox.tracker.calls import Call
 from deploy.sandbox.tracker.records import Issue, TimeEntry
 
 Row = Issue | TimeEntry
 Test = Callable[[Any], bool]
+_LEADING_DIGITS = re.compile(r"\d+")
+_WORDS = re.compile(r'"[^"]+"|\S+')
 _SORTABLE = ("id", "created_on", "updated_on", "subject")
 
 
@@ -23,8 +25,10 @@ def issue_tests(call: Call) -> list[Test]:
     tests = [_status(call)]
     for name, value in call.query.items():
         if name == "issue_id":
-            tests.append(_one_of(value, lambda row: row.id, r"[,|]"))
-        elif name in ("tracker_id", "priority_id", "category_id"):
+            tests.append(_ids(value))
+        elif name in ("tracker_id", "priority_id") or (
+            name == "category_id" and call.query.get("project_id")
+        ):
             tests.append(_attribute(name, value))
         elif name == "author_id":
             tests.append(_user(call, value, "author_id"))
@@ -64,6 +68,11 @@ def _one_of(value: str, read: Callable[[Any], object], separator: str = r"\|") -
     return lambda row: read(row) in wanted
 
 
+def _ids(value: str) -> Test:
+    ids = {int(found[0]) for found in map(_LEADING_DIGITS.match, value.split(",")) if found}
+    return lambda row: row.id in ids
+
+
 def _attribute(name: str, value: str) -> Test:
     if value in ("*", "!*"):
         return lambda row: (getattr(row, name) is not None) == (value == "*")
@@ -92,13 +101,18 @@ def _text(name: str, value: str) -> Test:
     if value in ("*", "!*"):
         return lambda row: bool(getattr(row, name)) == (value == "*")
     if sign == "~":
-        words = rest.split()
+        words = _words(rest)
         return lambda row: all(word in (getattr(row, name) or "").lower() for word in words)
     if sign == "^":
         return lambda row: (getattr(row, name) or "").lower().startswith(rest)
     if sign == "$":
         return lambda row: (getattr(row, name) or "").lower().endswith(rest)
     return lambda row: getattr(row, name) == value
+
+
+def _words(text: str) -> list[str]:
+    """What a "contains" filter looks for: the first five words of two letters or more, else all of it."""
+    return [word.strip('"') for word in _WORDS.findall(text) if len(word) > 1][:5] or [text]
 
 
 def _custom(call: Call, kind: str) -> list[Test]:
@@ -114,7 +128,7 @@ def _custom_value(key: str, value: str) -> Test:
     if value in ("*", "!*"):
         return lambda row: bool(row.values.get(key)) == (value == "*")
     if value[:1] == "~":
-        words = value[1:].lower().split()
+        words = _words(value[1:].lower())
         return lambda row: all(word in (row.values.get(key) or "").lower() for word in words)
     wanted = value.split("|")
     return lambda row: row.values.get(key) in wanted
@@ -122,7 +136,7 @@ def _custom_value(key: str, value: str) -> Test:
 
 def _moment(call: Call, name: str, value: str) -> Test:
     """`>=`, `<=`, `><A|B` or a day. `>=` a second finds what was created in that second."""
-    refused = Refused(answers.invalid([call.fault(name.removesuffix("_on"), "invalid")]))
+    refused = RefusedError(answers.invalid([call.fault(name.removesuffix("_on"), "invalid")]))
     sign = value[:2] if value[:2] in (">=", "<=", "><") else ""
     parts = value[len(sign) :].split("|")
     spans = [_span(part) for part in parts]

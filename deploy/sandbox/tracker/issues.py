@@ -7,7 +7,7 @@ from typing import Any
 
 from deploy.sandbox.tracker import answers, fields, views
 from deploy.sandbox.tracker import permissions as may
-from deploy.sandbox.tracker.answers import Answer, Refused
+from deploy.sandbox.tracker.answers import Answer, RefusedError
 from deploy.sandbox.tracker.calls import Call
 from deploy.sandbox.tracker.records import STATUS_NEW, USER_LOCKED, Issue, Project
 
@@ -18,7 +18,7 @@ def create(call: Call) -> Answer:
     """POST /issues.json and /projects/:id/issues.json."""
     attributes = call.params.get("issue") or {}
     if not isinstance(attributes, dict):
-        raise Refused(answers.broken())
+        raise RefusedError(answers.broken())
     if call.ids:
         attributes = {**attributes, "project_id": call.project_in_path().id}
     project = _target(call, attributes.get("project_id"))
@@ -26,7 +26,7 @@ def create(call: Call) -> Answer:
         raise call.forbidden()
     watchers = _watchers(call, project, attributes)
     if project is None:
-        raise Refused(answers.invalid(_without_project(call, attributes)))
+        raise RefusedError(answers.invalid(_without_project(call, attributes)))
     issue = _validated(call, project, attributes, watchers)
     call.tracker.add_issue(issue)
     return answers.created(
@@ -54,7 +54,7 @@ def _watchers(call: Call, project: Project | None, attributes: dict[str, Any]) -
     listed = given if isinstance(given, list) else [] if given is None else [given]
     ids = list(dict.fromkeys(fields.whole(value) or 0 for value in listed if value != ""))
     if any(number not in call.tracker.users for number in ids):
-        raise Refused(answers.missing_watcher())
+        raise RefusedError(answers.missing_watcher())
     return ids
 
 
@@ -75,7 +75,7 @@ def _validated(call: Call, project: Project, attributes: dict[str, Any], watcher
     category_id, assignee_id = _category_and_assignee(call, project, attributes, errors)
     fields.refuse_null_character(call, subject, description)
     if errors or subject is None or priority_id is None:
-        raise Refused(answers.invalid(errors))
+        raise RefusedError(answers.invalid(errors))
     now = tracker.now()
     return Issue(
         id=tracker.next_id("issues"),
@@ -135,8 +135,9 @@ def find(call: Call) -> Issue:
     """The issue of the path: 404 where there is none, 403 where the caller may not see it."""
     issue = call.tracker.issues.get(fields.whole(call.ids[0]) or 0)
     if issue is None:
-        raise Refused(answers.empty(404))
-    call.require("view_issues", call.tracker.projects[issue.project_id])
+        raise RefusedError(answers.empty(404))
+    if not may.allowed(call.tracker, call.user, "view_issues", call.tracker.projects[issue.project_id]):
+        raise call.forbidden()
     return issue
 
 
@@ -149,40 +150,56 @@ def update(call: Call) -> Answer:
         call.require("add_issue_notes", project)
     attributes = call.params.get("issue") or {}
     if not isinstance(attributes, dict):
-        raise Refused(answers.broken())
+        raise RefusedError(answers.broken())
     expected = fields.whole(attributes.get("lock_version"))
     stale = tracker.settings.put_conflicts and issue.committed > call.arrived
     if stale or (expected is not None and expected != issue.lock_version):
-        raise Refused(answers.invalid([]))
+        raise RefusedError(answers.invalid([]))
     if may_edit:
         _apply(call, issue, attributes)
     return answers.done()
 
 
 def _apply(call: Call, issue: Issue, attributes: dict[str, Any]) -> None:
-    tracker, now, before = call.tracker, call.tracker.now(), issue.status_id
+    tracker = call.tracker
     subject = fields.text(attributes.get("subject", issue.subject))
     if subject is None or fields.blank(subject):
-        raise Refused(answers.invalid([call.fault("subject", "blank")]))
+        raise RefusedError(answers.invalid([call.fault("subject", "blank")]))
     if len(subject) > SUBJECT_LIMIT:
-        raise Refused(answers.invalid([call.fault("subject", "too_long", SUBJECT_LIMIT)]))
+        raise RefusedError(answers.invalid([call.fault("subject", "too_long", SUBJECT_LIMIT)]))
     description = fields.text(attributes.get("description", issue.description))
     fields.refuse_null_character(call, subject, description)
     project = _target(call, attributes.get("project_id")) or tracker.projects[issue.project_id]
     wanted = fields.whole(attributes.get("status_id"))
     if wanted not in tracker.statuses or wanted not in may.allowed_statuses(tracker, call.user, issue):
-        wanted = before
-    after = (subject, fields.stored_lines(description), project.id, wanted)
-    if after == (issue.subject, issue.description, issue.project_id, before):
+        wanted = issue.status_id
+    after = {
+        "subject": subject,
+        "description": fields.stored_lines(description),
+        "project_id": project.id,
+        "status_id": wanted,
+    }
+    _change(call, issue, after)
+
+
+def _change(call: Call, issue: Issue, after: dict[str, Any]) -> None:
+    """Set what differs and note it in one journal; nothing at all where nothing differs."""
+    now = call.tracker.now()
+    details = [
+        {"name": name, "from": getattr(issue, name), "to": value}
+        for name, value in after.items()
+        if getattr(issue, name) != value
+    ]
+    if not details:
         return
-    issue.subject, issue.description, issue.project_id, issue.status_id = after
-    if wanted != before:
-        issue.journals.append({"user_id": call.user.id, "from": before, "to": wanted, "created_on": now})
-        if tracker.statuses[wanted].is_closed:
-            issue.closed_on = now
+    if issue.status_id != after["status_id"] and call.tracker.statuses[after["status_id"]].is_closed:
+        issue.closed_on = now
+    for name, value in after.items():
+        setattr(issue, name, value)
+    issue.journals.append({"user_id": call.user.id, "created_on": now, "details": details})
     issue.updated_on, issue.committed = now, time.monotonic()
     issue.lock_version += 1
-    tracker.changes += 1
+    call.tracker.changes += 1
 
 
 def delete(call: Call) -> Answer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from deploy.sandbox.tracker import answers, fields, views
 from deploy.sandbox.tracker import permissions as may
-from deploy.sandbox.tracker.answers import Answer, Refused
+from deploy.sandbox.tracker.answers import Answer, RefusedError
 from deploy.sandbox.tracker.calls import Call
 from deploy.sandbox.tracker.records import ANONYMOUS_ID, Membership, Project
 
@@ -29,7 +29,7 @@ def create(call: Call) -> Answer:
     call.require("manage_members", project)
     attributes = call.params.get("membership")
     if not isinstance(attributes, dict):
-        raise Refused(answers.broken())
+        raise RefusedError(answers.broken())
     user = tracker.users.get(fields.whole(attributes.get("user_id")) or 0)
     if user is not None and user.id == ANONYMOUS_ID:
         user = None
@@ -42,7 +42,7 @@ def create(call: Call) -> Answer:
     if not role_ids:
         errors.append(call.fault("role", "empty"))
     if errors or user is None:
-        raise Refused(answers.invalid(errors))
+        raise RefusedError(answers.invalid(errors))
     row = Membership(tracker.next_id("memberships"), project.id, user.id, role_ids)
     tracker.add_membership(row)
     shown = {"membership": views.membership(tracker, row)}
@@ -58,7 +58,7 @@ def _role_ids(call: Call, given: object) -> list[int]:
 def _find(call: Call) -> Membership:
     row = call.tracker.memberships.get(fields.whole(call.ids[0]) or 0)
     if row is None:
-        raise Refused(answers.empty(404))
+        raise RefusedError(answers.empty(404))
     call.require("manage_members", call.tracker.projects[row.project_id])
     return row
 
@@ -69,7 +69,7 @@ def update(call: Call) -> Answer:
     attributes = call.params.get("membership")
     role_ids = _role_ids(call, attributes.get("role_ids")) if isinstance(attributes, dict) else []
     if not role_ids:
-        raise Refused(answers.invalid([call.fault("role", "empty")]))
+        raise RefusedError(answers.invalid([call.fault("role", "empty")]))
     row.role_ids = role_ids
     call.tracker.changes += 1
     return answers.done()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from deploy.sandbox.tracker import answers, fields, views
 from deploy.sandbox.tracker import permissions as may
-from deploy.sandbox.tracker.answers import Answer, Refused
+from deploy.sandbox.tracker.answers import Answer, RefusedError
 from deploy.sandbox.tracker.calls import Call
 from deploy.sandbox.tracker.paging import page, require_reader
 from deploy.sandbox.tracker.records import USER_ACTIVE
@@ -67,28 +67,22 @@ def users(call: Call) -> Answer:
         and (not name or name in f"{row.login} {row.name}".lower() or name == row.mail.lower())
     ]
     rows.sort(key=lambda row: row.login.lower())
-    return page(call, "users", rows, lambda row: views.user(row, full=True))
+    return page(call, "users", rows, views.listed_user)
 
 
 def current_user(call: Call) -> Answer:
     """GET /users/current.json: the acting user, with his own key, as the tracker shows it."""
     if may.is_anonymous(call.user):
         raise call.forbidden()
-    row = call.user
-    shown = views.user(row, full=row.admin)
-    shown |= {"api_key": row.api_key} | ({"status": row.status} if row.admin else {})
-    return answers.ok({"user": shown})
+    return answers.ok({"user": views.user(call.user, viewer=call.user)})
 
 
 def user(call: Call) -> Answer:
     """GET /users/:id.json."""
-    if may.is_anonymous(call.user):
-        raise call.forbidden()
     row = call.tracker.users.get(fields.whole(call.ids[0]) or 0)
     if row is None or not row.login or (row.status != USER_ACTIVE and not call.user.admin):
-        raise Refused(answers.empty(404))
-    shown = views.user(row, full=call.user.admin)
-    return answers.ok({"user": shown | ({"status": row.status} if call.user.admin else {})})
+        raise RefusedError(answers.empty(404))
+    return answers.ok({"user": views.user(row, viewer=call.user)})
 
 
 def categories(call: Call) -> Answer:

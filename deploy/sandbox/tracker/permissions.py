@@ -21,6 +21,7 @@ REPORTER = NON_MEMBER | {"log_time"}
 DEVELOPER = REPORTER | {"edit_issues", "manage_categories"}
 MANAGER = DEVELOPER | {
     "add_issue_watchers",
+    "view_issue_watchers",
     "add_project",
     "add_subprojects",
     "close_project",
@@ -33,6 +34,7 @@ MANAGER = DEVELOPER | {
     "manage_members",
 }
 READING = {
+    "view_issue_watchers",
     "view_issues",
     "view_time_entries",
     "view_project",
@@ -47,6 +49,7 @@ MODULE = {
     "add_issue_notes": "issue_tracking",
     "delete_issues": "issue_tracking",
     "add_issue_watchers": "issue_tracking",
+    "view_issue_watchers": "issue_tracking",
     "manage_categories": "issue_tracking",
     "log_time": "time_tracking",
     "view_time_entries": "time_tracking",
@@ -91,14 +94,17 @@ def roles_in(tracker: Tracker, user: User, project: Project) -> list[Role]:
     return [builtin_role(tracker, user)] if project.is_public else []
 
 
-def allowed(tracker: Tracker, user: User, permission: str, project: Project | None) -> bool:
-    """Whether a user may do something in a project; closed ones allow reading, archived ones nothing."""
-    if project is None or project.status == ARCHIVED:
-        return False
-    if project.status != ACTIVE and permission not in READING:
+def possible(project: Project, permission: str) -> bool:
+    """Whether a project lets anybody do something: it is open enough for it and has the module."""
+    if project.status == ARCHIVED or (project.status != ACTIVE and permission not in READING):
         return False
     module = MODULE.get(permission)
-    if module is not None and module not in project.modules:
+    return module is None or module in project.modules
+
+
+def allowed(tracker: Tracker, user: User, permission: str, project: Project | None) -> bool:
+    """Whether a user may do something in a project; closed ones allow reading, archived ones nothing."""
+    if project is None or not possible(project, permission):
         return False
     if user.admin:
         return True
@@ -127,14 +133,14 @@ def visible_project_ids(tracker: Tracker, user: User, permission: str) -> set[in
 
 
 def allowed_statuses(tracker: Tracker, user: User, issue: Issue) -> set[int]:
-    """Ids of the statuses that a user may give an issue, its present one included."""
+    """Ids of the statuses that a user may give an issue, with its present one; none where no move is open."""
     if user.admin:
         return set(tracker.statuses)
     project = tracker.projects[issue.project_id]
-    found = {issue.status_id}
+    found: set[int] = set()
     for role_id in member_role_ids(tracker, user.id, project):
         if role_id == MANAGER_ROLE:
             return set(tracker.statuses)
         moves = {DEVELOPER_ROLE: DEVELOPER_MOVES, REPORTER_ROLE: REPORTER_MOVES}.get(role_id, {})
         found |= moves.get(issue.status_id, set())
-    return found
+    return found | {issue.status_id} if found else found

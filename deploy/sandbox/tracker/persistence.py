@@ -15,7 +15,7 @@ from deploy.sandbox.tracker.state import TABLES, Tracker
 FORMAT = 1
 
 
-class UnreadableState(Exception):
+class UnreadableStateError(Exception):
     """The state file is not one that this program wrote."""
 
 
@@ -35,7 +35,7 @@ def restore(tracker: Tracker, path: Path) -> None:
     """Replace a tracker's rows by those of a file.
 
     Raises:
-        UnreadableState: The file can't be read or is not of this format.
+        UnreadableStateError: The file can't be read or is not of this format.
     """
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -49,7 +49,7 @@ def restore(tracker: Tracker, path: Path) -> None:
             )
         tracker.last_ids = dict(document["last_ids"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UnreadableState(f"{path}: {error}") from None
+        raise UnreadableStateError(f"{path}: {error}") from None
     tracker.reindex()
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from deploy.sandbox.tracker import answers, fields, views
 from deploy.sandbox.tracker import permissions as may
-from deploy.sandbox.tracker.answers import Answer, Refused
+from deploy.sandbox.tracker.answers import Answer, RefusedError
 from deploy.sandbox.tracker.calls import Call
 from deploy.sandbox.tracker.records import ACTIVE, ARCHIVED, CLOSED, Membership, Project
 
@@ -42,7 +42,7 @@ def create(call: Call) -> Answer:
     errors += _name_errors(call, name, identifier)
     fields.refuse_null_character(call, name, description)
     if errors:
-        raise Refused(answers.invalid(errors))
+        raise RefusedError(answers.invalid(errors))
     modules = attributes.get("enabled_module_names")
     now = tracker.now()
     project = Project(
@@ -86,7 +86,7 @@ def _parent(call: Call, attributes: dict[str, Any], errors: list[str]) -> Projec
     number = fields.whole(reference)
     parent = call.tracker.projects.get(number) if number is not None else None
     if parent is None:
-        raise Refused(answers.broken())
+        raise RefusedError(answers.broken())
     if parent.status != ACTIVE or not may.allowed(call.tracker, call.user, "add_subprojects", parent):
         errors.append(call.fault("parent", "invalid"))
     return parent

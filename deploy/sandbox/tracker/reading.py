@@ -7,10 +7,10 @@ from typing import Any
 
 from deploy.sandbox.tracker import answers, fields, filters, issues, memberships, time_entries, views
 from deploy.sandbox.tracker import permissions as may
-from deploy.sandbox.tracker.answers import Answer, Refused
+from deploy.sandbox.tracker.answers import Answer, RefusedError
 from deploy.sandbox.tracker.calls import Call
 from deploy.sandbox.tracker.paging import page, require_reader
-from deploy.sandbox.tracker.records import ACTIVE, ARCHIVED, CLOSED, Project
+from deploy.sandbox.tracker.records import ACTIVE, CLOSED, Project
 
 
 def _tree(tracker_projects: Sequence[Project]) -> list[Project]:
@@ -76,9 +76,8 @@ def _projects_asked_for(call: Call, permission: str) -> set[int]:
         return visible
     found = call.tracker.find_project(reference)
     if found is None:
-        raise Refused(answers.empty(404))
-    if found.status == ARCHIVED or found.id not in visible:
-        raise call.forbidden()
+        raise RefusedError(answers.empty(404))
+    call.require(permission, found)
     if call.query.get("subproject_id") == "!*":
         return {found.id}
     return visible & {p.id for p in call.tracker.descendants(found)}
@@ -114,7 +113,8 @@ def issue(call: Call) -> Answer:
     include = call.query.get("include", "").split(",")
     if "journals" in include:
         shown["journals"] = [_journal(call, number, entry) for number, entry in enumerate(row.journals, 1)]
-    if "watchers" in include:
+    project = tracker.projects[row.project_id]
+    if "watchers" in include and may.allowed(tracker, call.user, "view_issue_watchers", project):
         shown["watchers"] = [views.named(tracker.users[n]) for n in row.watchers]
     if "allowed_statuses" in include:
         allowed = may.allowed_statuses(tracker, call.user, row)
@@ -125,19 +125,21 @@ def issue(call: Call) -> Answer:
 
 
 def _journal(call: Call, number: int, entry: dict[str, Any]) -> dict[str, Any]:
-    change = {
-        "property": "attr",
-        "name": "status_id",
-        "old_value": str(entry["from"]),
-        "new_value": str(entry["to"]),
-    }
     return {
         "id": number,
         "user": views.named(call.tracker.users[entry["user_id"]]),
         "notes": "",
         "created_on": views.stamp(entry["created_on"]),
         "private_notes": False,
-        "details": [change],
+        "details": [
+            {
+                "property": "attr",
+                "name": change["name"],
+                "old_value": None if change["from"] is None else str(change["from"]),
+                "new_value": None if change["to"] is None else str(change["to"]),
+            }
+            for change in entry["details"]
+        ],
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import threading
@@ -34,10 +35,8 @@ class Entry:
     def shown(self) -> dict[str, Any]:
         """The entry as JSON; the body as a document where it is one, else as text."""
         body: Any = self.body.decode("utf-8", "replace")
-        try:
+        with contextlib.suppress(ValueError):
             body = json.loads(body) if body else None
-        except ValueError:
-            pass
         return {
             "n": self.n,
             "method": self.method,

@@ -1,4 +1,4 @@
-"""The data a fresh stand-in starts with: the same ids and names as the seeded Redmine of the contract tests."""
+"""The data a fresh stand-in starts with: the ids and names of the seeded Redmine of the contract tests."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from deploy.sandbox.tracker import answers, controlplane, delivery
 from deploy.sandbox.tracker.sandbox import Sandbox
-from deploy.sandbox.tracker.wire import BadRequest, Channel, rendered
+from deploy.sandbox.tracker.wire import BadRequestError, Channel, rendered
 
 
 class Server(socketserver.ThreadingTCPServer):
@@ -72,7 +72,7 @@ class Handler(socketserver.StreamRequestHandler):
             while channel.keep:
                 try:
                     request = channel.read()
-                except BadRequest:
+                except BadRequestError:
                     channel.send(rendered(answers.page(400, "Bad request"), keep=False))
                     return
                 if request is None:

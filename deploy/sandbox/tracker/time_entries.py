@@ -7,7 +7,7 @@ from typing import Any
 
 from deploy.sandbox.tracker import answers, fields, texts, views
 from deploy.sandbox.tracker import permissions as may
-from deploy.sandbox.tracker.answers import Answer, Refused
+from deploy.sandbox.tracker.answers import Answer, RefusedError
 from deploy.sandbox.tracker.calls import Call
 from deploy.sandbox.tracker.records import Enumeration, Issue, Project, TimeEntry
 
@@ -45,7 +45,7 @@ def create(call: Call) -> Answer:
     if project is not None and not _activity_is_valid(call, attributes, project):
         errors.append(call.fault("activity", "inclusion"))
     if errors or project is None or entry is None:
-        raise Refused(answers.invalid(errors))
+        raise RefusedError(answers.invalid(errors))
     entry.id, entry.project_id = tracker.next_id("time_entries"), project.id
     entry.issue_id = issue.id if issue else None
     tracker.add_time_entry(entry)
@@ -77,6 +77,8 @@ def _validated(
     if project is None and attributes.get("project_id") in _ACCEPTED_BLANK:
         errors.append(call.fault("project", "blank"))
     given = attributes.get("hours")
+    if isinstance(given, list | dict):
+        raise RefusedError(answers.broken())
     amount = None if given in _ACCEPTED_BLANK else fields.hours(given)
     spent_on = _spent_on(call, attributes)
     if given in _ACCEPTED_BLANK:
@@ -158,7 +160,7 @@ def find(call: Call) -> TimeEntry:
     """The time entry of the path; 404 where there is none."""
     entry = call.tracker.time_entries.get(fields.whole(call.ids[0]) or 0)
     if entry is None:
-        raise Refused(answers.empty(404))
+        raise RefusedError(answers.empty(404))
     return entry
 
 

@@ -74,7 +74,8 @@ def issue(tracker: Tracker, row: Issue, *, spent: bool = False) -> dict[str, Any
         "total_estimated_hours": None,
     }
     if spent:
-        hours = sum(tracker.time_entries[n].hours for n in tracker.entries_of_issue.get(row.id, ()))
+        entries = tracker.entries_of_issue.get(row.id, ())
+        hours = float(sum(tracker.time_entries[n].hours for n in entries))
         shown |= {"spent_hours": round(hours, 2), "total_spent_hours": round(hours, 2)}
     shown["custom_fields"] = custom_values(tracker, "issue", row.values)
     return shown | {
@@ -136,17 +137,33 @@ def membership(tracker: Tracker, row: Membership) -> dict[str, Any]:
     }
 
 
-def user(row: User, *, full: bool) -> dict[str, Any]:
-    """A user; `full` is what administrators see."""
-    shown: dict[str, Any] = {"id": row.id, "login": row.login}
-    if full:
-        shown["admin"] = row.admin
-    shown |= {"firstname": row.firstname, "lastname": row.lastname}
-    if full:
-        shown["mail"] = row.mail
-    shown |= {"created_on": stamp(row.created_on), "updated_on": stamp(row.created_on)}
-    shown |= {"last_login_on": None, "passwd_changed_on": None}
-    return shown | ({"twofa_scheme": None} if full else {})
+def listed_user(row: User) -> dict[str, Any]:
+    """A user as administrators see him in the list."""
+    return {
+        "id": row.id,
+        "login": row.login,
+        "admin": row.admin,
+        "firstname": row.firstname,
+        "lastname": row.lastname,
+        "mail": row.mail,
+        "created_on": stamp(row.created_on),
+        "updated_on": stamp(row.created_on),
+        "last_login_on": None,
+        "passwd_changed_on": None,
+        "twofa_scheme": None,
+    }
+
+
+def user(row: User, *, viewer: User) -> dict[str, Any]:
+    """A single user: everything for administrators, his own key for himself, little for others."""
+    shown = listed_user(row)
+    if viewer.admin:
+        return shown | {"api_key": row.api_key, "status": row.status}
+    del shown["mail"]
+    if viewer.id == row.id:
+        return shown | {"api_key": row.api_key}
+    del shown["admin"], shown["twofa_scheme"]
+    return shown
 
 
 def enumeration(row: Enumeration) -> dict[str, Any]:

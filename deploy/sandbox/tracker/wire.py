@@ -19,7 +19,7 @@ _REASONS = {status.value: status.phrase for status in HTTPStatus}
 _dates: dict[int, str] = {}
 
 
-class BadRequest(Exception):
+class BadRequestError(Exception):
     """What came is not HTTP as the stand-in reads it."""
 
 
@@ -36,7 +36,7 @@ class Channel:
         """The next request; None where the client has closed the connection.
 
         Raises:
-            BadRequest: What came can't be read; the connection is of no further use.
+            BadRequestError: What came can't be read; the connection is of no further use.
         """
         line = self._stream.readline(LONGEST_LINE)
         if not line:
@@ -44,7 +44,7 @@ class Channel:
         arrived = time.monotonic()
         parts = line.split()
         if len(parts) != 3 or not parts[2].startswith(b"HTTP/1."):
-            raise BadRequest("request line")
+            raise BadRequestError("request line")
         headers = self._headers()
         self.keep = parts[2] == b"HTTP/1.1" and headers.get("connection", "").lower() != "close"
         if headers.get("expect", "").lower() == "100-continue":
@@ -67,7 +67,7 @@ class Channel:
                 return headers
             name, colon, value = line.partition(b":")
             if not colon or len(headers) > 200:
-                raise BadRequest("header")
+                raise BadRequestError("header")
             headers[name.decode("latin-1").lower()] = value.strip().decode("latin-1")
 
     def _body(self, headers: dict[str, str]) -> bytes:
@@ -76,12 +76,12 @@ class Channel:
         try:
             length = int(headers.get("content-length", 0))
         except ValueError:
-            raise BadRequest("content-length") from None
+            raise BadRequestError("content-length") from None
         if not 0 <= length <= LARGEST_BODY:
-            raise BadRequest("content-length")
+            raise BadRequestError("content-length")
         body = self._stream.read(length) if length else b""
         if len(body) < length:
-            raise BadRequest("body breaks off")
+            raise BadRequestError("body breaks off")
         return body
 
     def _chunks(self) -> bytes:
@@ -90,9 +90,9 @@ class Channel:
             try:
                 length = int(self._stream.readline(LONGEST_LINE).split(b";")[0], 16)
             except ValueError:
-                raise BadRequest("chunk") from None
+                raise BadRequestError("chunk") from None
             if length < 0 or len(body) + length > LARGEST_BODY:
-                raise BadRequest("chunk")
+                raise BadRequestError("chunk")
             body += self._stream.read(length)
             self._stream.readline(LONGEST_LINE)
             if length == 0:
