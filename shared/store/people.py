@@ -86,7 +86,7 @@ class People:
     def overrides(self) -> dict[int, int]:
         """Return every override: helpdesk user id to tracker user id."""
         rows = self._session.execute(select(UserMap.helpdesk_user_id, UserMap.tracker_user_id))
-        return dict(rows.tuples().all())
+        return dict(rows.all())
 
     def cached(self) -> Sequence[TrackerPerson]:
         """Return the cache of tracker users, by login."""

@@ -7,11 +7,11 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from deploy.sandbox.tracker import answers, views
+from deploy.sandbox.tracker import answers, fields, views
 from deploy.sandbox.tracker.access import Request
 from deploy.sandbox.tracker.answers import Answer
 from deploy.sandbox.tracker.faults import KINDS
-from deploy.sandbox.tracker.records import Settings
+from deploy.sandbox.tracker.records import Settings, TimeEntry
 from deploy.sandbox.tracker.sandbox import Sandbox
 from deploy.sandbox.tracker.state import TABLES, Tracker
 
@@ -124,14 +124,7 @@ def _state(sandbox: Sandbox, _request: Request, _body: dict[str, Any]) -> object
     with tracker.lock:
         return {
             "issues": [_issue(tracker, row.id) for row in tracker.issues.values()],
-            "time_entries": [
-                _flat(row)
-                | {
-                    "user": tracker.users[row.user_id].login,
-                    "author": tracker.users[row.author_id].login,
-                }
-                for row in tracker.time_entries.values()
-            ],
+            "time_entries": [_time_entry(tracker, row) for row in tracker.time_entries.values()],
             "projects": [_flat(row) for row in tracker.projects.values()],
             "memberships": [
                 _flat(row) | {"user": tracker.users[row.user_id].login}
@@ -139,6 +132,14 @@ def _state(sandbox: Sandbox, _request: Request, _body: dict[str, Any]) -> object
             ],
             "users": [_flat(row) for row in tracker.users.values() if row.login],
         }
+
+
+def _time_entry(tracker: Tracker, row: TimeEntry) -> dict[str, Any]:
+    return _flat(row) | {
+        "hours": fields.two_decimals(row.hours),
+        "user": tracker.users[row.user_id].login,
+        "author": tracker.users[row.author_id].login,
+    }
 
 
 def _issue(tracker: Tracker, number: int) -> dict[str, Any]:

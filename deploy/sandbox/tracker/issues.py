@@ -76,12 +76,12 @@ def _validated(call: Call, project: Project, attributes: dict[str, Any], watcher
     fields.refuse_null_character(call, subject, description)
     if errors or subject is None or priority_id is None:
         raise RefusedError(answers.invalid(errors))
-    now = tracker.now()
+    now, status_id = tracker.now(), _first_status(call, project, attributes)
     return Issue(
         id=tracker.next_id("issues"),
         project_id=project.id,
         tracker_id=_issue_type(project, attributes),
-        status_id=_first_status(call, attributes),
+        status_id=status_id,
         priority_id=priority_id,
         author_id=call.user.id,
         subject=subject,
@@ -94,6 +94,7 @@ def _validated(call: Call, project: Project, attributes: dict[str, Any], watcher
         values=values,
         created_on=now,
         updated_on=now,
+        closed_on=now if tracker.statuses[status_id].is_closed else None,
     )
 
 
@@ -103,10 +104,11 @@ def _issue_type(project: Project, attributes: dict[str, Any]) -> int:
     return wanted if wanted in project.tracker_ids else project.tracker_ids[0]
 
 
-def _first_status(call: Call, attributes: dict[str, Any]) -> int:
-    """New, whatever was asked for, unless the workflow of new issues is open."""
+def _first_status(call: Call, project: Project, attributes: dict[str, Any]) -> int:
+    """New, whatever was asked for, unless the workflow of new issues is open to the caller."""
     wanted = fields.whole(attributes.get("status_id"))
-    if call.tracker.settings.new_issue_statuses and wanted in call.tracker.statuses:
+    has_role = call.user.admin or bool(may.member_role_ids(call.tracker, call.user.id, project))
+    if call.tracker.settings.new_issue_statuses and has_role and wanted in call.tracker.statuses:
         return wanted
     return STATUS_NEW
 

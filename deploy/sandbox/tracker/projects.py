@@ -123,7 +123,8 @@ def _identifier_taken(call: Call, identifier: str) -> bool:
 def delete(call: Call) -> Answer:
     """DELETE /projects/:id.json, with everything in it and below it."""
     project = call.project_in_path()
-    call.require("delete_project", project)
+    if not call.user.admin:
+        call.require("delete_project", project)
     call.tracker.delete_project(project)
     return answers.done()
 
@@ -132,7 +133,7 @@ def close(call: Call) -> Answer:
     """PUT /projects/:id/close.json."""
     project = call.project_in_path()
     call.require("close_project", project)
-    return _set_status(call, project, CLOSED)
+    return _set_status(call, project, CLOSED, taking=ACTIVE)
 
 
 def reopen(call: Call) -> Answer:
@@ -140,7 +141,7 @@ def reopen(call: Call) -> Answer:
     project = call.project_in_path()
     call.require("view_project", project)
     call.require_admin()
-    return _set_status(call, project, ACTIVE)
+    return _set_status(call, project, ACTIVE, taking=CLOSED)
 
 
 def archive(call: Call) -> Answer:
@@ -157,11 +158,11 @@ def unarchive(call: Call) -> Answer:
     return _set_status(call, project, ACTIVE)
 
 
-def _set_status(call: Call, project: Project, status: int) -> Answer:
-    """Give a project a status; closing and archiving take those below it along."""
-    affected = [project] if status == ACTIVE else call.tracker.descendants(project)
-    for row in affected:
-        if status != CLOSED or row.status == ACTIVE:
+def _set_status(call: Call, project: Project, status: int, *, taking: int | None = None) -> Answer:
+    """Give a project a status, with those below it: `taking` narrows them to those of one status."""
+    rows = [project] if (status, taking) == (ACTIVE, None) else call.tracker.descendants(project)
+    for row in rows:
+        if taking in (None, row.status):
             row.status = status
             row.updated_on = call.tracker.now()
     call.tracker.changes += 1

@@ -16,7 +16,7 @@ from deploy.sandbox.tracker.records import ACTIVE, CLOSED, Project
 def _tree(tracker_projects: Sequence[Project]) -> list[Project]:
     """Projects by name, each followed by those below it."""
     children: dict[int | None, list[Project]] = {}
-    for project in sorted(tracker_projects, key=lambda p: (p.name.lower(), p.id)):
+    for project in sorted(tracker_projects, key=lambda p: (p.name.lower(), -p.id)):
         children.setdefault(project.parent_id, []).append(project)
     found: list[Project] = []
     waiting = children.get(None, [])[::-1]
@@ -144,7 +144,10 @@ def _journal(call: Call, number: int, entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def time_entry_list(call: Call) -> Answer:
-    """GET /time_entries.json: latest day first, then newest; an unknown issue gives an empty list."""
+    """GET /time_entries.json: latest day first, then newest; an unknown issue gives an empty list.
+
+    A `sort` only ends that order: the tracker honours none of the keys that clients try.
+    """
     require_reader(call)
     tracker = call.tracker
     tests, covered = (
@@ -159,7 +162,8 @@ def time_entry_list(call: Call) -> Answer:
             tracker.time_entries[n] for number in wanted for n in tracker.entries_of_issue.get(number, ())
         ]
     rows = [row for row in rows if row.project_id in covered and all(test(row) for test in tests)]
-    rows.sort(key=lambda row: (row.spent_on, row.created_on, row.id), reverse=True)
+    if not call.query.get("sort"):
+        rows.sort(key=lambda row: (row.spent_on, row.created_on, row.id), reverse=True)
     return page(call, "time_entries", rows, lambda row: views.time_entry(tracker, row))
 
 

@@ -158,7 +158,7 @@ class Issue:
 
 @dataclass(slots=True)
 class TimeEntry:
-    """A time entry; `spent_on` is an ISO date."""
+    """A time entry; `spent_on` is an ISO date, `hours` are as sent: answers show two decimals."""
 
     id: int
     project_id: int

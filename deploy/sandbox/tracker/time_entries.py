@@ -32,8 +32,10 @@ def create(call: Call) -> Answer:
     attributes: dict[str, Any] = given if isinstance(given, dict) else {}
     issue_id = fields.whole(attributes.get("issue_id"))
     issue = tracker.issues.get(issue_id or 0)
-    project, may_log = _place(call, attributes, issue)
-    if issue is None and project is not None and not may_log:
+    reference = attributes.get("project_id")
+    named = None if reference in _ACCEPTED_BLANK else tracker.find_project(reference)
+    project, may_log = _place(call, named, issue)
+    if named is not None and not may.allowed(tracker, call.user, "log_time", named):
         raise call.forbidden()
     errors, entry = _validated(call, attributes, project)
     if project is None:
@@ -53,17 +55,14 @@ def create(call: Call) -> Answer:
     return answers.created(shown, call.location(f"/time_entries/{entry.id}"))
 
 
-def _place(call: Call, attributes: dict[str, Any], issue: Issue | None) -> tuple[Project | None, bool]:
-    """Where the time is to be logged, and whether the caller may log it there."""
-    tracker = call.tracker
-    reference = attributes.get("project_id")
-    named = None if reference in _ACCEPTED_BLANK else tracker.find_project(reference)
+def _place(call: Call, named: Project | None, issue: Issue | None) -> tuple[Project | None, bool]:
+    """Where the time is to be logged, and whether the caller may log it on that issue."""
     if issue is None:
-        return named, may.allowed(tracker, call.user, "log_time", named)
-    project = tracker.projects[issue.project_id]
-    both = may.allowed(tracker, call.user, "log_time", project)
-    both = both and may.allowed(tracker, call.user, "view_issues", project)
-    return project, both and (named is None or named.id == project.id)
+        return named, False
+    tracker, project = call.tracker, call.tracker.projects[issue.project_id]
+    may_log = may.allowed(tracker, call.user, "log_time", project)
+    may_log = may_log and may.allowed(tracker, call.user, "view_issues", project)
+    return named or project, may_log and (named is None or named.id == project.id)
 
 
 def _validated(
@@ -92,11 +91,10 @@ def _validated(
         errors.append(call.fault("hours", "invalid"))
     if comments is not None and len(comments) > COMMENT_LIMIT:
         errors.append(call.fault("comment", "too_long", COMMENT_LIMIT))
-    if spent_on is None:
+    if spent_on is None and attributes["spent_on"] not in _ACCEPTED_BLANK:
         errors.append(call.fault("date", "not_a_date"))
     user_id = fields.whole(attributes.get("user_id")) or call.user.id
     if amount is not None:
-        amount = fields.two_decimals(amount)
         errors += _hours_errors(call, amount, user_id, spent_on or "")
     fields.refuse_null_character(call, comments)
     if amount is None or spent_on is None or activity_id is None:
@@ -128,7 +126,7 @@ def _spent_on(call: Call, attributes: dict[str, Any]) -> str | None:
 def _hours_errors(call: Call, amount: float, user_id: int, spent_on: str) -> list[str]:
     settings = call.tracker.settings
     errors = []
-    if amount < 0 or (amount == 0 and not settings.accept_zero_hours):
+    if amount < 0 or (fields.two_decimals(amount) == 0 and not settings.accept_zero_hours):
         errors.append(call.fault("hours", "invalid"))
     logged = call.tracker.hours_of_day.get((user_id, spent_on), 0.0)
     if settings.max_hours_per_day and logged + amount > settings.max_hours_per_day:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from deploy.sandbox.tracker import fields
 from deploy.sandbox.tracker.records import (
     CustomField,
     Enumeration,
@@ -76,7 +77,7 @@ def issue(tracker: Tracker, row: Issue, *, spent: bool = False) -> dict[str, Any
     if spent:
         entries = tracker.entries_of_issue.get(row.id, ())
         hours = float(sum(tracker.time_entries[n].hours for n in entries))
-        shown |= {"spent_hours": round(hours, 2), "total_spent_hours": round(hours, 2)}
+        shown |= {"spent_hours": hours, "total_spent_hours": hours}
     shown["custom_fields"] = custom_values(tracker, "issue", row.values)
     return shown | {
         "created_on": stamp(row.created_on),
@@ -96,7 +97,7 @@ def time_entry(tracker: Tracker, row: TimeEntry) -> dict[str, Any]:
     return shown | {
         "user": named(tracker.users[row.user_id]),
         "activity": named(tracker.activities[row.activity_id]),
-        "hours": row.hours,
+        "hours": fields.two_decimals(row.hours),
         "comments": row.comments,
         "spent_on": row.spent_on,
         "created_on": stamp(row.created_on),

@@ -1,0 +1,111 @@
+"""Changes the plugin configuration, with the checks that need more than the record itself (SPEC 2.1)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import SecretStr
+
+from shared.config import PluginConfig
+from shared.errors import SettingsError
+from shared.store import Store, Transaction
+from shared.usecases.people import confirm_people
+from shared.vault import Vault
+
+UNCONFIRMED_IDS = (
+    "default_tracker_id",
+    "default_priority_id",
+    "default_activity_id",
+    "default_role_id",
+    "status_map",
+)
+API_KEY = re.compile(r"[\x21-\x7e]{1,255}")
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """The configuration after a change, and what a person should know of it."""
+
+    config: PluginConfig
+    warnings: list[str] = field(default_factory=list)
+
+
+def show(store: Store) -> dict[str, Any]:
+    """Return every value, and of the API key only whether it is stored."""
+    with store.transaction() as tx:
+        config, encrypted = tx.configs.get()
+    return {**config.model_dump(mode="json"), "api_key": "stored" if encrypted else "not stored"}
+
+
+def change(store: Store, assignments: Mapping[str, str], *, moved: bool = False) -> Changed:
+    """Change values of the configuration.
+
+    Args:
+        store: where the configuration is.
+        assignments: key to the value as a person typed it.
+        moved: a new base_url is another address of the same tracker.
+
+    Raises:
+        SettingsError: a key or value is wrong, or base_url would change under existing links.
+        NotFound: a watcher is not among the tracker's users.
+    """
+    with store.transaction() as tx:
+        before, _ = tx.configs.get()
+        config = before.changed(assignments)
+        warnings = _check_ids(tx, config, assignments)
+        if config.base_url != before.base_url:
+            warnings += _change_address(tx, before, moved=moved)
+        tx.configs.put(config)
+    return Changed(config, warnings)
+
+
+def store_api_key(store: Store, vault: Vault, text: str) -> None:
+    """Encrypt and store the tracker's API key.
+
+    Raises:
+        SettingsError: it is empty or holds characters that no key has, or there is nothing to encrypt it with.
+    """
+    key = text.strip()
+    if not key:
+        raise SettingsError("the API key is empty")
+    if not API_KEY.fullmatch(key):
+        raise SettingsError("the API key must be one line of printable ASCII characters without blanks")
+    encrypted = vault.encrypt(SecretStr(key))
+    with store.transaction() as tx:
+        tx.configs.put_api_key(encrypted)
+
+
+def _check_ids(tx: Transaction, config: PluginConfig, assignments: Mapping[str, str]) -> list[str]:
+    """Confirm the ids that are set; those that nothing cached can confirm make a warning."""
+    unconfirmed = [name for name in UNCONFIRMED_IDS if name in assignments and getattr(config, name)]
+    watchers = config.default_watcher_ids if "default_watcher_ids" in assignments else ()
+    if watchers and not confirm_people(tx, watchers):
+        unconfirmed.append("default_watcher_ids")
+    if not unconfirmed:
+        return []
+    return [
+        f"accepted without a check, since no metadata of the tracker confirms it: {', '.join(unconfirmed)}"
+    ]
+
+
+def _change_address(tx: Transaction, before: PluginConfig, *, moved: bool) -> list[str]:
+    """Let base_url change where nothing points at the old tracker, or where it is the same one.
+
+    Raises:
+        SettingsError: links would point at objects of another tracker.
+    """
+    if moved or before.base_url is None:
+        return []
+    links, issues, times = len(tx.links.all()), tx.issues.count_live(), tx.times.count_live()
+    if links or issues or times:
+        raise SettingsError(
+            f"base_url cannot change from {before.base_url}: {links} project and entity links, {issues} issues and "
+            f"{times} time entries belong to that tracker; add --moved where the same tracker has a new address"
+        )
+    tx.people.forget_tracker()
+    if not tx.people.overrides():
+        return []
+    return ["the user overrides (`deskbridge map-user`) hold ids of the old tracker: map these users anew"]

@@ -1,0 +1,82 @@
+"""Carries out a person's verdict on what the machine could not decide (DESIGN "The ledger", point 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import and_, or_
+from sqlalchemy.exc import IntegrityError
+
+from shared.errors import BridgeError, NotFound
+from shared.kinds import Kind
+from shared.store import Store, Transaction
+from shared.store.ledger import Row
+from shared.store.models import EventState, JournalEvent, LedgerState, TaskTimeLink
+from shared.store.trace import Step
+
+DECIDABLE = (LedgerState.HELD, LedgerState.GONE)
+
+
+class NotResolved(BridgeError):
+    """A verdict that cannot be carried out; nothing was changed."""
+
+
+def held_rows(store: Store) -> list[tuple[Kind, Row]]:
+    """Return every row that waits for a person, those waiting longest first."""
+    with store.transaction() as tx:
+        found: Sequence[tuple[Kind, Row]] = [
+            (kind, row) for kind in Kind for row in tx.ledger(kind).waiting_for_a_person()
+        ]
+    return sorted(found, key=lambda one: one[1].changed_at)
+
+
+def resolve(store: Store, kind: Kind, key: int, adopt: int | None) -> int:
+    """Link a held row to an existing object of the tracker, or let it be created again.
+
+    Args:
+        store: where ledger and journal are.
+        kind: an issue of a ticket, or a time entry of a ticket task.
+        key: ticket id or ticket-task id.
+        adopt: the tracker id to adopt; None: create again.
+
+    Returns:
+        The ticket, to be rung.
+
+    Raises:
+        NotFound: nothing of this kind and key waits for a person.
+        NotResolved: the tracker id belongs to another row.
+    """
+    try:
+        with store.transaction() as tx:
+            row = tx.ledger(kind).lock(key)
+            if row is None or row.state not in DECIDABLE:
+                state = f"it is {row.state.replace('_', ' ')}" if row else "it is not known"
+                raise NotFound(f"{kind} {key} does not wait for a person: {state} (see `deskbridge held`)")
+            if adopt is not None:
+                _check_free(tx, kind, key, adopt)
+            _carry_out(tx, kind, row, adopt)
+            return row.ticket_id
+    except IntegrityError:
+        raise NotResolved(f"{kind.noun} #{adopt} was linked to something else just now") from None
+
+
+def _check_free(tx: Transaction, kind: Kind, key: int, adopt: int) -> None:
+    holder = tx.ledger(kind).holder(adopt)
+    if holder is not None and holder.key != key:
+        raise NotResolved(f"{kind.noun} #{adopt} belongs to {kind} {holder.key} already; adopt another one")
+
+
+def _carry_out(tx: Transaction, kind: Kind, row: Row, adopt: int | None) -> None:
+    key, ticket_id, event_id, was = row.key, row.ticket_id, row.event_id, row.reason
+    verdict = f"adopted {kind.noun} #{adopt}" if adopt is not None else f"have the {kind.noun} created again"
+    tx.ledger(kind).resolve(key, adopt, f"a person decided: {verdict}")
+    waiting = and_(JournalEvent.ticket_id == ticket_id, JournalEvent.state == EventState.HELD)
+    if adopt is None and event_id is not None:
+        waiting = or_(waiting, JournalEvent.id == event_id)
+    tx.journal.reopen(waiting, f"a person decided: {verdict}")
+    if adopt is not None and kind is Kind.TICKET:
+        config, _ = tx.configs.get()
+        tx.tickets.owe(ticket_id, config.status_map, tracker_status_id=None)
+    task_id = row.task_id if isinstance(row, TaskTimeLink) else None
+    what = f"A person decided on {kind} {key}: {verdict}"
+    tx.trace.append([Step(ticket_id, what, f"it had waited because: {was or 'unknown'}", task_id)])

@@ -1,0 +1,175 @@
+"""Everything that happened to a ticket and why, put together from journal, ledger and trace (CONTRACT `trace`)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from shared.config import PluginConfig
+from shared.errors import NotFound
+from shared.events import Event, stored_event
+from shared.store import Store, Transaction
+from shared.store.ledger import Row
+from shared.store.models import EventState, JournalEvent, LedgerState, TicketState
+
+UNFINISHED = (EventState.PENDING, EventState.HELD, EventState.FAILED)
+LATE_S = 120
+
+
+@dataclass(frozen=True, slots=True)
+class IssueLink:
+    """The ticket's issue, as far as it has one.
+
+    Attributes:
+        state: where it stands in the ledger.
+        author: login of `author_id`, where the cache knows it.
+        candidates: tracker ids that a person may adopt.
+    """
+
+    state: str
+    tracker_issue_id: int | None
+    tracker_project_id: int | None
+    author_id: int | None
+    author: str | None
+    adopted: bool
+    since: datetime
+    reason: str | None
+    candidates: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskStanding:
+    """A ticket task and its time entry.
+
+    Attributes:
+        state: the ledger's word where a time entry was begun, else the event's.
+        hours: decimal hours.
+    """
+
+    task_id: int
+    state: str
+    time_entry_id: int | None
+    hours: float
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """One line of the timeline."""
+
+    at: datetime
+    what: str
+    why: str
+    call: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TicketTrace:
+    """Everything known of a ticket, its happenings oldest first.
+
+    Attributes:
+        state: the desired state, None before the first event was looked at.
+        open_events: events that wait, are held, or failed; oldest first.
+        last_event: the newest event, None where all have been pruned.
+    """
+
+    ticket_id: int
+    link: IssueLink | None
+    ticket_tasks: list[TaskStanding]
+    steps: list[Happening]
+    state: TicketState | None
+    open_events: list[JournalEvent]
+    last_event: JournalEvent | None
+
+
+def trace_ticket(store: Store, ticket_id: int) -> TicketTrace:
+    """Put together what is known of a ticket.
+
+    Raises:
+        NotFound: nothing was ever heard of it.
+    """
+    with store.transaction() as tx:
+        config, _ = tx.configs.get()
+        rows = list(reversed(tx.journal.find(ticket_id=ticket_id, limit=None)))
+        events = [(row, stored_event(row.payload)) for row in rows]
+        issue_row, time_rows = tx.issues.get(ticket_id), tx.times.of_ticket(ticket_id)
+        state, noted = tx.tickets.get(ticket_id), tx.trace.of_ticket(ticket_id)
+        if not (rows or issue_row or time_rows or state or noted):
+            raise NotFound(f"nothing was ever heard of ticket {ticket_id} (see `deskbridge events`)")
+        link = _link(tx, issue_row)
+    happened = [Happening(step.at, step.what, step.why, step.call) for step in noted]
+    arrived = [_arrival(row, event, config) for row, event in events]
+    return TicketTrace(
+        ticket_id,
+        link,
+        _tasks(time_rows, events),
+        sorted([*arrived, *happened], key=lambda one: one.at),
+        state,
+        [row for row in rows if row.state in UNFINISHED],
+        rows[-1] if rows else None,
+    )
+
+
+def _link(tx: Transaction, row: Row | None) -> IssueLink | None:
+    if row is None or row.state == LedgerState.FREE:
+        return None
+    login = next((one.login for one in tx.people.cached() if one.tracker_user_id == row.author_id), None)
+    return IssueLink(
+        row.state,
+        row.tracker_id,
+        row.tracker_project_id,
+        row.author_id,
+        login,
+        row.adopted,
+        row.changed_at,
+        row.reason,
+        list(row.candidates or ()),
+    )
+
+
+def _tasks(time_rows: Sequence[Row], events: Sequence[tuple[JournalEvent, Event]]) -> list[TaskStanding]:
+    """Return the ticket's tasks by id: the ledger's word first, then that of an open event, then the newest's."""
+    by_task: dict[int, list[tuple[JournalEvent, Event]]] = defaultdict(list)
+    for row, event in sorted(events, key=lambda one: (one[0].occurred_at, one[0].sequence, one[0].id)):
+        if event.task:
+            by_task[event.task.id].append((row, event))
+    begun = {row.key: row for row in time_rows if row.state != LedgerState.FREE}
+    standings = []
+    for task_id in sorted(by_task.keys() | begun.keys()):
+        seconds = by_task[task_id][-1][1].task.actiontime if by_task[task_id] else 0  # type: ignore[union-attr]
+        if task_id in begun:
+            standings.append(_begun(begun[task_id], seconds))
+        else:
+            told = [row for row, _ in by_task[task_id]]
+            row = next((one for one in reversed(told) if one.state in UNFINISHED), told[-1])
+            standings.append(TaskStanding(task_id, row.state, None, seconds / 3600, row.reason))
+    return standings
+
+
+def _begun(row: Row, seconds: int) -> TaskStanding:
+    sent = ((row.body or {}).get("time_entry") or {}).get("hours")
+    hours = float(sent) if isinstance(sent, (int, float)) else seconds / 3600
+    return TaskStanding(row.key, row.state, row.tracker_id, hours, row.reason)
+
+
+def _arrival(row: JournalEvent, event: Event, config: PluginConfig) -> Happening:
+    verb = event.event.split(".")[1]
+    task = event.task
+    if task is None:
+        about = f"ticket {verb}"
+    else:
+        done = "Done" if task.state == config.done_state else f"not Done (state {task.state})"
+        about = f"ticket task {task.id} {verb}, {done}, {task.actiontime / 3600:.4g} h"
+    what = f"Event {row.id} came in: {about}, ticket status {event.ticket.status}"
+    return Happening(row.received_at, what, _lateness(row))
+
+
+def _lateness(row: JournalEvent) -> str:
+    if row.clamped:
+        return "its time lay in the future and was set back: the helpdesk's clock is wrong"
+    if (row.received_at - row.occurred_at).total_seconds() > LATE_S:
+        return f"it happened at {row.occurred_at:%Y-%m-%d %H:%M:%S} UTC"
+    return ""

@@ -1,0 +1,92 @@
+"""200 events for 40 tickets, each delivered three times, shuffled, to 4 workers of 8 threads: nothing lost, nothing twice."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from deploy.embedded.redis import RedisServer
+from deploy.sandbox.tracker.control import StandIn
+from tests.support.bridge import STATUS_MAP
+from tests.support.fleet import Fleet
+from tests.support.workload import Workload, generate
+
+WORKERS, THREADS = 4, 8
+DRAINED_WITHIN_S = 90
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, postgres_url: str, redis_url: str) -> Iterator[Fleet]:
+    """A running fleet over a stand-in tracker of its own, a process as well."""
+    with StandIn() as stand_in:
+        made = Fleet(tmp_path, postgres_url, redis_url, stand_in)
+        try:
+            yield made.start(workers=WORKERS, threads=THREADS)
+        finally:
+            made.stop()
+
+
+def forward(fleet: Fleet, workload: Workload, meanwhile: Callable[[], None] | None = None) -> None:
+    """Send the workload, do something meanwhile, wait until all is done, and compare."""
+    thread = threading.Thread(target=meanwhile) if meanwhile else None
+    if thread:
+        thread.start()
+    fleet.send(workload.deliveries)
+    if thread:
+        thread.join()
+    took = fleet.wait_until_drained(DRAINED_WITHIN_S)
+    state = fleet.stand_in.state()
+    differences = workload.differences(state["issues"], state["time_entries"], STATUS_MAP)
+    assert not differences, "\n".join([*differences, str(fleet.states()), fleet.logs()])
+    assert set(fleet.states()) <= {"done", "skipped", "superseded"}, fleet.states()
+    print(f"drained {took:.1f} s after the last event; {fleet.states()}")
+
+
+@pytest.mark.slow
+def test_every_event_has_exactly_one_effect(fleet: Fleet) -> None:
+    forward(fleet, generate(1))
+
+
+@pytest.mark.slow
+def test_killing_a_worker_every_second_loses_nothing(fleet: Fleet) -> None:
+    fleet.stand_in.settings(latency_ms=20)
+
+    def kill_some() -> None:
+        for _ in range(8):
+            time.sleep(1)
+            fleet.workers.pop(0).kill()
+            fleet.add_worker(THREADS)
+
+    forward(fleet, generate(2), kill_some)
+
+
+@pytest.mark.slow
+def test_flushing_redis_midway_loses_nothing(fleet: Fleet, redis_server: RedisServer) -> None:
+    fleet.stand_in.settings(latency_ms=20)
+
+    def flush() -> None:
+        for _ in range(4):
+            time.sleep(0.7)
+            redis_server.flush()
+
+    forward(fleet, generate(3), flush)
+
+
+@pytest.mark.slow
+def test_a_worker_stopped_past_its_leases_and_continued_loses_nothing(fleet: Fleet) -> None:
+    fleet.stand_in.settings(latency_ms=20)
+
+    def stop_one() -> None:
+        for worker in fleet.workers[:2]:
+            time.sleep(0.5)
+            worker.send_signal(signal.SIGSTOP)
+        time.sleep(8)
+        for worker in fleet.workers[:2]:
+            worker.send_signal(signal.SIGCONT)
+
+    forward(fleet, generate(4), stop_one)

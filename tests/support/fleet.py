@@ -1,0 +1,184 @@
+"""A whole deskbridge as processes: producer, workers and beat, on a real PostgreSQL and a real Redis."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import requests
+from cryptography.fernet import Fernet
+from sqlalchemy import func, select
+from standardwebhooks import Webhook
+
+from deploy.embedded.ports import HOST, free_port
+from deploy.embedded.processes import Child, ProcessGroup
+from deploy.sandbox.tracker.control import StandIn
+from shared.store.ledger import IN_FLIGHT
+from shared.store.models import (
+    EventState,
+    JournalEvent,
+    LedgerState,
+    TaskTimeLink,
+    TicketIssueLink,
+    TicketState,
+)
+from tests.support.bridge import Bridge
+
+SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Fleet:
+    """Starts and steers the processes of one installation.
+
+    Args:
+        directory: for logs.
+        database_url: an empty database.
+        redis_url: an empty Redis.
+        stand_in: the tracker.
+        settings: DESKBRIDGE_ variables other than the tests' defaults, without the prefix.
+    """
+
+    def __init__(
+        self, directory: Path, database_url: str, redis_url: str, stand_in: StandIn, **settings: Any
+    ) -> None:
+        self._directory = directory
+        self.stand_in = stand_in
+        self.bridge = Bridge(database_url, redis_url, stand_in.base_url, stand_in.api_key)
+        key = self.bridge.settings.secret_keys[0].get_secret_value()
+        self.port = free_port()
+        given = {
+            "DATABASE_URL": database_url,
+            "REDIS_URL": redis_url,
+            "SECRET_KEYS": key,
+            "WEBHOOK_SECRETS": SECRET,
+            "SWEEP_INTERVAL": 1,
+            "CLAIM_LEASE": 3,
+            "LOCK_LEASE": 4,
+            "SETTLING_TIME": 1,
+            "LOG_FORMAT": "json",
+            **settings,
+        }
+        self._env = {
+            **{name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ},
+            **{f"DESKBRIDGE_{name}": str(value) for name, value in given.items()},
+        }
+        self.processes = ProcessGroup(stop_timeout=5)
+        self.workers: list[Child] = []
+        self._started = 0
+        self._http = requests.Session()
+        self._webhook = Webhook(SECRET)
+
+    def start(self, *, workers: int, threads: int) -> Fleet:
+        """Start a producer, a beat and the workers; return once the producer answers."""
+        self.processes.start(
+            self._child("producer", "tests.support.run_producer", "producer", "--port", str(self.port)), self._ready
+        )
+        schedule = str(self._directory / "beat-schedule")
+        self.processes.start(self._child("beat", "worker", "beat", "--schedule-file", schedule))
+        for _ in range(workers):
+            self.add_worker(threads)
+        return self
+
+    def add_worker(self, threads: int) -> Child:
+        """Start one more worker."""
+        self._started += 1
+        child = self._child(f"worker-{self._started}", "worker", "worker", "--concurrency", str(threads))
+        self.workers.append(self.processes.start(child))
+        return child
+
+    def send(self, deliveries: Iterable[tuple[str, Mapping[str, Any]]], *, batch: int = 10) -> int:
+        """Send deliveries as a helpdesk does: signed, and again until they were accepted; return how many."""
+        waiting = list(deliveries)
+        for start in range(0, len(waiting), batch):
+            events = [{**event, "delivery_id": name} for name, event in waiting[start : start + batch]]
+            self._post(json.dumps(events), f"batch-{start}")
+        return len(waiting)
+
+    def _post(self, body: str, webhook_id: str) -> None:
+        deadline = time.monotonic() + 60
+        while True:
+            now = datetime.now(UTC)
+            headers = {
+                "content-type": "application/json",
+                "webhook-id": webhook_id,
+                "webhook-timestamp": str(int(now.timestamp())),
+                "webhook-signature": self._webhook.sign(webhook_id, now, body),
+            }
+            try:
+                answer = self._http.post(
+                    f"http://{HOST}:{self.port}/events", data=body.encode(), headers=headers, timeout=30
+                )
+                if answer.status_code == 202:
+                    return
+                assert answer.status_code == 503, answer.text
+            except requests.ConnectionError:
+                pass
+            assert time.monotonic() < deadline, "the producer did not accept an event for a minute"
+            time.sleep(0.2)
+
+    def wait_until_drained(self, timeout: float) -> float:
+        """Wait until nothing is pending, claimed, in doubt or due any more; return the seconds it took."""
+        started = time.monotonic()
+        while left := self.left():
+            assert time.monotonic() - started < timeout, f"not drained after {timeout} s: {left}"
+            time.sleep(0.1)
+        return time.monotonic() - started
+
+    def left(self) -> dict[str, int]:
+        """Return what is still to be done, by kind; empty: nothing."""
+        questions = {
+            "pending": select(func.count(JournalEvent.id)).where(JournalEvent.state == EventState.PENDING),
+            "issues": select(func.count()).where(TicketIssueLink.state.in_(IN_FLIGHT)),
+            "times": select(func.count()).where(TaskTimeLink.state.in_(IN_FLIGHT)),
+            "status": select(func.count())
+            .select_from(TicketState)
+            .join(TicketIssueLink, TicketIssueLink.ticket_id == TicketState.ticket_id)
+            .where(TicketState.status_due, TicketIssueLink.state == LedgerState.LINKED),
+        }
+        with self.bridge.store.database.transaction() as session:
+            counts = {name: session.scalar(question) or 0 for name, question in questions.items()}
+        return {name: count for name, count in counts.items() if count}
+
+    def states(self) -> dict[str, int]:
+        """Return how many events are in each state."""
+        with self.bridge.store.database.transaction() as session:
+            rows = session.execute(select(JournalEvent.state, func.count()).group_by(JournalEvent.state))
+            return dict(rows.all())
+
+    def stop(self) -> None:
+        """Stop every process."""
+        self.processes.stop()
+        self._http.close()
+        self.bridge.close()
+
+    def logs(self) -> str:
+        """Return the end of every process's log, for a failed test."""
+        files = sorted(self._directory.glob("*.log"))
+        return "\n".join(f"--- {file.name}\n{file.read_text()[-2000:]}" for file in files)
+
+    def _child(self, name: str, *module: str) -> Child:
+        return Child(
+            name,
+            [sys.executable, "-m", *module],
+            log=self._directory / f"{name}.log",
+            env=self._env,
+            cwd=ROOT,
+        )
+
+    def _ready(self) -> bool:
+        try:
+            return requests.get(f"http://{HOST}:{self.port}/healthz", timeout=1).status_code == 200
+        except requests.ConnectionError:
+            return False
+
+
+def new_key() -> str:
+    """Return a Fernet key."""
+    return Fernet.generate_key().decode()
