@@ -18,6 +18,7 @@ from tests.support.workload import Workload, generate
 
 WORKERS, THREADS = 4, 8
 DRAINED_WITHIN_S = 90
+SLOW_MS = 400
 
 
 @pytest.fixture
@@ -44,7 +45,7 @@ def forward(fleet: Fleet, workload: Workload, meanwhile: Callable[[], None] | No
     differences = workload.differences(state["issues"], state["time_entries"], STATUS_MAP)
     assert not differences, "\n".join([*differences, str(fleet.states()), fleet.logs()])
     assert set(fleet.states()) <= {"done", "skipped", "superseded"}, fleet.states()
-    print(f"drained {took:.1f} s after the last event; {fleet.states()}")
+    print(f"drained {took:.1f} s after the last event; {fleet.states()}; {fleet.settled()}")
 
 
 @pytest.mark.slow
@@ -54,22 +55,25 @@ def test_every_event_has_exactly_one_effect(fleet: Fleet) -> None:
 
 @pytest.mark.slow
 def test_killing_a_worker_every_second_loses_nothing(fleet: Fleet) -> None:
-    fleet.stand_in.settings(latency_ms=20)
+    fleet.stand_in.settings(latency_ms=SLOW_MS)
 
     def kill_some() -> None:
+        fleet.wait_until_busy()
         for _ in range(8):
-            time.sleep(1)
             fleet.workers.pop(0).kill()
             fleet.add_worker(THREADS)
+            time.sleep(1)
 
     forward(fleet, generate(2), kill_some)
+    assert fleet.settled(), "no worker was killed in the middle of anything: the test shows nothing"
 
 
 @pytest.mark.slow
 def test_flushing_redis_midway_loses_nothing(fleet: Fleet, redis_server: RedisServer) -> None:
-    fleet.stand_in.settings(latency_ms=20)
+    fleet.stand_in.settings(latency_ms=SLOW_MS)
 
     def flush() -> None:
+        fleet.wait_until_busy()
         for _ in range(4):
             time.sleep(0.7)
             redis_server.flush()
@@ -79,14 +83,15 @@ def test_flushing_redis_midway_loses_nothing(fleet: Fleet, redis_server: RedisSe
 
 @pytest.mark.slow
 def test_a_worker_stopped_past_its_leases_and_continued_loses_nothing(fleet: Fleet) -> None:
-    fleet.stand_in.settings(latency_ms=20)
+    fleet.stand_in.settings(latency_ms=SLOW_MS)
 
     def stop_one() -> None:
+        fleet.wait_until_busy()
         for worker in fleet.workers[:2]:
-            time.sleep(0.5)
             worker.send_signal(signal.SIGSTOP)
         time.sleep(8)
         for worker in fleet.workers[:2]:
             worker.send_signal(signal.SIGCONT)
 
     forward(fleet, generate(4), stop_one)
+    assert fleet.settled(), "no worker was stopped in the middle of anything: the test shows nothing"

@@ -27,6 +27,7 @@ from shared.store.models import (
     TaskTimeLink,
     TicketIssueLink,
     TicketState,
+    TraceStep,
 )
 from tests.support.bridge import Bridge
 
@@ -145,6 +146,24 @@ class Fleet:
         with self.bridge.store.database.transaction() as session:
             counts = {name: session.scalar(question) or 0 for name, question in questions.items()}
         return {name: count for name, count in counts.items() if count}
+
+    def settled(self) -> dict[str, int]:
+        """Return how often a creation in doubt was settled: found on the tracker, or found to be absent."""
+        texts = {"found": "%had been created: %", "absent": "%was not created after all"}
+        with self.bridge.store.database.transaction() as session:
+            counts = {
+                what: session.scalar(select(func.count(TraceStep.id)).where(TraceStep.what.like(text))) or 0
+                for what, text in texts.items()
+            }
+        return {what: count for what, count in counts.items() if count}
+
+    def wait_until_busy(self, creations: int = 3) -> None:
+        """Wait until the workers are in the middle of things: the tracker holds so many new issues."""
+        deadline = time.monotonic() + 30
+        seeded = 5
+        while len(self.stand_in.state()["issues"]) < seeded + creations:
+            assert time.monotonic() < deadline, "the workers did nothing for half a minute"
+            time.sleep(0.05)
 
     def states(self) -> dict[str, int]:
         """Return how many events are in each state."""

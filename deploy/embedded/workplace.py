@@ -1,0 +1,142 @@
+"""The directory of `make run`: who uses it, its secrets, its ports, and the environment of its processes."""
+
+from __future__ import annotations
+
+import base64
+import fcntl
+import json
+import os
+import secrets
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+from deploy.embedded.errors import EmbeddedError
+from deploy.embedded.ports import free_port, is_free
+
+ROOT = Path(__file__).resolve().parents[2]
+# Longer than anybody keeps such a directory: the samples' results must not be pruned from under the table.
+RETENTION_DAYS = 36500
+SWEEP_INTERVAL_S = 2
+SETTLING_TIME_S = 2
+
+
+class AlreadyRunning(EmbeddedError):
+    """Another process works in the directory."""
+
+
+class Workplace:
+    """One directory that holds everything of an embedded installation and outlives its processes.
+
+    Args:
+        directory: made if missing, readable by its owner only.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory.absolute()
+        self._lock: IO[str] | None = None
+
+    def take(self) -> None:
+        """Claim the directory for this process; the claim ends with the process, however it ends.
+
+        Raises:
+            AlreadyRunning: another process has it.
+            EmbeddedError: the directory cannot be written.
+        """
+        try:
+            self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            lock = (self.directory / "lock").open("a+", encoding="utf-8")
+        except OSError as error:
+            raise EmbeddedError(f"cannot work in {self.directory}: {error.strerror}") from None
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.seek(0)
+            holder = lock.read().strip() or "?"
+            lock.close()
+            raise AlreadyRunning(
+                f"already running in {self.directory} (process {holder}): stop that one with Ctrl-C, "
+                "or choose another directory with --dir"
+            ) from None
+        lock.truncate(0)
+        lock.write(f"{os.getpid()}\n")
+        lock.flush()
+        self._lock = lock
+
+    def leave(self) -> None:
+        """Let others have the directory."""
+        if self._lock is not None:
+            self._lock.truncate(0)
+            self._lock.close()
+            self._lock = None
+
+    @property
+    def database_url(self) -> str:
+        """The SQLite database, for SQLAlchemy."""
+        return f"sqlite:///{self.directory / 'deskbridge.sqlite3'}"
+
+    @property
+    def env_file(self) -> Path:
+        """The file that a shell sources to have the command line work on this installation."""
+        return self.directory / "env"
+
+    def webhook_secret(self) -> str:
+        """Return the secret that inbound events are signed with; made at the first start."""
+        return self._secret("webhook-secret", lambda: f"whsec_{base64.b64encode(secrets.token_bytes(32)).decode()}")
+
+    def ports(self, *names: str) -> dict[str, int]:
+        """Return a free port by name: the one of the last start where it is still free."""
+        path = self.directory / "ports.json"
+        known = _numbers(path)
+        chosen: dict[str, int] = {}
+        for name in names:
+            port = known.get(name)
+            if port is None or port in chosen.values() or not is_free(port):
+                port = _other_port(set(chosen.values()) | set(known.values()))
+            chosen[name] = port
+        path.write_text(json.dumps(known | chosen, indent=2) + "\n", encoding="utf-8")
+        return chosen
+
+    def environment(self, redis_url: str) -> dict[str, str]:
+        """Return the settings of this installation, secrets as paths of files; see docs/configuration.md."""
+        self._secret("fernet-key", lambda: base64.urlsafe_b64encode(secrets.token_bytes(32)).decode())
+        self.webhook_secret()
+        return {
+            "DESKBRIDGE_DATABASE_URL": self.database_url,
+            "DESKBRIDGE_REDIS_URL": redis_url,
+            "DESKBRIDGE_SECRET_KEYS_FILE": str(self.directory / "fernet-key"),
+            "DESKBRIDGE_WEBHOOK_SECRETS_FILE": str(self.directory / "webhook-secret"),
+            "DESKBRIDGE_SWEEP_INTERVAL": str(SWEEP_INTERVAL_S),
+            "DESKBRIDGE_SETTLING_TIME": str(SETTLING_TIME_S),
+            "DESKBRIDGE_RETENTION_DAYS": str(RETENTION_DAYS),
+        }
+
+    def write_env_file(self, environment: dict[str, str]) -> None:
+        """Write the environment for `. FILE`."""
+        lines = [f"export {name}={shlex.quote(value)}" for name, value in environment.items()]
+        self.env_file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    def _secret(self, name: str, make: Callable[[], str]) -> str:
+        path = self.directory / name
+        if not path.exists():
+            partial = path.with_suffix(".new")
+            partial.unlink(missing_ok=True)
+            with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+                file.write(make() + "\n")
+            partial.replace(path)
+        return path.read_text(encoding="utf-8").strip()
+
+
+def _numbers(path: Path) -> dict[str, int]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return {name: port for name, port in found.items() if isinstance(port, int)}
+    except (OSError, ValueError, AttributeError):
+        return {}
+
+
+def _other_port(taken: set[int]) -> int:
+    while (port := free_port()) in taken:
+        pass
+    return port

@@ -1,0 +1,105 @@
+"""The plugin configuration: what an administrator sets (SPEC 2.1)."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from producer.commands.desk import open_desk
+from producer.commands.failures import WrongUsage
+from producer.commands.output import examples, plain, print_json, say, table, warn
+
+app = typer.Typer(
+    help="Show or change what an administrator sets: the tracker's address, defaults, the API key.",
+    no_args_is_help=True,
+)
+
+ShowJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+
+
+@app.command(epilog=examples("deskbridge config show", "deskbridge config show --json"))
+def show(as_json: ShowJson = False) -> None:
+    """Show every value; of the API key only whether it is stored."""
+    from shared.config import PluginConfig
+    from shared.usecases import configuration
+
+    with open_desk() as desk:
+        values = configuration.show(desk.store)
+    if as_json:
+        print_json(values)
+        return
+    meanings = {name: field.description for name, field in PluginConfig.model_fields.items()}
+    meanings["api_key"] = "Stored encrypted, never shown (set-api-key)"
+    table(
+        ("Key", "Value", "Meaning"), [(name, _shown(value), meanings[name]) for name, value in values.items()]
+    )
+
+
+@app.command(
+    "set",
+    epilog=examples(
+        "deskbridge config set base_url=https://redmine.example.org default_activity_id=9",
+        """deskbridge config set 'status_map={"1": 1, "2": 2, "5": 3}' 'default_watcher_ids=\\[5, 7]'""",
+        "deskbridge config set default_tracker_id=",
+        "deskbridge config set --moved base_url=https://new.example.org",
+    ),
+)
+def change(
+    assignments: Annotated[
+        list[str], typer.Argument(metavar="KEY=VALUE…", help="Values; an empty one sets it back to nothing.")
+    ],
+    moved: Annotated[
+        bool, typer.Option("--moved", help="The new base_url is another address of the same tracker.")
+    ] = False,
+) -> None:
+    """Change values. See `config show` for the keys and what they mean."""
+    from shared.config import PluginConfig
+    from shared.errors import SettingsError
+    from shared.usecases import configuration
+
+    given = _parsed(assignments)
+    try:
+        PluginConfig().changed(given)
+    except SettingsError as error:
+        raise WrongUsage(str(error)) from None
+    with open_desk() as desk:
+        changed = configuration.change(desk.store, given, moved=moved)
+    for warning in changed.warnings:
+        warn(warning)
+    values = changed.config.model_dump(mode="json")
+    say(*(f"{name} = {_shown(values[name]) or '(nothing)'}" for name in given))
+
+
+@app.command(
+    "set-api-key",
+    epilog=examples("deskbridge config set-api-key < key.txt", "deskbridge config set-api-key"),
+)
+def set_api_key() -> None:
+    """Store the API key of a tracker administrator, read from standard input (asked for on a terminal)."""
+    from shared.usecases import configuration
+    from shared.vault import Vault
+
+    with open_desk() as desk:
+        text = typer.prompt("API key", hide_input=True) if sys.stdin.isatty() else sys.stdin.read(10_000)
+        configuration.store_api_key(desk.store, Vault(desk.settings.secret_keys), text)
+    say("The API key is stored, encrypted.")
+
+
+def _parsed(assignments: list[str]) -> dict[str, str]:
+    given = {}
+    for assignment in assignments:
+        name, equals, value = assignment.partition("=")
+        if not equals:
+            raise WrongUsage(f"expected KEY=VALUE, got `{name}`: see `deskbridge config set --help`")
+        given[name.strip()] = value
+    return given
+
+
+def _shown(value: object) -> str:
+    import json
+
+    if isinstance(value, (dict, list, bool)):
+        return json.dumps(value) if value or isinstance(value, bool) else ""
+    return plain(value)

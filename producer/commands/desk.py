@@ -1,0 +1,81 @@
+"""What commands work with: settings read once, the store, the doorbell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from producer.commands.failures import wrong_environment
+from producer.commands.output import count, warn
+from shared.errors import SettingsError
+
+if TYPE_CHECKING:
+    from shared.settings import Settings
+    from shared.store import Store
+
+
+@dataclass(frozen=True)
+class Desk:
+    """The collaborators of one command."""
+
+    settings: Settings
+    store: Store
+
+    def ring(self, ticket_ids: Sequence[int]) -> None:
+        """Ring tickets; where the broker is down the sweep does it, so that is only a warning."""
+        if not ticket_ids:
+            return
+        from shared.broker import Doorbell
+
+        if not Doorbell(self.settings).ring(ticket_ids):
+            warn(
+                f"the broker cannot be reached, so {count(len(ticket_ids), 'ticket')} could not be rung; the sweep "
+                "picks this up as soon as a worker runs"
+            )
+
+
+def settings(process: str = "command") -> Settings:
+    """Read the environment and set up logging.
+
+    Args:
+        process: the name of the process in log lines.
+
+    Raises:
+        WrongUsage: a variable is unknown or wrong.
+    """
+    import logging
+
+    from shared.logs import CHANNEL, configure_logging
+    from shared.settings import load_settings
+
+    try:
+        loaded = load_settings()
+    except SettingsError as error:
+        raise wrong_environment(error) from None
+    configure_logging(loaded.log_format, process=process)
+    if process == "command":  # a command says itself what a process would log
+        logging.getLogger(CHANNEL).setLevel(logging.ERROR)
+    return loaded
+
+
+@contextmanager
+def open_desk() -> Iterator[Desk]:
+    """Open the database, make sure that it is migrated, and close it at the end of the block.
+
+    Raises:
+        WrongUsage: the environment is wrong.
+        SettingsError: `deskbridge migrate` is due.
+    """
+    from shared.store import Store
+    from shared.store.database import Database
+    from shared.store.migrations import require_current
+
+    loaded = settings()
+    database = Database(loaded.database_url.get_secret_value())
+    try:
+        require_current(database)
+        yield Desk(loaded, Store(database))
+    finally:
+        database.close()

@@ -1,0 +1,100 @@
+"""The journal: what came in, what became of it, and doing it once more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from producer.commands.desk import open_desk
+from producer.commands.failures import WrongUsage
+from producer.commands.links import LARGEST
+from producer.commands.output import count, examples, in_words, print_json, say, state_text, table
+
+if TYPE_CHECKING:
+    from shared.store.models import JournalEvent
+
+State = Literal["pending", "held", "done", "skipped", "superseded", "failed"]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+
+
+def register(app: typer.Typer, look: str, decide: str) -> None:
+    """Add the commands of this module."""
+    app.command(
+        rich_help_panel=look,
+        epilog=examples(
+            "deskbridge events", "deskbridge events --state failed", "deskbridge events --ticket 4711 --json"
+        ),
+    )(events)
+    app.command(
+        rich_help_panel=decide,
+        epilog=examples("deskbridge replay 12 13", "deskbridge replay --state failed"),
+    )(replay)
+
+
+def events(
+    state: Annotated[
+        State | None, typer.Option(help="Only events in this state.", show_default=False)
+    ] = None,
+    ticket: Annotated[
+        int | None, typer.Option(min=1, max=LARGEST, help="Only events of this ticket.", show_default=False)
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=LARGEST, help="How many at most.")] = 100,
+    as_json: Json = False,
+) -> None:
+    """List events, newest first: what came in, what became of it, and why."""
+    with open_desk() as desk, desk.store.transaction() as tx:
+        found = tx.journal.find(state=state, ticket_id=ticket, limit=limit)
+    if as_json:
+        print_json([_json(row) for row in found])
+        return
+    if not found:
+        say("No such events." if state or ticket else "No event has come in yet.")
+        return
+    table(("Id", "Came in", "Event", "Ticket", "State", "Why"), [_cells(row) for row in found])
+    if len(found) == limit:
+        say(f"The newest {limit}; more with --limit.")
+
+
+def replay(
+    event_ids: Annotated[
+        list[int] | None,
+        typer.Argument(metavar="EVENT_ID…", min=1, max=LARGEST, help="Ids as `events` shows them."),
+    ] = None,
+    state: Annotated[
+        State | None, typer.Option(help="Every event in this state.", show_default=False)
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Work on events once more; what was done before is not done twice."""
+    from shared.store.models import EventState
+    from shared.usecases.replay import replay_events, replay_state
+
+    if bool(event_ids) == bool(state):
+        raise WrongUsage("name events to replay, or a --state: see `deskbridge replay --help`")
+    with open_desk() as desk:
+        done = (
+            replay_state(desk.store, EventState(state))
+            if state
+            else replay_events(desk.store, event_ids or [])
+        )
+        desk.ring(done.tickets)
+    if as_json:
+        print_json({"events": done.events, "tickets": done.tickets})
+    elif not done.events:
+        say(f"No event is {state}.")
+    else:
+        say(f"{count(done.events, 'event')} of {count(len(done.tickets), 'ticket')} will be worked on again.")
+
+
+def _cells(row: JournalEvent) -> tuple[object, ...]:
+    why = row.reason or ""
+    if row.state == "pending" and row.next_attempt_at:
+        why = f"{why} (next attempt {in_words(row.next_attempt_at)})".strip()
+    what = f"{row.event} {row.task_id or ''}".strip()
+    return row.id, in_words(row.received_at), what, row.ticket_id, state_text(row.state), why
+
+
+def _json(row: JournalEvent) -> dict[str, Any]:
+    names = ("id", "key", "event", "ticket_id", "task_id", "state", "reason", "occurred_at", "received_at")
+    return {name: getattr(row, name) for name in (*names, "attempts", "next_attempt_at")}

@@ -1,0 +1,99 @@
+"""What waits for a person, and the person's verdict (DESIGN "The ledger", point 5)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from producer.commands.desk import open_desk
+from producer.commands.failures import WrongUsage
+from producer.commands.links import LARGEST
+from producer.commands.output import examples, in_words, print_json, say, table
+from shared.kinds import Kind
+
+
+def register(app: typer.Typer, look: str, decide: str) -> None:
+    """Add the commands of this module."""
+    app.command(rich_help_panel=look, epilog=examples("deskbridge held", "deskbridge held --json"))(held)
+    app.command(
+        rich_help_panel=decide,
+        epilog=examples(
+            "deskbridge resolve ticket 4711 --adopt 12", "deskbridge resolve ticket-task 512 --create-again"
+        ),
+    )(resolve)
+
+
+def held(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False) -> None:
+    """List what waits for a person: issues and time entries of which it is not clear whether they exist."""
+    from shared.usecases.resolve import held_rows
+
+    with open_desk() as desk:
+        rows = held_rows(desk.store)
+    if as_json:
+        print_json(
+            [
+                {
+                    "kind": str(kind),
+                    "id": row.key,
+                    "since": row.changed_at,
+                    "reason": row.reason,
+                    "sent": row.body,
+                    "candidates": list(row.candidates or ()),
+                }
+                for kind, row in rows
+            ]
+        )
+        return
+    if not rows:
+        say("Nothing waits for a person.")
+        return
+    cells = [
+        (
+            f"{kind} {row.key}",
+            row.ticket_id,
+            in_words(row.changed_at),
+            row.reason,
+            ", ".join(f"#{one}" for one in row.candidates or ()),
+        )
+        for kind, row in rows
+    ]
+    table(("What", "Ticket", "Since", "Why", "May be"), cells)
+    say(
+        "Look on the tracker, then decide on each:",
+        "  deskbridge resolve KIND ID --adopt TRACKER_ID    it exists there as this",
+        "  deskbridge resolve KIND ID --create-again        it does not exist there",
+    )
+
+
+def resolve(
+    kind: Annotated[Kind, typer.Argument(help="An issue of a ticket, or a time entry of a ticket task.")],
+    key: Annotated[
+        int, typer.Argument(metavar="ID", min=1, max=LARGEST, help="The ticket's or ticket task's id.")
+    ],
+    adopt: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=LARGEST,
+            metavar="TRACKER_ID",
+            help="It exists on the tracker: this one.",
+            show_default=False,
+        ),
+    ] = None,
+    create_again: Annotated[
+        bool, typer.Option("--create-again", help="It does not exist on the tracker: create it.")
+    ] = False,
+) -> None:
+    """Decide on something that waits for a person (see `held`)."""
+    from shared.usecases.resolve import resolve as carry_out
+
+    if (adopt is not None) == create_again:
+        raise WrongUsage("say either --adopt TRACKER_ID or --create-again")
+    with open_desk() as desk:
+        ticket_id = carry_out(desk.store, kind, key, adopt)
+        desk.ring([ticket_id])
+    verdict = f"is {kind.noun} #{adopt}" if adopt is not None else f"gets its {kind.noun} again"
+    say(
+        f"{kind.capitalize()} {key} {verdict}; what waited for it goes on (see `deskbridge trace {ticket_id}`)."
+    )

@@ -1,0 +1,126 @@
+"""Which tracker project a helpdesk project or entity goes to (SPEC section 1)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from producer.commands.desk import open_desk
+from producer.commands.failures import WrongUsage
+from producer.commands.output import count, examples, print_json, say, table, warn
+
+if TYPE_CHECKING:
+    from shared.store.links import Link
+    from shared.usecases.links import Linked
+
+LARGEST = 2**63 - 1
+
+From = Annotated[Literal["project", "entity"], typer.Argument(help="What is linked.", show_default=False)]
+HelpdeskId = Annotated[
+    int,
+    typer.Argument(metavar="ID", min=0, max=LARGEST, help="Its id in the helpdesk.", show_default=False),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+
+
+def register(app: typer.Typer, panel: str) -> None:
+    """Add the commands of this module."""
+    app.command(
+        rich_help_panel=panel,
+        epilog=examples(
+            "deskbridge link entity 3 1",
+            "deskbridge link project 12 4 --category 7",
+            "deskbridge link entity 3 1 --replay",
+        ),
+    )(link)
+    app.command(rich_help_panel=panel, epilog=examples("deskbridge unlink entity 3"))(unlink)
+    app.command(rich_help_panel=panel, epilog=examples("deskbridge links", "deskbridge links --json"))(links)
+
+
+def link(
+    kind: From,
+    helpdesk_id: HelpdeskId,
+    tracker_project_id: Annotated[
+        int, typer.Argument(min=1, max=LARGEST, help="The tracker project's id.", show_default=False)
+    ],
+    category: Annotated[
+        int | None, typer.Option(min=1, max=LARGEST, help="Issue category for new issues.")
+    ] = None,
+    replay: Annotated[
+        bool, typer.Option("--replay", help="Send now what had been skipped for want of this link.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Link a helpdesk project or entity to a tracker project (entities are matched exactly)."""
+    from shared.store.links import Link, LinkKind
+    from shared.usecases.links import make_link
+
+    _check(kind, helpdesk_id)
+    wanted = Link(LinkKind(kind), helpdesk_id, tracker_project_id, category)
+    with open_desk() as desk:
+        made = make_link(desk.store, wanted, replay=replay)
+        warn(
+            f"tracker project {tracker_project_id} is accepted without a check, since no metadata of the tracker "
+            "confirms it"
+        )
+        if replay:
+            desk.ring(made.tickets)
+    if as_json:
+        print_json({**_json(wanted), "skipped_events": made.events, "replayed": replay and made.events > 0})
+    else:
+        _tell(made)
+
+
+def unlink(kind: From, helpdesk_id: HelpdeskId) -> None:
+    """Remove a link; nothing is sent any more for the tickets that it stood for."""
+    from shared.store.links import LinkKind
+    from shared.usecases.links import remove_link
+
+    with open_desk() as desk:
+        removed = remove_link(desk.store, LinkKind(kind), helpdesk_id)
+    say(f"{str(removed).capitalize()} is no longer linked to tracker project {removed.tracker_project_id}.")
+
+
+def links(as_json: Json = False) -> None:
+    """List the links."""
+    with open_desk() as desk, desk.store.transaction() as tx:
+        found = tx.links.all()
+    if as_json:
+        print_json([_json(one) for one in found])
+    elif not found:
+        say("Nothing is linked yet, so nothing is sent: `deskbridge link entity ID TRACKER_PROJECT_ID`.")
+    else:
+        rows = [(str(one), one.tracker_project_id, one.default_category_id) for one in found]
+        table(("Helpdesk", "Tracker project", "Category"), rows)
+
+
+def _check(kind: str, helpdesk_id: int) -> None:
+    if kind == "project" and helpdesk_id < 1:
+        raise WrongUsage("a helpdesk project's id is 1 or more")
+
+
+def _tell(made: Linked) -> None:
+    link, before = made.link, made.before
+    instead = f" (before: {before.tracker_project_id})" if before else ""
+    say(f"{str(link).capitalize()} is linked to tracker project {link.tracker_project_id}{instead}.")
+    if not made.events:
+        return
+    what = f"{count(made.events, 'event')} of {count(len(made.tickets), 'ticket')}"
+    if made.replayed:
+        say(f"{what} that had been skipped for want of this link will be sent now.")
+        return
+    category = f" --category {link.default_category_id}" if link.default_category_id else ""
+    say(
+        f"{what} had been skipped for want of this link. To send them now:",
+        f"  deskbridge link {link.kind} {link.helpdesk_id} {link.tracker_project_id}{category} --replay",
+    )
+
+
+def _json(link: Link) -> dict[str, Any]:
+    return {
+        "kind": str(link.kind),
+        "id": link.helpdesk_id,
+        "tracker_project_id": link.tracker_project_id,
+        "default_category_id": link.default_category_id,
+    }

@@ -1,0 +1,78 @@
+"""The command line's entry: the list of commands, and the one place where every failure ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from producer.commands import config, events, held, links, people, processes, send, setup, trace
+from producer.commands.failures import explain
+from producer.commands.output import complain
+
+SUMMARY = """Forwards helpdesk tickets and ticket tasks to a project tracker: exactly once, by the right person.
+
+Settings come from the environment (DESKBRIDGE_…); what an administrator sets is kept in the database (`config`).
+Exit codes: 0 done, 1 the thing asked for failed, 2 wrong usage."""
+
+RUN, SET_UP, LOOK, DECIDE = "Run", "Set up", "Look", "Send and decide"
+
+
+class Commands(TyperGroup):
+    """Runs a command; whatever it raises becomes one line on standard error and an exit code."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was named."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            _leave_quietly()
+        except (Exception, KeyboardInterrupt) as error:
+            if isinstance(error, typer.Abort) or hasattr(error, "exit_code"):
+                raise  # typer's own: they know their exit code and how to show themselves
+            text, code = explain(error)
+            complain(text)
+            raise typer.Exit(code) from None
+
+
+app = typer.Typer(
+    name="deskbridge",
+    cls=Commands,
+    help=SUMMARY,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+setup.register(app, SET_UP)
+app.add_typer(config.app, name="config", rich_help_panel=SET_UP)
+links.register(app, SET_UP)
+people.register(app, SET_UP)
+processes.register(app, RUN)
+events.register(app, LOOK, DECIDE)
+trace.register(app, LOOK)
+held.register(app, LOOK, DECIDE)
+send.register(app, DECIDE)
+
+
+def run() -> None:
+    """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a character that the locale lacks is no reason to fail
+            stream.reconfigure(errors="replace")
+    app()
+
+
+def _leave_quietly() -> None:
+    """End as a program in a pipe does whose reader has left."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    raise typer.Exit(1)
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,136 @@
+"""How commands speak: tables and sentences for people, one JSON document for programs."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+WIDTH = 100
+"""Columns of tables that go to a file or pipe; a terminal's own width otherwise."""
+
+COLOURS = {
+    "pending": "yellow",
+    "held": "magenta",
+    "done": "green",
+    "skipped": "dim",
+    "superseded": "dim",
+    "failed": "red",
+    "linked": "green",
+    "claimed": "yellow",
+    "in_doubt": "yellow",
+    "gone": "magenta",
+}
+NOT_FOR_A_TERMINAL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+MINUTE, HOUR, DAY = 60, 3600, 86400
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return a console for standard output (or error), coloured on a terminal only."""
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    return Console(
+        stderr=stderr, width=None if stream.isatty() else WIDTH, highlight=False, markup=False, emoji=False
+    )
+
+
+def say(*lines: str | Text) -> None:
+    """Print lines for a person; a long one is left for the terminal to fold, so that it can be copied."""
+    out = console()
+    for line in lines:
+        out.print(plain(line) if isinstance(line, str) else line, soft_wrap=True)
+
+
+def warn(text: str) -> None:
+    """Print a warning on standard error."""
+    console(stderr=True).print(f"warning: {plain(text)}", style="yellow", soft_wrap=True)
+
+
+def complain(text: str) -> None:
+    """Print why a command failed, on standard error."""
+    console(stderr=True).print(f"deskbridge: {plain(text)}", style="red", soft_wrap=True)
+
+
+def print_json(data: object) -> None:
+    """Print one JSON document, ASCII only, so that no locale can break it."""
+    sys.stdout.write(json.dumps(data, indent=2, default=stamp) + "\n")
+    sys.stdout.flush()
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print a table; cells are text, never markup."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    made = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for column in made.columns:
+        column.overflow = "fold"
+    for row in rows:
+        made.add_row(*(cell if isinstance(cell, Text) else Text(plain(cell)) for cell in row))
+    console().print(made)
+
+
+def state_text(state: str) -> Text:
+    """Return a state in its colour."""
+    from rich.text import Text
+
+    return Text(state.replace("_", " "), style=COLOURS.get(state, ""))
+
+
+def plain(value: object) -> str:
+    """Return text without what a terminal would obey; an empty cell for None."""
+    return "" if value is None else NOT_FOR_A_TERMINAL.sub("", str(value))
+
+
+def stamp(moment: Any) -> str:
+    """Return a time as ISO 8601 in UTC, with Z.
+
+    Raises:
+        TypeError: it is no date and time.
+    """
+    if not isinstance(moment, datetime):
+        raise TypeError(f"{type(moment).__name__} is not JSON")
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def in_words(moment: datetime | None, now: datetime | None = None) -> str:
+    """Return a time as a person would say it: `2 minutes ago`, `in 5 seconds`, or its date in UTC.
+
+    Args:
+        moment: the time, None for none.
+        now: the time to count from, now by default.
+    """
+    if moment is None:
+        return ""
+    seconds = ((now or datetime.now(UTC)) - moment).total_seconds()
+    distance = abs(seconds)
+    if distance < 1:
+        return "now"
+    if distance >= 7 * DAY:
+        return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M}"
+    unit, name = next(
+        (size, name)
+        for size, name in ((DAY, "day"), (HOUR, "hour"), (MINUTE, "minute"), (1, "second"))
+        if distance >= size
+    )
+    text = count(int(distance // unit), name)
+    return f"{text} ago" if seconds > 0 else f"in {text}"
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun: `1 event`, `2 events`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def examples(*lines: str) -> str:
+    """Return the end of a command's help: what to type."""
+    return "[bold]Examples[/bold]\n\n" + "\n\n".join(f"[cyan]{line}[/cyan]" for line in lines)

@@ -1,0 +1,89 @@
+"""Who is who: the tracker's users, and overrides by hand (SPEC section 5)."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from producer.commands.desk import open_desk
+from producer.commands.links import LARGEST
+from producer.commands.output import console, count, examples, print_json, say, warn
+
+if TYPE_CHECKING:
+    from shared.usecases.metadata import Differences, Progress
+
+SLOW_S = 2.0
+MOST_NAMED = 20
+
+
+def register(app: typer.Typer, panel: str) -> None:
+    """Add the commands of this module."""
+    app.command("map-user", rich_help_panel=panel, epilog=examples("deskbridge map-user 7 5"))(map_user)
+    app.command(
+        "sync-metadata",
+        rich_help_panel=panel,
+        epilog=examples("deskbridge sync-metadata", "deskbridge sync-metadata --json"),
+    )(sync_metadata)
+
+
+def map_user(
+    helpdesk_user_id: Annotated[int, typer.Argument(min=1, max=LARGEST, show_default=False)],
+    tracker_user_id: Annotated[int, typer.Argument(min=1, max=LARGEST, show_default=False)],
+) -> None:
+    """Say who a helpdesk user is on the tracker, where the e-mail does not."""
+    from shared.usecases import people
+
+    with open_desk() as desk:
+        person = people.map_user(desk.store, helpdesk_user_id, tracker_user_id)
+    if person is None:
+        warn(
+            f"tracker user {tracker_user_id} is accepted without a check, since the cache of tracker users is empty: "
+            "fill it with `deskbridge sync-metadata`"
+        )
+    known = f" ({person.login}, {person.name})" if person else ""
+    say(f"Helpdesk user {helpdesk_user_id} is tracker user {tracker_user_id}{known}.")
+
+
+def sync_metadata(
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Read the tracker's users into the cache, and say what changed."""
+    from shared.usecases import metadata
+    from shared.usecases.connection import Connector
+    from shared.vault import Vault
+
+    with open_desk() as desk:
+        _, client = Connector(desk.store, Vault(desk.settings.secret_keys)).connect()
+        try:
+            with_progress = None if as_json else _progress()
+            result = metadata.sync_metadata(desk.store, client, with_progress)
+        finally:
+            client.close()
+    if as_json:
+        print_json(asdict(result))
+    else:
+        _tell("tracker user", result.users)
+
+
+def _tell(noun: str, differences: Differences) -> None:
+    parts = [("added", differences.added), ("changed", differences.changed), ("removed", differences.removed)]
+    say(f"{count(differences.total, noun)}: " + ", ".join(f"{len(names)} {word}" for word, names in parts))
+    for word, names in parts:
+        if names:
+            more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+            say(f"  {word}: {', '.join(names[:MOST_NAMED])}{more}")
+
+
+def _progress() -> Progress:
+    """Return what tells, on a terminal, how far a long reading has come."""
+    import time
+
+    err, started = console(stderr=True), time.monotonic()
+
+    def tell(what: str, so_far: int, total: int) -> None:
+        if err.is_terminal and time.monotonic() - started > SLOW_S:
+            err.print(f"{what}: {so_far} of {total}", style="dim")
+
+    return tell

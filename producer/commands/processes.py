@@ -1,0 +1,84 @@
+"""Starts the long-running processes. Workers replace this process: the command line holds none of their code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from producer.commands.desk import settings
+from producer.commands.output import examples
+
+
+def register(app: typer.Typer, panel: str) -> None:
+    """Add the commands of this module."""
+    app.command(
+        rich_help_panel=panel,
+        epilog=examples("deskbridge producer", "deskbridge producer --host 0.0.0.0 --port 8080"),
+    )(producer)
+    app.command(rich_help_panel=panel, epilog=examples("deskbridge worker --concurrency 16"))(worker)
+    app.command(rich_help_panel=panel, epilog=examples("deskbridge beat"))(beat)
+
+
+def producer(
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8080,
+) -> None:
+    """Take in the helpdesk's events over HTTP; they are kept before they are acknowledged."""
+    import uvicorn
+
+    from producer.hooks.app import create_app
+    from shared.logs import get_logger
+
+    loaded = settings("producer")
+    _require_migrated()
+    application = create_app(loaded, host=host)
+    get_logger("producer").info("listening", host=host, port=port)
+    try:
+        uvicorn.run(application, host=host, port=port, log_config=None, access_log=False)
+    except SystemExit as ended:
+        raise typer.Exit(1 if ended.code else 0) from None
+
+
+def worker(
+    concurrency: Annotated[
+        int, typer.Option(min=1, max=1000, help="Tickets worked on at the same time.")
+    ] = 8,
+) -> None:
+    """Send to the tracker what is due."""
+    settings("worker")
+    _require_migrated()
+    _become("worker", "--concurrency", str(concurrency))
+
+
+def beat() -> None:
+    """Ring the sweep and the metadata synchronisation at their times; one of it is enough."""
+    settings("beat")
+    _become("beat")
+
+
+def _require_migrated() -> None:
+    """Refuse to start on a database without its tables; one that is down for a while is the process's to wait for.
+
+    Raises:
+        SettingsError: `deskbridge migrate` is due.
+    """
+    from sqlalchemy.exc import OperationalError
+
+    from producer.commands.output import warn
+    from shared.store.database import Database
+    from shared.store.migrations import require_current
+
+    database = Database(settings().database_url.get_secret_value())
+    try:
+        require_current(database)
+    except OperationalError:
+        warn("the database cannot be reached at the moment; starting all the same")
+    finally:
+        database.close()
+
+
+def _become(*arguments: str) -> None:
+    os.execv(sys.executable, [sys.executable, "-m", "worker", *arguments])  # noqa: S606 (no shell is meant)

@@ -1,0 +1,110 @@
+"""Sends events out of a file: for a first try, and to send again what a helpdesk could not."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from producer.commands.desk import settings
+from producer.commands.failures import WrongUsage
+from producer.commands.output import console, count, examples, print_json, say
+
+if TYPE_CHECKING:
+    from pydantic import SecretStr
+
+    from producer.commands.sending import Ready, Sender, Taken
+    from shared.settings import Settings
+
+SLOW_S = 2.0
+
+
+def register(app: typer.Typer, panel: str) -> None:
+    """Add the commands of this module."""
+    app.command(
+        rich_help_panel=panel,
+        epilog=examples("deskbridge send events.jsonl", "cat events.jsonl | deskbridge send -"),
+    )(send)
+
+
+def send(
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE|-", help="JSON lines, one event a line, or a JSON array; - for standard input."
+        ),
+    ],
+    url: Annotated[str, typer.Option(help="The producer's address.")] = "http://127.0.0.1:8080/events",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Check events, sign them and send them to the producer; sending a file twice changes nothing."""
+    from producer.commands.sending import NotSent, Sender, read_events
+
+    secret = _secret(settings())
+    ready = read_events(_content(file))
+    sender = Sender(url, secret)
+    event_ids: list[int] = []
+    duplicates = 0
+    try:
+        for taken in _sent(sender, ready, quiet=as_json):
+            event_ids += taken.event_ids
+            duplicates += taken.duplicates
+    except NotSent as error:
+        before = f" ({count(len(event_ids), 'event')} before it were taken)" if event_ids else ""
+        raise NotSent(f"{error}{before}") from None
+    finally:
+        sender.close()
+    if as_json:
+        print_json({"accepted": len(event_ids), "duplicates": duplicates, "event_ids": event_ids})
+    else:
+        known = f", {duplicates} of them known from before" if duplicates else ""
+        say(f"{count(len(event_ids), 'event')} accepted{known}.")
+
+
+def _sent(sender: Sender, ready: list[Ready], *, quiet: bool) -> Iterator[Taken]:
+    """Send batch after batch; on a terminal a bar shows how far it has come once it takes a while."""
+    import time
+
+    from rich.progress import Progress
+
+    from producer.commands.sending import batches
+
+    err, started = console(stderr=True), time.monotonic()
+    progress = Progress(console=err, transient=True, disable=quiet or not err.is_terminal)
+    bar = progress.add_task("sending", total=len(ready))
+    try:
+        for batch in batches(ready):
+            yield sender.send(batch)
+            progress.advance(bar, len(batch))
+            if time.monotonic() - started > SLOW_S:
+                progress.start()
+    finally:
+        progress.stop()
+
+
+def _secret(loaded: Settings) -> SecretStr | None:
+    """Return the secret to sign with.
+
+    Raises:
+        WrongUsage: there is none, and unsigned events are not allowed.
+    """
+    if loaded.webhook_secrets:
+        return loaded.webhook_secrets[0]
+    if loaded.allow_unsigned:
+        return None
+    raise WrongUsage(
+        "DESKBRIDGE_WEBHOOK_SECRETS is not set: it must hold a secret that the producer knows "
+        "(or DESKBRIDGE_ALLOW_UNSIGNED=1 for a first try on this machine)"
+    )
+
+
+def _content(file: str) -> bytes:
+    if file == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return Path(file).read_bytes()
+    except OSError as error:
+        raise WrongUsage(f"{file}: {error.strerror}") from None

@@ -1,0 +1,195 @@
+"""Sends events to the producer as a helpdesk would: signed, in batches, over one connection."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import requests
+from pydantic import SecretStr
+from standardwebhooks import Webhook
+
+from shared.errors import BridgeError, InvalidEvent
+from shared.events import parse_delivery
+
+MOST_EVENTS = 100
+LARGEST_BATCH = 900 * 1024
+"""Bytes of a batch; the producer takes 1 MiB."""
+
+MOST_FAULTS = 20
+TIMEOUTS_S = (5, 30)
+
+
+class NotSent(BridgeError):
+    """The events could not be read, or the producer did not take them; the text says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """An event that is ready to be sent: its JSON, with a delivery id of its own."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What the producer made of a batch."""
+
+    event_ids: list[int]
+    duplicates: int
+
+
+def read_events(content: bytes) -> list[Ready]:
+    """Read a file of events: JSON lines, or one JSON array, or a single event.
+
+    Raises:
+        NotSent: it is not such a file; every fault is named by its line or place.
+    """
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise NotSent(f"line {line}: not UTF-8") from None
+    ready: list[Ready] = []
+    faults: list[str] = []
+    for place, data, fault in _entries(text):
+        try:
+            if fault:
+                raise InvalidEvent([("not JSON", fault)])
+            ready.append(_ready(data))
+        except InvalidEvent as invalid:
+            faults += [f"{place}: {path}: {problem}" for path, problem in invalid.faults]
+    if faults:
+        more = [f"… and {len(faults) - MOST_FAULTS} more"] if len(faults) > MOST_FAULTS else []
+        raise NotSent("nothing was sent:\n" + "\n".join([*faults[:MOST_FAULTS], *more]))
+    return ready
+
+
+def batches(ready: Sequence[Ready]) -> Iterator[list[Ready]]:
+    """Split events into batches that the producer takes."""
+    batch: list[Ready] = []
+    size = 0
+    for one in ready:
+        if batch and (len(batch) == MOST_EVENTS or size + len(one.text) > LARGEST_BATCH):
+            yield batch
+            batch, size = [], 0
+        batch.append(one)
+        size += len(one.text) + 2
+    if batch:
+        yield batch
+
+
+class Sender:
+    """Posts batches over one connection.
+
+    Args:
+        url: the producer's address for events.
+        secret: signing secret, None to send unsigned.
+    """
+
+    def __init__(self, url: str, secret: SecretStr | None) -> None:
+        self._url = url
+        self._webhook = Webhook(secret.get_secret_value()) if secret else None
+        self._session = requests.Session()
+
+    def send(self, batch: Sequence[Ready]) -> Taken:
+        """Post one batch.
+
+        Raises:
+            NotSent: the producer cannot be reached or refused it.
+        """
+        body = "[" + ", ".join(one.text for one in batch) + "]"
+        try:
+            answer = self._session.post(
+                self._url,
+                data=body.encode(),
+                headers=self._headers(body),
+                timeout=TIMEOUTS_S,
+                allow_redirects=False,
+            )
+        except requests.RequestException as error:
+            raise NotSent(
+                f"{self._url} cannot be reached: is `deskbridge producer` running? ({type(error).__name__})"
+            ) from None
+        if answer.status_code != 202:
+            raise NotSent(_refusal(answer))
+        try:
+            accepted = answer.json()["accepted"]
+            duplicates = sum(bool(one["duplicate"]) for one in accepted)
+            return Taken([int(one["event_id"]) for one in accepted], duplicates)
+        except (ValueError, KeyError, TypeError):
+            raise NotSent(f"{self._url} does not answer as a producer does") from None
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._session.close()
+
+    def _headers(self, body: str) -> dict[str, str]:
+        delivery_id, now = f"send-{hashlib.sha256(body.encode()).hexdigest()}", datetime.now(UTC)
+        headers = {
+            "Content-Type": "application/json",
+            "webhook-id": delivery_id,
+            "webhook-timestamp": str(int(now.timestamp())),
+        }
+        if self._webhook:
+            headers["webhook-signature"] = self._webhook.sign(delivery_id, now, body)
+        return headers
+
+
+def _entries(text: str) -> Iterator[tuple[str, Any, str]]:
+    """Yield (place, data, what is wrong with it) for each event of a file."""
+    try:
+        whole = json.loads(text)
+    except (ValueError, RecursionError):
+        whole = None
+    if isinstance(whole, list):
+        yield from ((f"event {number}", data, "") for number, data in enumerate(whole, 1))
+        return
+    if whole is not None:
+        yield "line 1", whole, ""
+        return
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            yield f"line {number}", json.loads(line), ""
+        except (ValueError, RecursionError) as error:
+            yield f"line {number}", None, str(error)
+
+
+def _ready(data: Any) -> Ready:
+    """Validate an event as the producer does, and give it an id that its content decides on.
+
+    Raises:
+        InvalidEvent: naming every fault by its path.
+    """
+    own = data.get("delivery_id") if isinstance(data, dict) else None
+    event = (
+        {name: value for name, value in data.items() if name != "delivery_id"} if own is not None else data
+    )
+    delivery = parse_delivery(event, own if isinstance(own, str) else "unnamed" if own is None else "")
+    delivery_id = own or f"sha256-{delivery.digest}"
+    return Ready(json.dumps({**event, "delivery_id": delivery_id}))
+
+
+def _refusal(answer: requests.Response) -> str:
+    """Return a problem document as a sentence."""
+    try:
+        problem = answer.json()
+    except ValueError:
+        problem = {}
+    if not isinstance(problem, dict):
+        problem = {}
+    told = [str(problem[name]) for name in ("title", "detail") if problem.get(name)]
+    told += [
+        f"{fault.get('path')}: {fault.get('detail')}"
+        for fault in problem.get("errors") or ()
+        if isinstance(fault, dict)
+    ]
+    if wait := answer.headers.get("Retry-After"):
+        told.append(f"try again in {wait} s")
+    return f"the producer refused with {answer.status_code}: {'; '.join(told) or answer.reason}"

@@ -1,0 +1,120 @@
+"""One ticket's story: everything that happened to it and why."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from producer.commands.desk import open_desk
+from producer.commands.links import LARGEST
+from producer.commands.output import console, examples, in_words, plain, print_json, say, state_text, table
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from shared.usecases.tracing import Happening, TicketTrace
+
+LONGEST_BODY = 400
+
+
+def register(app: typer.Typer, panel: str) -> None:
+    """Add the commands of this module."""
+    app.command(
+        rich_help_panel=panel, epilog=examples("deskbridge trace 4711", "deskbridge trace 4711 --json")
+    )(trace)
+
+
+def trace(
+    ticket_id: Annotated[
+        int, typer.Argument(min=1, max=LARGEST, help="The helpdesk ticket.", show_default=False)
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Tell everything that happened to a ticket, and why."""
+    from shared.usecases.tracing import trace_ticket
+
+    with open_desk() as desk:
+        found = trace_ticket(desk.store, ticket_id)
+    if as_json:
+        print_json(_json(found))
+    else:
+        _tell(found)
+
+
+def _json(found: TicketTrace) -> dict[str, Any]:
+    return {
+        "ticket_id": found.ticket_id,
+        "link": asdict(found.link) if found.link else None,
+        "ticket_tasks": [asdict(task) for task in found.ticket_tasks],
+        "steps": [asdict(step) for step in found.steps],
+    }
+
+
+def _tell(found: TicketTrace) -> None:
+    from rich.text import Text
+
+    from shared.usecases.telling import headline
+
+    console().print(Text(plain(headline(found)), style="bold"))
+    if found.ticket_tasks:
+        rows = [
+            (
+                task.task_id,
+                f"{task.hours:.4g} h",
+                state_text(task.state),
+                f"#{task.time_entry_id}" if task.time_entry_id else "",
+                task.reason,
+            )
+            for task in found.ticket_tasks
+        ]
+        table(("Ticket task", "Time", "State", "Time entry", "Why"), rows)
+    if found.open_events:
+        table(
+            ("Open event", "State", "Next attempt", "Why"),
+            [
+                (row.id, state_text(row.state), in_words(row.next_attempt_at), row.reason)
+                for row in found.open_events
+            ],
+        )
+    _timeline(found.steps)
+
+
+def _timeline(steps: list[Happening]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    if not steps:
+        say("What happened to it has been pruned (DESKBRIDGE_RETENTION_DAYS).")
+        return
+    grid, day = Table.grid(padding=(0, 2)), ""
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for step in steps:
+        if f"{step.at:%Y-%m-%d}" != day:
+            day = f"{step.at:%Y-%m-%d}"
+            grid.add_row(
+                Text(day, style="bold"), Text("(times in UTC)" if step is steps[0] else "", style="dim")
+            )
+        grid.add_row(Text(f"{step.at:%H:%M:%S}", style="cyan"), _line(step))
+    console().print(grid)
+
+
+def _line(step: Happening) -> Text:
+    from rich.text import Text
+
+    if step.call is None:
+        line = Text(plain(step.what))
+        if step.why:
+            line.append(f"\n  because: {plain(step.why)}", style="dim")
+        return line
+    line = Text(f"  → {plain(step.what)}", style="dim")
+    if step.why:
+        line.append(f"\n    {plain(step.why)}", style="red")
+    if step.call.get("body") is not None:
+        body = json.dumps(step.call["body"], ensure_ascii=False)
+        shown = body if len(body) <= LONGEST_BODY else f"{body[:LONGEST_BODY]}…"
+        line.append(f"\n    {plain(shown)}")
+    return line
