@@ -9,18 +9,16 @@ import typer
 
 from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
-from producer.commands.output import examples, plain, print_json, say, table, warn
+from producer.commands.output import plain, print_json, say, table, warn
+from producer.commands.register import Json, add
 
 app = typer.Typer(
-    help="Show or change what an administrator sets: the tracker's address, defaults, the API key.",
+    help="Show or change the tracker's address, defaults and API key.",
     no_args_is_help=True,
 )
 
-ShowJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
-
-@app.command(epilog=examples("deskbridge config show", "deskbridge config show --json"))
-def show(as_json: ShowJson = False) -> None:
+def show(as_json: Json = False) -> None:
     """Show every value; of the API key only whether it is stored."""
     from shared.config import PluginConfig
     from shared.usecases import configuration
@@ -37,24 +35,18 @@ def show(as_json: ShowJson = False) -> None:
     )
 
 
-@app.command(
-    "set",
-    epilog=examples(
-        "deskbridge config set base_url=https://redmine.example.org default_activity_id=9",
-        """deskbridge config set 'status_map={"1": 1, "2": 2, "5": 3}' 'default_watcher_ids=\\[5, 7]'""",
-        "deskbridge config set default_tracker_id=",
-        "deskbridge config set --moved base_url=https://new.example.org",
-    ),
-)
 def change(
     assignments: Annotated[
-        list[str], typer.Argument(metavar="KEY=VALUE…", help="Values; an empty one sets it back to nothing.")
+        list[str], typer.Argument(metavar="KEY=VALUE", help="Values; an empty one sets it back to nothing.")
     ],
     moved: Annotated[
         bool, typer.Option("--moved", help="The new base_url is another address of the same tracker.")
     ] = False,
 ) -> None:
-    """Change values. See `config show` for the keys and what they mean."""
+    """Change values.
+
+    `config show` lists the keys and what they mean. Lists and maps are given as JSON.
+    """
     from shared.config import PluginConfig
     from shared.errors import SettingsError
     from shared.usecases import configuration
@@ -72,10 +64,6 @@ def change(
     say(*(f"{name} = {_shown(values[name]) or '(nothing)'}" for name in given))
 
 
-@app.command(
-    "set-api-key",
-    epilog=examples("deskbridge config set-api-key < key.txt", "deskbridge config set-api-key"),
-)
 def set_api_key() -> None:
     """Store the API key of a tracker administrator, read from standard input (asked for on a terminal)."""
     from shared.usecases import configuration
@@ -103,3 +91,17 @@ def _shown(value: object) -> str:
     if isinstance(value, (dict, list, bool)):
         return json.dumps(value) if value or isinstance(value, bool) else ""
     return plain(value)
+
+
+add(app, show, None, "deskbridge config show", "deskbridge config show --json")
+add(
+    app,
+    change,
+    None,
+    "deskbridge config set base_url=https://redmine.example.org",
+    """deskbridge config set default_activity_id=9 'status_map={"1": 1, "5": 3}'""",
+    "deskbridge config set default_watcher_ids=\\[5,7] default_tracker_id=",
+    "deskbridge config set --moved base_url=https://new.example.org",
+    name="set",
+)
+add(app, set_api_key, None, "deskbridge config set-api-key", "deskbridge config set-api-key < key.txt")

@@ -8,28 +8,26 @@ import typer
 
 from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
-from producer.commands.links import LARGEST
-from producer.commands.output import count, examples, in_words, print_json, say, state_text, table
+from producer.commands.output import count, in_words, print_json, say, state_text, table
+from producer.commands.register import Json, add, fit, fits
 
 if TYPE_CHECKING:
     from shared.store.models import JournalEvent
 
 State = Literal["pending", "held", "done", "skipped", "superseded", "failed"]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
 def register(app: typer.Typer, look: str, decide: str) -> None:
     """Add the commands of this module."""
-    app.command(
-        rich_help_panel=look,
-        epilog=examples(
-            "deskbridge events", "deskbridge events --state failed", "deskbridge events --ticket 4711 --json"
-        ),
-    )(events)
-    app.command(
-        rich_help_panel=decide,
-        epilog=examples("deskbridge replay 12 13", "deskbridge replay --state failed"),
-    )(replay)
+    add(
+        app,
+        events,
+        look,
+        "deskbridge events",
+        "deskbridge events --state failed",
+        "deskbridge events --ticket 4711 --json",
+    )
+    add(app, replay, decide, "deskbridge replay 12 13", "deskbridge replay --state failed")
 
 
 def events(
@@ -37,12 +35,15 @@ def events(
         State | None, typer.Option(help="Only events in this state.", show_default=False)
     ] = None,
     ticket: Annotated[
-        int | None, typer.Option(min=1, max=LARGEST, help="Only events of this ticket.", show_default=False)
+        int | None,
+        typer.Option(
+            metavar="N", min=1, callback=fits, help="Only events of this ticket.", show_default=False
+        ),
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, max=LARGEST, help="How many at most.")] = 100,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, max=1_000_000, help="How many at most.")] = 100,
     as_json: Json = False,
 ) -> None:
-    """List events, newest first: what came in, what became of it, and why."""
+    """List events, newest first, and what became of them."""
     with open_desk() as desk, desk.store.transaction() as tx:
         found = tx.journal.find(state=state, ticket_id=ticket, limit=limit)
     if as_json:
@@ -59,14 +60,17 @@ def events(
 def replay(
     event_ids: Annotated[
         list[int] | None,
-        typer.Argument(metavar="EVENT_ID…", min=1, max=LARGEST, help="Ids as `events` shows them."),
+        typer.Argument(metavar="EVENT_ID", min=1, callback=fit, help="Ids as `events` shows them."),
     ] = None,
     state: Annotated[
         State | None, typer.Option(help="Every event in this state.", show_default=False)
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Work on events once more; what was done before is not done twice."""
+    """Work on events once more.
+
+    What was done before is not done twice: every ticket keeps its one issue, every ticket task its one time entry.
+    """
     from shared.store.models import EventState
     from shared.usecases.replay import replay_events, replay_state
 

@@ -8,24 +8,28 @@ import typer
 
 from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
-from producer.commands.links import LARGEST
-from producer.commands.output import examples, in_words, print_json, say, table
+from producer.commands.output import in_words, print_json, say, table
+from producer.commands.register import Json, add, fits
 from shared.kinds import Kind
 
 
 def register(app: typer.Typer, look: str, decide: str) -> None:
     """Add the commands of this module."""
-    app.command(rich_help_panel=look, epilog=examples("deskbridge held", "deskbridge held --json"))(held)
-    app.command(
-        rich_help_panel=decide,
-        epilog=examples(
-            "deskbridge resolve ticket 4711 --adopt 12", "deskbridge resolve ticket-task 512 --create-again"
-        ),
-    )(resolve)
+    add(app, held, look, "deskbridge held", "deskbridge held --json")
+    add(
+        app,
+        resolve,
+        decide,
+        "deskbridge resolve ticket 4711 --adopt 12",
+        "deskbridge resolve ticket-task 512 --create-again",
+    )
 
 
-def held(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False) -> None:
-    """List what waits for a person: issues and time entries of which it is not clear whether they exist."""
+def held(as_json: Json = False) -> None:
+    """List what waits for a person.
+
+    Issues and time entries of which it is not clear whether they exist on the tracker, or that were deleted there.
+    """
     from shared.usecases.resolve import held_rows
 
     with open_desk() as desk:
@@ -67,15 +71,20 @@ def held(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON do
 
 
 def resolve(
-    kind: Annotated[Kind, typer.Argument(help="An issue of a ticket, or a time entry of a ticket task.")],
+    kind: Annotated[
+        Kind,
+        typer.Argument(
+            metavar="ticket|ticket-task", help="An issue of a ticket, or a time entry of a ticket task."
+        ),
+    ],
     key: Annotated[
-        int, typer.Argument(metavar="ID", min=1, max=LARGEST, help="The ticket's or ticket task's id.")
+        int, typer.Argument(metavar="ID", min=1, callback=fits, help="The ticket's or ticket task's id.")
     ],
     adopt: Annotated[
         int | None,
         typer.Option(
             min=1,
-            max=LARGEST,
+            callback=fits,
             metavar="TRACKER_ID",
             help="It exists on the tracker: this one.",
             show_default=False,
@@ -85,7 +94,7 @@ def resolve(
         bool, typer.Option("--create-again", help="It does not exist on the tracker: create it.")
     ] = False,
 ) -> None:
-    """Decide on something that waits for a person (see `held`)."""
+    """Decide on what waits for a person (see `held`)."""
     from shared.usecases.resolve import resolve as carry_out
 
     if (adopt is not None) == create_again:

@@ -8,51 +8,63 @@ import typer
 
 from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
-from producer.commands.output import count, examples, print_json, say, table, warn
+from producer.commands.output import count, print_json, say, table, warn
+from producer.commands.register import Json, add, fits
 
 if TYPE_CHECKING:
     from shared.store.links import Link
     from shared.usecases.links import Linked
 
-LARGEST = 2**63 - 1
-
-From = Annotated[Literal["project", "entity"], typer.Argument(help="What is linked.", show_default=False)]
+From = Annotated[
+    Literal["project", "entity"],
+    typer.Argument(metavar="project|entity", help="What is linked.", show_default=False),
+]
 HelpdeskId = Annotated[
     int,
-    typer.Argument(metavar="ID", min=0, max=LARGEST, help="Its id in the helpdesk.", show_default=False),
+    typer.Argument(metavar="ID", min=0, callback=fits, help="Its id in the helpdesk.", show_default=False),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
 def register(app: typer.Typer, panel: str) -> None:
     """Add the commands of this module."""
-    app.command(
-        rich_help_panel=panel,
-        epilog=examples(
-            "deskbridge link entity 3 1",
-            "deskbridge link project 12 4 --category 7",
-            "deskbridge link entity 3 1 --replay",
-        ),
-    )(link)
-    app.command(rich_help_panel=panel, epilog=examples("deskbridge unlink entity 3"))(unlink)
-    app.command(rich_help_panel=panel, epilog=examples("deskbridge links", "deskbridge links --json"))(links)
+    add(
+        app,
+        link,
+        panel,
+        "deskbridge link entity 3 1",
+        "deskbridge link project 12 4 --category 7",
+        "deskbridge link entity 3 1 --replay",
+    )
+    add(app, unlink, panel, "deskbridge unlink entity 3")
+    add(app, links, panel, "deskbridge links", "deskbridge links --json")
 
 
 def link(
     kind: From,
     helpdesk_id: HelpdeskId,
     tracker_project_id: Annotated[
-        int, typer.Argument(min=1, max=LARGEST, help="The tracker project's id.", show_default=False)
+        int,
+        typer.Argument(
+            metavar="TRACKER_PROJECT_ID",
+            min=1,
+            callback=fits,
+            help="The tracker project's id.",
+            show_default=False,
+        ),
     ],
     category: Annotated[
-        int | None, typer.Option(min=1, max=LARGEST, help="Issue category for new issues.")
+        int | None, typer.Option(metavar="N", min=1, callback=fits, help="Issue category for new issues.")
     ] = None,
     replay: Annotated[
         bool, typer.Option("--replay", help="Send now what had been skipped for want of this link.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Link a helpdesk project or entity to a tracker project (entities are matched exactly)."""
+    """Link a helpdesk project or entity to a tracker project.
+
+    A ticket goes to the project of its helpdesk project, else to that of exactly its entity (not of a parent's),
+    else nowhere: its events are skipped, and can be replayed once there is a link.
+    """
     from shared.store.links import Link, LinkKind
     from shared.usecases.links import make_link
 
@@ -73,7 +85,10 @@ def link(
 
 
 def unlink(kind: From, helpdesk_id: HelpdeskId) -> None:
-    """Remove a link; nothing is sent any more for the tickets that it stood for."""
+    """Remove a link.
+
+    Nothing is sent any more for tickets without another link, not even for those that have an issue.
+    """
     from shared.store.links import LinkKind
     from shared.usecases.links import remove_link
 

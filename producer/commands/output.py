@@ -129,8 +129,3 @@ def in_words(moment: datetime | None, now: datetime | None = None) -> str:
 def count(number: int, noun: str) -> str:
     """Return a number with its noun: `1 event`, `2 events`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def examples(*lines: str) -> str:
-    """Return the end of a command's help: what to type."""
-    return "[bold]Examples[/bold]\n\n" + "\n\n".join(f"[cyan]{line}[/cyan]" for line in lines)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from producer.commands.desk import open_desk
-from producer.commands.links import LARGEST
-from producer.commands.output import console, count, examples, print_json, say, warn
+from producer.commands.output import console, count, print_json, say, warn
+from producer.commands.register import Json, add, fits
 
 if TYPE_CHECKING:
     from shared.usecases.metadata import Differences, Progress
@@ -20,19 +20,22 @@ MOST_NAMED = 20
 
 def register(app: typer.Typer, panel: str) -> None:
     """Add the commands of this module."""
-    app.command("map-user", rich_help_panel=panel, epilog=examples("deskbridge map-user 7 5"))(map_user)
-    app.command(
-        "sync-metadata",
-        rich_help_panel=panel,
-        epilog=examples("deskbridge sync-metadata", "deskbridge sync-metadata --json"),
-    )(sync_metadata)
+    add(app, map_user, panel, "deskbridge map-user 7 5")
+    add(app, sync_metadata, panel, "deskbridge sync-metadata", "deskbridge sync-metadata --json")
 
 
 def map_user(
-    helpdesk_user_id: Annotated[int, typer.Argument(min=1, max=LARGEST, show_default=False)],
-    tracker_user_id: Annotated[int, typer.Argument(min=1, max=LARGEST, show_default=False)],
+    helpdesk_user_id: Annotated[
+        int, typer.Argument(metavar="HELPDESK_USER_ID", min=1, callback=fits, show_default=False)
+    ],
+    tracker_user_id: Annotated[
+        int, typer.Argument(metavar="TRACKER_USER_ID", min=1, callback=fits, show_default=False)
+    ],
 ) -> None:
-    """Say who a helpdesk user is on the tracker, where the e-mail does not."""
+    """Say who a helpdesk user is on the tracker.
+
+    Needed where the e-mail addresses differ; it comes before a match by e-mail.
+    """
     from shared.usecases import people
 
     with open_desk() as desk:
@@ -46,10 +49,11 @@ def map_user(
     say(f"Helpdesk user {helpdesk_user_id} is tracker user {tracker_user_id}{known}.")
 
 
-def sync_metadata(
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
-) -> None:
-    """Read the tracker's users into the cache, and say what changed."""
+def sync_metadata(as_json: Json = False) -> None:
+    """Read the tracker's users, and say what changed.
+
+    All or nothing: where the tracker cannot be read as a whole, the cache stays as it was, and the exit code is 1.
+    """
     from shared.usecases import metadata
     from shared.usecases.connection import Connector
     from shared.vault import Vault

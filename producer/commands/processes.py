@@ -9,24 +9,24 @@ from typing import Annotated
 import typer
 
 from producer.commands.desk import settings
-from producer.commands.output import examples
+from producer.commands.register import add
 
 
 def register(app: typer.Typer, panel: str) -> None:
     """Add the commands of this module."""
-    app.command(
-        rich_help_panel=panel,
-        epilog=examples("deskbridge producer", "deskbridge producer --host 0.0.0.0 --port 8080"),
-    )(producer)
-    app.command(rich_help_panel=panel, epilog=examples("deskbridge worker --concurrency 16"))(worker)
-    app.command(rich_help_panel=panel, epilog=examples("deskbridge beat"))(beat)
+    add(app, producer, panel, "deskbridge producer", "deskbridge producer --host 0.0.0.0 --port 8080")
+    add(app, worker, panel, "deskbridge worker --concurrency 16")
+    add(app, beat, panel, "deskbridge beat")
 
 
 def producer(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8080,
 ) -> None:
-    """Take in the helpdesk's events over HTTP; they are kept before they are acknowledged."""
+    """Take in the helpdesk's events over HTTP.
+
+    An event is kept in the database before it is acknowledged, whether or not the tracker and the broker are up.
+    """
     import uvicorn
 
     from producer.hooks.app import create_app
@@ -54,7 +54,10 @@ def worker(
 
 
 def beat() -> None:
-    """Ring the sweep and the metadata synchronisation at their times; one of it is enough."""
+    """Start what is due by the clock: sweep and metadata.
+
+    One of it is enough, and a second one is harmless.
+    """
     settings("beat")
     _become("beat")
 

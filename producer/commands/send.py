@@ -11,7 +11,8 @@ import typer
 
 from producer.commands.desk import settings
 from producer.commands.failures import WrongUsage
-from producer.commands.output import console, count, examples, print_json, say
+from producer.commands.output import console, count, print_json, say
+from producer.commands.register import Json, add
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
@@ -24,23 +25,21 @@ SLOW_S = 2.0
 
 def register(app: typer.Typer, panel: str) -> None:
     """Add the commands of this module."""
-    app.command(
-        rich_help_panel=panel,
-        epilog=examples("deskbridge send events.jsonl", "cat events.jsonl | deskbridge send -"),
-    )(send)
+    add(app, send, panel, "deskbridge send events.jsonl", "cat events.jsonl | deskbridge send -")
 
 
 def send(
     file: Annotated[
         str,
-        typer.Argument(
-            metavar="FILE|-", help="JSON lines, one event a line, or a JSON array; - for standard input."
-        ),
+        typer.Argument(metavar="FILE|-", help="JSON lines or a JSON array; - for standard input."),
     ],
     url: Annotated[str, typer.Option(help="The producer's address.")] = "http://127.0.0.1:8080/events",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: Json = False,
 ) -> None:
-    """Check events, sign them and send them to the producer; sending a file twice changes nothing."""
+    """Check events, sign them and send them to the producer.
+
+    Nothing is sent where a line is faulty. Sending a file twice changes nothing.
+    """
     from producer.commands.sending import NotSent, Sender, read_events
 
     secret = _secret(settings())

@@ -95,6 +95,7 @@ class Sender:
         self._url = url
         self._webhook = Webhook(secret.get_secret_value()) if secret else None
         self._session = requests.Session()
+        self._session.trust_env = False  # no proxy of the environment comes in between
 
     def send(self, batch: Sequence[Ready]) -> Taken:
         """Post one batch.

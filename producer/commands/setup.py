@@ -5,29 +5,22 @@ from __future__ import annotations
 import typer
 
 from producer.commands.desk import settings
-from producer.commands.output import examples, say
+from producer.commands.output import say
+from producer.commands.register import add
 
 
 def register(app: typer.Typer, panel: str) -> None:
     """Add the commands of this module."""
-    app.command(
-        rich_help_panel=panel,
-        epilog=examples("deskbridge migrate"),
-    )(migrate)
-    app.command(
-        "make-key",
-        rich_help_panel=panel,
-        epilog=examples("export DESKBRIDGE_SECRET_KEYS=$(deskbridge make-key)"),
-    )(make_key)
-    app.command(
-        "make-secret",
-        rich_help_panel=panel,
-        epilog=examples("export DESKBRIDGE_WEBHOOK_SECRETS=$(deskbridge make-secret)"),
-    )(make_secret)
+    add(app, migrate, panel, "deskbridge migrate")
+    add(app, make_key, panel, "export DESKBRIDGE_SECRET_KEYS=$(deskbridge make-key)")
+    add(app, make_secret, panel, "export DESKBRIDGE_WEBHOOK_SECRETS=$(deskbridge make-secret)")
 
 
 def migrate() -> None:
-    """Create the database's tables, or bring them up to date; safe to run at any time."""
+    """Create the database's tables, or bring them up to date.
+
+    Safe to run at any time: all or nothing, and nothing where they are up to date.
+    """
     from shared.store.database import Database
     from shared.store.migrations import upgrade
 
@@ -45,14 +38,20 @@ def migrate() -> None:
 
 
 def make_key() -> None:
-    """Print a new key for DESKBRIDGE_SECRET_KEYS, which encrypts the tracker's API key."""
+    """Print a new key for DESKBRIDGE_SECRET_KEYS.
+
+    With it the tracker's API key is encrypted in the database. Keep it: without it the API key must be stored anew.
+    """
     from cryptography.fernet import Fernet
 
     say(Fernet.generate_key().decode())
 
 
 def make_secret() -> None:
-    """Print a new secret for DESKBRIDGE_WEBHOOK_SECRETS, with which the helpdesk signs its events."""
+    """Print a new secret for DESKBRIDGE_WEBHOOK_SECRETS.
+
+    With it the helpdesk signs its events, so that nobody else can send any (Standard Webhooks).
+    """
     import base64
     import secrets
 

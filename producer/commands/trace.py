@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from producer.commands.desk import open_desk
-from producer.commands.links import LARGEST
-from producer.commands.output import console, examples, in_words, plain, print_json, say, state_text, table
+from producer.commands.output import console, in_words, plain, print_json, say, state_text, table
+from producer.commands.register import Json, add, fits
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -22,16 +22,17 @@ LONGEST_BODY = 400
 
 def register(app: typer.Typer, panel: str) -> None:
     """Add the commands of this module."""
-    app.command(
-        rich_help_panel=panel, epilog=examples("deskbridge trace 4711", "deskbridge trace 4711 --json")
-    )(trace)
+    add(app, trace, panel, "deskbridge trace 4711", "deskbridge trace 4711 --json")
 
 
 def trace(
     ticket_id: Annotated[
-        int, typer.Argument(min=1, max=LARGEST, help="The helpdesk ticket.", show_default=False)
+        int,
+        typer.Argument(
+            metavar="TICKET_ID", min=1, callback=fits, help="The helpdesk ticket.", show_default=False
+        ),
     ],
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Tell everything that happened to a ticket, and why."""
     from shared.usecases.tracing import trace_ticket

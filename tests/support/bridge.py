@@ -57,7 +57,7 @@ class Bridge:
             database_url=SecretStr(database_url),
             redis_url=SecretStr(redis_url),
             secret_keys=(SecretStr(Fernet.generate_key().decode()),),
-            **{"settling_time": 0, **settings},
+            **settings,
         )
         self.store = Store(Database(database_url, pool_size=10))
         Base.metadata.create_all(self.store.database.engine)

@@ -82,7 +82,7 @@ def test_garbage_is_a_success_whose_body_is_no_json(stand_in: StandIn, when: str
     stand_in.fault(f"garbage_{when}")
     status, body, _ = call(stand_in)
     assert status == 201
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r"\w"):
         json.loads(body)
     assert len(new_issues(stand_in)) == (when == "after")
 
@@ -157,7 +157,7 @@ def test_clearing_a_fault_lets_held_connections_go(stand_in: StandIn) -> None:
     "wanted", [{"kind": "earthquake"}, {"kind": "delay", "path": "("}, {"kind": "delay", "planet": "Mars"}]
 )
 def test_a_fault_that_makes_no_sense_is_refused(stand_in: StandIn, wanted: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r"\w"):
         stand_in.fault(**wanted)
     assert stand_in.faults() == []
 

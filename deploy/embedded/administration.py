@@ -1,0 +1,148 @@
+"""Sets an installation up as an administrator does, through the use cases behind the command line, and reads it.
+
+The one place of this package that imports the product.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from deploy.embedded.errors import EmbeddedError
+from deploy.sandbox.samples import Installation
+from shared.config import PluginConfig
+from shared.errors import BridgeError
+from shared.settings import load_settings
+from shared.store import Store
+from shared.store.database import Database
+from shared.store.links import Link, LinkKind
+from shared.store.migrations import upgrade
+from shared.usecases import configuration
+from shared.usecases.connection import Connector
+from shared.usecases.links import make_link
+from shared.usecases.metadata import sync_metadata
+from shared.usecases.people import map_user
+from shared.vault import Vault
+
+ENDED = ("done", "skipped", "superseded", "failed", "held")
+
+
+@dataclass(frozen=True, slots=True)
+class JournalEntry:
+    """What the journal says of one event."""
+
+    event_id: int
+    ticket_id: int
+    state: str
+    reason: str
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing more becomes of it by itself."""
+        return self.state in ENDED
+
+
+@dataclass(frozen=True, slots=True)
+class TraceEntry:
+    """One step of a ticket's trace."""
+
+    what: str
+    why: str
+    task_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """What a ticket is linked to: its issue, and its time entries by ticket task."""
+
+    issue: int | None
+    time_entries: dict[int, int]
+
+
+class Administration:
+    """An administrator of one installation.
+
+    Args:
+        environment: the installation's settings (DESKBRIDGE_…).
+    """
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        settings = load_settings(environment)
+        self._vault = Vault(settings.secret_keys)
+        self._store = Store(Database(settings.database_url.get_secret_value()))
+
+    def migrate(self) -> None:
+        """Bring the database to the newest schema."""
+        upgrade(self._store.database)
+
+    def set_up(self, base_url: str, api_key: str, wanted: Installation) -> None:
+        """Configure the tracker, read its metadata, and set what the samples need and nobody has set yet.
+
+        Args:
+            base_url: the tracker's address; it may have moved since the last start.
+            api_key: its administrator's key.
+            wanted: configuration values, links and user overrides.
+
+        Raises:
+            EmbeddedError: a value was refused, or the tracker did not answer.
+        """
+        try:
+            configuration.change(self._store, {"base_url": base_url}, moved=True)
+            configuration.store_api_key(self._store, self._vault, api_key)
+            sync_metadata(self._store, Connector(self._store, self._vault).connect()[1])
+            self._configure(wanted.config)
+            self._link(wanted.links)
+            self._map_users(wanted.user_map)
+        except BridgeError as error:
+            raise EmbeddedError(f"the installation could not be set up: {error}") from None
+
+    def _configure(self, values: Mapping[str, Any]) -> None:
+        now = configuration.show(self._store)
+        untouched = PluginConfig().model_dump(mode="json")
+        missing = {name: json.dumps(value) for name, value in values.items() if now[name] == untouched[name]}
+        if missing:
+            configuration.change(self._store, missing)
+
+    def _link(self, links: Sequence[Mapping[str, Any]]) -> None:
+        with self._store.transaction() as tx:
+            known = {(link.kind, link.helpdesk_id) for link in tx.links.all()}
+        for values in links:
+            link = Link(**{**values, "kind": LinkKind(values["kind"])})
+            if (link.kind, link.helpdesk_id) not in known:
+                make_link(self._store, link, replay=False)
+
+    def _map_users(self, overrides: Sequence[Mapping[str, int]]) -> None:
+        with self._store.transaction() as tx:
+            known = tx.people.overrides()
+        for override in overrides:
+            if override["helpdesk_user_id"] not in known:
+                map_user(self._store, **override)
+
+    def journal(self) -> dict[int, JournalEntry]:
+        """Return every event of the journal by its id."""
+        with self._store.transaction() as tx:
+            return {
+                row.id: JournalEntry(row.id, row.ticket_id, row.state, row.reason or "")
+                for row in tx.journal.find(limit=None)
+            }
+
+    def trace(self, ticket_id: int) -> list[TraceEntry]:
+        """Return a ticket's trace, oldest step first."""
+        with self._store.transaction() as tx:
+            return [TraceEntry(step.what, step.why, step.task_id) for step in tx.trace.of_ticket(ticket_id)]
+
+    def links(self, ticket_id: int, task_ids: set[int]) -> Links:
+        """Return what a ticket and its ticket tasks are linked to on the tracker."""
+        with self._store.transaction() as tx:
+            issue = tx.issues.get(ticket_id)
+            times = tx.times.of_keys(task_ids)
+            return Links(
+                issue.tracker_id if issue else None,
+                {task_id: row.tracker_id for task_id, row in times.items() if row.tracker_id is not None},
+            )
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._store.database.close()

@@ -1,0 +1,142 @@
+"""All of deskbridge on this machine: Redis, the stand-in tracker, producer, worker and beat as child processes."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from deploy.embedded.administration import Administration
+from deploy.embedded.ports import HOST
+from deploy.embedded.processes import Child, ProcessGroup
+from deploy.embedded.redis import RedisServer
+from deploy.embedded.workplace import ROOT, Workplace
+from deploy.sandbox.samples import Installation
+from deploy.sandbox.tracker.seed import DEFAULT_KEY
+
+CONCURRENCY = 8
+SAID_BY = ("PATH", "TMPDIR", "TZ", "SYSTEMROOT")
+NEEDED_BY = {
+    "producer": ("DATABASE_URL", "REDIS_URL", "WEBHOOK_SECRETS_FILE"),
+    "worker": (
+        "DATABASE_URL",
+        "REDIS_URL",
+        "SECRET_KEYS_FILE",
+        "SWEEP_INTERVAL",
+        "SETTLING_TIME",
+        "RETENTION_DAYS",
+    ),
+    "beat": ("DATABASE_URL", "REDIS_URL", "SWEEP_INTERVAL"),
+    "tracker": (),
+}
+Report = Callable[[str], None]
+
+
+class Stack:
+    """The processes of one workplace; a context manager that leaves none behind.
+
+    Args:
+        workplace: taken by this process.
+        report: is told what is being started.
+    """
+
+    def __init__(self, workplace: Workplace, report: Report) -> None:
+        self.workplace = workplace
+        self._report = report
+        self._processes = ProcessGroup()
+        self._ports = workplace.ports("redis", "tracker", "producer")
+        redis_dir = workplace.directory / "redis"
+        self._redis = RedisServer(redis_dir, port=self._ports["redis"])
+        self._environment = workplace.environment(self._redis.url)
+        self.administration = Administration(self._environment)
+
+    @property
+    def producer_url(self) -> str:
+        """The producer's address."""
+        return f"http://{HOST}:{self._ports['producer']}"
+
+    @property
+    def tracker_url(self) -> str:
+        """The stand-in tracker's address."""
+        return f"http://{HOST}:{self._ports['tracker']}"
+
+    def start(self, installation: Installation) -> None:
+        """Start everything and set it up; what is there from an earlier start stays.
+
+        Raises:
+            EmbeddedError: something did not start; the message says what, why, and shows its log.
+        """
+        self._report("Redis")
+        self._processes.adopt(self._redis.start())
+        self._report("stand-in tracker")
+        tracker = self._start("tracker", self._tracker_command())
+        self._report("database")
+        self.administration.migrate()
+        self._report("producer")
+        producer = self._start("producer", _command("producer", "--port", str(self._ports["producer"])))
+        tracker.wait_ready(lambda: _answers(self._ports["tracker"], "/_control"))
+        self._report("configuration")
+        self.administration.set_up(self.tracker_url, DEFAULT_KEY, installation)
+        self._report("worker")
+        self._start("worker", _command("worker", "--concurrency", str(CONCURRENCY)))
+        self._report("beat")
+        self._start("beat", _command("beat"))
+        producer.wait_ready(lambda: _answers(self._ports["producer"], "/readyz"))
+        self.workplace.write_env_file(self._environment)
+
+    def check(self) -> None:
+        """Make sure that every process still runs.
+
+        Raises:
+            ChildDied: names the one that has ended and shows the end of its log.
+        """
+        self._processes.check()
+
+    def stop(self) -> None:
+        """Stop every process."""
+        self._processes.stop()
+        self.administration.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _start(self, name: str, command: list[str]) -> Child:
+        log = self.workplace.directory / "log" / f"{name}.log"
+        return self._processes.start(Child(name, command, log=log, env=self._env_of(name), cwd=ROOT))
+
+    def _env_of(self, name: str) -> dict[str, str]:
+        """Return a clean environment: nothing of this shell's but what finding programs and files takes."""
+        env = {variable: os.environ[variable] for variable in SAID_BY if variable in os.environ}
+        env |= {"LC_ALL": "C.UTF-8", "PYTHONUNBUFFERED": "1", "NO_COLOR": "1"}
+        needed = (f"DESKBRIDGE_{setting}" for setting in NEEDED_BY[name])
+        return env | {variable: self._environment[variable] for variable in needed}
+
+    def _tracker_command(self) -> list[str]:
+        state = self.workplace.directory / "tracker.json"
+        port = str(self._ports["tracker"])
+        return [sys.executable, "-m", "deploy.sandbox.tracker", "--port", port, "--state", str(state)]
+
+
+def _command(*arguments: str) -> list[str]:
+    """Return a command of `deskbridge`, by the interpreter that runs this."""
+    return [sys.executable, "-m", "producer.commands.main", *arguments]
+
+
+def _answers(port: int, path: str) -> bool:
+    connection = http.client.HTTPConnection(HOST, port, timeout=2)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status == 200
+    except http.client.HTTPException:
+        return False
+    finally:
+        connection.close()

@@ -1,0 +1,221 @@
+"""Lost answers and lost workers (DESIGN "The ledger"): one effect each, linked or held."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from deploy.sandbox.tracker.control import StandIn
+from shared.kinds import Kind
+from shared.store.ledger import Row
+from shared.store.models import LedgerState
+from tests.support.bridge import Bridge
+from tests.support.events import BOB, task, task_event, ticket, ticket_event
+from worker.sync import creation
+
+LOST_AFTER = ["reset_after", "timeout_after", "garbage_after", "status_after"]
+LOST_BEFORE = ["reset_before", "timeout_before", "status_before"]
+
+
+class WorkerDied(BaseException):
+    """Stands for SIGKILL: nothing of ours catches it."""
+
+
+def lose(stand_in: StandIn, kind: str, path: str, count: int = 1) -> None:
+    stand_in.fault(kind, method="POST", path=path, count=count, **({"seconds": 7} if "timeout" in kind else {}))
+
+
+def ours(stand_in: StandIn) -> list[dict[str, Any]]:
+    return [issue for issue in stand_in.state()["issues"] if issue["id"] > 5]
+
+
+def row(bridge: Bridge, kind: Kind, key: int) -> Row:
+    with bridge.store.transaction() as tx:
+        found = tx.ledger(kind).get(key)
+    assert found is not None
+    return found
+
+
+def until_settled(bridge: Bridge, *ticket_ids: int) -> None:
+    for _ in range(4):
+        bridge.hurry()
+        for ticket_id in ticket_ids or (4711,):
+            bridge.sync(ticket_id)
+
+
+@pytest.mark.parametrize("fault", LOST_AFTER)
+def test_an_issue_whose_answer_was_lost_is_found_again(bridge: Bridge, stand_in: StandIn, fault: str) -> None:
+    lose(stand_in, fault, "/issues.json")
+    (event_id,) = bridge.receive(task_event())
+    bridge.sync()
+    until_settled(bridge)
+    assert bridge.event(event_id).state == "done", bridge.steps()
+    assert len(ours(stand_in)) == 1
+    assert row(bridge, Kind.TICKET, 4711).tracker_id == ours(stand_in)[0]["id"]
+
+
+@pytest.mark.parametrize("fault", LOST_BEFORE)
+def test_an_issue_that_was_never_made_is_made_again(bridge: Bridge, stand_in: StandIn, fault: str) -> None:
+    lose(stand_in, fault, "/issues.json")
+    bridge.receive(task_event())
+    bridge.sync()
+    until_settled(bridge)
+    assert len(ours(stand_in)) == 1
+    assert row(bridge, Kind.TICKET, 4711).attempt == 2
+    assert len(stand_in.state()["time_entries"]) == 1
+
+
+@pytest.mark.parametrize("fault", [LOST_AFTER[0], LOST_BEFORE[0]])
+def test_time_whose_answer_was_lost_is_logged_once(bridge: Bridge, stand_in: StandIn, fault: str) -> None:
+    lose(stand_in, fault, "/time_entries.json")
+    bridge.receive(task_event(of_task=task(user=BOB)))
+    bridge.sync()
+    until_settled(bridge)
+    (entry,) = stand_in.state()["time_entries"]
+    assert entry["user"] == "bob"
+    assert row(bridge, Kind.TICKET_TASK, 512).tracker_id == entry["id"]
+
+
+def test_two_tickets_of_equal_text_through_lost_answers_are_two_issues(bridge: Bridge, stand_in: StandIn) -> None:
+    lose(stand_in, "reset_after", "/issues.json", count=2)
+    same = {"title": "Printer on fire", "content": "burns"}
+    for number, ticket_id in enumerate((1, 2)):
+        bridge.receive(task_event(number, of_ticket=ticket(ticket_id, **same), of_task=task(ticket_id)))
+        bridge.service.sync(ticket_id)
+    assert {row(bridge, Kind.TICKET, key).state for key in (1, 2)} == {LedgerState.IN_DOUBT}
+    until_settled(bridge, 1, 2)
+    assert len(ours(stand_in)) == 2
+    assert {row(bridge, Kind.TICKET, key).tracker_id for key in (1, 2)} == {6, 7}
+    assert len(stand_in.state()["time_entries"]) == 2
+
+
+def test_one_of_two_equal_tickets_was_made_and_the_other_is_made_again(bridge: Bridge, stand_in: StandIn) -> None:
+    same = {"title": "Printer on fire", "content": "burns"}
+    for ticket_id, fault in ((1, "reset_after"), (2, "reset_before")):
+        lose(stand_in, fault, "/issues.json")
+        bridge.receive(task_event(ticket_id, of_ticket=ticket(ticket_id, **same), of_task=task(ticket_id)))
+        bridge.service.sync(ticket_id)
+    until_settled(bridge, 2, 1)
+    assert len(ours(stand_in)) == 2
+    assert {row(bridge, Kind.TICKET, key).tracker_id for key in (1, 2)} == {6, 7}
+
+
+def test_two_tasks_of_equal_text_and_hours_through_lost_answers_are_two_entries(
+    bridge: Bridge, stand_in: StandIn
+) -> None:
+    lose(stand_in, "reset_after", "/time_entries.json", count=2)
+    for task_id in (1, 2):
+        bridge.receive(task_event(task_id, of_task=task(task_id, content="the same")))
+    bridge.sync()
+    until_settled(bridge)
+    assert len(stand_in.state()["time_entries"]) == 2
+    assert {row(bridge, Kind.TICKET_TASK, key).tracker_id for key in (1, 2)} == {1, 2}
+
+
+def test_equal_tasks_of_two_people_each_get_their_own_entry(bridge: Bridge, stand_in: StandIn) -> None:
+    lose(stand_in, "reset_after", "/time_entries.json", count=2)
+    bridge.receive(task_event(1, of_task=task(1, content="the same")))
+    bridge.receive(task_event(2, of_task=task(2, content="the same", user=BOB)))
+    bridge.sync()
+    until_settled(bridge)
+    people = {entry["id"]: entry["user"] for entry in stand_in.state()["time_entries"]}
+    owners = {key: people[row(bridge, Kind.TICKET_TASK, key).tracker_id or 0] for key in (1, 2)}
+    assert owners == {1: "alice", 2: "bob"}
+
+
+def die_before_linking(monkeypatch: pytest.MonkeyPatch, bridge: Bridge) -> None:
+    def die(*_: object) -> None:
+        raise WorkerDied
+
+    bridge.receive(task_event())
+    with monkeypatch.context() as patched:
+        patched.setattr(creation, "_link", die)
+        with pytest.raises(WorkerDied):
+            bridge.sync()
+
+
+@pytest.fixture
+def short_leases(bridge: Bridge) -> Bridge:
+    bridge.settings.__dict__.update(claim_lease=0.2, settling_time=0.2)
+    return bridge
+
+
+def test_a_worker_killed_between_201_and_commit_ends_with_one_linked_issue(
+    short_leases: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    die_before_linking(monkeypatch, short_leases)
+    assert row(short_leases, Kind.TICKET, 4711).state == LedgerState.CLAIMED
+    wait_for_the_lease(short_leases)
+    until_settled(short_leases)
+    assert len(ours(stand_in)) == 1
+    assert row(short_leases, Kind.TICKET, 4711).state == LedgerState.LINKED
+    assert len(stand_in.state()["time_entries"]) == 1
+
+
+def test_a_worker_killed_between_201_and_commit_is_held_where_the_policy_says_so(
+    short_leases: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short_leases.configure(in_doubt_policy="hold")
+    die_before_linking(monkeypatch, short_leases)
+    wait_for_the_lease(short_leases)
+    until_settled(short_leases)
+    assert len(ours(stand_in)) == 1
+    assert row(short_leases, Kind.TICKET, 4711).state == LedgerState.HELD
+
+
+def wait_for_the_lease(bridge: Bridge) -> None:
+    import time
+
+    time.sleep(0.5)
+
+
+def test_a_lost_answer_is_held_at_once_where_the_policy_says_so(bridge: Bridge, stand_in: StandIn) -> None:
+    bridge.configure(in_doubt_policy="hold")
+    lose(stand_in, "reset_after", "/issues.json")
+    assert bridge.forward(task_event(), ticket_event(1)) == ["held", "held"]
+    held = row(bridge, Kind.TICKET, 4711)
+    assert (held.state, held.body and held.body["issue"]["subject"]) == (LedgerState.HELD, "Printer 4711 on fire")
+
+
+def test_a_refused_key_never_passes_for_an_absent_issue(bridge: Bridge, stand_in: StandIn) -> None:
+    """A tracker answers lists with 200 to a refused key, as to anybody: that must not free the row."""
+    lose(stand_in, "reset_after", "/issues.json")
+    bridge.receive(task_event())
+    bridge.sync()
+    stand_in.settings(rest_enabled=False)
+    until_settled(bridge)
+    assert row(bridge, Kind.TICKET, 4711).state == LedgerState.IN_DOUBT
+    stand_in.settings(rest_enabled=True)
+    bridge.pause.end()
+    until_settled(bridge)
+    assert len(ours(stand_in)) == 1
+
+
+def test_the_trackers_clock_may_be_off(bridge: Bridge, stand_in: StandIn) -> None:
+    stand_in.settings(clock_offset=-120)
+    lose(stand_in, "reset_after", "/issues.json")
+    bridge.receive(task_event())
+    bridge.sync()
+    until_settled(bridge)
+    assert len(ours(stand_in)) == 1
+
+
+def test_a_late_answer_of_a_given_up_attempt_is_held_with_both_ids(bridge: Bridge, stand_in: StandIn) -> None:
+    assert bridge.forward(task_event()) == ["done"]
+    with bridge.store.transaction() as tx:
+        assert not tx.issues.link(4711, 0, 99, None, "late")
+        tx.issues.late_answer(4711, 99)
+    held = row(bridge, Kind.TICKET, 4711)
+    assert (held.state, held.candidates) == (LedgerState.HELD, [6, 99])
+
+
+def test_after_many_rounds_without_a_verdict_a_person_decides(bridge: Bridge, stand_in: StandIn) -> None:
+    lose(stand_in, "reset_after", "/issues.json")
+    bridge.receive(task_event())
+    bridge.sync()
+    stand_in.fault("status_before", method="GET", path="/issues.json", status=500)
+    until_settled(bridge)
+    until_settled(bridge)
+    assert row(bridge, Kind.TICKET, 4711).state == LedgerState.HELD
+    assert "rounds without a verdict" in (row(bridge, Kind.TICKET, 4711).reason or "")
