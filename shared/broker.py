@@ -53,7 +53,6 @@ def make_celery(settings: Settings, *, publish_only: bool = False) -> Celery:
         broker_connection_max_retries=None,
         broker_transport_options=_transport_options(settings.broker, publish_only=publish_only),
         task_publish_retry_policy={"max_retries": 1, "interval_start": 0, "interval_max": 0.2},
-        beat_max_loop_interval=5,
         timezone="UTC",
     )
     return app

@@ -27,7 +27,7 @@ def main() -> int:
         return 2
     configure_logging(settings.log_format, process=arguments.process)
     if arguments.process == "beat":
-        return _beat(settings, arguments.schedule_file)
+        return _beat(settings)
     return _work(settings, arguments.concurrency)
 
 
@@ -35,7 +35,6 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m worker")
     parser.add_argument("process", choices=("worker", "beat"))
     parser.add_argument("--concurrency", type=int, default=8, help="threads (default 8)")
-    parser.add_argument("--schedule-file", default="var/beat-schedule", help="where beat keeps its times")
     return parser.parse_args()
 
 
@@ -59,10 +58,11 @@ def _sweep_without_beat(worker: Worker, stop: threading.Event) -> None:
             print(f"deskbridge: sweep failed: {type(error).__name__}", file=sys.stderr)
 
 
-def _beat(settings: Settings, schedule_file: str) -> int:
+def _beat(settings: Settings) -> int:
+    """Run beat without a file of its own: every entry is an interval, and a restart only begins them anew."""
     app = make_celery(settings)
     app.conf.beat_schedule = schedule(settings)
-    app.Beat(schedule=schedule_file, loglevel="WARNING").run()
+    app.Beat(scheduler="celery.beat:Scheduler", loglevel="WARNING", max_interval=5).run()
     return 0
 
 

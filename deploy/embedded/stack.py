@@ -6,7 +6,6 @@ import http.client
 import os
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 

@@ -10,7 +10,8 @@ import secrets
 import shlex
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO
+from types import TracebackType
+from typing import IO, Self
 
 from deploy.embedded.errors import EmbeddedError
 from deploy.embedded.ports import free_port, is_free
@@ -28,6 +29,8 @@ class AlreadyRunning(EmbeddedError):
 
 class Workplace:
     """One directory that holds everything of an embedded installation and outlives its processes.
+
+    A context manager: inside it the directory is this process's alone.
 
     Args:
         directory: made if missing, readable by its owner only.
@@ -71,6 +74,15 @@ class Workplace:
             self._lock.close()
             self._lock = None
 
+    def __enter__(self) -> Self:
+        self.take()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.leave()
+
     @property
     def database_url(self) -> str:
         """The SQLite database, for SQLAlchemy."""
@@ -83,7 +95,9 @@ class Workplace:
 
     def webhook_secret(self) -> str:
         """Return the secret that inbound events are signed with; made at the first start."""
-        return self._secret("webhook-secret", lambda: f"whsec_{base64.b64encode(secrets.token_bytes(32)).decode()}")
+        return self._secret(
+            "webhook-secret", lambda: f"whsec_{base64.b64encode(secrets.token_bytes(32)).decode()}"
+        )
 
     def ports(self, *names: str) -> dict[str, int]:
         """Return a free port by name: the one of the last start where it is still free."""

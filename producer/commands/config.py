@@ -65,7 +65,10 @@ def change(
 
 
 def set_api_key() -> None:
-    """Store the API key of a tracker administrator, read from standard input (asked for on a terminal)."""
+    """Store the API key of a tracker administrator.
+
+    Read from standard input, or asked for on a terminal; kept encrypted, and never shown.
+    """
     from shared.usecases import configuration
     from shared.vault import Vault
 

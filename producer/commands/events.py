@@ -31,9 +31,7 @@ def register(app: typer.Typer, look: str, decide: str) -> None:
 
 
 def events(
-    state: Annotated[
-        State | None, typer.Option(help="Only events in this state.", show_default=False)
-    ] = None,
+    state: Annotated[State | None, typer.Option(help="Only events in this state.")] = None,
     ticket: Annotated[
         int | None,
         typer.Option(
@@ -62,9 +60,7 @@ def replay(
         list[int] | None,
         typer.Argument(metavar="EVENT_ID", min=1, callback=fit, help="Ids as `events` shows them."),
     ] = None,
-    state: Annotated[
-        State | None, typer.Option(help="Every event in this state.", show_default=False)
-    ] = None,
+    state: Annotated[State | None, typer.Option(help="Every event in this state.")] = None,
     as_json: Json = False,
 ) -> None:
     """Work on events once more.

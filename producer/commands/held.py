@@ -73,9 +73,7 @@ def held(as_json: Json = False) -> None:
 def resolve(
     kind: Annotated[
         Kind,
-        typer.Argument(
-            metavar="ticket|ticket-task", help="An issue of a ticket, or a time entry of a ticket task."
-        ),
+        typer.Argument(metavar="KIND", help="What is held: an issue, or a time entry."),
     ],
     key: Annotated[
         int, typer.Argument(metavar="ID", min=1, callback=fits, help="The ticket's or ticket task's id.")

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 From = Annotated[
     Literal["project", "entity"],
-    typer.Argument(metavar="project|entity", help="What is linked.", show_default=False),
+    typer.Argument(metavar="KIND", help="What is linked."),
 ]
 HelpdeskId = Annotated[
     int,
-    typer.Argument(metavar="ID", min=0, callback=fits, help="Its id in the helpdesk.", show_default=False),
+    typer.Argument(metavar="ID", min=0, callback=fits, help="Its id in the helpdesk."),
 ]
 
 
@@ -117,7 +117,8 @@ def _check(kind: str, helpdesk_id: int) -> None:
 
 def _tell(made: Linked) -> None:
     link, before = made.link, made.before
-    instead = f" (before: {before.tracker_project_id})" if before else ""
+    moved = before is not None and before.tracker_project_id != link.tracker_project_id
+    instead = f" (before: {before.tracker_project_id})" if before and moved else ""
     say(f"{str(link).capitalize()} is linked to tracker project {link.tracker_project_id}{instead}.")
     if not made.events:
         return

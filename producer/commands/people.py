@@ -25,12 +25,8 @@ def register(app: typer.Typer, panel: str) -> None:
 
 
 def map_user(
-    helpdesk_user_id: Annotated[
-        int, typer.Argument(metavar="HELPDESK_USER_ID", min=1, callback=fits, show_default=False)
-    ],
-    tracker_user_id: Annotated[
-        int, typer.Argument(metavar="TRACKER_USER_ID", min=1, callback=fits, show_default=False)
-    ],
+    helpdesk_user_id: Annotated[int, typer.Argument(metavar="HELPDESK_USER_ID", min=1, callback=fits)],
+    tracker_user_id: Annotated[int, typer.Argument(metavar="TRACKER_USER_ID", min=1, callback=fits)],
 ) -> None:
     """Say who a helpdesk user is on the tracker.
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from producer.commands.desk import settings
 from producer.commands.register import add
+
+if TYPE_CHECKING:
+    from shared.settings import Settings
 
 
 def register(app: typer.Typer, panel: str) -> None:
@@ -33,9 +37,10 @@ def producer(
     from shared.logs import get_logger
 
     loaded = settings("producer")
-    _require_migrated()
+    _require_migrated(loaded)
     application = create_app(loaded, host=host)
     get_logger("producer").info("listening", host=host, port=port)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # uvicorn raises it again once it has shut down
     try:
         uvicorn.run(application, host=host, port=port, log_config=None, access_log=False)
     except SystemExit as ended:
@@ -48,8 +53,7 @@ def worker(
     ] = 8,
 ) -> None:
     """Send to the tracker what is due."""
-    settings("worker")
-    _require_migrated()
+    _require_migrated(settings("worker"))
     _become("worker", "--concurrency", str(concurrency))
 
 
@@ -62,7 +66,7 @@ def beat() -> None:
     _become("beat")
 
 
-def _require_migrated() -> None:
+def _require_migrated(loaded: Settings) -> None:
     """Refuse to start on a database without its tables; one that is down for a while is the process's to wait for.
 
     Raises:
@@ -74,7 +78,7 @@ def _require_migrated() -> None:
     from shared.store.database import Database
     from shared.store.migrations import require_current
 
-    database = Database(settings().database_url.get_secret_value())
+    database = Database(loaded.database_url.get_secret_value())
     try:
         require_current(database)
     except OperationalError:

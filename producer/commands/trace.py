@@ -13,7 +13,7 @@ from producer.commands.output import console, in_words, plain, print_json, say, 
 from producer.commands.register import Json, add, fits
 
 if TYPE_CHECKING:
-    from rich.text import Text
+    from rich.console import Group
 
     from shared.usecases.tracing import Happening, TicketTrace
 
@@ -99,23 +99,26 @@ def _timeline(steps: list[Happening]) -> None:
             grid.add_row(
                 Text(day, style="bold"), Text("(times in UTC)" if step is steps[0] else "", style="dim")
             )
-        grid.add_row(Text(f"{step.at:%H:%M:%S}", style="cyan"), _line(step))
+        grid.add_row(Text(f"{step.at:%H:%M:%S}", style="cyan"), _lines(step))
     console().print(grid)
 
 
-def _line(step: Happening) -> Text:
+def _lines(step: Happening) -> Group:
+    """Return what happened, and below it, indented, why; calls are indented and dim."""
+    from rich.console import Group
+    from rich.padding import Padding
     from rich.text import Text
 
+    def indented(text: str, style: str, by: int) -> Padding:
+        return Padding(Text(plain(text), style=style), (0, 0, 0, by))
+
     if step.call is None:
-        line = Text(plain(step.what))
-        if step.why:
-            line.append(f"\n  because: {plain(step.why)}", style="dim")
-        return line
-    line = Text(f"  → {plain(step.what)}", style="dim")
+        lines = [indented(step.what, "", 0)]
+        return Group(*lines, indented(f"because {step.why}", "dim", 2)) if step.why else Group(*lines)
+    lines = [indented(f"→ {step.what}", "dim", 2)]
     if step.why:
-        line.append(f"\n    {plain(step.why)}", style="red")
+        lines.append(indented(step.why, "red", 4))
     if step.call.get("body") is not None:
         body = json.dumps(step.call["body"], ensure_ascii=False)
-        shown = body if len(body) <= LONGEST_BODY else f"{body[:LONGEST_BODY]}…"
-        line.append(f"\n    {plain(shown)}")
-    return line
+        lines.append(indented(body if len(body) <= LONGEST_BODY else f"{body[:LONGEST_BODY]}…", "dim", 4))
+    return Group(*lines)

@@ -163,13 +163,13 @@ def _arrival(row: JournalEvent, event: Event, config: PluginConfig) -> Happening
     else:
         done = "Done" if task.state == config.done_state else f"not Done (state {task.state})"
         about = f"ticket task {task.id} {verb}, {done}, {task.actiontime / 3600:.4g} h"
-    what = f"Event {row.id} came in: {about}, ticket status {event.ticket.status}"
-    return Happening(row.received_at, what, _lateness(row))
+    what = f"Event {row.id} came in: {about}, ticket status {event.ticket.status}{_lateness(row)}"
+    return Happening(row.received_at, what, "")
 
 
 def _lateness(row: JournalEvent) -> str:
     if row.clamped:
-        return "its time lay in the future and was set back: the helpdesk's clock is wrong"
+        return " (its time lay in the future and was set back: the helpdesk's clock is wrong)"
     if (row.received_at - row.occurred_at).total_seconds() > LATE_S:
-        return f"it happened at {row.occurred_at:%Y-%m-%d %H:%M:%S} UTC"
+        return f" (it happened at {row.occurred_at:%Y-%m-%d %H:%M:%S} UTC)"
     return ""

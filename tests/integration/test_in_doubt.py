@@ -192,8 +192,11 @@ def test_a_refused_key_never_passes_for_an_absent_issue(bridge: Bridge, stand_in
     assert len(ours(stand_in)) == 1
 
 
-def test_the_trackers_clock_may_be_off(bridge: Bridge, stand_in: StandIn) -> None:
-    stand_in.settings(clock_offset=-120)
+@pytest.mark.parametrize("switches", [{"clock_offset": -120}, {"clock_offset": 3600}, {"date_header": False}], ids=str)
+def test_the_trackers_clock_may_be_off_or_unknown(
+    bridge: Bridge, stand_in: StandIn, switches: dict[str, Any]
+) -> None:
+    stand_in.settings(**switches)
     lose(stand_in, "reset_after", "/issues.json")
     bridge.receive(task_event())
     bridge.sync()

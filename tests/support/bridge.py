@@ -9,6 +9,7 @@ from typing import Any
 from cryptography.fernet import Fernet
 from pydantic import SecretStr
 from redis import Redis
+from sqlalchemy import update
 
 from shared.config import PluginConfig
 from shared.events import parse_delivery
@@ -18,8 +19,10 @@ from shared.settings import Settings
 from shared.store import Store
 from shared.store.database import Database
 from shared.store.links import Link, LinkKind
-from shared.store.models import Base, JournalEvent
+from shared.store.migrations import upgrade
+from shared.store.models import JournalEvent, TaskTimeLink, TicketIssueLink, TicketState
 from shared.store.people import TrackerPerson
+from shared.store.types import clock
 from shared.usecases.connection import Connector
 from shared.vault import Vault
 from tests.support.events import SUPPORT_ENTITY, delivery_id
@@ -60,7 +63,7 @@ class Bridge:
             **settings,
         )
         self.store = Store(Database(database_url, pool_size=10))
-        Base.metadata.create_all(self.store.database.engine)
+        upgrade(self.store.database)
         vault = Vault(self.settings.secret_keys)
         self.redis = Redis.from_url(redis_url)
         self.pause = Pause(self.redis)
@@ -126,11 +129,6 @@ class Bridge:
 
     def hurry(self) -> None:
         """Make everything that waits due now, as if the time had passed."""
-        from sqlalchemy import update
-
-        from shared.store.models import TaskTimeLink, TicketIssueLink, TicketState
-        from shared.store.types import clock
-
         with self.store.database.transaction() as session:
             session.execute(update(JournalEvent).values(next_attempt_at=None))
             session.execute(update(TicketState).values(status_next_at=None))

@@ -79,10 +79,9 @@ class Fleet:
     def start(self, *, workers: int, threads: int) -> Fleet:
         """Start a producer, a beat and the workers; return once the producer answers."""
         self.processes.start(
-            self._child("producer", "tests.support.run_producer", "producer", "--port", str(self.port)), self._ready
+            self._child("producer", "producer", "--port", str(self.port)), self._ready
         )
-        schedule = str(self._directory / "beat-schedule")
-        self.processes.start(self._child("beat", "worker", "beat", "--schedule-file", schedule))
+        self.processes.start(self._child("beat", "beat"))
         for _ in range(workers):
             self.add_worker(threads)
         return self
@@ -90,7 +89,7 @@ class Fleet:
     def add_worker(self, threads: int) -> Child:
         """Start one more worker."""
         self._started += 1
-        child = self._child(f"worker-{self._started}", "worker", "worker", "--concurrency", str(threads))
+        child = self._child(f"worker-{self._started}", "worker", "--concurrency", str(threads))
         self.workers.append(self.processes.start(child))
         return child
 
@@ -182,10 +181,10 @@ class Fleet:
         files = sorted(self._directory.glob("*.log"))
         return "\n".join(f"--- {file.name}\n{file.read_text()[-2000:]}" for file in files)
 
-    def _child(self, name: str, *module: str) -> Child:
+    def _child(self, name: str, *command: str) -> Child:
         return Child(
             name,
-            [sys.executable, "-m", *module],
+            [sys.executable, "-m", "producer.commands.main", *command],
             log=self._directory / f"{name}.log",
             env=self._env,
             cwd=ROOT,

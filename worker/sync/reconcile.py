@@ -21,6 +21,7 @@ from worker.sync.probes import ask_whether_open
 from worker.sync.run import Run
 
 CLOCK_MARGIN = timedelta(seconds=10)
+NO_CLOCK_MARGIN = timedelta(minutes=15)  # a bare puma sends no Date header: its clock may be anywhere near ours
 MOST_PAGES = 50
 BUSY_S = 2.0
 
@@ -91,7 +92,7 @@ def _listed(
         rows = rows_of(answer, "issues" if kind is Kind.TICKET else "time_entries", kind.path)
         if total is None:
             total = answer.data.get("total_count")
-            offset = answer.at - now if answer.at else timedelta(0)
+            offset = answer.at - now if answer.at else -NO_CLOCK_MARGIN
         elif answer.data.get("total_count") != total:
             raise OutcomeUnknown("GET", kind.path, detail="the list changed while it was read")
         listed += rows

@@ -1,0 +1,211 @@
+"""Delivers the samples to the producer as a helpdesk does, and waits until each has ended."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from standardwebhooks import Webhook
+
+from deploy.embedded.administration import JournalEntry
+from deploy.embedded.errors import EmbeddedError
+from deploy.sandbox.samples import Sample, Samples
+
+PATIENCE_S = 60.0
+POLL_S = 0.05
+_ANSWER_TIMEOUT = 10.0
+
+Journal = Mapping[int, JournalEntry]
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """A delivery as the producer acknowledged it."""
+
+    sample: Sample
+    event_id: int
+    duplicate: bool
+
+
+class Helpdesk:
+    """Signs events and posts them to the producer.
+
+    Args:
+        producer_url: the producer's address.
+        secret: signing secret, `whsec_<base64>`.
+    """
+
+    def __init__(self, producer_url: str, secret: str) -> None:
+        self._url = producer_url
+        self._webhook = Webhook(secret)
+
+    def deliver(self, sample: Sample) -> Delivered:
+        """Post one event under its delivery id.
+
+        Raises:
+            EmbeddedError: the producer did not accept it.
+        """
+        body = json.dumps([{"delivery_id": sample.delivery_id, **sample.event}])
+        now = datetime.now(UTC)
+        headers = {
+            "Content-Type": "application/json",
+            "webhook-id": sample.delivery_id,
+            "webhook-timestamp": str(int(now.timestamp())),
+            "webhook-signature": self._webhook.sign(sample.delivery_id, now, body),
+        }
+        status, answer = exchange(self._url, "POST", "/events", body, headers)
+        if status != 202:
+            raise EmbeddedError(f"the producer refused {sample.delivery_id} with {status}: {answer}")
+        (accepted,) = answer["accepted"]
+        return Delivered(sample, int(accepted["event_id"]), bool(accepted["duplicate"]))
+
+
+class Tracker:
+    """Steers the stand-in tracker and looks into it.
+
+    Args:
+        url: its address.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+
+    def state(self) -> dict[str, list[dict[str, Any]]]:
+        """Return everything it holds."""
+        found: dict[str, list[dict[str, Any]]] = self._control("GET", "/state")
+        return found
+
+    def fault(self, wanted: Mapping[str, Any]) -> int:
+        """Switch a fault on; return its id."""
+        return int(self._control("POST", "/faults", wanted)["id"])
+
+    def has_struck(self, fault_id: int) -> bool:
+        """Tell whether a fault has hit a request."""
+        faults = self._control("GET", "/faults")["faults"]
+        return any(fault["id"] == fault_id and fault["hits"] for fault in faults)
+
+    def clear_fault(self, fault_id: int) -> None:
+        """Switch a fault off."""
+        self._control("DELETE", f"/faults/{fault_id}")
+
+    def _control(self, method: str, path: str, wanted: object = None) -> Any:
+        body = None if wanted is None else json.dumps(wanted)
+        status, answer = exchange(self._url, method, f"/_control{path}", body)
+        if status != 200:
+            raise EmbeddedError(f"the stand-in tracker answered {status} to {method} {path}: {answer}")
+        return answer
+
+
+class Forwarding:
+    """Delivers every sample, those of one ticket one after the other, all tickets at once.
+
+    Args:
+        samples: what is delivered.
+        helpdesk: delivers.
+        tracker: the stand-in, for the faults that samples ask for.
+        journal: returns the journal as it is now.
+        check: raises where a process has died.
+        progress: is told how many deliveries have ended, of how many.
+    """
+
+    def __init__(
+        self,
+        samples: Samples,
+        helpdesk: Helpdesk,
+        tracker: Tracker,
+        journal: Callable[[], Journal],
+        check: Callable[[], None],
+        progress: Progress,
+    ) -> None:
+        self._samples = samples
+        self._helpdesk = helpdesk
+        self._tracker = tracker
+        self._journal = journal
+        self._check = check
+        self._progress = progress
+        self._delivered: dict[int, Delivered] = {}
+        self._ended: set[int] = set()
+
+    def run(self) -> list[Delivered | None]:
+        """Deliver all, and wait for their ends, for a minute at most.
+
+        Returns:
+            One entry per sample, in their order; None for one that was not delivered in time.
+        """
+        waiting = {ticket_id: self._numbers(ticket_id) for ticket_id in self._samples.by_ticket}
+        under_fault = [one for one in waiting if self._samples.by_ticket[one][0].fault]
+        deadline = time.monotonic() + PATIENCE_S
+        for ticket_id in under_fault:
+            self._deliver_under_fault(waiting[ticket_id][0], deadline)
+        while any(waiting.values()) and time.monotonic() < deadline:
+            self._check()
+            self._advance(waiting, self._journal())
+            self._progress(len(self._ended), len(self._samples.deliveries))
+            if any(waiting.values()):
+                time.sleep(POLL_S)
+        return [self._delivered.get(number) for number in range(len(self._samples.deliveries))]
+
+    def _numbers(self, ticket_id: int) -> list[int]:
+        deliveries = self._samples.deliveries
+        return [number for number, sample in enumerate(deliveries) if sample.ticket_id == ticket_id]
+
+    def _advance(self, waiting: dict[int, list[int]], journal: Journal) -> None:
+        """Deliver the next of each ticket whose last one has ended."""
+        for numbers in waiting.values():
+            while numbers:
+                delivered = self._delivered.get(numbers[0])
+                if delivered is None:
+                    self._deliver(numbers[0])
+                    break
+                entry = journal.get(delivered.event_id)
+                if entry is None or not entry.has_ended:
+                    break
+                self._ended.add(numbers.pop(0))
+
+    def _deliver(self, number: int) -> Delivered:
+        delivered = self._delivered[number] = self._helpdesk.deliver(self._samples.deliveries[number])
+        return delivered
+
+    def _deliver_under_fault(self, number: int, deadline: float) -> None:
+        """Deliver a sample alone, so that its fault hits no other; not where it came in at an earlier start."""
+        sample = self._samples.deliveries[number]
+        if any(entry.ticket_id == sample.ticket_id for entry in self._journal().values()):
+            return
+        fault_id = self._tracker.fault(sample.fault or {})
+        try:
+            self._deliver(number)
+            while not self._tracker.has_struck(fault_id) and time.monotonic() < deadline:
+                self._check()
+                time.sleep(POLL_S)
+        finally:
+            self._tracker.clear_fault(fault_id)
+
+
+def exchange(
+    url: str, method: str, path: str, body: str | None = None, headers: Mapping[str, str] | None = None
+) -> tuple[int, Any]:
+    """Make one call to a server of this machine.
+
+    Returns:
+        The status and the decoded JSON answer.
+
+    Raises:
+        EmbeddedError: no answer, or none in JSON.
+    """
+    address = urlsplit(url)
+    connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=_ANSWER_TIMEOUT)
+    try:
+        connection.request(method, path, body.encode() if body else None, dict(headers or {}))
+        response = connection.getresponse()
+        return response.status, json.loads(response.read() or b"null")
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise EmbeddedError(f"no clear answer from {url}{path}: {type(error).__name__}") from None
+    finally:
+        connection.close()

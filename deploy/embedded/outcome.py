@@ -1,0 +1,181 @@
+"""What became of the samples: the journal's and the tracker's own word, compared with what was expected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from deploy.embedded.administration import Administration, JournalEntry, Links, TraceEntry
+from deploy.embedded.forward import Delivered
+from deploy.sandbox.samples import Sample, Samples, TicketOnTracker
+
+Row = dict[str, Any]
+MISSING = JournalEntry(0, 0, "not delivered", "")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one delivery.
+
+    Attributes:
+        sample: the delivery.
+        event_id: its event in the journal, 0 where it was not delivered.
+        state: the event's state.
+        duplicate: it repeats an earlier line of the samples.
+        issue: the ticket's issue as the tracker holds it.
+        time_entry: the ticket task's time entry as the tracker holds it.
+        why: reasons in words.
+        faults: how it differs from what was expected; empty: as expected.
+    """
+
+    sample: Sample
+    event_id: int
+    state: str
+    duplicate: bool
+    issue: Row | None
+    time_entry: Row | None
+    why: list[str]
+    faults: list[str] = field(default_factory=list)
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether it ended as expected."""
+        return not self.faults
+
+
+@dataclass(frozen=True)
+class Ticket:
+    """Everything known of one ticket after the samples."""
+
+    expected: TicketOnTracker
+    links: Links
+    trace: list[TraceEntry]
+    issue: Row | None
+    time_entries: dict[int, Row]
+    faults_of_issue: list[str]
+
+
+class Judge:
+    """Compares what happened with what was expected.
+
+    Args:
+        samples: what was delivered, and what must become of it.
+        administration: reads the journal, the links and the trace.
+        held: everything that the stand-in tracker holds.
+    """
+
+    def __init__(
+        self, samples: Samples, administration: Administration, held: Mapping[str, list[Row]]
+    ) -> None:
+        self._samples = samples
+        self._administration = administration
+        self._issues, self._entries = held["issues"], held["time_entries"]
+
+    def outcomes(self, deliveries: Sequence[Delivered | None]) -> list[Outcome]:
+        """Return what became of each delivery, in the samples' order."""
+        journal = self._administration.journal()
+        tickets = {ticket_id: self._ticket(ticket_id) for ticket_id in self._samples.by_ticket}
+        return [
+            self._outcome(sample, delivered, journal, tickets[sample.ticket_id])
+            for sample, delivered in zip(self._samples.deliveries, deliveries, strict=True)
+        ]
+
+    def _ticket(self, ticket_id: int) -> Ticket:
+        expected = self._samples.tickets[ticket_id]
+        links = self._administration.links(ticket_id, set(expected.time_entries))
+        issue = _by_id(self._issues, links.issue)
+        found = {task: _by_id(self._entries, entry_id) for task, entry_id in links.time_entries.items()}
+        return Ticket(
+            expected,
+            links,
+            self._administration.trace(ticket_id),
+            issue,
+            {task: entry for task, entry in found.items() if entry},
+            [
+                *_differences("issue", expected.issue, issue),
+                *self._created_too_often(ticket_id, issue, links),
+            ],
+        )
+
+    def _created_too_often(self, ticket_id: int, issue: Row | None, links: Links) -> list[str]:
+        """Look for what no link points at: an issue or a time entry that was created twice."""
+        expected = self._samples.tickets[ticket_id].issue
+        title = self._samples.by_ticket[ticket_id][0].event["ticket"]["title"]
+        subject = expected["subject"] if expected else title
+        found = [row["id"] for row in self._issues if row["subject"] == subject and row["id"] != links.issue]
+        faults = [f"the tracker holds issue #{number} for it, too" for number in found]
+        if issue:
+            linked = set(links.time_entries.values())
+            more = [
+                row for row in self._entries if row["issue_id"] == issue["id"] and row["id"] not in linked
+            ]
+            faults += [f"the tracker holds time entry #{row['id']} on its issue, too" for row in more]
+        return faults
+
+    def _outcome(
+        self,
+        sample: Sample,
+        delivered: Delivered | None,
+        journal: Mapping[int, JournalEntry],
+        ticket: Ticket,
+    ) -> Outcome:
+        entry = journal.get(delivered.event_id, MISSING) if delivered else MISSING
+        task = sample.task_id
+        time_entry = ticket.time_entries.get(task) if task else None
+        faults = [*_journal_faults(sample, entry), *ticket.faults_of_issue]
+        if task is not None:
+            faults += _differences("time entry", ticket.expected.time_entries[task], time_entry)
+        if sample.duplicate and not (delivered and delivered.duplicate):
+            faults.append("the producer took it for a new event")
+        steps, missing = _steps(sample, ticket.trace)
+        faults += [f"no step “{words}” in the trace" for words in missing]
+        why = ["the producer knows this delivery: nothing was done again"] if sample.duplicate else steps
+        return Outcome(
+            sample,
+            entry.event_id,
+            entry.state,
+            sample.duplicate,
+            ticket.issue,
+            time_entry,
+            why or [entry.reason],
+            faults,
+        )
+
+
+def _journal_faults(sample: Sample, entry: JournalEntry) -> list[str]:
+    faults = []
+    if entry.state != sample.state:
+        faults.append(f"it should be {sample.state}, not {entry.state} ({entry.reason or 'no reason'})")
+    elif sample.reason not in entry.reason:
+        faults.append(f"the reason should name “{sample.reason}”: {entry.reason or 'none'}")
+    return faults
+
+
+def _steps(sample: Sample, trace: Sequence[TraceEntry]) -> tuple[list[str], list[str]]:
+    """Return the trace's steps that the sample asks for, as words, and what was not found."""
+    mine = [step for step in trace if step.task_id in (None, sample.task_id)]
+    found, missing = [], []
+    for words in sample.trace:
+        step = next((step for step in mine if words in step.what), None)
+        if step is None:
+            missing.append(words)
+        else:
+            found.append(step.why or step.what)
+    return found, missing
+
+
+def _differences(noun: str, expected: Row | None, found: Row | None) -> list[str]:
+    if expected is None:
+        return [f"there should be no {noun}, but there is #{found['id']}"] if found else []
+    if found is None:
+        return [f"the tracker has no {noun} for it"]
+    return [
+        f"{noun} #{found['id']}: {name} is {found.get(name)!r}, not {value!r}"
+        for name, value in expected.items()
+        if found.get(name) != value
+    ]
+
+
+def _by_id(rows: Sequence[Row], number: int | None) -> Row | None:
+    return next((row for row in rows if row["id"] == number), None)

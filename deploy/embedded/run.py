@@ -1,0 +1,114 @@
+"""`make run`: everything on this machine, the sample events sent through it, and what became of each."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from deploy.embedded.forward import Delivered, Forwarding, Helpdesk, Tracker
+from deploy.embedded.outcome import Judge
+from deploy.embedded.show import Screen
+from deploy.embedded.stack import Stack
+from deploy.embedded.workplace import ROOT, Workplace
+from deploy.sandbox.samples import Samples, load_samples
+
+LIVE_S = 0.5
+ENDING = (signal.SIGTERM, signal.SIGHUP)
+
+
+class Ended(BaseException):
+    """A signal other than Ctrl-C asks this process to end. Not an Exception: nothing on the way may catch it.
+
+    Args:
+        number: the signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        super().__init__(number)
+
+
+def run(workplace: Workplace, screen: Screen, *, once: bool) -> bool:
+    """Start everything, send the samples, show what became of them, and stay up.
+
+    Args:
+        workplace: where everything is kept.
+        screen: where everything is shown.
+        once: end after the table.
+
+    Returns:
+        Whether every event ended as expected.
+
+    Raises:
+        EmbeddedError: another one runs here, something did not start, or has died.
+        KeyboardInterrupt, Ended: before the table was shown; nothing is left running.
+    """
+    samples = load_samples()
+    with _ended_by_signals(), workplace, Stack(workplace, screen.starting) as stack:
+        with screen.busy():
+            stack.start(samples.installation)
+            known = set(stack.administration.journal())
+            delivered = _forward(stack, samples, screen)
+        screen.started()
+        outcomes = Judge(samples, stack.administration, Tracker(stack.tracker_url).state()).outcomes(
+            delivered
+        )
+        screen.table(outcomes, again=all(one is not None and one.event_id in known for one in delivered))
+        if not once:
+            _stay_up(stack, screen)
+        return all(outcome.as_expected for outcome in outcomes)
+
+
+def _forward(stack: Stack, samples: Samples, screen: Screen) -> list[Delivered | None]:
+    helpdesk = Helpdesk(stack.producer_url, stack.workplace.webhook_secret())
+    return Forwarding(
+        samples,
+        helpdesk,
+        Tracker(stack.tracker_url),
+        stack.administration.journal,
+        stack.check,
+        screen.forwarding,
+    ).run()
+
+
+def _stay_up(stack: Stack, screen: Screen) -> None:
+    """Follow what comes in until Ctrl-C or another signal, which is the ordinary end here."""
+    _show_where(stack, screen)
+    try:
+        with screen.live() as line:
+            while True:
+                stack.check()
+                line.update(stack.administration.journal())
+                time.sleep(LIVE_S)
+    except (KeyboardInterrupt, Ended):
+        screen.say("Stopping; the data stay for the next start.")
+
+
+def _show_where(stack: Stack, screen: Screen) -> None:
+    env_file = stack.workplace.env_file
+    command = ROOT / ".venv" / "bin" / "deskbridge"
+    addresses = {
+        "Producer": f"{stack.producer_url}/events",
+        "Stand-in tracker": f"{stack.tracker_url} (what it holds: /_control/state)",
+        "Data, logs, secrets": str(stack.workplace.directory),
+    }
+    commands = [f". {env_file}", f"{command} events", f"{command} trace 4711"]
+    screen.where(addresses, commands)
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Turn SIGTERM and SIGHUP into `Ended`, so that they stop the children in order, too."""
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        raise Ended(number)
+
+    before = {number: signal.signal(number, end) for number in ENDING}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
