@@ -72,7 +72,7 @@ _PREFORMATTED = re.compile(r"white-space\s*+:\s*+pre", re.IGNORECASE)
 
 
 def plain_text(rich: str | None) -> str:
-    """Turn rich text into what a person would read (SPEC 2.4).
+    r"""Turn rich text into what a person would read (SPEC 2.4).
 
     Block elements become lines, lists ``* item`` or ``1. item``, links ``text (address)`` where the two
     differ, table rows ``a | b``, images their alternative text. Text without markup keeps its characters and
@@ -128,7 +128,7 @@ def hours(seconds: int) -> float:
 
 
 def normalised(text: str) -> str:
-    """Give a text the form in which the tracker stores it, to compare the two.
+    r"""Give a text the form in which the tracker stores it, to compare the two.
 
     Args:
         text: a text we sent or the tracker returned.

@@ -50,9 +50,9 @@ def run(workplace: Workplace, screen: Screen, *, once: bool) -> bool:
     with _ended_by_signals(), workplace, Stack(workplace, screen.starting) as stack:
         with screen.busy():
             stack.start(samples.installation)
+            screen.started()
             known = set(stack.administration.journal())
             delivered = _forward(stack, samples, screen)
-        screen.started()
         outcomes = Judge(samples, stack.administration, Tracker(stack.tracker_url).state()).outcomes(
             delivered
         )

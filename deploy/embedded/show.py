@@ -6,9 +6,9 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import groupby
 
-from rich import box
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.status import Status
 from rich.table import Table
@@ -81,7 +81,10 @@ class Screen:
             outcomes: in the order of the samples.
             again: every event had come in at an earlier start.
         """
-        self.console.print(outcome_table(outcomes))
+        self.say("")
+        for part in outcome_tables(outcomes):
+            self.console.print(part)
+        self.say("")
         right = sum(outcome.as_expected for outcome in outcomes)
         if right == len(outcomes):
             line = f"✓ All {right} events ended as expected ({self._elapsed})."
@@ -132,43 +135,60 @@ class LiveLine:
             self._screen.say(f"up, Ctrl-C ends it: {line}")
 
 
-def outcome_table(outcomes: Sequence[Outcome]) -> Table:
-    """Return the table: one row per event, a rule between tickets."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), expand=True)
-    table.add_column("", width=1)
-    table.add_column("Event", ratio=30)
-    table.add_column("What happened", ratio=41)
-    table.add_column("Why", ratio=35)
-    for outcome, following in zip(outcomes, [*outcomes[1:], None], strict=True):
-        last = following is None or following.sample.ticket_id != outcome.sample.ticket_id
-        table.add_row(_mark(outcome), _event(outcome), _happened(outcome), _why(outcome), end_section=last)
+def outcome_tables(outcomes: Sequence[Outcome]) -> Iterator[RenderableType]:
+    """Yield what to print: the columns' names, then each ticket with its issue and a row per event."""
+    heading = _columns()
+    heading.add_row("", "", "Event", "Ended as", "Task → time", "Hours", "Author", "Why", style="bold dim")
+    yield heading
+    for _, group in groupby(outcomes, key=lambda outcome: outcome.sample.ticket_id):
+        rows = list(group)
+        yield Text()
+        yield _ticket(rows[-1])
+        table = _columns()
+        for outcome in rows:
+            table.add_row(*_cells(outcome))
+        yield table
+
+
+def _columns() -> Table:
+    """Return an empty table; all have the same columns, so that they stand in line."""
+    table = Table.grid(padding=(0, 1, 0, 0), expand=True)
+    table.add_column(width=1)
+    table.add_column(width=3, justify="right")
+    table.add_column(ratio=29)
+    table.add_column(width=10)
+    table.add_column(width=11)
+    table.add_column(width=6)
+    table.add_column(width=7)
+    table.add_column(ratio=36)
     return table
 
 
-def _mark(outcome: Outcome) -> Text:
-    return Text("✓", style="bold green") if outcome.as_expected else Text("✗", style="bold red")
+def _ticket(outcome: Outcome) -> Text:
+    ticket, issue = outcome.sample.event["ticket"], outcome.issue
+    line = Text(f"Ticket {ticket['id']} → ", style="bold")
+    if issue is None:
+        return line.append("no issue")
+    line.append(f"issue #{issue['id']}", style="cyan")
+    line.append(f" {issue['status']}, by {issue['author']} in {issue['project']}: ", style="not bold")
+    return line.append(f"“{issue['subject']}”", style="not bold italic")
 
 
-def _event(outcome: Outcome) -> Text:
-    cell = Text(outcome.sample.what, style="bold")
+def _cells(outcome: Outcome) -> tuple[Text, ...]:
+    mark = Text("✓", style="green") if outcome.as_expected else Text("✗", style="bold red")
     state = "duplicate" if outcome.duplicate else outcome.state
-    cell.append(f"\nevent {outcome.event_id}: ", style="not bold dim")
-    cell.append(state, style=f"not bold {STATE_STYLES.get(state, 'dim')}")
-    return cell
-
-
-def _happened(outcome: Outcome) -> Text:
-    issue, entry, task = outcome.issue, outcome.time_entry, outcome.sample.task_id
-    lines = [f"ticket {outcome.sample.ticket_id} → "]
-    lines[0] += f"issue #{issue['id']} {issue['status']}, by {issue['author']}" if issue else "no issue"
-    if task is not None:
-        logged = f"time #{entry['id']} {entry['hours']:g} h, by {entry['user']}" if entry else "no time"
-        lines.append(f"task {task} → {logged}")
-    return Text("\n".join(lines))
-
-
-def _why(outcome: Outcome) -> Text:
-    cell = Text("\n".join(outcome.why))
+    entry, task = outcome.time_entry, outcome.sample.task_id
+    logged = f"{task} → #{entry['id']}" if entry else f"{task} → none" if task else ""
+    why = Text("; ".join(outcome.why))
     for fault in outcome.faults:
-        cell.append(f"\n✗ {fault}", style="red")
-    return cell
+        why.append(f"\n✗ {fault}", style="red")
+    return (
+        mark,
+        Text(str(outcome.event_id or "-"), style="dim"),
+        Text(outcome.sample.what),
+        Text(state, style=STATE_STYLES.get(state, "dim")),
+        Text(logged),
+        Text(f"{entry['hours']:g} h" if entry else ""),
+        Text(entry["user"] if entry else ""),
+        why,
+    )

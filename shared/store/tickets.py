@@ -51,7 +51,9 @@ class TicketStates:
             ticket_id=row.ticket_id, status_due=True, given_event_id=None, **values
         )
         new = insert.excluded
-        moves = or_(literal(event.event == "ticket.updated"), TicketState.status != new.status, TicketState.status_due)
+        moves = or_(
+            literal(event.event == "ticket.updated"), TicketState.status != new.status, TicketState.status_due
+        )
         known = tuple_(TicketState.occurred_at, TicketState.sequence, TicketState.event_id)
         self._session.execute(
             insert.on_conflict_do_update(

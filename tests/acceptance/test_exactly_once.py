@@ -1,4 +1,4 @@
-"""200 events for 40 tickets, each delivered three times, shuffled, to 4 workers of 8 threads: nothing lost, nothing twice."""
+"""200 events for 40 tickets, each three times, shuffled, to 4 workers of 8 threads: nothing lost, nothing twice."""
 
 from __future__ import annotations
 

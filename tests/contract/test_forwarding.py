@@ -56,7 +56,9 @@ class Scene:
 
     def entries(self) -> list[Json]:
         """Return the time entries of the only issue, oldest first."""
-        found: list[Json] = self.tracker.read(f"/time_entries.json?issue_id={self.issue()['id']}")["time_entries"]
+        found: list[Json] = self.tracker.read(f"/time_entries.json?issue_id={self.issue()['id']}")[
+            "time_entries"
+        ]
         return sorted(found, key=lambda entry: int(entry["id"]))
 
     def steps(self) -> str:
@@ -69,7 +71,9 @@ def bridge(tracker: Tracker, redis_url: str, tmp_path: Path) -> Iterator[Bridge]
     """A deskbridge for the tracker under test, with its users cached and one locked user that is not."""
     made = Bridge(f"sqlite:///{tmp_path}/bridge.sqlite3", redis_url, tracker.base_url, tracker.api_key)
     rows = tracker.read("/users.json?limit=100")["users"]
-    people = [TrackerPerson(row["id"], row["login"], row["lastname"], row["mail"], row["admin"]) for row in rows]
+    people = [
+        TrackerPerson(row["id"], row["login"], row["lastname"], row["mail"], row["admin"]) for row in rows
+    ]
     # locked since the cache was filled, and deleted since
     people += [TrackerPerson(seed.User.DAVE, "dave", "Dunn", "dave@example.test")]
     people += [TrackerPerson(seed.UNKNOWN, "ghost", "Ghost", "ghost@example.test")]
@@ -87,7 +91,9 @@ def scene(bridge: Bridge, tracker: Tracker, project: Json) -> Scene:
 
 
 def test_a_done_task_creates_the_issue_by_the_technician_and_logs_time_by_who_worked(scene: Scene) -> None:
-    assert scene.forward(task_event(of_ticket=scene.ticket(), of_task=task(user=BOB))) == ["done"], scene.steps()
+    assert scene.forward(task_event(of_ticket=scene.ticket(), of_task=task(user=BOB))) == ["done"], (
+        scene.steps()
+    )
     issue = scene.issue()
     assert issue["subject"] == "Printer 4711 on fire"
     assert issue["description"] == "It burns"
@@ -100,7 +106,9 @@ def test_a_done_task_creates_the_issue_by_the_technician_and_logs_time_by_who_wo
 
 def test_a_second_done_task_reuses_the_issue(scene: Scene) -> None:
     scene.forward(task_event(of_ticket=scene.ticket()))
-    assert scene.forward(task_event(1, of_ticket=scene.ticket(), of_task=task(513, actiontime=1800))) == ["done"]
+    assert scene.forward(task_event(1, of_ticket=scene.ticket(), of_task=task(513, actiontime=1800))) == [
+        "done"
+    ]
     assert [entry["hours"] for entry in scene.entries()] == [1.5, 0.5]
 
 
@@ -149,14 +157,18 @@ def test_a_logged_task_that_is_reverted_keeps_its_time_entry(scene: Scene) -> No
 
 def test_a_ticket_without_any_link_sends_nothing_and_says_so(scene: Scene) -> None:
     unlinked = scene.ticket(entity_id=78)
-    assert scene.forward(task_event(of_ticket=unlinked), ticket_event(1, of_ticket=unlinked)) == ["skipped"] * 2
+    assert (
+        scene.forward(task_event(of_ticket=unlinked), ticket_event(1, of_ticket=unlinked)) == ["skipped"] * 2
+    )
     assert scene.issues() == []
     assert "linked" in scene.steps()
 
 
 def test_the_project_link_comes_before_the_entity_and_brings_its_category(scene: Scene) -> None:
     scene.bridge.link(LinkKind.ENTITY, ENTITY, seed.Project.OTHER)
-    category = scene.tracker.read(f"/projects/{seed.Project.SUPPORT}/issue_categories.json")["issue_categories"][0]
+    category = scene.tracker.read(f"/projects/{seed.Project.SUPPORT}/issue_categories.json")[
+        "issue_categories"
+    ][0]
     scene.bridge.link(LinkKind.PROJECT, 55, seed.Project.SUPPORT, int(category["id"]))
     before = {issue["id"] for issue in scene.issues(seed.Project.SUPPORT)}
     assert scene.forward(task_event(of_ticket=scene.ticket(project_id=55))) == ["done"], scene.steps()
@@ -209,7 +221,9 @@ def test_a_non_member_of_a_private_project_is_replaced_by_the_administrator(scen
 def test_a_user_the_tracker_does_not_let_in_is_replaced_by_the_administrator(
     scene: Scene, user: dict[str, Any]
 ) -> None:
-    assert scene.forward(task_event(of_ticket=scene.ticket(technician=user), of_task=task(user=user))) == ["done"]
+    assert scene.forward(task_event(of_ticket=scene.ticket(technician=user), of_task=task(user=user))) == [
+        "done"
+    ]
     assert scene.issue()["author"]["id"] == seed.User.ADMIN
     assert scene.entries()[0]["user"]["id"] == seed.User.ADMIN
 
@@ -265,14 +279,16 @@ def test_a_disabled_activity_fails_the_time_and_keeps_the_issue(scene: Scene) ->
 
 def test_over_long_text_is_cut_to_what_the_tracker_takes(scene: Scene) -> None:
     long = scene.ticket(title="😀" * 300, content="x" * 100_000)
-    assert scene.forward(task_event(of_ticket=long, of_task=task(content="é" * 2000))) == ["done"], scene.steps()
+    assert scene.forward(task_event(of_ticket=long, of_task=task(content="é" * 2000))) == ["done"], (
+        scene.steps()
+    )
     assert scene.issue()["subject"] == "😀" * 255
     assert len(scene.issue()["description"]) == 100_000
     assert len(scene.entries()[0]["comments"]) == 1024
 
 
 HOSTILE = [
-    '"\'\\{{title}} <script>alert(1)</script> & \u2028 \u202e 😀',
+    "\"'\\{{title}} <script>alert(1)</script> & \u2028 \u202e 😀",
     "nul \u0000 and a lone \ud800 surrogate",
     "&lt;p&gt;escaped &amp;amp; once more&lt;/p&gt;",
     "'; DROP TABLE issues; --",
@@ -308,7 +324,9 @@ def test_an_issue_deleted_on_the_tracker_is_shown_to_a_person(scene: Scene) -> N
 def test_a_new_task_finds_out_that_the_issue_was_deleted(scene: Scene) -> None:
     scene.forward(task_event(of_ticket=scene.ticket()))
     scene.tracker.call("DELETE", f"/issues/{scene.issue()['id']}.json")
-    assert scene.forward(task_event(2, of_ticket=scene.ticket(), of_task=task(513))) == ["held"], scene.steps()
+    assert scene.forward(task_event(2, of_ticket=scene.ticket(), of_task=task(513))) == ["held"], (
+        scene.steps()
+    )
     with scene.bridge.store.transaction() as tx:
         (row,) = tx.issues.waiting_for_a_person()
     assert row.state == "gone"

@@ -57,7 +57,9 @@ def test_a_minimal_issue_is_201_with_the_whole_issue_and_its_address(tracker: Tr
     assert TIME.fullmatch(issue["created_on"])
     assert TIME.fullmatch(issue["updated_on"])
     assert issue["closed_on"] is None
-    assert {"id": CustomField.ISSUE_TICKET, "name": "Helpdesk ticket", "value": None} in issue["custom_fields"]
+    assert {"id": CustomField.ISSUE_TICKET, "name": "Helpdesk ticket", "value": None} in issue[
+        "custom_fields"
+    ]
     assert "watchers" not in issue
 
 
@@ -89,7 +91,9 @@ def test_a_status_is_silently_ignored_on_creation(tracker: Tracker, status: obje
     assert issue["closed_on"] is None
 
 
-@pytest.mark.parametrize("issue_type", [IssueType.FEATURE, UNKNOWN, None], ids=["not here", "unknown", "null"])
+@pytest.mark.parametrize(
+    "issue_type", [IssueType.FEATURE, UNKNOWN, None], ids=["not here", "unknown", "null"]
+)
 def test_an_issue_type_the_project_lacks_becomes_its_first(tracker: Tracker, issue_type: int | None) -> None:
     assert tracker.issue(tracker_id=issue_type)["tracker"]["id"] == IssueType.BUG
 
@@ -183,6 +187,9 @@ def test_a_body_without_fields_is_refused(tracker: Tracker, body: Any) -> None:
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded"])
 def test_a_body_that_is_not_declared_as_json_is_not_read(tracker: Tracker, kind: str) -> None:
     answer = tracker.call(
-        "POST", "/issues.json", data=b'{"issue":{"project_id":1,"subject":"S"}}', headers={"Content-Type": kind}
+        "POST",
+        "/issues.json",
+        data=b'{"issue":{"project_id":1,"subject":"S"}}',
+        headers={"Content-Type": kind},
     )
     assert_rejected(answer, *NOTHING_SENT)

@@ -36,7 +36,10 @@ def test_raw_utf8_and_escaped_json_are_the_same(tracker: Tracker) -> None:
     subject = f"größer \N{FIRE} {unique()}"
     body = json.dumps({"issue": {"project_id": Project.SUPPORT, "subject": subject}}, ensure_ascii=False)
     answer = tracker.call(
-        "POST", "/issues.json", data=body.encode(), headers={"Content-Type": "application/json; charset=utf-8"}
+        "POST",
+        "/issues.json",
+        data=body.encode(),
+        headers={"Content-Type": "application/json; charset=utf-8"},
     )
     assert accepted(answer)["issue"]["subject"] == subject
 
@@ -78,7 +81,12 @@ def test_line_ends_of_a_description_become_crlf(tracker: Tracker) -> None:
 
 @pytest.mark.parametrize(
     "body",
-    [b'{"issue":', b'{"issue":{"subject":"\\ud800"}}', b'{"issue":{"subject":"\xff"}}', b'{"issue":{"subject":NaN}}'],
+    [
+        b'{"issue":',
+        b'{"issue":{"subject":"\\ud800"}}',
+        b'{"issue":{"subject":"\xff"}}',
+        b'{"issue":{"subject":NaN}}',
+    ],
     ids=["cut off", "lone surrogate", "not UTF-8", "NaN"],
 )
 def test_a_body_that_cannot_be_parsed_is_400_and_empty(tracker: Tracker, body: bytes) -> None:

@@ -32,7 +32,11 @@ WRITES: list[tuple[str, str, Json]] = [
     ("PUT", f"/issues/{Issue.SUPPORT}.json", {"issue": {"status_id": 1}}),
     ("POST", "/time_entries.json", {"time_entry": {"issue_id": int(Issue.SUPPORT), "hours": 1}}),
     ("POST", "/projects.json", {"project": {"name": "never created", "identifier": "never-created"}}),
-    ("POST", f"/projects/{Project.SUPPORT}/memberships.json", {"membership": {"user_id": 7, "role_ids": [4]}}),
+    (
+        "POST",
+        f"/projects/{Project.SUPPORT}/memberships.json",
+        {"membership": {"user_id": 7, "role_ids": [4]}},
+    ),
 ]
 
 any_wrong_key = pytest.mark.parametrize("key", WRONG_KEYS.values(), ids=WRONG_KEYS)

@@ -71,9 +71,7 @@ def test_hours_are_rounded_to_two_decimals(
     ("sent", "error"),
     [(-1, "Hours is invalid"), ("abc", "Hours is invalid"), (None, "Hours cannot be blank")],
 )
-def test_hours_that_are_none_are_refused(
-    tracker: Tracker, issue_id: int, sent: object, error: str
-) -> None:
+def test_hours_that_are_none_are_refused(tracker: Tracker, issue_id: int, sent: object, error: str) -> None:
     assert_rejected(tracker.log_time(issue_id, hours=sent), error)
 
 
@@ -91,9 +89,7 @@ def test_more_than_999_hours_on_a_day_are_refused(tracker: Tracker, issue_id: in
 def test_an_activity_that_is_not_enabled_in_the_project_is_refused(
     tracker: Tracker, issue_id: int, activity: int
 ) -> None:
-    assert_rejected(
-        tracker.log_time(issue_id, activity_id=activity), "Activity is not included in the list"
-    )
+    assert_rejected(tracker.log_time(issue_id, activity_id=activity), "Activity is not included in the list")
 
 
 def test_an_activity_disabled_in_one_project_works_in_another(tracker: Tracker) -> None:
@@ -129,7 +125,7 @@ def test_empty_comments_are_accepted_while_they_are_not_required(
 
 
 def test_comments_come_back_unchanged_line_ends_included(tracker: Tracker, issue_id: int) -> None:
-    comments = "\"q\" <b>&amp;</b> \u2028 \N{FIRE}\nsecond line"
+    comments = '"q" <b>&amp;</b> \u2028 \N{FIRE}\nsecond line'
     assert logged(tracker, issue_id, comments=comments)["comments"] == comments
 
 

@@ -23,7 +23,9 @@ class WorkerDied(BaseException):
 
 
 def lose(stand_in: StandIn, kind: str, path: str, count: int = 1) -> None:
-    stand_in.fault(kind, method="POST", path=path, count=count, **({"seconds": 7} if "timeout" in kind else {}))
+    stand_in.fault(
+        kind, method="POST", path=path, count=count, **({"seconds": 7} if "timeout" in kind else {})
+    )
 
 
 def ours(stand_in: StandIn) -> list[dict[str, Any]]:
@@ -77,7 +79,9 @@ def test_time_whose_answer_was_lost_is_logged_once(bridge: Bridge, stand_in: Sta
     assert row(bridge, Kind.TICKET_TASK, 512).tracker_id == entry["id"]
 
 
-def test_two_tickets_of_equal_text_through_lost_answers_are_two_issues(bridge: Bridge, stand_in: StandIn) -> None:
+def test_two_tickets_of_equal_text_through_lost_answers_are_two_issues(
+    bridge: Bridge, stand_in: StandIn
+) -> None:
     lose(stand_in, "reset_after", "/issues.json", count=2)
     same = {"title": "Printer on fire", "content": "burns"}
     for number, ticket_id in enumerate((1, 2)):
@@ -90,7 +94,9 @@ def test_two_tickets_of_equal_text_through_lost_answers_are_two_issues(bridge: B
     assert len(stand_in.state()["time_entries"]) == 2
 
 
-def test_one_of_two_equal_tickets_was_made_and_the_other_is_made_again(bridge: Bridge, stand_in: StandIn) -> None:
+def test_one_of_two_equal_tickets_was_made_and_the_other_is_made_again(
+    bridge: Bridge, stand_in: StandIn
+) -> None:
     same = {"title": "Printer on fire", "content": "burns"}
     for ticket_id, fault in ((1, "reset_after"), (2, "reset_before")):
         lose(stand_in, fault, "/issues.json")
@@ -175,7 +181,10 @@ def test_a_lost_answer_is_held_at_once_where_the_policy_says_so(bridge: Bridge, 
     lose(stand_in, "reset_after", "/issues.json")
     assert bridge.forward(task_event(), ticket_event(1)) == ["held", "held"]
     held = row(bridge, Kind.TICKET, 4711)
-    assert (held.state, held.body and held.body["issue"]["subject"]) == (LedgerState.HELD, "Printer 4711 on fire")
+    assert (held.state, held.body and held.body["issue"]["subject"]) == (
+        LedgerState.HELD,
+        "Printer 4711 on fire",
+    )
 
 
 def test_a_refused_key_never_passes_for_an_absent_issue(bridge: Bridge, stand_in: StandIn) -> None:
@@ -192,7 +201,9 @@ def test_a_refused_key_never_passes_for_an_absent_issue(bridge: Bridge, stand_in
     assert len(ours(stand_in)) == 1
 
 
-@pytest.mark.parametrize("switches", [{"clock_offset": -120}, {"clock_offset": 3600}, {"date_header": False}], ids=str)
+@pytest.mark.parametrize(
+    "switches", [{"clock_offset": -120}, {"clock_offset": 3600}, {"date_header": False}], ids=str
+)
 def test_the_trackers_clock_may_be_off_or_unknown(
     bridge: Bridge, stand_in: StandIn, switches: dict[str, Any]
 ) -> None:

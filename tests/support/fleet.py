@@ -78,9 +78,7 @@ class Fleet:
 
     def start(self, *, workers: int, threads: int) -> Fleet:
         """Start a producer, a beat and the workers; return once the producer answers."""
-        self.processes.start(
-            self._child("producer", "producer", "--port", str(self.port)), self._ready
-        )
+        self.processes.start(self._child("producer", "producer", "--port", str(self.port)), self._ready)
         self.processes.start(self._child("beat", "beat"))
         for _ in range(workers):
             self.add_worker(threads)

@@ -39,7 +39,10 @@ class Workload:
     expected: dict[int, Expected]
 
     def differences(
-        self, issues: Sequence[Mapping[str, Any]], entries: Sequence[Mapping[str, Any]], status_map: Mapping[int, int]
+        self,
+        issues: Sequence[Mapping[str, Any]],
+        entries: Sequence[Mapping[str, Any]],
+        status_map: Mapping[int, int],
     ) -> list[str]:
         """Compare with what the stand-in tracker holds; an empty list means: nothing lost, nothing twice."""
         found: list[str] = []
@@ -54,7 +57,9 @@ class Workload:
             wanted = status_map[expected.status]
             if mine[0]["status_id"] != wanted:
                 found.append(f"ticket {ticket_id} has status {mine[0]['status_id']}, not {wanted}")
-            found += _entry_differences(expected, [one for one in entries if one["issue_id"] == mine[0]["id"]])
+            found += _entry_differences(
+                expected, [one for one in entries if one["issue_id"] == mine[0]["id"]]
+            )
         return found + [f"an issue of no ticket: {subject}" for subject in by_ticket]
 
 
@@ -84,7 +89,9 @@ def _event(
 ) -> dict[str, Any]:
     status = chance.choice(STATUSES)
     expected.status = status
-    snapshot = ticket(ticket_id, status=status, technician=chance.choice(PEOPLE), title=f"Ticket {ticket_id} day")
+    snapshot = ticket(
+        ticket_id, status=status, technician=chance.choice(PEOPLE), title=f"Ticket {ticket_id} day"
+    )
     logs = must_log and not expected.tasks
     if not logs and chance.random() < 0.4:
         return {"event": "ticket.updated", "occurred_at": moment(number), "ticket": snapshot}
@@ -94,7 +101,9 @@ def _event(
     if done:
         expected.tasks.setdefault(task_id, set()).add(seconds / 3600)
     state = DONE if done else 1
-    work = task(task_id, state=state, actiontime=seconds, user=chance.choice(PEOPLE), content=f"Task {task_id}")
+    work = task(
+        task_id, state=state, actiontime=seconds, user=chance.choice(PEOPLE), content=f"Task {task_id}"
+    )
     return {"event": "ticket_task.updated", "occurred_at": moment(number), "ticket": snapshot, "task": work}
 
 

@@ -21,7 +21,8 @@ from worker.sync.probes import ask_whether_open
 from worker.sync.run import Run
 
 CLOCK_MARGIN = timedelta(seconds=10)
-NO_CLOCK_MARGIN = timedelta(minutes=15)  # a bare puma sends no Date header: its clock may be anywhere near ours
+# a bare puma sends no Date header: its clock may be anywhere near ours
+NO_CLOCK_MARGIN = timedelta(minutes=15)
 MOST_PAGES = 50
 BUSY_S = 2.0
 

@@ -1,0 +1,57 @@
+# What a newcomer needs: `make run` shows it at work, `make test` proves it. `make help` lists the rest.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+RUN_FLAGS := $(if $(ONCE),--once,)
+
+.DEFAULT_GOAL := help
+.PHONY: help install run test test-quick check format lock redmine test-redmine bench clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+install: $(STAMP) ## The venv .venv with everything for use and tests
+
+$(STAMP): pyproject.toml requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11 ..."; exit 1; }
+	@echo "Installing into .venv (the first time about a minute) ..."
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+run: install ## Forward sample events on this machine and show what became of each (ONCE=1: end after the table)
+	@$(BIN)/python -m deploy.embedded run $(RUN_FLAGS)
+
+test: install ## The whole test suite, on a real Redis and a real PostgreSQL that it starts itself
+	@$(BIN)/python -m pytest
+
+test-quick: install ## The tests without processes and load
+	@$(BIN)/python -m pytest -m "not slow" tests/unit tests/contract tests/integration
+
+check: install ## Linters, types, import rules, dependencies
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/deptry .
+	@$(BIN)/python -m pip check
+
+format: install ## Put the code in order
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+lock: install ## Resolve the dependencies anew into requirements.lock
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --all-extras --upgrade pyproject.toml --output-file requirements.lock
+
+redmine: ## Install and start a real Redmine (Debian or Ubuntu, root); print its address and key
+	@deploy/redmine/redmine-up
+
+test-redmine: install ## The contract tests against a real Redmine
+	@$(BIN)/python -m pytest tests/contract --tracker=redmine
+
+bench: install ## The benchmarks beside a plain Celery peer; exit 1 when a goal is missed
+	@$(BIN)/python -m tests.bench
+
+clean: ## Remove what was built and run here (the venv and var/)
+	@rm -rf .venv var build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
