@@ -6,9 +6,12 @@ The one place of this package that imports the product.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+
+from sqlalchemy.exc import SQLAlchemyError
 
 from deploy.embedded.errors import EmbeddedError
 from deploy.sandbox.samples import Installation
@@ -61,6 +64,18 @@ class Links:
     time_entries: dict[int, int]
 
 
+@contextmanager
+def _in_words(problem: str) -> Iterator[None]:
+    """Turn the product's own errors and the database's into one line."""
+    try:
+        yield
+    except BridgeError as error:
+        raise EmbeddedError(f"{problem}: {error}") from None
+    except SQLAlchemyError as error:
+        said = getattr(error, "orig", None) or type(error).__name__
+        raise EmbeddedError(f"{problem}: {said}") from None
+
+
 class Administration:
     """An administrator of one installation.
 
@@ -69,13 +84,19 @@ class Administration:
     """
 
     def __init__(self, environment: Mapping[str, str]) -> None:
-        settings = load_settings(environment)
+        with _in_words("the installation's settings are not valid"):
+            settings = load_settings(environment)
         self._vault = Vault(settings.secret_keys)
         self._store = Store(Database(settings.database_url.get_secret_value()))
 
     def migrate(self) -> None:
-        """Bring the database to the newest schema."""
-        upgrade(self._store.database)
+        """Bring the database to the newest schema.
+
+        Raises:
+            EmbeddedError: it cannot be used.
+        """
+        with _in_words("the database cannot be used"):
+            upgrade(self._store.database)
 
     def set_up(self, base_url: str, api_key: str, wanted: Installation) -> None:
         """Configure the tracker, read its metadata, and set what the samples need and nobody has set yet.
@@ -88,15 +109,13 @@ class Administration:
         Raises:
             EmbeddedError: a value was refused, or the tracker did not answer.
         """
-        try:
+        with _in_words("the installation could not be set up"):
             configuration.change(self._store, {"base_url": base_url}, moved=True)
             configuration.store_api_key(self._store, self._vault, api_key)
             sync_metadata(self._store, Connector(self._store, self._vault).connect()[1])
             self._configure(wanted.config)
             self._link(wanted.links)
             self._map_users(wanted.user_map)
-        except BridgeError as error:
-            raise EmbeddedError(f"the installation could not be set up: {error}") from None
 
     def _configure(self, values: Mapping[str, Any]) -> None:
         now = configuration.show(self._store)

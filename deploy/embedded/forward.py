@@ -169,9 +169,12 @@ class Forwarding:
                     break
                 self._ended.add(numbers.pop(0))
 
-    def _deliver(self, number: int) -> Delivered:
-        delivered = self._delivered[number] = self._helpdesk.deliver(self._samples.deliveries[number])
-        return delivered
+    def _deliver(self, number: int) -> None:
+        try:
+            self._delivered[number] = self._helpdesk.deliver(self._samples.deliveries[number])
+        except EmbeddedError:
+            self._check()  # a producer that has died says more than its silence
+            raise
 
     def _deliver_under_fault(self, number: int, deadline: float) -> None:
         """Deliver a sample alone, so that its fault hits no other; not where it came in at an earlier start."""

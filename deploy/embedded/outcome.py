@@ -161,8 +161,13 @@ def _steps(sample: Sample, trace: Sequence[TraceEntry]) -> tuple[list[str], list
         if step is None:
             missing.append(words)
         else:
-            found.append(step.why or step.what)
+            found.append(_words(sample, step))
     return found, missing
+
+
+def _words(sample: Sample, step: TraceEntry) -> str:
+    """Return a step's reason; of a ticket update what was done, too, which no other column shows."""
+    return f"{step.what}: {step.why}" if step.why and sample.task_id is None else step.why or step.what
 
 
 def _differences(noun: str, expected: Row | None, found: Row | None) -> list[str]:

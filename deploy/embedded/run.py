@@ -56,7 +56,8 @@ def run(workplace: Workplace, screen: Screen, *, once: bool) -> bool:
         outcomes = Judge(samples, stack.administration, Tracker(stack.tracker_url).state()).outcomes(
             delivered
         )
-        screen.table(outcomes, again=all(one is not None and one.event_id in known for one in delivered))
+        again = all(one is not None and one.event_id in known for one in delivered)
+        screen.table(outcomes, workplace.directory, again=again)
         if not once:
             _stay_up(stack, screen)
         return all(outcome.as_expected for outcome in outcomes)
@@ -106,7 +107,9 @@ def _ended_by_signals() -> Iterator[None]:
     def end(number: int, _frame: FrameType | None) -> None:
         raise Ended(number)
 
-    before = {number: signal.signal(number, end) for number in ENDING}
+    # What `nohup` has switched off stays off.
+    heard = [number for number in ENDING if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, end) for number in heard}
     try:
         yield
     finally:

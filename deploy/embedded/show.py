@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import groupby
+from pathlib import Path
 
 from rich.console import Console, RenderableType
-from rich.padding import Padding
 from rich.status import Status
 from rich.table import Table
 from rich.text import Text
@@ -74,11 +74,12 @@ class Screen:
     def _elapsed(self) -> str:
         return f"{time.monotonic() - self._started:.1f} s"
 
-    def table(self, outcomes: Sequence[Outcome], *, again: bool) -> None:
+    def table(self, outcomes: Sequence[Outcome], directory: Path, *, again: bool) -> None:
         """Print the table of what became of each event, and its sum.
 
         Args:
             outcomes: in the order of the samples.
+            directory: where everything is kept.
             again: every event had come in at an earlier start.
         """
         self.say("")
@@ -92,20 +93,20 @@ class Screen:
         else:
             line = f"✗ {len(outcomes) - right} of {len(outcomes)} events did not end as expected."
             self.say(Text(line, style="bold red"))
+            self.say(f"What the processes said: {directory / 'log'}. To start afresh: remove {directory}")
         if again:
             self.say("They had come in at an earlier start: sending them again changed nothing.")
 
     def where(self, addresses: Mapping[str, str], commands: Iterable[str]) -> None:
         """Print addresses, and commands to look further."""
-        grid = Table.grid(padding=(0, 2))
-        for name, address in addresses.items():
-            grid.add_row(Text(name, style="bold"), address)
-        self.console.print()
-        self.console.print(grid)
-        self.console.print("\nTo look further, in another terminal:")
-        for command in commands:
-            self.console.print(Padding(Text(command, style="cyan"), (0, 0, 0, 2)), soft_wrap=True)
-        self.console.print()
+        width = max(map(len, addresses))
+        lines = [
+            Text.assemble((f"{name:{width}}", "bold"), f"  {where}") for name, where in addresses.items()
+        ]
+        lines += [Text(), Text("To look further, in another terminal:")]
+        lines += [Text(f"  {command}", style="cyan") for command in commands]
+        for line in [Text(), *lines, Text()]:
+            self.console.print(line, soft_wrap=True)  # whole, to be copied
 
     @contextmanager
     def live(self) -> Iterator[LiveLine]:
@@ -155,12 +156,12 @@ def _columns() -> Table:
     table = Table.grid(padding=(0, 1, 0, 0), expand=True)
     table.add_column(width=1)
     table.add_column(width=3, justify="right")
-    table.add_column(ratio=29)
+    table.add_column(ratio=31)
     table.add_column(width=10)
     table.add_column(width=11)
     table.add_column(width=6)
     table.add_column(width=7)
-    table.add_column(ratio=36)
+    table.add_column(ratio=35)
     return table
 
 
@@ -179,7 +180,7 @@ def _cells(outcome: Outcome) -> tuple[Text, ...]:
     state = "duplicate" if outcome.duplicate else outcome.state
     entry, task = outcome.time_entry, outcome.sample.task_id
     logged = f"{task} → #{entry['id']}" if entry else f"{task} → none" if task else ""
-    why = Text("; ".join(outcome.why))
+    why = Text(" ".join(map(_sentence, outcome.why)))
     for fault in outcome.faults:
         why.append(f"\n✗ {fault}", style="red")
     return (
@@ -192,3 +193,7 @@ def _cells(outcome: Outcome) -> tuple[Text, ...]:
         Text(entry["user"] if entry else ""),
         why,
     )
+
+
+def _sentence(reason: str) -> str:
+    return f"{reason[:1].upper()}{reason[1:].rstrip('.')}." if reason else ""

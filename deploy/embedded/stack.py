@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import os
+import signal
 import sys
 from collections.abc import Callable
 from types import TracebackType
@@ -72,7 +73,8 @@ class Stack:
         self._report("Redis")
         self._processes.adopt(self._redis.start())
         self._report("stand-in tracker")
-        tracker = self._start("tracker", self._tracker_command())
+        # Where this process is killed, the tracker saves what it holds; the others' data are safe at any time.
+        tracker = self._start("tracker", self._tracker_command(), parent_death_signal=signal.SIGTERM)
         self._report("database")
         self.administration.migrate()
         self._report("producer")
@@ -108,9 +110,18 @@ class Stack:
     ) -> None:
         self.stop()
 
-    def _start(self, name: str, command: list[str]) -> Child:
-        log = self.workplace.directory / "log" / f"{name}.log"
-        return self._processes.start(Child(name, command, log=log, env=self._env_of(name), cwd=ROOT))
+    def _start(
+        self, name: str, command: list[str], parent_death_signal: signal.Signals = signal.SIGKILL
+    ) -> Child:
+        child = Child(
+            name,
+            command,
+            log=self.workplace.directory / "log" / f"{name}.log",
+            env=self._env_of(name),
+            cwd=ROOT,
+            parent_death_signal=parent_death_signal,
+        )
+        return self._processes.start(child)
 
     def _env_of(self, name: str) -> dict[str, str]:
         """Return a clean environment: nothing of this shell's but what finding programs and files takes."""

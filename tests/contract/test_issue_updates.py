@@ -103,6 +103,15 @@ def test_other_fields_can_be_updated_too(tracker: Tracker, issue: Json) -> None:
     assert [journal["notes"] for journal in now["journals"]] == ["why"]
 
 
+def test_notes_alone_are_journaled_also_of_a_person_who_may_only_comment(tracker: Tracker) -> None:
+    issue = tracker.issue(project_id=Project.PUBLIC)
+    body = {"notes": "seen", "status_id": Status.CLOSED}
+    assert_done(tracker.update_issue(issue["id"], su="carol", **body))
+    (journal,) = seen(tracker, issue)["journals"]
+    assert (journal["user"]["name"], journal["notes"], journal["details"]) == ("Carol Clark", "seen", [])
+    assert status(tracker, issue) == Status.NEW
+
+
 def test_an_unknown_issue_is_404_and_empty(tracker: Tracker) -> None:
     assert_empty(tracker.update_issue(UNKNOWN, status_id=Status.NEW), 404)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ def issue_id(tracker: Tracker) -> int:
     return int(tracker.issue()["id"])
 
 
-def logged(tracker: Tracker, issue_id: int, **fields: object) -> Json:
+def logged(tracker: Tracker, issue_id: int, **fields: Any) -> Json:
     """Log time that must be accepted and return the entry."""
     entry: Json = accepted(tracker.log_time(issue_id, **fields))["time_entry"]
     return entry

@@ -418,7 +418,7 @@ class TestProcessGroup:
     def test_second_ctrl_c_kills_what_is_left(
         self, child: Callable[..., Child], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def interrupted(self: Child, timeout: float) -> bool:  # noqa: ARG001
+        def interrupted(self: Child, timeout: float) -> bool:
             monkeypatch.undo()
             raise KeyboardInterrupt
 

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import TypeVar
 
 from shared.errors import LeaseOver, TrackerRejected
+from shared.reasons import NO_LINK
 from shared.store.models import EventState
 from worker.retry import is_exhausted
 from worker.sync.creation import Created
@@ -19,10 +20,6 @@ from worker.sync.status import sync_status
 from worker.sync.time_entry import log_time, settle_time
 from worker.sync.work import Work, load
 
-NO_LINK = (
-    "neither the ticket's helpdesk project nor its entity is linked to a tracker project "
-    "(link one with `deskbridge link`, then replay)"
-)
 NO_ISSUE = "the ticket has no issue; its newest status is taken when one is created"
 SOON = timedelta(seconds=2)
 

@@ -157,12 +157,15 @@ def update(call: Call) -> Answer:
     stale = tracker.settings.put_conflicts and issue.committed > call.arrived
     if stale or (expected is not None and expected != issue.lock_version):
         raise RefusedError(answers.invalid([]))
+    notes = fields.text(attributes.get("notes")) or ""
     if may_edit:
-        _apply(call, issue, attributes)
+        _apply(call, issue, attributes, notes)
+    elif notes:
+        _change(call, issue, {}, notes)
     return answers.done()
 
 
-def _apply(call: Call, issue: Issue, attributes: dict[str, Any]) -> None:
+def _apply(call: Call, issue: Issue, attributes: dict[str, Any], notes: str) -> None:
     tracker = call.tracker
     subject = fields.text(attributes.get("subject", issue.subject))
     if subject is None or fields.blank(subject):
@@ -170,7 +173,7 @@ def _apply(call: Call, issue: Issue, attributes: dict[str, Any]) -> None:
     if len(subject) > SUBJECT_LIMIT:
         raise RefusedError(answers.invalid([call.fault("subject", "too_long", SUBJECT_LIMIT)]))
     description = fields.text(attributes.get("description", issue.description))
-    fields.refuse_null_character(call, subject, description)
+    fields.refuse_null_character(call, subject, description, notes)
     project = _target(call, attributes.get("project_id")) or tracker.projects[issue.project_id]
     wanted = fields.whole(attributes.get("status_id"))
     if wanted not in tracker.statuses or wanted not in may.allowed_statuses(tracker, call.user, issue):
@@ -181,24 +184,25 @@ def _apply(call: Call, issue: Issue, attributes: dict[str, Any]) -> None:
         "project_id": project.id,
         "status_id": wanted,
     }
-    _change(call, issue, after)
+    _change(call, issue, after, notes)
 
 
-def _change(call: Call, issue: Issue, after: dict[str, Any]) -> None:
-    """Set what differs and note it in one journal; nothing at all where nothing differs."""
+def _change(call: Call, issue: Issue, after: dict[str, Any], notes: str) -> None:
+    """Set what differs and keep it, with the notes, in one journal; no journal where there is neither."""
     now = call.tracker.now()
     details = [
         {"name": name, "from": getattr(issue, name), "to": value}
         for name, value in after.items()
         if getattr(issue, name) != value
     ]
-    if not details:
+    if not details and not notes:
         return
-    if issue.status_id != after["status_id"] and call.tracker.statuses[after["status_id"]].is_closed:
+    status_id = after.get("status_id", issue.status_id)
+    if issue.status_id != status_id and call.tracker.statuses[status_id].is_closed:
         issue.closed_on = now
     for name, value in after.items():
         setattr(issue, name, value)
-    issue.journals.append({"user_id": call.user.id, "created_on": now, "details": details})
+    issue.journals.append({"user_id": call.user.id, "created_on": now, "notes": notes, "details": details})
     issue.updated_on, issue.committed = now, time.monotonic()
     issue.lock_version += 1
     call.tracker.changes += 1

@@ -128,7 +128,7 @@ def _journal(call: Call, number: int, entry: dict[str, Any]) -> dict[str, Any]:
     return {
         "id": number,
         "user": views.named(call.tracker.users[entry["user_id"]]),
-        "notes": "",
+        "notes": entry.get("notes", ""),
         "created_on": views.stamp(entry["created_on"]),
         "private_notes": False,
         "details": [

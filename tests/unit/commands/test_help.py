@@ -1,0 +1,82 @@
+"""`--help` explains every command, quickly, and without any environment."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import pytest
+from typer.testing import CliRunner
+
+from producer.commands.events import State
+from producer.commands.main import app
+from shared.store.models import EventState
+
+COMMANDS = [
+    "migrate",
+    "make-key",
+    "make-secret",
+    "config",
+    "config show",
+    "config set",
+    "config set-api-key",
+    "link",
+    "unlink",
+    "links",
+    "map-user",
+    "sync-metadata",
+    "producer",
+    "worker",
+    "beat",
+    "send",
+    "events",
+    "replay",
+    "held",
+    "resolve",
+    "trace",
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example(command: str) -> None:
+    result = CliRunner().invoke(app, [*command.split(), "--help"])
+    assert result.exit_code == 0
+    assert f"deskbridge {command}" in result.stdout
+    assert "Examples" in result.stdout or command == "config"
+
+
+def test_the_list_of_commands_gives_each_a_summary_of_one_line() -> None:
+    listed = CliRunner().invoke(app, ["--help"]).stdout
+    for command in COMMANDS:
+        if " " not in command:
+            assert any(
+                line.startswith(f"│ {command} ") and line.rstrip(" │").endswith(".")
+                for line in listed.splitlines()
+            ), command
+
+
+def test_help_needs_no_environment_and_takes_no_half_second() -> None:
+    quickest = min(_seconds() for _ in range(3))
+    assert quickest < 0.5
+
+
+def test_the_states_that_can_be_typed_are_those_of_the_journal() -> None:
+    assert State.__args__ == tuple(EventState)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "arguments", [["nonsense"], ["link"], ["events", "--limit", "x"], ["trace", "0"], ["trace", "9" * 30]]
+)
+def test_wrong_usage_exits_with_2(arguments: list[str]) -> None:
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 2
+    assert "Traceback" not in result.output
+
+
+def _seconds() -> float:
+    started = time.monotonic()
+    subprocess.run(
+        [sys.executable, "-m", "producer.commands.main", "--help"], check=True, capture_output=True, env={}
+    )
+    return time.monotonic() - started

@@ -1,0 +1,147 @@
+"""migrate, make-key, make-secret, config."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+
+import pytest
+from cryptography.fernet import Fernet
+from typer.testing import CliRunner
+
+from producer.commands.main import app
+from shared.config import PluginConfig
+from shared.kinds import Kind
+from shared.store.links import Link, LinkKind
+from shared.store.people import TrackerPerson
+from tests.unit.commands.conftest import Shell
+from tests.unit.commands.test_held import claim
+
+KEY = "0123456789abcdef0123456789abcdef01234567"
+
+
+def test_migrate_creates_the_tables_and_may_be_run_again(environment: Callable[..., None]) -> None:
+    assert environment
+    first = CliRunner().invoke(app, ["migrate"])
+    again = CliRunner().invoke(app, ["migrate"])
+    assert (first.exit_code, again.exit_code) == (0, 0)
+    assert "created" in first.stdout
+    assert "up to date" in again.stdout
+
+
+@pytest.mark.parametrize("command", ["events", "links", "held", "config show", "sync-metadata", "trace 1"])
+def test_a_command_on_an_empty_database_says_to_migrate(
+    environment: Callable[..., None], command: str
+) -> None:
+    assert environment
+    result = CliRunner().invoke(app, command.split())
+    assert result.exit_code == 1
+    assert "deskbridge migrate" in result.stderr
+
+
+def test_make_key_and_make_secret_print_what_the_settings_take(environment: Callable[..., None]) -> None:
+    assert environment
+    Fernet(CliRunner().invoke(app, ["make-key"]).stdout.strip())
+    secret = CliRunner().invoke(app, ["make-secret"]).stdout.strip()
+    assert len(base64.b64decode(secret.removeprefix("whsec_"))) == 32
+
+
+def test_config_show_has_every_key_and_of_the_api_key_only_whether_it_is_stored(shell: Shell) -> None:
+    shown = shell.ask("config", "show")
+    assert set(shown) == {*PluginConfig.model_fields, "api_key"}
+    assert shown["api_key"] == "not stored"
+    shell.do("config", "set-api-key", stdin=f"{KEY}\n")
+    assert shell.ask("config", "show")["api_key"] == "stored"
+    assert KEY not in shell.do("config", "show")
+
+
+def test_an_api_key_is_stored_encrypted(shell: Shell) -> None:
+    assert KEY not in shell.do("config", "set-api-key", stdin=f"  {KEY}\n")
+    with shell.store.transaction() as tx:
+        _, encrypted = tx.configs.get()
+    assert encrypted
+    assert KEY not in encrypted
+
+
+@pytest.mark.parametrize("typed", ["", "  \n", "two\nlines", "a\x07b", "schlüssel"])
+def test_what_cannot_be_an_api_key_is_refused(shell: Shell, typed: str) -> None:
+    assert "API key" in shell.fail("config", "set-api-key", stdin=typed)
+
+
+def test_an_api_key_without_a_secret_key_is_refused_with_what_to_do(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DESKBRIDGE_SECRET_KEYS")
+    assert "deskbridge make-key" in shell.fail("config", "set-api-key", stdin=KEY)
+
+
+def test_config_set_takes_text_json_and_nothing(shell: Shell) -> None:
+    shell.do(
+        "config", "set", "base_url=https://tracker.example/", 'status_map={"2": 3}', "default_tracker_id=4"
+    )
+    shown = shell.ask("config", "show")
+    assert (shown["base_url"], shown["status_map"], shown["default_tracker_id"]) == (
+        "https://tracker.example",
+        {"2": 3},
+        4,
+    )
+    shell.do("config", "set", "default_tracker_id=")
+    assert shell.ask("config", "show")["default_tracker_id"] is None
+
+
+@pytest.mark.parametrize(
+    ("assignment", "complaint"),
+    [
+        ("nonsense=1", "nonsense"),
+        ("done_state=x", "done_state"),
+        ("base_url", "KEY=VALUE"),
+        ("api_key=x", "api_key"),
+    ],
+)
+def test_config_set_refuses_what_does_not_fit_and_changes_nothing(
+    shell: Shell, assignment: str, complaint: str
+) -> None:
+    before = shell.ask("config", "show")
+    assert complaint in shell.fail("config", "set", "default_role_id=4", assignment, code=2)
+    assert shell.ask("config", "show") == before
+
+
+def test_ids_that_nothing_confirms_are_accepted_with_a_warning(shell: Shell) -> None:
+    result = shell.type("config", "set", "default_watcher_ids=[5]", "default_role_id=4")
+    assert result.exit_code == 0
+    assert "default_role_id, default_watcher_ids" in result.stderr
+
+
+def test_a_filled_cache_refuses_unknown_watchers_and_names_those_it_knows(shell: Shell) -> None:
+    with shell.store.transaction() as tx:
+        tx.people.replace_cache([TrackerPerson(5, "alice", "Alice Archer")])
+    assert "5 (alice)" in shell.fail("config", "set", "default_watcher_ids=[5, 77]")
+    assert shell.ask("config", "show")["default_watcher_ids"] == []
+    shell.do("config", "set", "default_watcher_ids=[5]")
+
+
+def test_base_url_cannot_change_under_a_link_unless_the_tracker_moved(shell: Shell) -> None:
+    shell.do("config", "set", "base_url=https://old.example")
+    with shell.store.transaction() as tx:
+        tx.links.put(Link(LinkKind.ENTITY, 3, 1, None))
+    assert "--moved" in shell.fail("config", "set", "base_url=https://new.example")
+    shell.do("config", "set", "--moved", "base_url=https://new.example")
+    assert shell.ask("config", "show")["base_url"] == "https://new.example"
+
+
+def test_base_url_cannot_change_under_an_issue(shell: Shell) -> None:
+    shell.do("config", "set", "base_url=https://old.example")
+    with shell.store.transaction() as tx:
+        tx.issues.claim(claim(Kind.TICKET, 4711), 20)
+    assert "1 issues" in shell.fail("config", "set", "base_url=https://new.example")
+
+
+def test_another_tracker_starts_with_nothing_known_of_the_old_one(shell: Shell) -> None:
+    shell.do("config", "set", "base_url=https://old.example")
+    with shell.store.transaction() as tx:
+        tx.people.replace_cache([TrackerPerson(5, "alice", "Alice Archer")])
+        tx.people.remember_member(1, 5)
+    shell.do("config", "set", "base_url=https://new.example")
+    with shell.store.transaction() as tx:
+        assert tx.people.cached_count() == 0
+        assert not tx.people.is_member_known(1, 5)

@@ -1,0 +1,154 @@
+"""The tracker's API key shows nowhere but in its header (SPEC section 5); both header dialects."""
+
+from __future__ import annotations
+
+import dataclasses
+import traceback
+from typing import Any, Literal
+
+import pytest
+import requests
+import structlog
+from pydantic import SecretStr
+
+from shared.errors import TrackerError
+from shared.logs import get_logger
+from shared.tracker import watch
+from shared.tracker.client import CallRecord, Target, TrackerClient
+from shared.tracker.watch import WatchedAdapter
+
+KEY = "0123456789abcdef-the-key"
+URL = "http://tracker.test"
+
+
+def client_of(prefix: Literal["Tracker", "Redmine"] = "Redmine") -> TrackerClient:
+    return TrackerClient(Target(URL, SecretStr(KEY), prefix))
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[requests.PreparedRequest]:
+    """What a fake network was given; it answers 422 to all."""
+    requests_sent: list[requests.PreparedRequest] = []
+
+    def answer(_self: WatchedAdapter, request: requests.PreparedRequest, **_: Any) -> requests.Response:
+        requests_sent.append(request)
+        watch._current.watch.sent = True
+        response = requests.Response()
+        response.status_code = 422
+        response._content = b'{"errors": ["no"]}'
+        return response
+
+    monkeypatch.setattr(WatchedAdapter, "send", answer)
+    return requests_sent
+
+
+def calls(client: TrackerClient, **options: Any) -> tuple[TrackerError, CallRecord]:
+    records: list[CallRecord] = []
+    with pytest.raises(TrackerError) as failure:
+        client.call("POST", "/issues.json", body={"issue": {"subject": "ü"}}, observe=records.append, **options)
+    return failure.value, records[0]
+
+
+def test_repr_and_str_of_client_and_target_hide_the_key() -> None:
+    client = client_of()
+    shown = [repr(client), str(client), repr(client.target), str(client.target), str(dataclasses.asdict(client.target))]
+    assert not any(KEY in text for text in shown)
+
+
+def test_errors_records_and_tracebacks_hide_the_key(sent: list[requests.PreparedRequest]) -> None:
+    error, record = calls(client_of(), login="alice")
+    trace = "".join(traceback.format_exception(error))
+    assert KEY not in f"{error!r} {error} {record!r} {vars(error)} {trace}"
+    assert KEY in str(sent[0].headers.values())
+
+
+def test_a_failure_of_the_library_hides_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_self: WatchedAdapter, request: requests.PreparedRequest, **_: Any) -> requests.Response:
+        raise requests.ConnectionError(f"could not send {request.headers}", request=request)
+
+    monkeypatch.setattr(WatchedAdapter, "send", fail)
+    error, record = calls(client_of(), login="alice")
+    assert KEY not in f"{error!r} {error} {record!r} {''.join(traceback.format_exception(error))}"
+
+
+def test_logging_a_client_and_its_errors_hides_the_key(sent: list[requests.PreparedRequest]) -> None:
+    client = client_of()
+    error, record = calls(client)
+    with structlog.testing.capture_logs() as logged:
+        get_logger("test").warning("said", client=client, target=client.target, error=error, record=record)
+    assert logged
+    assert KEY not in str(logged)
+
+
+def test_a_key_that_no_header_can_hold_is_not_shown_by_the_refusal() -> None:
+    error, record = calls(TrackerClient(Target(URL, SecretStr(KEY + "\r\nX-Evil: 1"))))
+    assert KEY not in f"{error!r} {record!r} {''.join(traceback.format_exception(error))}"
+
+
+@pytest.mark.parametrize("prefix", ["Tracker", "Redmine"])
+def test_both_dialects_name_their_headers(
+    sent: list[requests.PreparedRequest], prefix: Literal["Tracker", "Redmine"]
+) -> None:
+    calls(client_of(prefix), login="alice")
+    headers = sent[0].headers
+    assert headers[f"X-{prefix}-API-Key"] == KEY
+    assert headers[f"X-{prefix}-Switch-User"] in ("alice", b"alice")
+    other = "Redmine" if prefix == "Tracker" else "Tracker"
+    assert not any(name.startswith(f"X-{other}") for name in headers)
+
+
+@pytest.mark.parametrize("login", ["alice", "jörg", "用户", "a b"])
+def test_a_login_travels_as_utf_8(sent: list[requests.PreparedRequest], login: str) -> None:
+    calls(client_of(), login=login)
+    value = sent[0].headers["X-Redmine-Switch-User"]
+    assert (value if isinstance(value, bytes) else value.encode()) == login.encode()
+
+
+def test_the_administrator_s_call_has_no_switch_header(sent: list[requests.PreparedRequest]) -> None:
+    calls(client_of())
+    assert "X-Redmine-Switch-User" not in sent[0].headers
+
+
+def test_only_calls_with_a_body_have_a_content_type(sent: list[requests.PreparedRequest]) -> None:
+    calls(client_of())
+    with pytest.raises(TrackerError):
+        client_of().call("GET", "/issues.json")
+    assert sent[0].headers["Content-Type"] == "application/json"
+    assert "Content-Type" not in sent[1].headers
+
+
+def test_the_environment_s_proxies_and_netrc_do_not_get_the_key(
+    sent: list[requests.PreparedRequest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://proxy.test:1")
+    client = client_of()
+    calls(client)
+    assert client._session(writing=False).trust_env is False
+    client.close()
+
+
+def test_the_record_tells_the_call_without_its_headers(sent: list[requests.PreparedRequest]) -> None:
+    _, record = calls(client_of(), login="alice")
+    assert (record.method, record.path, record.login, record.status) == ("POST", "/issues.json", "alice", 422)
+    assert record.body == {"issue": {"subject": "ü"}}
+    assert record.error is not None
+
+
+def test_what_before_send_raises_stops_the_call(sent: list[requests.PreparedRequest]) -> None:
+    class Stop(Exception):
+        pass
+
+    def stop() -> None:
+        raise Stop
+
+    with pytest.raises(Stop):
+        client_of().call("POST", "/issues.json", body={}, before_send=stop)
+    assert not sent
+
+
+def test_the_throttle_waits_before_the_lease_is_checked(sent: list[requests.PreparedRequest]) -> None:
+    order: list[str] = []
+    client = TrackerClient(Target(URL, SecretStr(KEY)), throttle=lambda: order.append("throttle"))
+    with pytest.raises(TrackerError):
+        client.call("POST", "/issues.json", body={}, before_send=lambda: order.append("lease"))
+    assert order == ["throttle", "lease"]
