@@ -13,6 +13,7 @@ from shared.pause import Pause
 from shared.settings import Settings
 from shared.store import Store
 from shared.store.database import Database
+from shared.throttle import Throttle
 from shared.usecases.connection import Connector
 from shared.vault import Vault
 from worker.sweep import Sweep
@@ -44,7 +45,7 @@ def bootstrap(settings: Settings, *, concurrency: int) -> Worker:
     store = Store(Database(settings.database_url.get_secret_value(), pool_size=concurrency + 2))
     locks, pause = Locks(redis, settings.lock_lease), Pause(redis)
     doorbell = Doorbell(settings)
-    connector = Connector(store, Vault(settings.secret_keys))
+    connector = Connector(store, Vault(settings.secret_keys), Throttle(redis, settings.rate_limit).wait)
 
     return Worker(
         app=app,

@@ -6,7 +6,7 @@ The one place of this package that imports the product.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -22,14 +22,13 @@ from shared.store import Store
 from shared.store.database import Database
 from shared.store.links import Link, LinkKind
 from shared.store.migrations import upgrade
+from shared.store.models import EventState
 from shared.usecases import configuration
 from shared.usecases.connection import Connector
 from shared.usecases.links import make_link
 from shared.usecases.metadata import sync_metadata
 from shared.usecases.people import map_user
 from shared.vault import Vault
-
-ENDED = ("done", "skipped", "superseded", "failed", "held")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ class JournalEntry:
     @property
     def has_ended(self) -> bool:
         """Whether nothing more becomes of it by itself."""
-        return self.state in ENDED
+        return self.state != EventState.PENDING
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,13 +138,16 @@ class Administration:
             if override["helpdesk_user_id"] not in known:
                 map_user(self._store, **override)
 
-    def journal(self) -> dict[int, JournalEntry]:
-        """Return every event of the journal by its id."""
+    def journal(self, ticket_ids: Iterable[int]) -> dict[int, JournalEntry]:
+        """Return the events of some tickets by their id."""
         with self._store.transaction() as tx:
-            return {
-                row.id: JournalEntry(row.id, row.ticket_id, row.state, row.reason or "")
-                for row in tx.journal.find(limit=None)
-            }
+            rows = [row for one in ticket_ids for row in tx.journal.find(ticket_id=one, limit=None)]
+        return {row.id: JournalEntry(row.id, row.ticket_id, row.state, row.reason or "") for row in rows}
+
+    def counts(self) -> dict[str, int]:
+        """Return how many events of the whole journal are in each state."""
+        with self._store.transaction() as tx:
+            return {str(state): tx.journal.count(state) for state in EventState}
 
     def trace(self, ticket_id: int) -> list[TraceEntry]:
         """Return a ticket's trace, oldest step first."""

@@ -74,7 +74,7 @@ class Judge:
 
     def outcomes(self, deliveries: Sequence[Delivered | None]) -> list[Outcome]:
         """Return what became of each delivery, in the samples' order."""
-        journal = self._administration.journal()
+        journal = self._administration.journal(self._samples.by_ticket)
         tickets = {ticket_id: self._ticket(ticket_id) for ticket_id in self._samples.by_ticket}
         return [
             self._outcome(sample, delivered, journal, tickets[sample.ticket_id])

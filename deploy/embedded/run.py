@@ -51,7 +51,7 @@ def run(workplace: Workplace, screen: Screen, *, once: bool) -> bool:
         with screen.busy():
             stack.start(samples.installation)
             screen.started()
-            known = set(stack.administration.journal())
+            known = set(stack.administration.journal(samples.by_ticket))
             delivered = _forward(stack, samples, screen)
         outcomes = Judge(samples, stack.administration, Tracker(stack.tracker_url).state()).outcomes(
             delivered
@@ -69,7 +69,7 @@ def _forward(stack: Stack, samples: Samples, screen: Screen) -> list[Delivered |
         samples,
         helpdesk,
         Tracker(stack.tracker_url),
-        stack.administration.journal,
+        lambda: stack.administration.journal(samples.by_ticket),
         stack.check,
         screen.forwarding,
     ).run()
@@ -82,7 +82,7 @@ def _stay_up(stack: Stack, screen: Screen) -> None:
         with screen.live() as line:
             while True:
                 stack.check()
-                line.update(stack.administration.journal())
+                line.update(stack.administration.counts())
                 time.sleep(LIVE_S)
     except (KeyboardInterrupt, Ended):
         screen.say("Stopping; the data stay for the next start.")

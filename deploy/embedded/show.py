@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import groupby
@@ -14,7 +13,6 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-from deploy.embedded.administration import JournalEntry
 from deploy.embedded.outcome import Outcome
 
 WIDTH = 110
@@ -122,18 +120,17 @@ class LiveLine:
         self._screen = screen
         self._last = ""
 
-    def update(self, journal: Mapping[int, JournalEntry]) -> None:
-        """Show the counts."""
-        states = Counter(entry.state for entry in journal.values())
-        counts = ", ".join(f"{number} {state}" for state, number in sorted(states.items()))
-        line = f"{len(journal)} events: {counts}"
+    def update(self, counts: Mapping[str, int]) -> None:
+        """Show how many events are in each state."""
+        states = ", ".join(f"{number} {state}" for state, number in counts.items() if number)
+        line = f"Up; Ctrl-C ends it. {sum(counts.values())} events: {states}"
         if line == self._last:
             return
         self._last = line
         if self._screen.console.is_terminal:
-            self._screen.status(f"up, Ctrl-C ends it · {line}")
+            self._screen.status(line)
         else:
-            self._screen.say(f"up, Ctrl-C ends it: {line}")
+            self._screen.say(line)
 
 
 def outcome_tables(outcomes: Sequence[Outcome]) -> Iterator[RenderableType]:

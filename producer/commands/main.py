@@ -29,7 +29,8 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            _leave_quietly()
+            _silence()
+            raise typer.Exit(1) from None
         except (Exception, KeyboardInterrupt) as error:
             if isinstance(error, typer.Abort) or hasattr(error, "exit_code"):
                 raise  # typer's own: they know their exit code and how to show themselves
@@ -68,10 +69,9 @@ def run() -> None:
     app()
 
 
-def _leave_quietly() -> None:
-    """End as a program in a pipe does whose reader has left."""
+def _silence() -> None:
+    """Let nothing more be written to a pipe whose reader has left."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    raise typer.Exit(1)
 
 
 if __name__ == "__main__":

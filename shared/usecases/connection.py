@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 from shared.config import PluginConfig
 from shared.errors import SettingsError
@@ -17,11 +18,13 @@ class Connector:
     Args:
         store: where the configuration is.
         vault: opens the API key.
+        throttle: called before each call to the tracker; waits where a rate limit asks for it.
     """
 
-    def __init__(self, store: Store, vault: Vault) -> None:
+    def __init__(self, store: Store, vault: Vault, throttle: Callable[[], None] | None = None) -> None:
         self._store = store
         self._vault = vault
+        self._throttle = throttle
         self._lock = threading.Lock()
         self._made_of: tuple[object, ...] | None = None
         self._client: TrackerClient | None = None
@@ -43,5 +46,5 @@ class Connector:
             if self._client is None or made_of != self._made_of:
                 key = self._vault.decrypt(encrypted)
                 target = Target(config.base_url, key, config.header_prefix, config.verify_tls)
-                self._client, self._made_of = TrackerClient(target), made_of
+                self._client, self._made_of = TrackerClient(target, throttle=self._throttle), made_of
             return config, self._client

@@ -21,6 +21,7 @@ from deploy.sandbox.tracker.control import StandIn
 from shared.errors import InvalidEvent, TrackerBusy
 from shared.events import parse_delivery
 from shared.kinds import Kind
+from shared.payloads import issue_body
 from shared.store.ledger import Claim, Ledger, Row
 from shared.store.models import JournalEvent, LedgerState, TaskTimeLink, TicketIssueLink, TicketState
 from shared.store.people import TrackerPerson
@@ -342,8 +343,8 @@ def test_an_e_mail_with_u_0000_in_it_does_not_stop_its_ticket_on_postgresql(
 ) -> None:
     odd = {"id": 70, "email": "a\x00b@example.test"}
     event = task_event(
-        of_ticket=ticket(**({"technician": odd} if where == "technician" else {})),
-        of_task=task(**({"user": odd} if where == "user" else {})),
+        of_ticket=ticket(technician=odd) if where == "technician" else ticket(),
+        of_task=task(user=odd) if where == "user" else task(),
     )
     assert bridge_on_postgresql.forward(event) == ["done"]
     assert len(entries(stand_in)) == 1
@@ -435,7 +436,7 @@ def test_a_worker_that_dies_of_a_fault_while_probing_does_not_keep_the_pause_ali
     (good,) = bridge.receive(task_event(of_ticket=ticket(2), of_task=task(2)))
     with bridge.store.database.transaction() as session:
         session.execute(update(JournalEvent).values(received_at=clock(-60)))
-    real = issue_step.issue_body
+    real = issue_body
 
     def stumble(its_ticket: Any, *others: Any) -> Any:
         if its_ticket.id == 1:
@@ -623,7 +624,8 @@ def test_a_worker_stopped_between_201_and_commit_while_another_takes_over_makes_
 def test_a_worker_stopped_before_its_call_while_another_does_the_work_sends_nothing(
     bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
-    real, hit = SendWindow.check, []
+    hit: list[bool] = []
+    real = SendWindow.check
 
     def check(self: SendWindow) -> None:
         wanted = len(hit) == (0 if path == "/issues.json" else 1)

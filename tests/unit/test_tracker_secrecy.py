@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import traceback
 from typing import Any, Literal
 
@@ -35,7 +36,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[requests.PreparedRequest]:
         watch._current.watch.sent = True
         response = requests.Response()
         response.status_code = 422
-        response._content = b'{"errors": ["no"]}'
+        response.raw = io.BytesIO(b'{"errors": ["no"]}')
         return response
 
     monkeypatch.setattr(WatchedAdapter, "send", answer)

@@ -167,7 +167,7 @@ class Drain:
             self._fail(events, str(rejection))
         except LeaseOver as over:
             until = self._run.later(self._work.now, 0)
-            self._wait(events, Waiting(str(over), until=until, attempt=True))
+            self._wait(events, Waiting(str(over), until=until))
         return None
 
     def _end(self, event_ids: Sequence[int], result: Result) -> None:

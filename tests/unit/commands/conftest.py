@@ -53,6 +53,10 @@ class Shell:
         """Run a command with --json; return its document."""
         return json.loads(self.do(*arguments, "--json"))
 
+    def ask_stdin(self, *arguments: str, stdin: str) -> Any:
+        """Run a command with --json that reads standard input; return its document."""
+        return json.loads(self.do(*arguments, "--json", stdin=stdin))
+
     def fail(self, *arguments: str, code: int = 1, stdin: str | None = None) -> str:
         """Run a command that fails; return its complaint, which is no traceback and leaves stdout empty."""
         result = self.type(*arguments, stdin=stdin)

@@ -1,0 +1,50 @@
+"""The rate limit towards the tracker, over all workers (setting RATE_LIMIT): one slot after the other in Redis."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from redis import Redis
+from redis.exceptions import RedisError
+
+from shared.logs import get_logger
+
+log = get_logger("throttle")
+KEY = "deskbridge:throttle"
+
+# The time of the next free slot, by Redis' own clock; returns how long to wait for the slot just taken.
+NEXT_SLOT = """
+local now = redis.call('TIME')
+local at = tonumber(now[1]) + tonumber(now[2]) / 1000000
+local slot = math.max(at, tonumber(redis.call('GET', KEYS[1]) or '0'))
+redis.call('SET', KEYS[1], string.format('%.6f', slot + tonumber(ARGV[1])), 'PX', 3600000)
+return string.format('%.6f', slot - at)
+"""
+
+
+class Throttle:
+    """Spaces calls evenly over all workers.
+
+    Args:
+        redis: connection with its own time-outs.
+        rate: calls per second; 0: no limit.
+        sleep: waits so many seconds.
+    """
+
+    def __init__(self, redis: Redis, rate: float, sleep: Callable[[float], None] = time.sleep) -> None:
+        self._next_slot = redis.register_script(NEXT_SLOT)
+        self._interval = 1 / rate if rate else 0.0
+        self._sleep = sleep
+
+    def wait(self) -> None:
+        """Take the next slot and wait for it; without Redis nobody waits."""
+        if not self._interval:
+            return
+        try:
+            seconds = float(self._next_slot(keys=[KEY], args=[self._interval]))
+        except RedisError as error:
+            log.warning("no rate limit for the moment", error=type(error).__name__)
+            return
+        if seconds > 0:
+            self._sleep(seconds)

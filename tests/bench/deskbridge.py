@@ -1,0 +1,66 @@
+"""Deskbridge as a side: its processes as in production, with their default settings."""
+
+from __future__ import annotations
+
+from cryptography.fernet import Fernet
+from sqlalchemy import func, select, text
+
+from deploy.embedded.administration import Administration
+from deploy.sandbox.samples import load_samples
+from shared.store.models import EventState, JournalEvent
+from tests.bench.servers import Servers
+from tests.bench.side import THREADS, WORKERS, Side
+from tests.bench.workload import SECRET
+
+
+class Deskbridge(Side):
+    """Producer, workers and beat over a journal and a ledger."""
+
+    name = "deskbridge"
+    redis_number = 1
+
+    def __init__(self, servers: Servers) -> None:
+        super().__init__(servers)
+        self._env = {
+            "DESKBRIDGE_DATABASE_URL": self.database_url,
+            "DESKBRIDGE_REDIS_URL": self.redis_url,
+            "DESKBRIDGE_SECRET_KEYS": Fernet.generate_key().decode(),
+            "DESKBRIDGE_WEBHOOK_SECRETS": SECRET,
+            "DESKBRIDGE_LOG_FORMAT": "json",
+        }
+
+    def set_up(self) -> None:
+        """Migrate, read the tracker's metadata, configure and link as for the samples."""
+        administration = Administration(self._env)
+        try:
+            administration.migrate()
+            stand_in = self._servers.stand_in
+            administration.set_up(stand_in.base_url, stand_in.api_key, load_samples().installation)
+        finally:
+            administration.close()
+
+    def start_producer(self) -> None:
+        """Start the producer."""
+        command = ["producer.commands.main", "producer", "--port", str(self.port)]
+        child = self._start("producer", command, self._env)
+        child.wait_ready(self._answers)
+        self.producers.append(child)
+
+    def start_workers(self) -> None:
+        """Start the workers, and beat beside them."""
+        for number in range(WORKERS):
+            command = ["worker", "worker", "--concurrency", str(THREADS)]
+            self.workers.append(self._start(f"worker-{number}", command, self._env))
+        self.workers.append(self._start("beat", ["worker", "beat"], self._env))
+
+    def accepted(self) -> int:
+        """Return how many events are pending in the journal."""
+        with self.engine.connect() as connection:
+            statement = select(func.count(JournalEvent.id)).where(JournalEvent.state == EventState.PENDING)
+            return connection.scalar(statement) or 0
+
+    def forget(self) -> None:
+        """Empty the journal and the queue."""
+        with self.engine.begin() as connection:
+            connection.execute(text(f"TRUNCATE {JournalEvent.__tablename__}"))
+        self.drop_messages()

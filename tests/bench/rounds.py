@@ -1,0 +1,109 @@
+"""One round of each measure. Every round is verified: a figure of a broken run is an error, not a figure."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import time
+from urllib.parse import urlsplit
+
+from deploy.sandbox.tracker.control import StandIn
+from tests.bench.load import post
+from tests.bench.side import Side
+from tests.bench.workload import Batch, batch
+
+SYNC_TIMEOUT_S = 60.0
+POLL_S = 0.02
+QUERY = "/time_entries.json?limit=1"
+
+
+class BrokenRun(Exception):
+    """A side lost, doubled or refused something: its figures would mean nothing."""
+
+
+def accept(side: Side, events: Batch, per_request: int, seconds: float) -> float:
+    """Return the events that a side accepts per second; its workers are not running.
+
+    Args:
+        side: its producer runs.
+        events: more than it can accept in the time.
+        per_request: 1, or the length of the arrays that are posted.
+        seconds: how long to post.
+
+    Raises:
+        BrokenRun: it does not have what it accepted.
+    """
+    posted = post(side.port, events.deliveries(per_request), seconds=seconds)
+    side.wait_until_rung()
+    kept = side.accepted()
+    side.forget()
+    if kept != posted.events:
+        raise BrokenRun(f"{side.name} accepted {posted.events} events and has {kept}")
+    return posted.rate
+
+
+def load(side: Side, events: Batch) -> None:
+    """Have a side accept events while its workers are frozen."""
+    side.freeze_workers()
+    post(side.port, events.deliveries(50))
+    side.wait_until_rung()
+
+
+def sync(side: Side, stand_in: StandIn, events: Batch) -> float:
+    """Let the workers go on; return the events per second until the tracker held every time entry.
+
+    Args:
+        side: loaded with `events`.
+        stand_in: the tracker.
+        events: what was loaded.
+
+    Raises:
+        BrokenRun: the tracker does not hold each event exactly once, or not in time.
+    """
+    address = urlsplit(stand_in.base_url)
+    connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=30)
+    try:
+        wanted = _total(connection, stand_in) + len(events.events)
+        started = time.monotonic()
+        side.thaw()
+        while _total(connection, stand_in) < wanted:
+            if time.monotonic() - started > SYNC_TIMEOUT_S:
+                raise BrokenRun(f"{side.name} did not forward {events.name} in {SYNC_TIMEOUT_S:g} s")
+            time.sleep(POLL_S)
+        took = time.monotonic() - started
+    finally:
+        connection.close()
+    _wait_until_idle(side)
+    if differences := events.differences(stand_in.state()):
+        raise BrokenRun(f"{side.name}: {'; '.join(differences)}")
+    return len(events.events) / took
+
+
+def warm_up(side: Side, stand_in: StandIn, size: int) -> None:
+    """Open every thread's connections and make the people members, so that no round pays for it."""
+    events = batch(size)
+    post(side.port, events.deliveries(50))
+    _wait_until_done(side, stand_in, events)
+
+
+def _wait_until_done(side: Side, stand_in: StandIn, events: Batch) -> None:
+    deadline = time.monotonic() + SYNC_TIMEOUT_S
+    while differences := events.differences(stand_in.state()):
+        if time.monotonic() > deadline:
+            raise BrokenRun(f"{side.name}: {'; '.join(differences)}")
+        time.sleep(0.1)
+    _wait_until_idle(side)
+
+
+def _wait_until_idle(side: Side) -> None:
+    """Wait until nothing is left to do: the last links are stored after the tracker's last answer."""
+    deadline = time.monotonic() + SYNC_TIMEOUT_S
+    while side.accepted() or side.waiting_messages():
+        if time.monotonic() > deadline:
+            raise BrokenRun(f"{side.name} still has {side.accepted()} events that the tracker holds already")
+        time.sleep(0.05)
+
+
+def _total(connection: http.client.HTTPConnection, stand_in: StandIn) -> int:
+    connection.request("GET", QUERY, headers={"X-Redmine-API-Key": stand_in.api_key})
+    return int(json.loads(connection.getresponse().read())["total_count"])

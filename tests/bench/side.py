@@ -1,0 +1,122 @@
+"""One side of the comparison: its processes, which are frozen while the other side is measured."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import signal
+import sys
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+
+from sqlalchemy import create_engine
+
+from deploy.embedded.ports import HOST, free_port
+from deploy.embedded.processes import Child, ProcessGroup
+from tests.bench.servers import Servers
+
+WORKERS, THREADS = 2, 8
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Side(ABC):
+    """Deskbridge, or its peer.
+
+    Args:
+        servers: what both share; each side has a database of its own in PostgreSQL and in Redis.
+    """
+
+    name: str
+    redis_number: int
+
+    def __init__(self, servers: Servers) -> None:
+        self._servers = servers
+        self.database_url = servers.postgres.create_database(self.name)
+        self.redis_url = servers.redis.database_url(self.redis_number)
+        self.redis = servers.redis_client(self.redis_number)
+        self.engine = create_engine(self.database_url)
+        self.port = free_port()
+        self.processes = ProcessGroup(stop_timeout=5)
+        self.workers: list[Child] = []
+        self.producers: list[Child] = []
+
+    @abstractmethod
+    def set_up(self) -> None:
+        """Make the tables, configure the tracker, link the entity."""
+
+    @abstractmethod
+    def start_producer(self) -> None:
+        """Start what accepts events; return once it answers."""
+
+    @abstractmethod
+    def start_workers(self) -> None:
+        """Start what forwards them."""
+
+    @abstractmethod
+    def accepted(self) -> int:
+        """Return how many events are kept and not yet forwarded."""
+
+    @abstractmethod
+    def forget(self) -> None:
+        """Forget what was accepted."""
+
+    def freeze(self) -> None:
+        """Stop every process where it is; it costs nothing until `thaw`."""
+        for child in [*self.producers, *self.workers]:
+            child.send_signal(signal.SIGSTOP)
+
+    def freeze_workers(self) -> None:
+        """Stop the workers alone, to load what they will find when they go on."""
+        for child in self.workers:
+            child.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let every process go on."""
+        for child in [*self.producers, *self.workers]:
+            child.send_signal(signal.SIGCONT)
+
+    def waiting_messages(self) -> int:
+        """Return how many messages wait in the queues."""
+        return sum(self.redis.llen(key) for key in self._lists())
+
+    def wait_until_rung(self) -> None:
+        """Wait until the number of waiting messages stands still."""
+        before, still = -1, 0
+        while still < 3:
+            now = self.waiting_messages()
+            still = still + 1 if now == before else 0
+            before = now
+            time.sleep(0.1)
+
+    def drop_messages(self) -> None:
+        """Delete the waiting messages, and nothing else."""
+        for key in self._lists():
+            self.redis.delete(key)
+
+    def stop(self) -> None:
+        """End every process."""
+        self.thaw()
+        self.processes.stop()
+        self.engine.dispose()
+        self.redis.close()
+
+    def _lists(self) -> list[str]:
+        return [key for key in self.redis.scan_iter() if self.redis.type(key) == "list"]
+
+    def _start(self, name: str, module: list[str], env: Mapping[str, str]) -> Child:
+        given = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+        log = self._servers.directory / f"{self.name}-{name}.log"
+        child = Child(name, [sys.executable, "-m", *module], log=log, env={**given, **env}, cwd=ROOT)
+        return self.processes.start(child)
+
+    def _answers(self) -> bool:
+        connection = http.client.HTTPConnection(HOST, self.port, timeout=2)
+        try:
+            connection.request("GET", "/healthz")
+            return connection.getresponse().status == 200
+        except http.client.HTTPException:
+            return False
+        finally:
+            connection.close()

@@ -1,0 +1,28 @@
+"""The rate limit over several workers, on a real Redis."""
+
+from __future__ import annotations
+
+from redis import Redis
+
+from shared.throttle import Throttle
+
+
+def test_calls_of_several_workers_are_spaced_evenly(redis_url: str) -> None:
+    waited: list[float] = []
+    with Redis.from_url(redis_url) as redis:
+        workers = [Throttle(redis, 10, waited.append) for _ in range(3)]
+        for worker in workers * 3:
+            worker.wait()
+    assert len(waited) == 8, "the first one does not wait"
+    for number, seconds in enumerate(waited, start=1):
+        assert number * 0.1 - 0.05 < seconds <= number * 0.1
+
+
+def test_without_a_limit_nobody_waits_and_redis_is_not_asked() -> None:
+    with Redis(port=1) as redis:
+        Throttle(redis, 0, sleep=lambda _: (_ for _ in ()).throw(AssertionError)).wait()
+
+
+def test_without_redis_nobody_waits() -> None:
+    with Redis(port=1) as redis:
+        Throttle(redis, 1, sleep=lambda _: (_ for _ in ()).throw(AssertionError)).wait()

@@ -1,0 +1,94 @@
+"""Which ticket-task events log time (SPEC section 3 and 8)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.config import PluginConfig
+from shared.events import parse_event
+from tests.support.events import task, task_event, ticket_event
+from worker.sync.gates import Pending, closed_gate, plan_times
+
+CONFIG = PluginConfig()
+
+
+def pending(event_id: int, **of_task: Any) -> Pending:
+    return Pending(event_id, parse_event(task_event(event_id, of_task=task(**of_task))))
+
+
+def test_done_with_time_passes_the_gate() -> None:
+    assert closed_gate(pending(1).task, CONFIG) is None
+    assert closed_gate(pending(1, actiontime=1).task, CONFIG) is None
+
+
+@pytest.mark.parametrize("state", [0, 1, 3, -2])
+def test_a_task_that_is_not_done_logs_nothing_and_says_so(state: int) -> None:
+    reason = closed_gate(pending(1, state=state).task, CONFIG)
+    assert reason is not None
+    assert f"state {state}" in reason
+
+
+@pytest.mark.parametrize("actiontime", [0, -1, -3600])
+def test_a_task_without_time_logs_nothing_and_says_so(actiontime: int) -> None:
+    reason = closed_gate(pending(1, actiontime=actiontime).task, CONFIG)
+    assert reason is not None
+    assert "actiontime" in reason
+
+
+def test_the_state_that_means_done_is_configured() -> None:
+    config = PluginConfig(done_state=7)
+    assert closed_gate(pending(1, state=7).task, config) is None
+    assert closed_gate(pending(1, state=2).task, config) is not None
+
+
+def test_time_comes_from_the_newest_done_snapshot_and_supersedes_the_older() -> None:
+    older, newer = pending(1, actiontime=60), pending(2, actiontime=120)
+    plan = plan_times([older, newer], {}, CONFIG)
+    assert [(wanted.task_id, wanted.newest) for wanted in plan.wanted] == [(512, newer)]
+    assert plan.superseded == {1: 2}
+
+
+def test_undoing_a_task_changes_nothing_that_was_done_before() -> None:
+    plan = plan_times([pending(1), pending(2, state=1)], {}, CONFIG)
+    assert [wanted.newest.id for wanted in plan.wanted] == [1]
+    assert set(plan.skipped) == {2}
+
+
+def test_a_task_edited_after_logging_sends_nothing() -> None:
+    plan = plan_times([pending(1, actiontime=7200)], {512: 99}, CONFIG)
+    assert plan.logged == {1: 99}
+    assert not plan.wanted
+
+
+def test_each_task_of_a_ticket_logs_its_own_time_in_order() -> None:
+    plan = plan_times([pending(1, id=9), pending(2, id=3), pending(3, id=9)], {}, CONFIG)
+    assert [(wanted.task_id, wanted.newest.id) for wanted in plan.wanted] == [(9, 3), (3, 2)]
+
+
+def test_an_event_without_a_task_is_a_programming_error() -> None:
+    with pytest.raises(ValueError, match="no ticket task"):
+        _ = Pending(1, parse_event(ticket_event())).task
+
+
+snapshots = st.lists(
+    st.tuples(st.integers(1, 3), st.sampled_from([1, 2]), st.sampled_from([0, 60, 3600])), max_size=12
+)
+
+
+@given(snapshots, st.sets(st.integers(1, 3)))
+def test_every_event_gets_exactly_one_verdict(rows: list[tuple[int, int, int]], done: set[int]) -> None:
+    events = [
+        pending(number, id=task_id, state=state, actiontime=seconds)
+        for number, (task_id, state, seconds) in enumerate(rows, 1)
+    ]
+    plan = plan_times(events, dict.fromkeys(done, 1), CONFIG)
+    verdicts = [
+        *(wanted.newest.id for wanted in plan.wanted), *plan.skipped, *plan.logged, *plan.superseded
+    ]
+    assert sorted(verdicts) == [event.id for event in events]
+    assert len({wanted.task_id for wanted in plan.wanted}) == len(plan.wanted)
+    assert not {wanted.task_id for wanted in plan.wanted} & done

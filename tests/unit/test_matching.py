@@ -1,0 +1,164 @@
+"""Is this object of the tracker the one a claim created? (DESIGN "The ledger", 4)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from itertools import permutations
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shared.kinds import Kind
+from worker.sync.matching import (
+    Candidate,
+    Doubt,
+    assign,
+    candidates,
+    fingerprint,
+    fits,
+    found_essence,
+    moment_of,
+    sent_essence,
+)
+
+START = datetime(2026, 11, 21, 10, tzinfo=UTC)
+
+
+def at(minute: int) -> datetime:
+    return START + timedelta(minutes=minute)
+
+
+def issue(**changes: Any) -> dict[str, Any]:
+    return {
+        "id": 6,
+        "project": {"id": 1},
+        "author": {"id": 5},
+        "status": {"id": 1},
+        "subject": "S",
+        "description": "one\r\ntwo",
+        "created_on": "2026-11-21T10:00:00Z",
+        **changes,
+    }
+
+
+def issue_sent(**changes: Any) -> dict[str, Any]:
+    return {"issue": {"project_id": 1, "subject": "S", "description": "one\ntwo", **changes}}
+
+
+def entry(**changes: Any) -> dict[str, Any]:
+    return {"id": 1, "issue": {"id": 6}, "user": {"id": 5}, "hours": 0.33, "comments": "c",
+            "created_on": "2026-11-21T10:00:00Z", **changes}  # fmt: skip
+
+
+def entry_sent(**changes: Any) -> dict[str, Any]:
+    return {"time_entry": {"issue_id": 6, "hours": 1200 / 3600, "comments": "c", **changes}}
+
+
+def issues_like(row: dict[str, Any], sent: dict[str, Any], held: tuple[int, ...] = ()) -> list[Candidate]:
+    return candidates(Kind.TICKET, [row], sent_essence(Kind.TICKET, sent), held)
+
+
+def entries_like(row: dict[str, Any], sent: dict[str, Any]) -> list[Candidate]:
+    return candidates(Kind.TICKET_TASK, [row], sent_essence(Kind.TICKET_TASK, sent), ())
+
+
+def test_line_ends_and_outer_blanks_do_not_matter() -> None:
+    assert issues_like(issue(), issue_sent()) == [Candidate(6, 5, 1, START)]
+    assert issues_like(issue(subject=" S "), issue_sent(description=" one\ntwo\n"))
+
+
+def test_a_missing_description_is_an_empty_one() -> None:
+    sent = issue_sent()
+    del sent["issue"]["description"]
+    assert issues_like(issue(description=None), sent)
+    assert issues_like(issue(description=""), sent)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"subject": "T"}, {"description": "one"}, {"project": {"id": 2}}, {"created_on": "?"}, {"project": None}]
+)
+def test_another_text_or_project_is_another_issue(changes: dict[str, Any]) -> None:
+    assert not issues_like(issue(**changes), issue_sent())
+
+
+def test_what_the_tracker_may_replace_does_not_matter() -> None:
+    row = issue(status={"id": 9}, tracker={"id": 3}, category={"id": 4})
+    assert issues_like(row, issue_sent(status_id=2, tracker_id=1, category_id=8))
+
+
+def test_what_a_ledger_row_holds_is_no_candidate() -> None:
+    assert not issues_like(issue(), issue_sent(), held=(6,))
+
+
+@pytest.mark.parametrize(("sent", "kept"), [(1200 / 3600, 0.33), (0.005, 0.01), (60000 / 3600, 16.67), (1.5, 1.5), (2, 2.0)])
+def test_hours_are_compared_as_the_tracker_rounds_them(sent: float, kept: float) -> None:
+    assert entries_like(entry(hours=kept), entry_sent(hours=sent))
+
+
+@pytest.mark.parametrize("changes", [{"hours": 0.34}, {"hours": None}, {"hours": "x"}, {"comments": "d"}, {"issue": {"id": 7}}])
+def test_other_time_is_another_entry(changes: dict[str, Any]) -> None:
+    assert not entries_like(entry(**changes), entry_sent())
+
+
+def test_a_row_listed_twice_is_one_candidate_and_the_oldest_comes_first() -> None:
+    essence = sent_essence(Kind.TICKET, issue_sent())
+    found = candidates(Kind.TICKET, [issue(id=9), issue(id=7), issue(id=9)], essence, ())
+    assert [one.tracker_id for one in found] == [7, 9]
+
+
+def test_the_fingerprint_is_that_of_what_the_tracker_keeps() -> None:
+    same = fingerprint(Kind.TICKET, issue_sent(description="one\r\ntwo ", status_id=3, priority_id=4))
+    assert same == fingerprint(Kind.TICKET, issue_sent())
+    assert same != fingerprint(Kind.TICKET, issue_sent(subject="T"))
+    assert same != fingerprint(Kind.TICKET_TASK, entry_sent())
+    assert found_essence(Kind.TICKET, issue()) == sent_essence(Kind.TICKET, issue_sent())
+
+
+@pytest.mark.parametrize("value", [None, "", "soon", 7, "2026-13-01T00:00:00Z", {}])
+def test_a_time_that_cannot_be_read_is_none(value: Any) -> None:
+    assert moment_of(value) is None
+
+
+def test_a_time_without_a_zone_is_utc() -> None:
+    assert moment_of("2026-11-21T10:00:00") == START
+
+
+doubt_rows = st.lists(st.tuples(st.sets(st.integers(1, 3), max_size=2), st.integers(0, 3)), max_size=4)
+found_rows = st.lists(st.tuples(st.sampled_from([1, 2, 3, None]), st.integers(0, 3)), max_size=4)
+
+
+def largest(doubts: list[Doubt], found: list[Candidate]) -> int:
+    """Return the size of a maximum matching, by trying every one."""
+    padded: list[Candidate | None] = [*found, *[None] * len(doubts)]
+    return max(
+        sum(one is not None and fits(doubt, one) for doubt, one in zip(doubts, chosen, strict=True))
+        for chosen in permutations(padded, len(doubts))
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(doubt_rows, found_rows)
+def test_as_many_rows_as_possible_get_a_candidate_of_their_own(
+    rows: list[tuple[set[int], int]], listed: list[tuple[int | None, int]]
+) -> None:
+    doubts = [Doubt(key, tuple(sorted(authors)), at(since)) for key, (authors, since) in enumerate(rows)]
+    found = [Candidate(100 + n, author, None, at(made)) for n, (author, made) in enumerate(listed)]
+    given_out = assign(doubts, found)
+    by_key = {doubt.key: doubt for doubt in doubts}
+    assert len(given_out) == largest(doubts, found)
+    assert len({one.tracker_id for one in given_out.values()}) == len(given_out)
+    assert all(fits(by_key[key], one) for key, one in given_out.items())
+
+
+def test_interchangeable_rows_are_served_oldest_first() -> None:
+    doubts = [Doubt(key, (), at(0)) for key in (1, 2, 3)]
+    given_out = assign(doubts, [Candidate(50, 5, None, at(1)), Candidate(51, 5, None, at(2))])
+    assert set(given_out) == {1, 2}
+
+
+def test_two_hundred_rows_are_matched_without_exhausting_the_stack() -> None:
+    found = [Candidate(number, number, None, at(0)) for number in range(1, 201)]
+    doubts = [Doubt(0, (1,), at(0)), *(Doubt(n, (n, n + 1), at(0)) for n in range(1, 200))]
+    assert len(assign(list(reversed(doubts)), found)) == 200
