@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from celery import Celery
+from redis.exceptions import RedisError
+from sqlalchemy.exc import SQLAlchemyError
 
 from shared.broker import PRUNE, SWEEP, SYNC_METADATA, SYNC_TICKET
+from shared.logs import get_logger
 from worker.bootstrap import Worker
 from worker.metadata import sync_metadata
+
+log = get_logger("tasks")
 
 
 def register(app: Celery, worker: Worker) -> None:
@@ -14,11 +22,13 @@ def register(app: Celery, worker: Worker) -> None:
 
     @app.task(name=SYNC_TICKET)  # type: ignore[untyped-decorator]
     def sync_ticket(*, ticket_id: int, **_: object) -> None:
-        worker.service.sync(ticket_id)
+        with left_to_the_sweep(ticket_id=ticket_id):
+            worker.service.sync(ticket_id)
 
     @app.task(name=SWEEP)  # type: ignore[untyped-decorator]
     def sweep(**_: object) -> None:
-        worker.sweep.run()
+        with left_to_the_sweep():
+            worker.sweep.run()
 
     @app.task(name=SYNC_METADATA)  # type: ignore[untyped-decorator]
     def metadata(**_: object) -> None:
@@ -26,4 +36,14 @@ def register(app: Celery, worker: Worker) -> None:
 
     @app.task(name=PRUNE)  # type: ignore[untyped-decorator]
     def prune(**_: object) -> None:
-        worker.sweep.prune()
+        with left_to_the_sweep():
+            worker.sweep.prune()
+
+
+@contextmanager
+def left_to_the_sweep(**about: object) -> Iterator[None]:
+    """Log that the database or Redis failed; whatever was not done is done when the sweep rings again."""
+    try:
+        yield
+    except (SQLAlchemyError, RedisError) as error:
+        log.warning("put off until the next sweep", error=type(error).__name__, **about)

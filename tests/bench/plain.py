@@ -58,7 +58,15 @@ class Plain(Side):
         """Start the workers."""
         options = ["--pool", "threads", "--concurrency", str(THREADS), "--loglevel", "INFO"]
         for number in range(WORKERS):
-            command = ["celery", "-A", "tests.bench.peer.tasks", "worker", "-n", f"plain{number}@%h", *options]
+            command = [
+                "celery",
+                "-A",
+                "tests.bench.peer.tasks",
+                "worker",
+                "-n",
+                f"plain{number}@%h",
+                *options,
+            ]
             self.workers.append(self._start(f"worker-{number}", command, self._env))
 
     def accepted(self) -> int:

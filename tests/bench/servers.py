@@ -51,5 +51,3 @@ def servers() -> Iterator[Servers]:
         stand_in = StandIn(arguments=STAND_IN)
         stack.callback(stand_in.stop)
         yield Servers(directory, postgres.start(), redis.start(), stand_in.start())
-
-

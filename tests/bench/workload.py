@@ -64,7 +64,9 @@ class Batch:
         found = []
         if len(issues) != len(self.events) or len({issue["subject"] for issue in issues}) != len(self.events):
             found.append(f"{self.name}: {len(issues)} issues for {len(self.events)} tickets")
-        if len(entries) != len(self.events) or len({entry["issue_id"] for entry in entries}) != len(self.events):
+        if len(entries) != len(self.events) or len({entry["issue_id"] for entry in entries}) != len(
+            self.events
+        ):
             found.append(f"{self.name}: {len(entries)} time entries for {len(self.events)} ticket tasks")
         if any(issue["author"] not in ("alice", "bob") or issue["status_id"] != 2 for issue in issues):
             found.append(f"{self.name}: an issue by somebody else, or with another status")

@@ -89,11 +89,11 @@ def _first_line(stream: IO[str] | None) -> str:
 
 @contextmanager
 def _redmine() -> Iterator[tuple[str, str]]:
-    up = subprocess.run([LAUNCHER / "redmine-up"], stdout=subprocess.PIPE, text=True, check=False)
+    up = subprocess.run([LAUNCHER / "redmine-up"], capture_output=True, text=True, check=False)
     if up.returncode == CANNOT_INSTALL:
-        _missing("a real Redmine cannot be installed here (its words are above)")
+        _missing(f"a real Redmine cannot be installed here:\n{up.stderr}")
     if up.returncode != 0:
-        pytest.fail(f"redmine-up ended with {up.returncode} (its words are above)")
+        pytest.fail(f"redmine-up ended with {up.returncode}:\n{up.stderr}")
     ready = json.loads(up.stdout)
     try:
         yield ready["base_url"], ready["api_key"]

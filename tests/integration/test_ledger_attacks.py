@@ -93,7 +93,8 @@ def stopped(
     sent: bool = True,
 ) -> Iterator[None]:
     """Stop the first worker that makes this call, after the tracker carried it out (or, not sent, before)."""
-    real, hit = TrackerClient.call, []
+    hit: list[bool] = []
+    real = TrackerClient.call
 
     def call(self: TrackerClient, its_method: str, its_path: str, **arguments: Any) -> Any:
         first = (its_method, its_path) == (method, path) and not hit
@@ -235,7 +236,8 @@ def test_the_database_failing_at_the_link_does_not_make_a_clear_answer_a_questio
 ) -> None:
     """A deadlock (two answers that swap adopted ids lock two rows in opposite order) or a short fail-over."""
     bridge.configure(in_doubt_policy="hold")
-    real, hit = Ledger.link, []
+    hit: list[bool] = []
+    real = Ledger.link
 
     def link(self: Ledger, *arguments: Any) -> bool:
         if not hit:

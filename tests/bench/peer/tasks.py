@@ -81,7 +81,11 @@ def _create_issue(db: Session, ticket: dict[str, Any], project: ProjectLink | En
 
 
 def _log_time(
-    db: Session, ticket: dict[str, Any], task: dict[str, Any], issue_id: int, project: ProjectLink | EntityLink
+    db: Session,
+    ticket: dict[str, Any],
+    task: dict[str, Any],
+    issue_id: int,
+    project: ProjectLink | EntityLink,
 ) -> int:
     person = _person_of(db, task["user"], project.tracker_project_id)
     body = {

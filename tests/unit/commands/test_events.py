@@ -75,7 +75,7 @@ def test_no_event_is_said_in_a_sentence_and_as_an_empty_list(shell: Shell) -> No
 
 def test_text_of_the_outside_is_shown_as_it_is_and_moves_no_cursor(shell: Shell) -> None:
     (event_id,) = shell.receive(task_event(1))
-    shell.end([event_id], EventState.FAILED, "[bold]no\x1b[2J markup[/bold] \ud800")
+    shell.end([event_id], EventState.FAILED, "[bold]no\x1b[2J markup[/bold]")
     told = shell.do("events")
     assert "[bold]no[2J markup[/bold]" in told
     assert shell.ask("events")[0]["state"] == "failed"

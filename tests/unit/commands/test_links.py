@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 
 from shared.store.models import EventState
-from shared.usecases.links import NO_LINK
 from tests.support.events import task_event, ticket, ticket_event
 from tests.unit.commands.conftest import Shell
-from worker.sync import ticket as ticket_drain
 
 
 def test_links_are_listed_with_their_category(shell: Shell) -> None:
@@ -75,8 +73,3 @@ def test_a_helpdesk_project_replays_by_the_tickets_newest_snapshot(shell: Shell)
 )
 def test_ids_that_cannot_be_are_wrong_usage(shell: Shell, arguments: tuple[str, ...]) -> None:
     shell.fail("link", *arguments, code=2)
-
-
-def test_the_reason_is_the_one_that_the_worker_gives() -> None:
-    """The worker's reason is how skipped events are found again."""
-    assert ticket_drain.NO_LINK == NO_LINK

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
 
 import pytest
 from cryptography.fernet import Fernet
@@ -20,8 +19,8 @@ from tests.unit.commands.test_held import claim
 KEY = "0123456789abcdef0123456789abcdef01234567"
 
 
-def test_migrate_creates_the_tables_and_may_be_run_again(environment: Callable[..., None]) -> None:
-    assert environment
+@pytest.mark.usefixtures("environment")
+def test_migrate_creates_the_tables_and_may_be_run_again() -> None:
     first = CliRunner().invoke(app, ["migrate"])
     again = CliRunner().invoke(app, ["migrate"])
     assert (first.exit_code, again.exit_code) == (0, 0)
@@ -29,18 +28,16 @@ def test_migrate_creates_the_tables_and_may_be_run_again(environment: Callable[.
     assert "up to date" in again.stdout
 
 
+@pytest.mark.usefixtures("environment")
 @pytest.mark.parametrize("command", ["events", "links", "held", "config show", "sync-metadata", "trace 1"])
-def test_a_command_on_an_empty_database_says_to_migrate(
-    environment: Callable[..., None], command: str
-) -> None:
-    assert environment
+def test_a_command_on_an_empty_database_says_to_migrate(command: str) -> None:
     result = CliRunner().invoke(app, command.split())
     assert result.exit_code == 1
     assert "deskbridge migrate" in result.stderr
 
 
-def test_make_key_and_make_secret_print_what_the_settings_take(environment: Callable[..., None]) -> None:
-    assert environment
+@pytest.mark.usefixtures("environment")
+def test_make_key_and_make_secret_print_what_the_settings_take() -> None:
     Fernet(CliRunner().invoke(app, ["make-key"]).stdout.strip())
     secret = CliRunner().invoke(app, ["make-secret"]).stdout.strip()
     assert len(base64.b64decode(secret.removeprefix("whsec_"))) == 32

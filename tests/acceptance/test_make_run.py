@@ -1,0 +1,265 @@
+"""`make run`, as a newcomer meets it: the sample events, what became of each, and nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from deploy.embedded.forward import exchange
+from deploy.embedded.ports import is_free
+from deploy.embedded.workplace import ROOT
+from deploy.sandbox.samples import load_samples
+from shared.events import parse_event
+
+pytestmark = pytest.mark.slow
+
+PATIENCE_S = 60.0
+SAMPLES = load_samples()
+UP = "Up; Ctrl-C ends it."
+
+
+class Start:
+    """One `python -m deploy.embedded run`, its output in a file of its own."""
+
+    def __init__(self, directory: Path, *options: str) -> None:
+        self.directory = directory
+        self._output = directory.parent / f"{directory.name}-{time.monotonic_ns()}.out"
+        command = [sys.executable, "-m", "deploy.embedded", "run", "--dir", str(directory), *options]
+        with self._output.open("wb") as output:
+            self._process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, cwd=ROOT)
+
+    @property
+    def output(self) -> str:
+        return self._output.read_text(encoding="utf-8")
+
+    def wait_for(self, words: str) -> None:
+        deadline = time.monotonic() + PATIENCE_S
+        while words not in self.output:
+            assert self._process.poll() is None, self.output
+            assert time.monotonic() < deadline, self.output
+            time.sleep(0.05)
+
+    def children(self) -> dict[int, str]:
+        """Return the running processes that this one has started, with their command lines."""
+        return {pid: command for pid, parent, command in running() if parent == self._process.pid}
+
+    def send(self, number: signal.Signals) -> None:
+        self._process.send_signal(number)
+
+    def end(self) -> int:
+        """Wait until it has ended; return its exit code."""
+        return self._process.wait(PATIENCE_S)
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait(PATIENCE_S)
+
+
+def running() -> list[tuple[int, int, str]]:
+    """Return every process of the machine that has not ended: id, parent, command line."""
+    listed = subprocess.run(
+        ["ps", "-axo", "pid=,ppid=,stat=,args="], capture_output=True, text=True, check=True
+    )
+    rows = [line.split(None, 3) for line in listed.stdout.splitlines()]
+    return [(int(row[0]), int(row[1]), row[3]) for row in rows if len(row) == 4 and "Z" not in row[2]]
+
+
+def assert_gone(children: dict[int, str]) -> None:
+    """Make sure that processes have ended, those that the kernel ends with their parent within a moment."""
+    assert len(children) == 5, children
+    deadline = time.monotonic() + 5
+    while left := [pid for pid, _, command in running() if children.get(pid) == command]:
+        assert time.monotonic() < deadline, [children[pid] for pid in left]
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def starts(directory: Path) -> Iterator[list[Start]]:
+    """Starts that are killed where a test fails before their end."""
+    begun: list[Start] = []
+    yield begun
+    for start in begun:
+        start.kill()
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> Start:
+    """The first start in a fresh directory, to its end."""
+    start = Start(tmp_path_factory.mktemp("run") / "var", "--once")
+    assert start.end() == 0, start.output
+    return start
+
+
+@pytest.fixture(scope="module")
+def directory(first: Start) -> Path:
+    """A directory in which everything was forwarded."""
+    return first.directory
+
+
+def table(output: str) -> list[str]:
+    """Return the lines of the table, from the first ticket to the last."""
+    lines = output.splitlines()
+    begin = next(number for number, line in enumerate(lines) if line.startswith("Ticket "))
+    end = next(number for number, line in enumerate(lines) if "events ended as expected" in line)
+    return lines[begin:end]
+
+
+def test_the_first_start_forwards_every_sample_and_shows_what_became_of_it(first: Start) -> None:
+    total = len(SAMPLES.deliveries)
+    assert f"✓ All {total} events ended as expected" in first.output
+    rows = [line for line in table(first.output) if line.startswith("✓")]
+    assert [sample.what for sample in SAMPLES.deliveries] == [line[6:37].strip() for line in rows]
+    assert "512 → #" in first.output
+    assert "Ticket 4712 → issue #" in first.output
+
+
+def test_the_output_is_plain_text_of_110_columns_where_it_is_no_terminal(first: Start) -> None:
+    assert "\x1b" not in first.output
+    assert max(map(len, table(first.output))) <= 110
+
+
+def test_a_second_start_finds_the_first_ones_data_and_changes_nothing(
+    first: Start, starts: list[Start]
+) -> None:
+    again = Start(first.directory, "--once")
+    starts.append(again)
+    assert again.end() == 0, again.output
+    assert "sending them again changed nothing" in again.output
+    assert table(again.output) == table(first.output)
+
+
+def test_secrets_are_readable_by_their_owner_only(directory: Path) -> None:
+    for name in ("fernet-key", "webhook-secret", "tracker.json"):
+        assert (directory / name).stat().st_mode & 0o077 == 0, name
+    assert (directory / "webhook-secret").read_text() not in (directory / "env").read_text()
+
+
+def test_it_stays_up_until_ctrl_c_and_then_leaves_no_process(directory: Path, starts: list[Start]) -> None:
+    start = Start(directory)
+    starts.append(start)
+    start.wait_for(UP)
+    children = start.children()
+    assert "/events" in start.output
+    start.send(signal.SIGINT)
+    assert start.end() == 0, start.output
+    assert_gone(children)
+    ports = json.loads((directory / "ports.json").read_text())
+    assert all(is_free(port) for port in ports.values())
+
+
+def test_a_second_start_at_once_says_that_one_is_running(directory: Path, starts: list[Start]) -> None:
+    start = Start(directory)
+    starts.append(start)
+    start.wait_for("Running:")
+    second = Start(directory, "--once")
+    starts.append(second)
+    assert second.end() == 1
+    assert "already running" in second.output
+    assert "Traceback" not in second.output
+    start.wait_for(UP)
+    start.send(signal.SIGTERM)
+    assert start.end() == 0, start.output
+
+
+def test_the_env_file_makes_the_command_line_work(directory: Path, starts: list[Start]) -> None:
+    start = Start(directory)
+    starts.append(start)
+    start.wait_for(UP)
+    command = '. "$0" && exec "$1" -m producer.commands.main events --json'
+    shown = subprocess.run(
+        ["sh", "-c", command, directory / "env", sys.executable],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+        env={"PATH": os.defpath},
+    )
+    assert {row["ticket_id"] for row in json.loads(shown.stdout)} == set(SAMPLES.by_ticket)
+    start.send(signal.SIGINT)
+    assert start.end() == 0, start.output
+
+
+def test_ctrl_c_while_it_starts_leaves_no_process(tmp_path: Path, starts: list[Start]) -> None:
+    start = Start(tmp_path / "var")
+    starts.append(start)
+    while "worker beat" not in str(start.children()):
+        time.sleep(0.01)
+    children = start.children()
+    start.send(signal.SIGINT)
+    assert start.end() == 128 + signal.SIGINT
+    assert_gone(children)
+    assert "Traceback" not in start.output
+
+
+@pytest.mark.parametrize("victim", ["producer", "worker worker", "redis-server"])
+def test_a_process_that_dies_ends_all_with_its_last_words(
+    directory: Path, starts: list[Start], victim: str
+) -> None:
+    start = Start(directory)
+    starts.append(start)
+    start.wait_for(UP)
+    children = start.children()
+    os.kill(next(pid for pid, command in children.items() if victim in command), signal.SIGKILL)
+    assert start.end() == 1
+    assert "has ended (SIGKILL)" in start.output
+    assert "Traceback" not in start.output.split(UP)[1].split("has ended")[0]
+    assert_gone(children)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends children with a killed parent")
+def test_killing_it_leaves_no_process_and_loses_nothing(directory: Path, starts: list[Start]) -> None:
+    start = Start(directory)
+    starts.append(start)
+    start.wait_for(UP)
+    children = start.children()
+    start.kill()
+    assert_gone(children)
+    after = Start(directory, "--once")
+    starts.append(after)
+    assert after.end() == 0, after.output
+
+
+def test_a_tracker_that_holds_something_else_is_told(directory: Path, starts: list[Start]) -> None:
+    start = Start(directory)
+    starts.append(start)
+    start.wait_for(UP)
+    tracker = f"http://127.0.0.1:{json.loads((directory / 'ports.json').read_text())['tracker']}"
+    _, held = exchange(tracker, "GET", "/_control/state")
+    entry = next(row for row in held["time_entries"] if row["hours"] == 3.0)
+    change(tracker, entry["id"], hours=4.0)
+    start.send(signal.SIGINT)
+    start.end()
+    changed = Start(directory)
+    starts.append(changed)
+    changed.wait_for(UP)
+    assert "✗ 1 of 21 events did not end as expected" in changed.output
+    assert "hours is 4.0, not 3.0" in " ".join(changed.output.split())
+    change(tracker, entry["id"], hours=3.0)
+    changed.send(signal.SIGINT)
+    assert changed.end() == 1
+
+
+def change(tracker: str, entry_id: int, **values: float) -> None:
+    """Change a time entry behind deskbridge's back."""
+    body = json.dumps({"table": "time_entries", "id": entry_id, "set": values})
+    status, answer = exchange(tracker, "POST", "/_control/patch", body)
+    assert status == 200, answer
+
+
+def test_every_sample_is_a_valid_event() -> None:
+    for sample in SAMPLES.deliveries:
+        assert parse_event(sample.event).ticket.id in SAMPLES.tickets
+
+
+def test_the_samples_show_every_end_that_needs_no_person() -> None:
+    assert {sample.state for sample in SAMPLES.deliveries} == {"done", "skipped", "superseded"}
+    assert any(sample.duplicate for sample in SAMPLES.deliveries)
+    assert any(sample.fault for sample in SAMPLES.deliveries)
