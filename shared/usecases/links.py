@@ -7,15 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from shared.errors import NotFound
+from shared.reasons import NO_LINK
 from shared.store import Store, Transaction
 from shared.store.links import Link, LinkKind
 from shared.store.trace import Step
-
-NO_LINK = (
-    "neither the ticket's helpdesk project nor its entity is linked to a tracker project "
-    "(link one with `deskbridge link`, then replay)"
-)
-"""Why an event was skipped for want of a link; the reason by which such events are found again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,7 @@ class Start:
 def running() -> list[tuple[int, int, str]]:
     """Return every process of the machine that has not ended: id, parent, command line."""
     listed = subprocess.run(
-        ["ps", "-axo", "pid=,ppid=,stat=,args="], capture_output=True, text=True, check=True
+        ["/bin/ps", "-axwwo", "pid=,ppid=,stat=,args="], capture_output=True, text=True, check=True
     )
     rows = [line.split(None, 3) for line in listed.stdout.splitlines()]
     return [(int(row[0]), int(row[1]), row[3]) for row in rows if len(row) == 4 and "Z" not in row[2]]
@@ -175,7 +175,7 @@ def test_the_env_file_makes_the_command_line_work(directory: Path, starts: list[
     start.wait_for(UP)
     command = '. "$0" && exec "$1" -m producer.commands.main events --json'
     shown = subprocess.run(
-        ["sh", "-c", command, directory / "env", sys.executable],
+        ["/bin/sh", "-c", command, directory / "env", sys.executable],
         capture_output=True,
         text=True,
         check=True,

@@ -16,8 +16,11 @@ from tests.support.events import ALICE, BOB, task, task_event, ticket
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 CONTENT = "<p>The printer in <b>room 12</b> takes no paper.</p><ul><li>tray 1</li><li>tray 2</li></ul>"
 
+MOST_EVENTS = 100_000
+
 _webhook = Webhook(SECRET)
-_numbers = count(1)
+_batches = count(1)
+_requests = count(1)
 
 
 @dataclass(frozen=True)
@@ -77,9 +80,9 @@ class Batch:
 
 def batch(size: int) -> Batch:
     """Return a batch of tickets that no other batch has."""
-    number = next(_numbers)
+    number = next(_batches)
     name = f"batch {number}"
-    return Batch(name, [_event(name, number * 1_000_000 + index) for index in range(1, size + 1)])
+    return Batch(name, [_event(name, number * MOST_EVENTS + index) for index in range(1, size + 1)])
 
 
 def _event(name: str, ident: int) -> dict[str, Any]:
@@ -89,7 +92,7 @@ def _event(name: str, ident: int) -> dict[str, Any]:
 
 
 def _signed(content: dict[str, Any] | Sequence[dict[str, Any]], events: int) -> Delivery:
-    webhook_id = f"bench-{next(_numbers)}"
+    webhook_id = f"bench-{next(_requests)}"
     now = datetime.now(UTC)
     body = json.dumps(content)
     headers = {

@@ -17,11 +17,11 @@ from typer.testing import CliRunner, Result
 
 from producer.commands.main import app
 from shared.events import parse_delivery
+from shared.reasons import NO_LINK
 from shared.store import Store
 from shared.store.database import Database
 from shared.store.migrations import upgrade
 from shared.store.models import EventState
-from shared.usecases.links import NO_LINK
 from tests.support.events import delivery_id
 
 SECRET = "whsec_" + "c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0"

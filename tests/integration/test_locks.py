@@ -1,0 +1,24 @@
+"""Locks and pause over a real Redis: the same tests as over the fake one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from redis import Redis
+
+from tests.support.coordination import LockContract, PauseContract
+
+
+@pytest.fixture
+def redis(redis_url: str) -> Iterator[Redis]:
+    with Redis.from_url(redis_url) as connection:
+        yield connection
+
+
+class TestLocksOverARealRedis(LockContract):
+    pass
+
+
+class TestPauseOverARealRedis(PauseContract):
+    pass

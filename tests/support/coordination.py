@@ -1,0 +1,191 @@
+"""What locks and the pause promise, whichever Redis they stand on: subclassed over a fake and a real one."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import ClassVar
+
+import pytest
+from redis import Redis
+
+from shared import pause as pause_module
+from shared.errors import LockBusy
+from shared.locks import PREFIX, Locks
+from shared.pause import FIRST_PAUSE_S, KEY, LONGEST_PAUSE_S, PROBE_KEY, Pause
+
+LEASE = 0.4
+
+
+class LockContract:
+    """Tests of `shared.locks`; the subclass provides the fixture `redis`, an empty one."""
+
+    def test_a_held_lock_is_busy_for_others_and_free_afterwards(self, redis: Redis) -> None:
+        locks = Locks(redis, 60)
+        with locks.hold("ticket:1"):
+            with pytest.raises(LockBusy), locks.hold("ticket:1"):
+                pass
+            with locks.hold("ticket:2"):
+                pass
+        with locks.hold("ticket:1"):
+            pass
+        assert list(redis.scan_iter(PREFIX + "*")) == []
+
+    def test_asking_for_a_busy_lock_does_not_wait(self, redis: Redis) -> None:
+        locks = Locks(redis, 60)
+        with locks.hold("ticket:1"):
+            before = time.monotonic()
+            with pytest.raises(LockBusy), locks.hold("ticket:1"):
+                pass
+            assert time.monotonic() - before < 0.3
+
+    def test_an_error_inside_the_block_releases_the_lock_and_goes_on(self, redis: Redis) -> None:
+        locks = Locks(redis, 60)
+        with pytest.raises(ZeroDivisionError), locks.hold("ticket:1"):
+            raise ZeroDivisionError
+        with locks.hold("ticket:1"):
+            pass
+
+    def test_a_lock_that_nobody_renews_ends(self, redis: Redis) -> None:
+        locks = Locks(redis, LEASE)
+        with locks.hold("ticket:1"):
+            time.sleep(LEASE + 0.1)
+            with locks.hold("ticket:1"):
+                pass
+
+    def test_a_holder_whose_lease_ran_out_does_not_release_another_s_lock(self, redis: Redis) -> None:
+        late = Locks(redis, LEASE)
+        with Locks(redis, 60).hold("other"):
+            pass
+        with late.hold("ticket:1"):
+            redis.delete(PREFIX + "ticket:1")
+            redis.set(PREFIX + "ticket:1", "somebody else", px=60_000)
+        assert redis.get(PREFIX + "ticket:1") == b"somebody else"
+
+    def test_a_renewed_lock_outlives_its_lease(self, redis: Redis) -> None:
+        locks = Locks(redis, LEASE)
+        with locks.hold("ticket:1") as held:
+            for _ in range(4):
+                time.sleep(LEASE / 2)
+                held.renew()
+            with pytest.raises(LockBusy), locks.hold("ticket:1"):
+                pass
+
+    def test_renewing_a_lock_that_ran_out_says_so(self, redis: Redis) -> None:
+        with Locks(redis, LEASE).hold("ticket:1") as held:
+            time.sleep(LEASE + 0.1)
+            with pytest.raises(LockBusy):
+                held.renew()
+
+    def test_renewing_often_costs_nothing(self, redis: Redis) -> None:
+        with Locks(redis, 60).hold("ticket:1") as held:
+            redis.delete(PREFIX + "ticket:1")
+            held.renew()
+
+    def test_of_many_threads_one_at_a_time_holds_the_lock(self, redis: Redis) -> None:
+        locks, inside, most, done = Locks(redis, 60), [0], [0], [0]
+
+        def work() -> None:
+            for _ in range(20):
+                try:
+                    with locks.hold("ticket:1"):
+                        inside[0] += 1
+                        most[0] = max(most[0], inside[0])
+                        done[0] += 1
+                        inside[0] -= 1
+                except LockBusy:
+                    pass
+
+        threads = [threading.Thread(target=work) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert most == [1]
+        assert done[0] >= 1
+
+
+class PauseContract:
+    """Tests of `shared.pause`; the subclass provides the fixture `redis`, an empty one."""
+
+    clock: ClassVar[float] = 1_000_000.0
+
+    @pytest.fixture(autouse=True)
+    def _clock(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        type(self).clock = 1_000_000.0
+        monkeypatch.setattr(pause_module.time, "time", lambda: type(self).clock)
+
+    def wait(self, seconds: float) -> None:
+        type(self).clock += seconds
+
+    def test_without_a_pause_everybody_goes_on(self, redis: Redis) -> None:
+        pause = Pause(redis)
+        assert pause.current() is None
+        permit = pause.enter()
+        assert permit.blocked_by is None
+        assert not permit.probing
+
+    def test_a_pause_stops_everybody_and_says_why(self, redis: Redis) -> None:
+        Pause(redis).begin("the tracker is down")
+        blocked = Pause(redis).enter().blocked_by
+        assert blocked is not None
+        assert blocked.reason == "the tracker is down"
+        assert blocked.until == self.clock + FIRST_PAUSE_S
+
+    def test_after_the_pause_one_probes_and_the_others_wait(self, redis: Redis) -> None:
+        pause = Pause(redis)
+        pause.begin("down")
+        self.wait(FIRST_PAUSE_S)
+        first, second = pause.enter(), pause.enter()
+        assert first.probing
+        assert first.blocked_by is None
+        assert second.blocked_by is not None
+
+    def test_a_probe_that_succeeds_lets_everybody_go_on(self, redis: Redis) -> None:
+        pause = Pause(redis)
+        pause.begin("down")
+        self.wait(FIRST_PAUSE_S)
+        pause.enter()
+        assert pause.end() is True
+        assert pause.end() is False
+        assert pause.enter().blocked_by is None
+        assert list(redis.keys()) == []
+
+    def test_each_failed_probe_doubles_the_pause_up_to_its_bound(self, redis: Redis) -> None:
+        pause, lengths = Pause(redis), []
+        for _ in range(7):
+            lengths.append(pause.begin("down").until - self.clock)
+            self.wait(lengths[-1])
+            assert pause.enter().probing
+        assert lengths == [5, 10, 20, 40, LONGEST_PAUSE_S, LONGEST_PAUSE_S, LONGEST_PAUSE_S]
+
+    def test_after_a_success_the_pause_starts_short_again(self, redis: Redis) -> None:
+        pause = Pause(redis)
+        pause.begin("down")
+        pause.begin("down")
+        pause.end()
+        assert pause.begin("down").length == FIRST_PAUSE_S
+
+    def test_the_time_that_the_tracker_named_is_kept(self, redis: Redis) -> None:
+        assert Pause(redis).begin("busy", 120).until == self.clock + 120
+
+    def test_a_probe_that_had_nothing_to_ask_lets_another_one_probe(self, redis: Redis) -> None:
+        pause = Pause(redis)
+        pause.begin("down")
+        self.wait(FIRST_PAUSE_S)
+        assert pause.enter().probing
+        pause.give_up_probe()
+        assert pause.enter().probing
+
+    def test_a_probe_that_never_comes_back_is_forgotten_by_its_lease(self, redis: Redis) -> None:
+        pause = Pause(redis)
+        pause.begin("down")
+        self.wait(FIRST_PAUSE_S)
+        pause.enter()
+        assert 0 < redis.ttl(PROBE_KEY) <= pause_module.PROBE_LEASE_S
+
+    def test_a_flushed_redis_has_no_pause(self, redis: Redis) -> None:
+        pause = Pause(redis)
+        pause.begin("down")
+        redis.delete(KEY, PROBE_KEY)
+        assert pause.enter().blocked_by is None

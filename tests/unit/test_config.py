@@ -1,0 +1,107 @@
+"""The plugin configuration as an administrator types it (SPEC 2.1, CONTRACT "config keys")."""
+
+from __future__ import annotations
+
+import pytest
+
+from shared.config import PluginConfig
+from shared.errors import SettingsError
+
+
+def refusal(**assignments: str) -> str:
+    with pytest.raises(SettingsError) as failure:
+        PluginConfig().changed(assignments)
+    return str(failure.value)
+
+
+def test_the_keys_are_those_of_the_contract() -> None:
+    assert set(PluginConfig.model_fields) == {
+        "base_url", "header_prefix", "default_tracker_id", "default_priority_id", "default_activity_id",
+        "default_role_id", "default_watcher_ids", "status_map", "done_state", "in_doubt_policy", "verify_tls",
+    }  # fmt: skip
+    assert PluginConfig().done_state == 2
+    assert PluginConfig().in_doubt_policy == "lookup"
+
+
+def test_values_are_read_as_they_are_typed() -> None:
+    changed = PluginConfig().changed(
+        {
+            "base_url": " https://tracker.example.org/redmine/ ",
+            "header_prefix": "Tracker",
+            "default_tracker_id": "3",
+            "default_watcher_ids": "[5, 6]",
+            "status_map": '{"1": 2, "5": 3}',
+            "in_doubt_policy": "hold",
+            "verify_tls": "false",
+        }
+    )
+    assert changed.base_url == "https://tracker.example.org/redmine"
+    assert changed.header_prefix == "Tracker"
+    assert changed.default_tracker_id == 3
+    assert changed.default_watcher_ids == (5, 6)
+    assert changed.status_map == {1: 2, 5: 3}
+    assert changed.in_doubt_policy == "hold"
+    assert changed.verify_tls is False
+
+
+def test_an_empty_value_is_the_default_again() -> None:
+    config = PluginConfig(default_tracker_id=3, status_map={1: 2}, done_state=7)
+    changed = config.changed({"default_tracker_id": "", "status_map": " ", "done_state": ""})
+    assert changed == PluginConfig()
+
+
+def test_what_is_not_named_stays() -> None:
+    config = PluginConfig(default_tracker_id=3, status_map={1: 2})
+    assert config.changed({"default_role_id": "4"}) == PluginConfig(
+        default_tracker_id=3, status_map={1: 2}, default_role_id=4
+    )
+
+
+def test_an_unknown_key_is_named_with_those_that_exist() -> None:
+    message = refusal(base_uri="x", api_key="k")
+    assert "base_uri" in message
+    assert "base_url" in message
+    assert "api_key" in message
+
+
+WRONG = [
+    ("base_url", "tracker.example.org"),
+    ("base_url", "ftp://tracker.example.org"),
+    ("base_url", "https://"),
+    ("base_url", "https://user:word@tracker.example.org"),
+    ("base_url", "https://tracker.example.org/?key=1"),
+    ("base_url", "https://tracker.example.org/#top"),
+    ("base_url", "https://[::1"),
+    ("base_url", "https://tracker.example.org:99999"),
+    ("base_url", "https://tracker.example.org:port"),
+    ("header_prefix", "redmine"),
+    ("default_tracker_id", "0"),
+    ("default_tracker_id", "-1"),
+    ("default_tracker_id", "Bug"),
+    ("default_tracker_id", "1.5"),
+    ("default_priority_id", "9223372036854775808"),
+    ("default_watcher_ids", "5"),
+    ("default_watcher_ids", "[0]"),
+    ("default_watcher_ids", '["alice"]'),
+    ("status_map", "[1, 2]"),
+    ("status_map", '{"1": 0}'),
+    ("status_map", '{"new": 1}'),
+    ("done_state", "Done"),
+    ("in_doubt_policy", "guess"),
+    ("verify_tls", "perhaps"),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), WRONG)
+def test_a_wrong_value_names_its_key(name: str, value: str) -> None:
+    assert name in refusal(**{name: value})
+
+
+def test_every_wrong_value_is_named_at_once() -> None:
+    message = refusal(default_tracker_id="x", done_state="y")
+    assert "default_tracker_id" in message
+    assert "done_state" in message
+
+
+def test_a_refused_address_does_not_show_its_password() -> None:
+    assert "hidden-word" not in refusal(base_url="https://user:hidden-word@tracker.example.org")

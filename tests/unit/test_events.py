@@ -1,0 +1,211 @@
+"""What the helpdesk may send, field by field (CONTRACT "HTTP: producer", SPEC section 6)."""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shared.errors import InvalidEvent
+from shared.events import Event, as_utc, parse_delivery, parse_event, stored_event
+from tests.support.events import task, task_event, ticket, ticket_event
+
+BIG = 2**63
+MISSING = object()
+
+
+def changed(path: str, value: Any, event: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return an event with one field replaced, or left out."""
+    data = deepcopy(event or task_event(sequence=1))
+    *parents, name = path.split(".")
+    part = data
+    for parent in parents:
+        part = part[parent]
+    if value is MISSING:
+        part.pop(name, None)
+    else:
+        part[name] = value
+    return data
+
+
+def paths(data: object) -> list[str]:
+    """Return the paths of the faults; none where the event is valid."""
+    try:
+        parse_event(data)
+    except InvalidEvent as invalid:
+        return [path for path, _ in invalid.faults]
+    return []
+
+
+IDS = ["ticket.id", "ticket.technician.id", "task.id", "task.user.id", "ticket.project_id"]
+NOT_IDS = [0, -1, BIG, 10**400, 1.0, 1.5, "1", True, [], {}]
+NUMBERS = ["ticket.status", "task.state", "task.actiontime", "sequence"]
+NOT_NUMBERS = [BIG, -BIG - 1, 1.0, "1", True, [], {}]
+OPTIONAL_TEXTS = ["ticket.content", "ticket.technician.email", "task.content", "task.user.email", "task.date"]
+REQUIRED = ["event", "occurred_at", "ticket", "ticket.id", "ticket.title", "ticket.status", "ticket.entity_id",
+            "task.id", "task.state", "task.actiontime"]  # fmt: skip
+NOT_TIMES = [
+    "", "2026-11-21", "2026-11-21T09:30:00", "2026-11-21 09:30", "09:30:00Z", "1764000000", 1764000000, 1.5, True, [],
+    "2026-13-01T00:00:00Z", "2026-11-31T00:00:00Z", "2026-11-21T25:00:00Z", "0001-01-01T00:00:00Z",
+    "9999-12-31T23:59:59-23:59", "2026-11-21T09:30:00+99:00", "now", "٢٠٢٦-11-21T09:30:00Z",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", REQUIRED)
+@pytest.mark.parametrize("value", [MISSING, None], ids=["missing", "null"])
+def test_a_required_field_that_is_missing_or_null_is_named(path: str, value: Any) -> None:
+    assert path in paths(changed(path, value))
+
+
+@pytest.mark.parametrize("path", IDS)
+@pytest.mark.parametrize("value", NOT_IDS, ids=str)
+def test_ids_are_positive_integers(path: str, value: Any) -> None:
+    data = task_event(of_ticket=ticket(project_id=1, technician={"id": 1}), of_task=task(user={"id": 1}))
+    assert paths(changed(path, value, data)) == [path]
+
+
+@pytest.mark.parametrize("path", NUMBERS)
+@pytest.mark.parametrize("value", NOT_NUMBERS, ids=str)
+def test_numbers_are_integers_that_the_database_can_hold(path: str, value: Any) -> None:
+    assert paths(changed(path, value)) == [path]
+
+
+@pytest.mark.parametrize("value", [-1, BIG, "3", 3.0, None, False], ids=str)
+def test_the_entity_id_is_an_integer_from_zero(value: Any) -> None:
+    assert paths(changed("ticket.entity_id", value)) == ["ticket.entity_id"]
+    assert paths(changed("ticket.entity_id", 0)) == []
+
+
+@pytest.mark.parametrize("path", ["ticket.title", *OPTIONAL_TEXTS])
+@pytest.mark.parametrize("value", [1, True, [], {}], ids=str)
+def test_texts_are_strings(path: str, value: Any) -> None:
+    assert paths(changed(path, value)) == [path]
+
+
+@pytest.mark.parametrize("path", [*OPTIONAL_TEXTS, "sequence", "ticket.technician", "ticket.project_id", "task.user"])
+@pytest.mark.parametrize("value", [MISSING, None], ids=["missing", "null"])
+def test_everything_else_may_be_missing_or_null(path: str, value: Any) -> None:
+    assert paths(changed(path, value)) == []
+
+
+@pytest.mark.parametrize("value", NOT_TIMES, ids=str)
+def test_a_time_is_rfc_3339_with_an_offset(value: Any) -> None:
+    assert paths(changed("occurred_at", value)) == ["occurred_at"]
+
+
+@pytest.mark.parametrize(
+    "value", ["2026-11-21T09:30:00Z", "2026-11-21T10:30:00+01:00", "2026-11-21t09:30:00z", "2026-11-21 09:30:00.000Z"]
+)
+def test_a_time_may_have_any_offset_and_either_case(value: str) -> None:
+    assert as_utc(parse_event(changed("occurred_at", value)).occurred_at) == datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("value", ["ticket.added", "ticket_task.deleted", "", "TICKET.UPDATED", 7, [], {}], ids=str)
+def test_an_event_of_another_name_is_refused(value: Any) -> None:
+    assert "event" in paths(changed("event", value))
+
+
+@pytest.mark.parametrize("data", [None, 1, "x", [], [{}], True])
+def test_an_event_is_an_object(data: Any) -> None:
+    assert paths(data) == ["(event)"]
+
+
+@pytest.mark.parametrize("event", ["ticket_task.added", "ticket_task.updated"])
+def test_a_ticket_task_event_needs_its_task(event: str) -> None:
+    assert paths(changed("task", None, task_event(event=event))) == ["task"]
+
+
+def test_every_fault_is_named_at_once() -> None:
+    data = {"event": "ticket_task.added", "ticket": {"id": 0, "title": 1, "status": "x"}}
+    assert {"occurred_at", "ticket.id", "ticket.title", "ticket.status", "ticket.entity_id", "task"} <= set(paths(data))
+
+
+def test_the_task_of_a_ticket_update_is_ignored_whatever_it_is() -> None:
+    for thing in (task(), {"id": "x"}, "nonsense"):
+        event = parse_event(ticket_event(task=thing))
+        assert event.task is None
+        assert event.key == "ticket:4711"
+
+
+def test_the_key_is_that_of_the_ticket_task() -> None:
+    assert parse_event(task_event()).key == "ticket-task:512"
+
+
+def test_a_fault_never_repeats_what_was_sent() -> None:
+    with pytest.raises(InvalidEvent) as failure:
+        parse_event(changed("ticket.status", "a-secret-text"))
+    assert "a-secret-text" not in str(failure.value)
+
+
+def test_extra_keys_are_kept_as_sent_and_ignored() -> None:
+    data = task_event(of_ticket=ticket(urgency=5), site="north")
+    delivery = parse_delivery(data, "d-1")
+    assert json.loads(delivery.payload) == data
+    assert stored_event(delivery.payload) == parse_event(task_event())
+
+
+def test_nul_and_lone_surrogates_are_accepted_and_kept_in_the_payload() -> None:
+    data = changed("ticket.title", "a\x00b\ud800c")
+    delivery = parse_delivery(data, "d-1")
+    assert json.loads(delivery.payload) == data
+    assert delivery.payload.isascii()
+    assert "\ud800" not in delivery.event.ticket.title
+
+
+def test_the_digest_does_not_depend_on_the_order_of_keys() -> None:
+    data = task_event()
+    turned = dict(reversed(list(data.items())))
+    assert parse_delivery(data, "a").identity == parse_delivery(turned, "a").identity
+    assert parse_delivery(data, "a").digest != parse_delivery(changed("task.id", 9, data), "a").digest
+
+
+@pytest.mark.parametrize("delivery_id", ["", " ", "a b", "x" * 256, "ü", "a\n", "a\x00"])
+def test_a_delivery_id_is_printable_ascii(delivery_id: str) -> None:
+    with pytest.raises(InvalidEvent, match="delivery_id"):
+        parse_delivery(task_event(), delivery_id)
+
+
+@pytest.mark.parametrize("number", [float("inf"), float("nan")])
+def test_a_number_that_is_no_json_is_refused_also_in_extra_keys(number: float) -> None:
+    with pytest.raises(InvalidEvent):
+        parse_delivery(task_event(extra=[number]), "d-1")
+
+
+@pytest.mark.parametrize("depth", [50, 300, 400, 480, 600, 900])
+def test_deep_nesting_in_an_extra_key_is_accepted_or_refused_but_no_crash(depth: int) -> None:
+    data = json.loads(json.dumps(task_event())[:-1] + ', "extra": ' + "[" * depth + "]" * depth + "}")
+    try:
+        parse_delivery(data, "d-1")
+    except InvalidEvent as invalid:
+        assert invalid.faults
+
+
+values: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.text(st.characters(min_codepoint=0xD7FF)),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=10,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(values)
+def test_any_json_value_gives_an_event_or_a_refusal(data: Any) -> None:
+    try:
+        assert isinstance(parse_delivery(data, "d-1").event, Event)
+    except InvalidEvent as invalid:
+        assert all(path and problem for path, problem in invalid.faults)
+
+
+@settings(max_examples=250, deadline=None)
+@given(st.sampled_from([*REQUIRED, *IDS, *NUMBERS, *OPTIONAL_TEXTS, "task", "ticket.technician", "extra"]), values)
+def test_any_json_value_in_any_field_gives_an_event_or_a_refusal(path: str, value: Any) -> None:
+    try:
+        delivery = parse_delivery(changed(path, value), "d-1")
+        assert stored_event(delivery.payload) == delivery.event
+    except InvalidEvent as invalid:
+        assert all(where and problem for where, problem in invalid.faults)

@@ -1,0 +1,41 @@
+"""The locks over a fake Redis; tests/integration/test_locks.py has the same over a real one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import fakeredis
+import pytest
+import redis as redis_module
+from redis import Redis
+from redis.exceptions import ConnectionError as RedisConnectionError
+
+from shared.locks import Locks
+from tests.support.coordination import LockContract
+
+
+@pytest.fixture
+def redis() -> Iterator[Redis]:
+    with fakeredis.FakeRedis() as connection:
+        yield connection
+
+
+class TestLocksOverAFakeRedis(LockContract):
+    pass
+
+
+def test_a_redis_that_is_down_when_the_lock_is_taken_is_its_own_error() -> None:
+    server = fakeredis.FakeServer()
+    server.connected = False
+    with fakeredis.FakeRedis(server=server) as down, pytest.raises(RedisConnectionError), Locks(down, 60).hold("x"):
+        pass
+
+
+def test_a_redis_that_goes_down_meanwhile_does_not_spoil_the_work() -> None:
+    server = fakeredis.FakeServer()
+    done = []
+    with fakeredis.FakeRedis(server=server) as connection, Locks(connection, 60).hold("x"):
+        done.append("the work")
+        server.connected = False
+    assert done
+    assert issubclass(RedisConnectionError, redis_module.RedisError)

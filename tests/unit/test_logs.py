@@ -1,0 +1,90 @@
+"""One line per event on standard error, for our loggers and the libraries' alike."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+
+import pytest
+import structlog
+
+from shared.logs import configure_logging, get_logger
+
+
+@pytest.fixture(autouse=True)
+def _as_before() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    channel = logging.getLogger("deskbridge").level
+    yield
+    root.handlers = handlers
+    root.setLevel(level)
+    logging.getLogger("deskbridge").setLevel(channel)
+    structlog.contextvars.clear_contextvars()
+    structlog.reset_defaults()
+
+
+def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, str]]:
+    captured = capsys.readouterr()
+    assert captured.out == "", "logs never go to standard output"
+    return [json.loads(line) for line in captured.err.splitlines()]
+
+
+def test_a_line_is_json_with_time_level_process_and_what_was_said(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging("json", process="worker")
+    get_logger("t1").info("linked", ticket_id=4711)
+    (line,) = lines(capsys)
+    assert line["event"] == "linked"
+    assert line["level"] == "info"
+    assert line["process"] == "worker"
+    assert line["ticket_id"] == 4711  # type: ignore[comparison-overlap]
+    assert line["timestamp"].endswith("Z")
+
+
+def test_a_library_s_warning_is_a_line_of_the_same_form(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging("json", process="producer")
+    logging.getLogger("some.library").warning("odd: %s", "this")
+    logging.getLogger("some.library").info("chatter")
+    (line,) = lines(capsys)
+    assert (line["event"], line["level"], line["process"]) == ("odd: this", "warning", "producer")
+
+
+def test_an_exception_stays_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging("json", process="worker")
+    try:
+        raise RuntimeError("broken\nin two lines")
+    except RuntimeError:
+        get_logger("t2").exception("failed")
+    (line,) = lines(capsys)
+    assert "RuntimeError" in line["exception"]
+
+
+def test_bound_context_is_on_every_line(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging("json", process="worker")
+    with structlog.contextvars.bound_contextvars(ticket_id=7):
+        get_logger("t3").info("a")
+        logging.getLogger("some.library").error("b")
+    assert [line["ticket_id"] for line in lines(capsys)] == [7, 7]  # type: ignore[comparison-overlap]
+
+
+def test_without_a_terminal_the_form_is_json_and_console_on_wish(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging(None, process="worker")
+    get_logger("t4").info("one")
+    assert lines(capsys)[0]["event"] == "one"
+    configure_logging("console", process="worker")
+    get_logger("t5").info("two")
+    assert "two" in capsys.readouterr().err
+
+
+def test_debug_is_not_said(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging("json", process="worker")
+    get_logger("t6").debug("chatter")
+    assert lines(capsys) == []
+
+
+@pytest.mark.parametrize("text", ["a\x00b", "a\ud800b", "zeile\nzwei", "ü€😀"])
+def test_any_text_can_be_logged(capsys: pytest.CaptureFixture[str], text: str) -> None:
+    configure_logging("json", process="worker")
+    get_logger("t7").info("said", text=text)
+    assert lines(capsys)[0]["text"] == text

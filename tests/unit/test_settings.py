@@ -1,0 +1,140 @@
+"""The environment (CONTRACT "Environment"): defaults, files, rotation, and errors that name the variable."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography.fernet import Fernet
+
+from shared.errors import SettingsError
+from shared.settings import Settings, load_settings
+
+KEY = Fernet.generate_key().decode()
+SECRETS = {
+    "DATABASE_URL": "postgresql+psycopg2://bridge:hidden-word@127.0.0.1/bridge",
+    "REDIS_URL": "redis://:hidden-word@127.0.0.1/0",
+    "BROKER_URL": "amqp://bridge:hidden-word@127.0.0.1//",
+    "SECRET_KEYS": KEY,
+    "WEBHOOK_SECRETS": "whsec_hidden-word",
+    "GLPI_WEBHOOK_SECRETS": "hidden-word",
+    "CONSOLE_PASSWORD_HASH": "$argon2id$hidden-word",
+    "CONSOLE_TOKENS": "hidden-word",
+}
+
+
+def loaded(**values: str) -> Settings:
+    return load_settings({f"DESKBRIDGE_{name}": value for name, value in values.items()})
+
+
+def refusal(**values: str) -> str:
+    with pytest.raises(SettingsError) as failure:
+        loaded(**values)
+    return str(failure.value)
+
+
+def test_the_defaults_are_those_of_the_contract() -> None:
+    settings = loaded()
+    assert settings.database_url.get_secret_value().startswith("sqlite:///var/")
+    assert settings.redis_url.get_secret_value() == "redis://127.0.0.1:6379/0"
+    assert settings.broker == "redis://127.0.0.1:6379/0"
+    assert settings.broker_url is None
+    for name in ("secret_keys", "webhook_secrets", "glpi_webhook_secrets", "console_tokens"):
+        assert getattr(settings, name) == ()
+    assert settings.console_password_hash is None
+    assert settings.log_format is None
+    assert settings.allow_unsigned is False
+    numbers = {"sweep_interval": 10, "lock_lease": 60, "claim_lease": 20, "settling_time": 15,
+               "metadata_interval": 3600, "retention_days": 90, "rate_limit": 0}  # fmt: skip
+    assert {name: getattr(settings, name) for name in numbers} == numbers
+
+
+def test_the_broker_is_redis_unless_named() -> None:
+    assert loaded(REDIS_URL="redis://a/1").broker == "redis://a/1"
+    assert loaded(REDIS_URL="redis://a/1", BROKER_URL="amqp://b").broker == "amqp://b"
+    assert loaded(REDIS_URL="redis://a/1", BROKER_URL="").broker == "redis://a/1"
+
+
+@pytest.mark.parametrize("name", ["DATABSE_URL", "API_KEY", "NONSENSE_FILE", "WEBHOOK_SECRET"])
+def test_an_unknown_variable_is_an_error_that_names_it(name: str) -> None:
+    message = refusal(**{name: "hidden-word"})
+    assert f"DESKBRIDGE_{name.removesuffix('_FILE')}" in message
+    assert "hidden-word" not in message
+
+
+def test_variables_of_others_are_none_of_ours() -> None:
+    assert load_settings({"PATH": "/bin", "DESK": "1", "XDESKBRIDGE_A": "1"}) == loaded()
+
+
+def test_only_the_environment_that_was_handed_over_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DESKBRIDGE_RATE_LIMIT", "7")
+    assert load_settings({}).rate_limit == 0
+    assert load_settings().rate_limit == 7
+
+
+@pytest.mark.parametrize("name", sorted(Settings.model_fields))
+def test_every_variable_can_come_from_a_file(name: str, tmp_path: Path) -> None:
+    values = {**SECRETS, "SWEEP_INTERVAL": "3", "LOCK_LEASE": "70", "CLAIM_LEASE": "5", "SETTLING_TIME": "2",
+              "METADATA_INTERVAL": "60", "RETENTION_DAYS": "2", "RATE_LIMIT": "4", "LOG_FORMAT": "json",
+              "ALLOW_UNSIGNED": "1"}  # fmt: skip
+    file = tmp_path / name
+    file.write_text(f"{values[name.upper()]}\n")
+    given: dict[str, str] = {f"{name.upper()}_FILE": str(file)}
+    assert getattr(loaded(**given), name) == getattr(loaded(**{name.upper(): values[name.upper()]}), name)
+
+
+def test_a_file_that_cannot_be_read_is_named_by_its_variable(tmp_path: Path) -> None:
+    assert "DESKBRIDGE_SECRET_KEYS_FILE" in refusal(SECRET_KEYS_FILE=str(tmp_path / "none"))
+    binary = tmp_path / "binary"
+    binary.write_bytes(b"\xff\xfe\x00")
+    assert "DESKBRIDGE_SECRET_KEYS_FILE" in refusal(SECRET_KEYS_FILE=str(binary))
+
+
+def test_lists_are_split_at_commas_and_blanks_are_dropped() -> None:
+    settings = loaded(CONSOLE_TOKENS=" a , b,,c ")
+    assert [token.get_secret_value() for token in settings.console_tokens] == ["a", "b", "c"]
+
+
+def test_secrets_show_neither_in_repr_nor_in_str() -> None:
+    settings = loaded(**SECRETS)
+    shown = f"{settings!r} {settings} {settings.model_dump()} {settings.model_dump_json()}"
+    assert "hidden-word" not in shown
+    assert KEY not in shown
+
+
+WRONG: list[tuple[str, str]] = [
+    ("DATABASE_URL", "hidden-word"),
+    ("DATABASE_URL", ""),
+    ("SECRET_KEYS", "hidden-word"),
+    ("SECRET_KEYS", f"{KEY},hidden-word"),
+    ("ALLOW_UNSIGNED", "hidden-word"),
+    ("LOG_FORMAT", "hidden-word"),
+    *((name, value)
+      for name in ("SWEEP_INTERVAL", "LOCK_LEASE", "CLAIM_LEASE", "METADATA_INTERVAL", "RETENTION_DAYS")
+      for value in ("hidden-word", "0", "-1", "nan", "")),
+    ("SETTLING_TIME", "-1"),
+    ("RATE_LIMIT", "-0.5"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "value"), WRONG)
+def test_a_wrong_value_is_named_but_not_shown(name: str, value: str) -> None:
+    message = refusal(**{name: value})
+    assert f"DESKBRIDGE_{name}:" in message
+    assert "hidden-word" not in message
+
+
+def test_every_wrong_value_is_named_at_once() -> None:
+    message = refusal(RATE_LIMIT="x", SWEEP_INTERVAL="y", LOG_FORMAT="z")
+    assert all(f"DESKBRIDGE_{name}" in message for name in ("RATE_LIMIT", "SWEEP_INTERVAL", "LOG_FORMAT"))
+
+
+def test_a_lock_must_outlive_a_claim() -> None:
+    assert "LOCK_LEASE" in refusal(LOCK_LEASE="5", CLAIM_LEASE="20")
+
+
+def test_settings_cannot_be_changed() -> None:
+    settings: Any = loaded()
+    with pytest.raises(ValueError, match="frozen"):
+        settings.rate_limit = 7
