@@ -74,7 +74,7 @@ def count_costs(servers: Servers, side: Side, size: int) -> tuple[Costs, Costs]:
         Costs of accepting an event, and of forwarding it.
     """
     events = batch(size)
-    servers.latency(0)
+    servers.latency(0.0)
     with _logged_statements(servers):
         side.freeze_workers()
         start = _read(servers, side)

@@ -145,12 +145,12 @@ def _accept(side: Side, size: Size, per_request: int, rate: int) -> float:
 
 def _sync(shared: Servers, side: Side, size: Size, latency_ms: float) -> float:
     events = batch(size.tickets)
-    shared.latency(0)
+    shared.latency(0.0)
     side.thaw()
     load(side, events)
     shared.latency(latency_ms)
     try:
         return sync(side, shared.stand_in, events)
     finally:
-        shared.latency(0)
+        shared.latency(0.0)
         side.freeze()

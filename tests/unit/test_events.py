@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from copy import deepcopy
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,7 +20,7 @@ MISSING = object()
 
 def changed(path: str, value: Any, event: dict[str, Any] | None = None) -> dict[str, Any]:
     """Return an event with one field replaced, or left out."""
-    data = deepcopy(event or task_event(sequence=1))
+    data: dict[str, Any] = json.loads(json.dumps(event or task_event(sequence=1)))
     *parents, name = path.split(".")
     part = data
     for parent in parents:

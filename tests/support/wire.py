@@ -1,0 +1,121 @@
+"""A server that says exactly what a test wants, byte by byte, and remembers what it was sent."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Self
+
+Script = Callable[[socket.socket, int], None]
+
+
+def answer(body: bytes = b"{}", status: str = "200 OK", *headers: str) -> bytes:
+    """Return an HTTP answer with its length."""
+    lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", *headers]
+    return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+class WireServer:
+    """Serves each connection with a script on a free port of 127.0.0.1; used as a context manager.
+
+    Args:
+        script: called with the connection and its number, from 0, in a thread of its own.
+        tls: wraps each connection.
+    """
+
+    def __init__(self, script: Script, tls: ssl.SSLContext | None = None) -> None:
+        self._script, self._tls = script, tls
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._open: list[socket.socket] = []
+        self._threads: list[threading.Thread] = []
+        self.requests: list[bytes] = []
+        self.port: int = self._listener.getsockname()[1]
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
+        self.ended = threading.Event()
+
+    @property
+    def connections(self) -> int:
+        """How many connections were made."""
+        return len(self._threads) - 1
+
+    def read_request(self, connection: socket.socket) -> bytes:
+        """Read one whole request; empty where the other side closed."""
+        received = b""
+        while b"\r\n\r\n" not in received:
+            if not (piece := connection.recv(65536)):
+                return b""
+            received += piece
+        head, _, body = received.partition(b"\r\n\r\n")
+        lengths = [line for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")]
+        while lengths and len(body) < int(lengths[0].split(b":")[1]):
+            body += connection.recv(65536)
+        self.requests.append(head + b"\r\n\r\n" + body)
+        return self.requests[-1]
+
+    def __enter__(self) -> Self:
+        """Begin to accept."""
+        self._start(self._accept)
+        return self
+
+    def __exit__(self, _kind: type | None, _error: BaseException | None, _trace: TracebackType | None) -> None:
+        """End every connection and thread."""
+        self.ended.set()
+        for one in [self._listener, *self._open]:
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+            one.close()
+        for thread in self._threads:
+            thread.join(timeout=5)
+
+    def _start(self, target: Callable[[], None]) -> None:
+        thread = threading.Thread(target=target, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _accept(self) -> None:
+        while not self.ended.is_set():
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            self._open.append(connection)
+            number = len(self._open) - 1
+            self._start(lambda connection=connection, number=number: self._serve(connection, number))  # type: ignore[misc]
+
+    def _serve(self, connection: socket.socket, number: int) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            if self._tls:
+                connection = self._tls.wrap_socket(connection, server_side=True)
+                self._open.append(connection)
+            with connection:
+                self._script(connection, number)
+
+
+def saying(server: Sequence[WireServer], *answers: bytes) -> Script:
+    """Return a script that gives these answers, one per request, and then keeps the connection open."""
+
+    def script(connection: socket.socket, _number: int) -> None:
+        for one in answers:
+            if not server[0].read_request(connection):
+                return
+            connection.sendall(one)
+        server[0].ended.wait(10)
+
+    return script
+
+
+def trickle(connection: socket.socket, start: bytes, piece: bytes, every: float, ended: threading.Event) -> None:
+    """Send the start at once and then a piece at a time, until the other side has had enough."""
+    connection.sendall(start)
+    while not ended.wait(every):
+        connection.sendall(piece)
+
+
+def reset(connection: socket.socket) -> None:
+    """Close with a reset instead of a proper end."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\x00\x00\x00\x00\x00\x00\x00")
+    connection.close()
