@@ -18,6 +18,7 @@ LARGEST = 2**63 - 1
 Id = Annotated[int, Field(gt=0, le=LARGEST)]
 Integer = Annotated[int, Field(ge=-LARGEST, le=LARGEST)]
 RFC3339 = re.compile(r"(19[7-9]\d|2\d{3})-\d\d-\d\d[Tt ]\d\d:\d\d")
+DEEPEST = 20
 DELIVERY_ID = re.compile(r"[\x21-\x7e]{1,255}")
 
 
@@ -114,6 +115,8 @@ def parse_event(data: object) -> Event:
     """
     if not isinstance(data, dict):
         raise InvalidEvent([("(event)", "expected a JSON object")])
+    if _is_deeper(data, DEEPEST):
+        raise InvalidEvent([("(event)", f"nested more than {DEEPEST} levels deep")])
     data = dict(data)
     if data.get("event") == "ticket.updated":
         data.pop("task", None)
@@ -161,6 +164,14 @@ def stored_event(payload: str) -> Event:
 def as_utc(moment: datetime) -> datetime:
     """Return an aware date and time in UTC."""
     return moment.astimezone(UTC)
+
+
+def _is_deeper(value: object, levels: int) -> bool:
+    """Tell whether a value is nested deeper than so many levels; never goes deeper itself."""
+    if not isinstance(value, (dict, list)):
+        return False
+    items = value.values() if isinstance(value, dict) else value
+    return levels == 0 or any(_is_deeper(item, levels - 1) for item in items)
 
 
 def _task_missing(data: dict[str, Any]) -> bool:

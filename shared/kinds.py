@@ -22,6 +22,11 @@ class Kind(StrEnum):
         return "issue" if self is Kind.TICKET else "time_entry"
 
     @property
+    def list_name(self) -> str:
+        """Its name in lists."""
+        return "issues" if self is Kind.TICKET else "time_entries"
+
+    @property
     def path(self) -> str:
         """Where it is created and listed (SPEC 4.2)."""
         return "/issues.json" if self is Kind.TICKET else "/time_entries.json"

@@ -69,7 +69,8 @@ class Pause:
         """Pause everybody, each time twice as long, up to a minute; or for the time the tracker named."""
         before = self.current()
         length = min(LONGEST_PAUSE_S, before.length * 2) if before else FIRST_PAUSE_S
-        paused = Paused(reason, time.time() + (seconds if seconds is not None else length), length)
+        until = time.time() + (seconds if seconds is not None else length)
+        paused = Paused(reason, max(until, before.until if before else 0.0), length)
         self._redis.set(KEY, json.dumps({"reason": reason, "until": paused.until, "length": length}))
         self._redis.delete(PROBE_KEY)
         return paused

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -49,8 +50,10 @@ class Sweep:
         paused = self.pause.current()
         if paused and time.time() < paused.until:
             return 0
-        limit = 1 if paused else MOST_RUNG - min(MOST_RUNG, self.backlog())
+        limit = MOST_RUNG - min(MOST_RUNG, self.backlog())
         tickets = self._due(limit) if limit else []
+        if paused and tickets:
+            tickets = [random.choice(tickets)]  # noqa: S311 (one that cannot succeed must not probe for ever)
         if tickets and self.ring(tickets):
             log.info("swept", tickets=len(tickets))
         return len(tickets)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection
 
+from shared.logs import get_logger
+
+log = get_logger("doorbell")
 QUIET_S = 1.0
 
 
@@ -40,13 +43,20 @@ class Ringer:
             self._change.notify()
         self._thread.join(timeout=5)
 
+    def _try_to_ring(self, tickets: Collection[int]) -> bool:
+        try:
+            return self._ring(tickets)
+        except Exception as error:  # noqa: BLE001 (nothing that a broker's library raises may end this thread)
+            log.warning("not rung; the sweep rings later", error=type(error).__name__)
+            return False
+
     def _work(self) -> None:
         while True:
             with self._change:
                 self._change.wait_for(lambda: self._waiting or self._stopping)
                 tickets, self._waiting = list(self._waiting), {}
                 stopping = self._stopping
-            if tickets and not self._ring(tickets):
+            if tickets and not self._try_to_ring(tickets):
                 with self._change:  # what was not rung is the sweep's; leave the broker alone for a moment
                     self._change.wait_for(lambda: self._stopping, timeout=QUIET_S)
             if stopping:

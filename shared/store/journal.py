@@ -45,7 +45,8 @@ class Journal:
 
         Args:
             deliveries: validated events, at most some hundreds.
-            received_at: when they came (the producer's clock).
+            received_at: when they came by the producer's clock, to tell times that lie in the future; what is
+                kept is the database's clock, which the sweep compares with.
 
         Returns:
             One answer per delivery, in their order.
@@ -87,8 +88,17 @@ class Journal:
         }
 
     def due(self, ticket_id: int) -> Sequence[JournalEvent]:
-        """Return a ticket's pending events whose time has come, oldest first by (occurred_at, sequence, id)."""
-        statement = select(JournalEvent).where(JournalEvent.ticket_id == ticket_id, _is_due())
+        """Return a ticket's pending events whose time has come, oldest first by (occurred_at, sequence, id).
+
+        Where one event of a key is due, all pending ones of the key are returned: an older one must not be
+        carried out as if nothing newer were known.
+        """
+        keys = select(JournalEvent.key).where(JournalEvent.ticket_id == ticket_id, _is_due())
+        statement = select(JournalEvent).where(
+            JournalEvent.ticket_id == ticket_id,
+            JournalEvent.state == EventState.PENDING,
+            JournalEvent.key.in_(keys),
+        )
         return self._session.scalars(statement.order_by(*ORDER)).all()
 
     def has_due(self, ticket_id: int) -> bool:
@@ -152,8 +162,19 @@ class Journal:
         )
         return sorted(set(changed.scalars()))
 
+    def reopen_done(self, event_id: int, reason: str) -> None:
+        """Make an event pending again if it had ended as done."""
+        self.reopen(and_(JournalEvent.id == event_id, JournalEvent.state == EventState.DONE), reason)
+
+    def reopen_held(self, ticket_id: int, reason: str) -> None:
+        """Make a ticket's held events pending again: what they waited for was decided."""
+        held = JournalEvent.state == EventState.HELD
+        self.reopen(and_(JournalEvent.ticket_id == ticket_id, held), reason)
+
     def replay(self, event_ids: Collection[int], reason: str = "replayed by a person") -> list[int]:
-        """Make the named events pending again; return their tickets.
+        """Make the named events pending again, with every failed one of the same keys; return their tickets.
+
+        A ticket task's newest event decides what is logged, so an older one is not replayed without it.
 
         Raises:
             NotFound: naming the ids that the journal does not hold.
@@ -161,7 +182,9 @@ class Journal:
         known = set(self._session.scalars(select(JournalEvent.id).where(JournalEvent.id.in_(event_ids))))
         if missing := sorted(set(event_ids) - known):
             raise NotFound(f"no such event: {', '.join(map(str, missing))} (see `deskbridge events`)")
-        return self.reopen(JournalEvent.id.in_(event_ids), reason)
+        keys = select(JournalEvent.key).where(JournalEvent.id.in_(event_ids))
+        failed_alike = and_(JournalEvent.key.in_(keys), JournalEvent.state == EventState.FAILED)
+        return self.reopen(or_(JournalEvent.id.in_(event_ids), failed_alike), reason)
 
     def replay_state(self, state: EventState, reason: str = "replayed by a person") -> list[int]:
         """Make every event of a state pending again; return their tickets."""
@@ -254,7 +277,7 @@ def _row(one: Delivery, received_at: datetime) -> dict[str, object]:
         "occurred_at": min(event.occurred_at, latest),
         "clamped": event.occurred_at > latest,
         "sequence": NO_SEQUENCE if event.sequence is None else event.sequence,
-        "received_at": received_at,
+        "received_at": clock(),
         "payload": one.payload,
         "state": EventState.PENDING,
         "attempts": 0,

@@ -204,11 +204,13 @@ class Ledger:
 
         Args:
             key: ticket id or ticket-task id.
-            attempt: only if this is still the attempt; None: whatever it is.
+            attempt: only if this is still the attempt and unsettled; None: whatever it is.
             reason: why it cannot be decided, in words.
             candidates: tracker ids a person may adopt.
         """
-        where = self._model.key == key if attempt is None else self._attempt(key, attempt)
+        where = self._model.key == key
+        if attempt is not None:
+            where = and_(self._attempt(key, attempt), self._model.state.in_(IN_FLIGHT))
         found = sorted(set(candidates)) or None
         return self._set(where, state=LedgerState.HELD, settle_after=None, reason=reason, candidates=found)
 
@@ -260,6 +262,7 @@ class Ledger:
                 state=LedgerState.IN_DOUBT,
                 tracker_id=None,
                 adopted=False,
+                duplicate=False,
                 settle_after=clock(),
                 reason=f"#{tracker_id} turned out to belong to {self.kind} {key}",
             )
@@ -285,15 +288,41 @@ class Ledger:
             reason=reason,
         )
 
-    def in_doubt_like(self, fingerprint: str) -> Sequence[Row]:
-        """Return the rows in doubt that may be settled now and cannot be told apart on the tracker."""
+    def in_doubt_like(self, fingerprint: str, *, settleable: bool = True) -> Sequence[Row]:
+        """Return the rows in doubt that cannot be told apart on the tracker.
+
+        Args:
+            fingerprint: hash of what they have in common.
+            settleable: only those whose settling time is over.
+        """
         statement = select(self._model).where(
-            self._model.fingerprint == fingerprint,
-            self._model.state == LedgerState.IN_DOUBT,
-            self._model.settle_after <= clock(),
+            self._model.fingerprint == fingerprint, self._model.state == LedgerState.IN_DOUBT
         )
+        if settleable:
+            statement = statement.where(self._model.settle_after <= clock())
         oldest_first = statement.order_by(self._model.claimed_at, self._model.key).limit(MOST_SETTLED)
         return self._session.scalars(oldest_first).all()
+
+    def linked_to_issue(self, ticket_id: int, issue_id: int) -> Sequence[Row]:
+        """Return a ticket's time entries that were logged on an issue."""
+        statement = select(self._model).where(
+            self._model.ticket_id == ticket_id,
+            self._model.issue_id == issue_id,
+            self._model.state == LedgerState.LINKED,
+        )
+        return self._session.scalars(statement).all()
+
+    def forget(self, key: int, tracker_id: int, reason: str) -> bool:
+        """Free a link whose object went away together with another: it is to be created anew."""
+        return self._set(
+            and_(self._model.key == key, self._model.tracker_id == tracker_id),
+            state=LedgerState.FREE,
+            tracker_id=None,
+            adopted=False,
+            first_claimed_at=None,
+            attempt=self._model.attempt + 1,
+            reason=reason,
+        )
 
     def holders(self, tracker_ids: Collection[int]) -> set[int]:
         """Return those of the tracker ids that a live row holds."""

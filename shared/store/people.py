@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +12,8 @@ from sqlalchemy.orm import Session
 from shared.events import HelpdeskUser
 from shared.store.models import MembershipKnown, TrackerUser, UserMap
 from shared.store.types import insert_for
+
+CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +146,7 @@ class People:
 
 def mail_key(mail: str | None) -> str | None:
     """Return an e-mail in the form in which it is compared, None where it is empty."""
-    return (mail or "").strip().casefold() or None
+    return CONTROL.sub("", mail or "").strip().casefold() or None
 
 
 def _person(row: TrackerUser) -> TrackerPerson:

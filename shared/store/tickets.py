@@ -52,7 +52,10 @@ class TicketStates:
         )
         new = insert.excluded
         moves = or_(
-            literal(event.event == "ticket.updated"), TicketState.status != new.status, TicketState.status_due
+            literal(event.event == "ticket.updated"),
+            TicketState.status != new.status,
+            TicketState.status_due,
+            TicketState.status_reason.is_not(None),  # an earlier one was dropped: it is still owed
         )
         known = tuple_(TicketState.occurred_at, TicketState.sequence, TicketState.event_id)
         self._session.execute(
@@ -63,14 +66,16 @@ class TicketStates:
             ).execution_options(synchronize_session=False)
         )
 
-    def give_again(self, ticket_id: int, event_id: int, *, is_update: bool) -> None:
+    def give_again(self, ticket_id: int, event_id: int, *, is_update: bool, is_fresh: bool) -> None:
         """Make the status due again for a replayed event that the tracker was never given.
 
         Args:
             ticket_id: the ticket.
             event_id: the pending event, where it is still the newest.
             is_update: a ticket update; another event only where its status had been dropped.
+            is_fresh: it has all its attempts before it, as after a replay.
         """
+        attempts = {"status_attempts": 0} if is_fresh else {}
         self._set(
             and_(
                 TicketState.ticket_id == ticket_id,
@@ -80,11 +85,15 @@ class TicketStates:
             ),
             status_due=True,
             status_next_at=None,
+            **attempts,
         )
 
     def given(self, ticket_id: int, event_id: int) -> None:
-        """Note that the tracker has the status of this event's snapshot; nothing where a newer one came since."""
-        self._set(
+        """Note that the tracker was given the status of this event's snapshot.
+
+        Where a newer one came since, the tracker may have got the older one last: the newer is due (again).
+        """
+        is_newest = self._set(
             self._still(ticket_id, event_id),
             status_due=False,
             given_event_id=event_id,
@@ -92,6 +101,8 @@ class TicketStates:
             status_reason=None,
             status_attempts=0,
         )
+        if not is_newest:
+            self._set(TicketState.ticket_id == ticket_id, status_due=True)
 
     def owe(self, ticket_id: int, status_map: Mapping[int, int], tracker_status_id: int | None) -> None:
         """After an issue came to be: its status is due unless the tracker took the newest snapshot's.
@@ -148,7 +159,6 @@ class TicketStates:
     def _still(ticket_id: int, event_id: int) -> ColumnElement[bool]:
         return and_(TicketState.ticket_id == ticket_id, TicketState.event_id == event_id)
 
-    def _set(self, where: ColumnElement[bool], **values: object) -> None:
-        self._session.execute(
-            update(TicketState).where(where).values(**values).execution_options(synchronize_session=False)
-        )
+    def _set(self, where: ColumnElement[bool], **values: object) -> bool:
+        statement = update(TicketState).where(where).values(**values).returning(TicketState.ticket_id)
+        return self._session.scalar(statement.execution_options(synchronize_session=False)) is not None

@@ -23,6 +23,7 @@ REFUSES_A_PERSON = (403, 404, 412, 422)
 NOT_FOR_PEOPLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 LONGEST_MESSAGE = 500
 MOST_MESSAGES = 20
+LONGEST_WAIT_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +127,7 @@ def _decoded(method: str, path: str, status: int, body: bytes) -> Any:
 def _date(value: str | None) -> datetime | None:
     try:
         return parsedate_to_datetime(value).astimezone(UTC) if value else None
-    except ValueError:
+    except (ValueError, OverflowError, TypeError):
         return None
 
 
@@ -134,7 +135,10 @@ def _seconds(value: str | None) -> float | None:
     """Read Retry-After: seconds, or a date."""
     if value is None:
         return None
-    if value.strip().isdigit():
-        return min(float(value), 86400.0)
-    moment = _date(value)
-    return max(0.0, (moment - datetime.now(UTC)).total_seconds()) if moment else None
+    text = value.strip()
+    if text.isascii() and text.isdigit():
+        return min(float(text), LONGEST_WAIT_S)
+    moment = _date(text)
+    if moment is None:
+        return None
+    return min(max(0.0, (moment - datetime.now(UTC)).total_seconds()), LONGEST_WAIT_S)

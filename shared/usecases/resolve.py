@@ -67,16 +67,28 @@ def _check_free(tx: Transaction, kind: Kind, key: int, adopt: int) -> None:
 
 
 def _carry_out(tx: Transaction, kind: Kind, row: Row, adopt: int | None) -> None:
-    key, ticket_id, event_id, was = row.key, row.ticket_id, row.event_id, row.reason
+    key, ticket_id, event_id, was, gone = row.key, row.ticket_id, row.event_id, row.reason, row.tracker_id
+    was_gone = row.state == LedgerState.GONE
     verdict = f"adopted {kind.noun} #{adopt}" if adopt is not None else f"have the {kind.noun} created again"
     tx.ledger(kind).resolve(key, adopt, f"a person decided: {verdict}")
     waiting = and_(JournalEvent.ticket_id == ticket_id, JournalEvent.state == EventState.HELD)
     if adopt is None and event_id is not None:
         waiting = or_(waiting, JournalEvent.id == event_id)
     tx.journal.reopen(waiting, f"a person decided: {verdict}")
+    if adopt is None and kind is Kind.TICKET and was_gone and gone is not None:
+        _log_again(tx, ticket_id, gone)
     if adopt is not None and kind is Kind.TICKET:
         config, _ = tx.configs.get()
         tx.tickets.owe(ticket_id, config.status_map, tracker_status_id=None)
     task_id = row.task_id if isinstance(row, TaskTimeLink) else None
     what = f"A person decided on {kind} {key}: {verdict}"
     tx.trace.append([Step(ticket_id, what, f"it had waited because: {was or 'unknown'}", task_id)])
+
+
+def _log_again(tx: Transaction, ticket_id: int, issue_id: int) -> None:
+    """The tracker deletes an issue's time entries with it: they are to be logged on the new issue."""
+    for row in tx.times.linked_to_issue(ticket_id, issue_id):
+        reason = f"time entry #{row.tracker_id} went away with issue #{issue_id}"
+        if row.tracker_id is not None and tx.times.forget(row.key, row.tracker_id, reason):
+            tx.journal.reopen(JournalEvent.id == row.event_id, reason)
+            tx.trace.append([Step(ticket_id, "Its time is logged again", reason, row.key)])

@@ -258,21 +258,18 @@ def test_the_database_failing_at_the_link_does_not_make_a_clear_answer_a_questio
 # --- something is created twice ----------------------------------------------------------------------------------
 
 
-def test_a_worker_stopped_while_it_looks_up_still_finds_what_was_created(
+def test_a_slow_lookup_still_finds_what_was_created(
     bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The database's clock is read before the calls: what passes until the list is there must not count."""
+    """What passes between the two clocks' readings must not make the object look too old."""
     stand_in.fault("reset_after", method="POST", path="/issues.json", count=1)
     bridge.receive(task_event())
     bridge.sync()
-    real = reconcile._listed
-
-    def a_minute_later(run: Any, kind: Kind, its_row: Row, since: datetime, now: datetime) -> Any:
-        return real(run, kind, its_row, since, now - timedelta(minutes=1))
-
+    stand_in.fault("delay", method="GET", path="/(users|issues).json", seconds=2.5)
     with monkeypatch.context() as patched:
-        patched.setattr(reconcile, "_listed", a_minute_later)
+        patched.setattr(reconcile, "CLOCK_MARGIN", timedelta(seconds=1))
         until_settled(bridge)
+    stand_in.clear_faults()
     assert len(ours(stand_in)) == 1
 
 

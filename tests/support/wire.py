@@ -6,11 +6,12 @@ import contextlib
 import socket
 import ssl
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 from types import TracebackType
 from typing import Self
 
-Script = Callable[[socket.socket, int], None]
+Script = Callable[["WireServer", socket.socket, int], None]
 
 
 def answer(body: bytes = b"{}", status: str = "200 OK", *headers: str) -> bytes:
@@ -23,7 +24,7 @@ class WireServer:
     """Serves each connection with a script on a free port of 127.0.0.1; used as a context manager.
 
     Args:
-        script: called with the connection and its number, from 0, in a thread of its own.
+        script: called with the server, the connection and its number, from 0, in a thread of its own.
         tls: wraps each connection.
     """
 
@@ -84,7 +85,7 @@ class WireServer:
                 return
             self._open.append(connection)
             number = len(self._open) - 1
-            self._start(lambda connection=connection, number=number: self._serve(connection, number))  # type: ignore[misc]
+            self._start(partial(self._serve, connection, number))
 
     def _serve(self, connection: socket.socket, number: int) -> None:
         with contextlib.suppress(OSError, ValueError):
@@ -92,18 +93,18 @@ class WireServer:
                 connection = self._tls.wrap_socket(connection, server_side=True)
                 self._open.append(connection)
             with connection:
-                self._script(connection, number)
+                self._script(self, connection, number)
 
 
-def saying(server: Sequence[WireServer], *answers: bytes) -> Script:
-    """Return a script that gives these answers, one per request, and then keeps the connection open."""
+def saying(*answers: bytes) -> Script:
+    """Return a script that gives each connection these answers, one per request, and then keeps it open."""
 
-    def script(connection: socket.socket, _number: int) -> None:
+    def script(server: WireServer, connection: socket.socket, _number: int) -> None:
         for one in answers:
-            if not server[0].read_request(connection):
+            if not server.read_request(connection):
                 return
             connection.sendall(one)
-        server[0].ended.wait(10)
+        server.ended.wait(10)
 
     return script
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from shared.errors import ImpersonationRefused, OutcomeUnknown, TrackerRejected
@@ -93,8 +94,13 @@ class Sender:
             )
         except TrackerRejected as rejection:
             if rejection.status == 403:
-                ask_whether_open(self.run)  # a REST API that is off answers 403, too
+                self._ask_whether_closed()
             raise
+
+    def _ask_whether_closed(self) -> None:
+        """A REST API that is off answers 403, too; without a clear answer the refusal stands."""
+        with suppress(OutcomeUnknown):
+            ask_whether_open(self.run)
 
     @property
     def _has_role(self) -> bool:

@@ -35,6 +35,19 @@ class Doubt:
     since: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a lookup says of rows in doubt; a row in neither is absent on the tracker.
+
+    Attributes:
+        adopted: row key to the candidate that is taken for its own.
+        unclear: row key to candidates that would be its own but for their author.
+    """
+
+    adopted: dict[int, Candidate]
+    unclear: dict[int, list[Candidate]]
+
+
 def sent_essence(kind: Kind, body: Mapping[str, Any]) -> Essence:
     """Return what the tracker keeps unchanged of a request body; nothing that it may replace."""
     if kind is Kind.TICKET:
@@ -64,9 +77,12 @@ def candidates(
     found = {}
     for row in rows:
         created_on = moment_of(row.get("created_on"))
-        if row.get("id") in held or created_on is None or found_essence(kind, row) != essence:
+        tracker_id = row.get("id")
+        if not isinstance(tracker_id, int) or tracker_id in held or created_on is None:
             continue
-        found[row["id"]] = Candidate(row["id"], _id(row, person), _id(row, "status"), created_on)
+        if found_essence(kind, row) != essence:
+            continue
+        found[tracker_id] = Candidate(tracker_id, _id(row, person), _id(row, "status"), created_on)
     return sorted(found.values(), key=lambda one: one.tracker_id)
 
 
@@ -95,6 +111,23 @@ def assign(doubts: Sequence[Doubt], found: Sequence[Candidate]) -> dict[int, Can
     for index in range(len(doubts)):
         place(index, set())
     return {doubts[index].key: found[number] for number, index in taken.items()}
+
+
+def settle(doubts: Sequence[Doubt], found: Sequence[Candidate]) -> Verdict:
+    """Decide on rows that cannot be told apart: adopted, unclear (only the author does not fit), else absent.
+
+    Args:
+        doubts: the rows, oldest claim first.
+        found: the candidates, oldest first.
+    """
+    adopted = assign(doubts, found)
+    taken = {one.tracker_id for one in adopted.values()}
+    unclear: dict[int, list[Candidate]] = {}
+    for doubt in doubts:
+        left = [one for one in found if one.tracker_id not in taken and one.created_on >= doubt.since]
+        if doubt.key not in adopted and left:
+            unclear[doubt.key] = left
+    return Verdict(adopted, unclear)
 
 
 def fits(doubt: Doubt, candidate: Candidate) -> bool:

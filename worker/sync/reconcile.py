@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from sqlalchemy.exc import IntegrityError
 
@@ -14,17 +13,14 @@ from shared.kinds import Kind
 from shared.store import Transaction
 from shared.store.ledger import Row
 from shared.store.models import TaskTimeLink
-from shared.tracker.client import PAGE_SIZE, rows_of
 from worker.retry import MOST_ROUNDS, backoff
-from worker.sync.matching import Candidate, Doubt, assign, candidates, moment_of, sent_essence
-from worker.sync.probes import ask_whether_open
+from worker.sync.lookup import look_up
+from worker.sync.matching import Candidate, Doubt, Verdict, candidates, sent_essence, settle
 from worker.sync.run import Run
 
 CLOCK_MARGIN = timedelta(seconds=10)
-# a bare puma sends no Date header: its clock may be anywhere near ours
-NO_CLOCK_MARGIN = timedelta(minutes=15)
-MOST_PAGES = 50
 BUSY_S = 2.0
+UNCLEAR = "the tracker has one with the same text, but by an author who is not expected"
 
 
 def reconcile(run: Run, kind: Kind, row: Row) -> None:
@@ -48,14 +44,14 @@ def reconcile(run: Run, kind: Kind, row: Row) -> None:
 
 def _settle_alike(run: Run, kind: Kind, row: Row) -> None:
     with run.store.transaction() as tx:
-        alike, now = list(tx.ledger(kind).in_doubt_like(row.fingerprint or "")), tx.now()
+        alike = list(tx.ledger(kind).in_doubt_like(row.fingerprint or ""))
     if not alike:
         return
     if run.config.in_doubt_policy == "hold":
         _hold_all(run, kind, alike, "the policy is hold")
         return
     try:
-        listed, offset = _listed(run, kind, row, min(_since(one) for one in alike), now)
+        listed, offset = look_up(run, kind, row, min(_since(one) for one in alike))
     except (OutcomeUnknown, TrackerRejected) as failure:
         _another_round(run, kind, alike, failure)
         return
@@ -63,49 +59,7 @@ def _settle_alike(run: Run, kind: Kind, row: Row) -> None:
         held = tx.ledger(kind).holders([one["id"] for one in listed if isinstance(one.get("id"), int)])
     found = candidates(kind, listed, sent_essence(kind, row.body or {}), held)
     doubts = [Doubt(one.key, tuple(one.authors or ()), _since(one) + offset) for one in alike]
-    _apply(run, kind, alike, assign(doubts, found))
-
-
-def _listed(
-    run: Run, kind: Kind, row: Row, since: datetime, now: datetime
-) -> tuple[list[dict[str, Any]], timedelta]:
-    """Return every object that may be one of the rows', and how far the tracker's clock is ahead of ours.
-
-    Raises:
-        OutcomeUnknown: the list changed while it was read, or was not readable.
-    """
-    ask_whether_open(run)
-    params: dict[str, str | int] = (
-        {"project_id": row.tracker_project_id or 0, "status_id": "*", "sort": "created_on:desc"}
-        if kind is Kind.TICKET
-        else {"issue_id": row.issue_id or 0}
-    )
-    listed: list[dict[str, Any]] = []
-    total: int | None = None
-    offset = timedelta(0)
-    for page in range(MOST_PAGES):
-        answer = run.tracker.call(
-            "GET",
-            kind.path,
-            params={**params, "limit": PAGE_SIZE, "offset": page * PAGE_SIZE},
-            observe=run.observe,
-        )
-        rows = rows_of(answer, "issues" if kind is Kind.TICKET else "time_entries", kind.path)
-        if total is None:
-            total = answer.data.get("total_count")
-            offset = answer.at - now if answer.at else -NO_CLOCK_MARGIN
-        elif answer.data.get("total_count") != total:
-            raise OutcomeUnknown("GET", kind.path, detail="the list changed while it was read")
-        listed += rows
-        past = kind is Kind.TICKET and rows and _is_before(rows[-1], since + offset)
-        if past or not rows or len(listed) >= (total or 0):
-            return listed, offset
-    raise OutcomeUnknown("GET", kind.path, detail=f"more than {MOST_PAGES} pages to look through")
-
-
-def _is_before(row: dict[str, Any], since: datetime) -> bool:
-    created_on = moment_of(row.get("created_on"))
-    return created_on is not None and created_on < since
+    _apply(run, kind, alike, settle(doubts, found))
 
 
 def _since(row: Row) -> datetime:
@@ -113,15 +67,16 @@ def _since(row: Row) -> datetime:
     return claimed_at - CLOCK_MARGIN
 
 
-def _apply(run: Run, kind: Kind, alike: Sequence[Row], verdicts: dict[int, Candidate]) -> None:
+def _apply(run: Run, kind: Kind, alike: Sequence[Row], verdict: Verdict) -> None:
     for row in alike:
-        candidate = verdicts.get(row.key)
         try:
             with run.transaction() as tx:
-                if candidate is None:
-                    _set_free(run, tx, kind, row)
+                if row.key in verdict.adopted:
+                    _adopt(run, tx, kind, row, verdict.adopted[row.key])
+                elif row.key in verdict.unclear:
+                    _hold(run, tx, kind, row, UNCLEAR, [one.tracker_id for one in verdict.unclear[row.key]])
                 else:
-                    _adopt(run, tx, kind, row, candidate)
+                    _set_free(run, tx, kind, row)
         except IntegrityError:
             continue  # its own creator linked the candidate meanwhile; the row stays in doubt
         if row.ticket_id != run.ticket_id:
@@ -152,20 +107,27 @@ def _adopt(run: Run, tx: Transaction, kind: Kind, row: Row, candidate: Candidate
     )
     if kind is Kind.TICKET:
         tx.tickets.owe(row.ticket_id, run.config.status_map, candidate.status_id)
-    _resume(tx, row)
+    tx.journal.hurry(row.ticket_id)
 
 
 def _resume(tx: Transaction, row: Row) -> None:
-    """Let the events that waited for this row go on at once."""
+    """Let the events that waited for this row go on, also one that had ended in the belief that it was linked."""
     tx.journal.hurry(row.ticket_id)
+    if row.event_id is not None:
+        tx.journal.reopen_done(row.event_id, "what it had been linked to was not its own")
+
+
+def _hold(run: Run, tx: Transaction, kind: Kind, row: Row, why: str, candidates: Sequence[int] = ()) -> None:
+    if tx.ledger(kind).hold(row.key, row.attempt, f"{row.reason} ({why})", candidates):
+        _note(run, row, f"Whether the {kind.noun} was created is for a person to say", why)
+        tx.journal.hurry(row.ticket_id)
+        run.rung.add(row.ticket_id)
 
 
 def _hold_all(run: Run, kind: Kind, alike: Sequence[Row], why: str) -> None:
     with run.transaction() as tx:
         for row in alike:
-            tx.ledger(kind).hold(row.key, row.attempt, f"{row.reason} ({why})")
-            _note(run, row, f"Whether the {kind.noun} was created is for a person to say", why)
-            run.rung.add(row.ticket_id)
+            _hold(run, tx, kind, row, why)
 
 
 def _another_round(run: Run, kind: Kind, alike: Sequence[Row], failure: TrackerError) -> None:

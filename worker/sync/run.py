@@ -22,6 +22,12 @@ from worker.retry import backoff
 log = get_logger("sync")
 
 
+def _now() -> float:
+    """Return the monotonic time that, where the system has it, also goes on while the machine sleeps."""
+    clock = getattr(time, "CLOCK_BOOTTIME", None)
+    return time.clock_gettime(clock) if clock is not None else time.monotonic()
+
+
 class SendWindow:
     """The time in which a claim may send, by the monotonic clock; started before the claim is committed.
 
@@ -30,7 +36,7 @@ class SendWindow:
     """
 
     def __init__(self, seconds: float) -> None:
-        self._ends = time.monotonic() + seconds
+        self._ends = _now() + seconds
 
     def check(self) -> None:
         """Called right before every send of a claim, the administrator's repeat included.
@@ -38,7 +44,7 @@ class SendWindow:
         Raises:
             LeaseOver: the lease has run out; nothing may be sent for this claim any more.
         """
-        if time.monotonic() >= self._ends:
+        if _now() >= self._ends:
             raise LeaseOver("the claim's lease ran out before the call was made")
 
 

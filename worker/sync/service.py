@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import random
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 
 from redis.exceptions import RedisError
+from sqlalchemy.exc import SQLAlchemyError
 
 from shared.config import PluginConfig
-from shared.errors import OUTAGES, LockBusy, SettingsError, TrackerBusy, TrackerError
+from shared.errors import OUTAGES, BridgeError, LockBusy, SettingsError, TrackerBusy
 from shared.locks import HeldLock, Locks
 from shared.logs import get_logger
 from shared.pause import Pause
 from shared.settings import Settings
 from shared.store import Store
+from shared.store.models import EventState
 from shared.tracker.client import TrackerClient
+from worker.retry import backoff, is_exhausted
 from worker.sync.results import Result, Waiting
 from worker.sync.run import Run
 from worker.sync.ticket import drain
@@ -22,6 +28,7 @@ from worker.sync.ticket import drain
 log = get_logger("sync")
 MOST_PASSES = 20
 UNCONFIGURED_PAUSE_S = 10.0
+AFTER_PAUSE_S = 2.0
 
 
 @dataclass(frozen=True)
@@ -61,6 +68,10 @@ class SyncService:
                 return [*results, Waiting(str(busy))]
             except (*OUTAGES, SettingsError) as outage:
                 return [*results, self._begin_pause(ticket_id, outage)]
+            except (SQLAlchemyError, RedisError):
+                raise
+            except Exception as fault:  # noqa: BLE001 (a fault of ours: bounded tries, never a spinning ticket)
+                return [*results, self._put_off(ticket_id, fault)]
             with self.store.transaction() as tx:
                 if not tx.journal.has_due(ticket_id):
                     return results
@@ -70,12 +81,14 @@ class SyncService:
     def _drain(self, ticket_id: int, lock: HeldLock, *, probing: bool) -> list[Result]:
         config, tracker = self.connect()
         run = Run(ticket_id, self.store, self.settings, config, tracker, self.locks, lock)
+        answered = False
         try:
             results = drain(run)
+            answered = run.answered
         finally:
             self._leave(run)
-        if probing:
-            self._end_probe(answered=run.answered)
+            if probing:
+                self._end_probe(answered=answered)
         return results
 
     def _leave(self, run: Run) -> None:
@@ -92,7 +105,7 @@ class SyncService:
         elif self.pause.end():
             log.info("the tracker answers again; everything goes on")
 
-    def _begin_pause(self, ticket_id: int, outage: TrackerError | SettingsError | Exception) -> Waiting:
+    def _begin_pause(self, ticket_id: int, outage: BridgeError) -> Waiting:
         seconds = None
         if isinstance(outage, TrackerBusy):
             seconds = outage.retry_after
@@ -106,5 +119,19 @@ class SyncService:
         log.warning("paused", reason=paused.reason, ticket_id=ticket_id)
         with self.store.transaction() as tx:
             due = [row.id for row in tx.journal.due(ticket_id)]
-            tx.journal.wait(due, None, str(outage))
-        return Waiting(str(outage))
+            until = tx.now() + timedelta(seconds=max(0.0, paused.until - time.time()) + AFTER_PAUSE_S)
+            tx.journal.wait(due, until, str(outage))
+        return Waiting(str(outage), until=until)
+
+    def _put_off(self, ticket_id: int, fault: Exception) -> Waiting:
+        """Try a ticket again later that made our own code fail; after many tries its events are `failed`."""
+        reason = f"a fault of deskbridge ({type(fault).__name__}); please report it"
+        log.error("a ticket could not be worked on", ticket_id=ticket_id, exc_info=fault)
+        with self.store.transaction() as tx:
+            due, now = tx.journal.due(ticket_id), tx.now()
+            tx.journal.end([row.id for row in due if is_exhausted(row.attempts)], EventState.FAILED, reason)
+            left = [row for row in due if not is_exhausted(row.attempts)]
+            attempts = max((row.attempts for row in left), default=0)
+            until = now + timedelta(seconds=backoff(attempts, random.random()))  # noqa: S311 (jitter)
+            tx.journal.wait([row.id for row in left], until, reason, attempt=True)
+        return Waiting(reason, until=until, attempt=True)

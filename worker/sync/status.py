@@ -6,7 +6,7 @@ from shared.errors import OutcomeUnknown, TrackerRejected
 from shared.payloads import status_body
 from worker.retry import is_exhausted
 from worker.sync.probes import ask_whether_open, is_gone
-from worker.sync.results import Result, Sent, Skipped, Waiting
+from worker.sync.results import Result, Sent, Skipped
 from worker.sync.run import Run
 from worker.sync.time_entry import mark_gone
 from worker.sync.work import Work
@@ -21,7 +21,8 @@ def sync_status(run: Run, work: Work, issue_id: int) -> Result:
         issue_id: the linked issue.
 
     Raises:
-        TrackerRejected: the tracker refused it for good.
+        TrackerRejected: the tracker refused it for good, or never gave a clear answer.
+        OutcomeUnknown: no clear answer; it may be repeated.
         TrackerError: an outage.
     """
     state = work.state
@@ -35,13 +36,11 @@ def sync_status(run: Run, work: Work, issue_id: int) -> Result:
         run.tracker.call("PUT", f"/issues/{issue_id}.json", body=status_body(wanted), observe=run.observe)
     except OutcomeUnknown as unclear:
         if is_exhausted(state.status_attempts + 1):
+            detail = "no clear answer, many times over"
             raise TrackerRejected(
-                unclear.method, unclear.path, status=unclear.status, detail="no clear answer, many times over"
+                unclear.method, unclear.path, status=unclear.status, detail=detail
             ) from None
-        until = run.later(work.now, state.status_attempts)
-        with run.transaction() as tx:
-            tx.tickets.wait(run.ticket_id, state.event_id, until, str(unclear), attempt=True)
-        return Waiting(str(unclear), until=until, attempt=True)
+        raise
     except TrackerRejected as rejection:
         if rejection.status == 403:
             ask_whether_open(run)

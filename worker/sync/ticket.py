@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TypeVar
 
-from shared.errors import LeaseOver, TrackerRejected
+from shared.errors import LeaseOver, OutcomeUnknown, TrackerRejected
 from shared.reasons import NO_LINK
 from shared.store.models import EventState
 from worker.retry import is_exhausted
@@ -152,15 +152,20 @@ class Drain:
             run.warn(f"Issue #{issue.tracker_id} kept its status", reason)
             with run.transaction() as tx:
                 tx.tickets.dropped(run.ticket_id, state.event_id, reason)
-                tx.journal.end([state.event_id], EventState.FAILED, reason)
+            self._fail(newest, reason)
             return
+        except OutcomeUnknown as unclear:
+            until = run.later(self._work.now, state.status_attempts)
+            with run.transaction() as tx:
+                tx.tickets.wait(run.ticket_id, state.event_id, until, str(unclear), attempt=True)
+            result = Waiting(str(unclear), until=until, attempt=True)
         if isinstance(result, Waiting):
             self._wait(newest, result)
         else:
             self._end(_ids(newest), result)
 
     def _attempt(self, events: list[Pending], step: Callable[[], T]) -> T | None:
-        """Do a step; a refusal for good fails its events, a lease that ran out makes them wait."""
+        """Do a step; a refusal for good fails its events, no clear answer or a lease that ran out delays them."""
         try:
             return step()
         except TrackerRejected as rejection:
@@ -168,6 +173,10 @@ class Drain:
         except LeaseOver as over:
             until = self._run.later(self._work.now, 0)
             self._wait(events, Waiting(str(over), until=until))
+        except OutcomeUnknown as unclear:
+            attempts = max((one.attempts for one in events), default=0)
+            until = self._run.later(self._work.now, attempts)
+            self._wait(events, Waiting(str(unclear), until=until, attempt=True))
         return None
 
     def _end(self, event_ids: Sequence[int], result: Result) -> None:

@@ -88,10 +88,11 @@ def load(tx: Transaction, ticket_id: int) -> Work | None:
     rows = tx.journal.due(ticket_id)
     events = [Pending(row.id, stored_event(row.payload), row.attempts) for row in rows]
     if rows:
-        newest, pending = rows[-1], events[-1]
-        tx.tickets.fold(newest, pending.event)
-        for each in events:
-            tx.tickets.give_again(ticket_id, each.id, is_update=each.event.task is None)
+        for row, pending in zip(rows, events, strict=True):
+            is_update = pending.event.task is None
+            if is_update or row is rows[-1]:
+                tx.tickets.fold(row, pending.event)
+                tx.tickets.give_again(ticket_id, row.id, is_update=is_update, is_fresh=row.attempts == 0)
     state = tx.tickets.get(ticket_id)
     if state is None:
         return None

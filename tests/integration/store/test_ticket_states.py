@@ -1,0 +1,160 @@
+"""A ticket's desired state: the newest snapshot whatever came when, and whether its status is due."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from itertools import permutations
+from typing import Any
+
+import pytest
+
+from shared.events import stored_event
+from shared.kinds import Kind
+from shared.store import Store, Transaction
+from shared.store.ledger import Claim
+from shared.store.models import TicketState
+from tests.integration.store.conftest import Append
+from tests.support.events import task_event, ticket, ticket_event
+
+
+def fold(store: Store, event_ids: list[int]) -> TicketState:
+    """Fold the events in the order given; return what came of it."""
+    with store.transaction() as tx:
+        by_id = {row.id: row for row in tx.journal.find(limit=None)}
+        for event_id in event_ids:
+            tx.tickets.fold(by_id[event_id], stored_event(by_id[event_id].payload))
+    return state(store)
+
+
+def state(store: Store) -> TicketState:
+    with store.transaction() as tx:
+        found = tx.tickets.get(4711)
+    assert found is not None
+    return found
+
+
+def titled(at: float, title: str, **extra: Any) -> dict[str, Any]:
+    return ticket_event(at, of_ticket=ticket(title=title, status=len(title)), **extra)
+
+
+def forget(store: Store) -> None:
+    with store.database.transaction() as session:
+        session.query(TicketState).delete()
+
+
+def link(tx: Transaction) -> None:
+    claim = Claim(4711, 4711, 1, 1, None, {"issue": {}}, [], "f")
+    tx.ledger(Kind.TICKET).claim(claim, 20)
+    tx.ledger(Kind.TICKET).link(4711, 1, 60, None, "created")
+
+
+def test_every_order_of_the_same_events_gives_the_same_snapshot(store: Store, append: Append) -> None:
+    accepted = append(
+        titled(1, "a"), titled(2, "bb"), titled(2, "ccc", sequence=1), titled(2, "dddd", sequence=1), titled(0, "eeeee")
+    )
+    ids = [one.event_id for one in accepted]
+    seen = set()
+    for order in permutations(ids):
+        forget(store)
+        found = fold(store, list(order))
+        seen.add((found.event_id, found.snapshot["title"], found.status, found.status_due))
+    assert seen == {(ids[3], "dddd", 4, True)}
+
+
+def test_folding_twice_changes_nothing(store: Store, append: Append) -> None:
+    (one,) = append(titled(0, "a"))
+    fold(store, [one.event_id])
+    with store.transaction() as tx:
+        tx.tickets.given(4711, one.event_id)
+    assert fold(store, [one.event_id]).status_due is False
+
+
+def test_a_status_that_was_given_is_due_again_with_a_newer_update(store: Store, append: Append) -> None:
+    first, second = append(titled(0, "a"), titled(1, "b"))
+    fold(store, [first.event_id])
+    with store.transaction() as tx:
+        tx.tickets.given(4711, first.event_id)
+    assert fold(store, [second.event_id]).status_due is True
+
+
+def test_a_task_event_makes_the_status_due_only_where_it_differs(store: Store, append: Append) -> None:
+    first, same, other = append(
+        task_event(0), task_event(1), task_event(2, of_ticket=ticket(status=5))
+    )
+    fold(store, [first.event_id])
+    with store.transaction() as tx:
+        tx.tickets.given(4711, first.event_id)
+    found = fold(store, [same.event_id])
+    assert (found.event_id, found.status_due) == (same.event_id, False)
+    assert fold(store, [other.event_id]).status_due is True
+
+
+def test_an_older_event_that_comes_late_does_not_make_the_status_due(store: Store, append: Append) -> None:
+    newer, older = append(titled(5, "newer"), titled(1, "old"))
+    fold(store, [newer.event_id])
+    with store.transaction() as tx:
+        tx.tickets.given(4711, newer.event_id)
+    found = fold(store, [older.event_id])
+    assert (found.event_id, found.status_due) == (newer.event_id, False)
+
+
+def test_what_was_given_of_an_older_snapshot_does_not_settle_a_newer_one(store: Store, append: Append) -> None:
+    first, second = append(titled(0, "a"), titled(1, "b"))
+    fold(store, [first.event_id, second.event_id])
+    with store.transaction() as tx:
+        tx.tickets.given(4711, first.event_id)
+    assert state(store).status_due is True
+
+
+def test_a_dropped_status_is_not_tried_again_until_a_newer_one(store: Store, append: Append) -> None:
+    first, second = append(titled(0, "a"), titled(1, "b"))
+    fold(store, [first.event_id])
+    with store.transaction() as tx:
+        tx.tickets.dropped(4711, first.event_id, "refused")
+    assert (state(store).status_due, state(store).status_reason) == (False, "refused")
+    found = fold(store, [second.event_id])
+    assert (found.status_due, found.status_reason, found.status_attempts) == (True, None, 0)
+
+
+def test_the_sweep_finds_linked_tickets_whose_status_is_due_now(store: Store, append: Append) -> None:
+    (one,) = append(titled(0, "a"))
+    fold(store, [one.event_id])
+    with store.transaction() as tx:
+        assert tx.tickets.due_tickets(10) == [], "not linked yet"
+        link(tx)
+        assert tx.tickets.due_tickets(10) == [4711]
+        tx.tickets.wait(4711, one.event_id, tx.now() + timedelta(hours=1), "later", attempt=True)
+        assert tx.tickets.due_tickets(10) == []
+        tx.tickets.wait(4711, one.event_id, tx.now() - timedelta(seconds=1), "now", attempt=True)
+        assert tx.tickets.due_tickets(10) == [4711]
+        tx.tickets.given(4711, one.event_id)
+        assert tx.tickets.due_tickets(10) == []
+
+
+@pytest.mark.parametrize(("mapped", "found", "due"), [(3, 3, False), (3, 1, True), (None, 1, False), (3, None, True)])
+def test_after_a_creation_the_status_is_due_unless_the_tracker_took_it(
+    store: Store, append: Append, mapped: int | None, found: int | None, due: bool
+) -> None:
+    (one,) = append(ticket_event(of_ticket=ticket(status=2)))
+    fold(store, [one.event_id])
+    with store.transaction() as tx:
+        tx.tickets.owe(4711, {} if mapped is None else {2: mapped}, found)
+    assert state(store).status_due is due
+
+
+def test_a_replayed_update_is_given_again_unless_the_tracker_had_it(store: Store, append: Append) -> None:
+    (one,) = append(titled(0, "a"))
+    fold(store, [one.event_id])
+    with store.transaction() as tx:
+        tx.tickets.dropped(4711, one.event_id, "refused")
+        tx.tickets.give_again(4711, one.event_id, is_update=True)
+    assert state(store).status_due is True
+    with store.transaction() as tx:
+        tx.tickets.given(4711, one.event_id)
+        tx.tickets.give_again(4711, one.event_id, is_update=True)
+    assert state(store).status_due is False
+
+
+def test_a_snapshot_keeps_any_text(store: Store, append: Append) -> None:
+    (one,) = append(titled(0, "a\x00b€😀"))
+    assert fold(store, [one.event_id]).snapshot["title"] == "a\x00b€😀"

@@ -1,0 +1,248 @@
+"""The tracker client over real sockets: was anything sent, is the time bounded (SPEC section 8: 5 s in all)."""
+
+from __future__ import annotations
+
+import gzip
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from deploy.embedded.ports import free_port
+from shared.errors import OutcomeUnknown, TrackerError, TrackerRejected, TrackerUnreachable
+from shared.tracker import client as client_module
+from shared.tracker.client import Target, TrackerClient
+from tests.support.wire import Script, WireServer, answer, reset, saying, trickle
+
+TIME_S = 0.5
+CREATED = answer(b'{"issue": {"id": 6}}', "201 Created")
+Connect = Callable[..., TrackerClient]
+Serve = Callable[[Script], WireServer]
+
+
+@pytest.fixture
+def connect() -> Iterator[Connect]:
+    """Makes clients whose calls take half a second at most."""
+    made: list[TrackerClient] = []
+
+    def to(server: WireServer | str, **options: Any) -> TrackerClient:
+        url = server if isinstance(server, str) else server.url
+        target = Target(url, SecretStr("key"), verify_tls=options.pop("verify_tls", True))
+        made.append(TrackerClient(target, **{"timeout": TIME_S, **options}))
+        return made[-1]
+
+    yield to
+    for one in made:
+        one.close()
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    with ExitStack() as stack:
+        yield lambda script: stack.enter_context(WireServer(script))
+
+
+def create(client: TrackerClient) -> TrackerError:
+    """Fail to create an issue, in time."""
+    started = time.monotonic()
+    with pytest.raises(TrackerError) as failure:
+        client.call("POST", "/issues.json", body={"issue": {}})
+    assert time.monotonic() - started < TIME_S + 0.3
+    return failure.value
+
+
+def test_a_refused_connection_sent_nothing(connect: Connect) -> None:
+    assert type(create(connect(f"http://127.0.0.1:{free_port()}"))) is TrackerUnreachable
+
+
+def test_a_name_that_does_not_resolve_sent_nothing(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "no such name")
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+    assert type(create(connect("http://tracker.invalid"))) is TrackerUnreachable
+
+
+@pytest.fixture
+def deaf_port() -> Iterator[int]:
+    """A port whose connections are never accepted: its queue is full."""
+    with ExitStack() as stack:
+        listener = stack.enter_context(socket.socket())
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        for _ in range(3):
+            filler = stack.enter_context(socket.socket())
+            filler.setblocking(False)
+            filler.connect_ex(listener.getsockname())
+        yield listener.getsockname()[1]
+
+
+def test_a_connect_time_out_sent_nothing(connect: Connect, deaf_port: int) -> None:
+    assert type(create(connect(f"http://127.0.0.1:{deaf_port}"))) is TrackerUnreachable
+
+
+def test_a_name_with_several_deaf_addresses_stays_within_the_time(
+    connect: Connect, deaf_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", deaf_port))
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [one, one, one])
+    assert type(create(connect("http://tracker.test"))) is TrackerUnreachable
+
+
+def silent(server: WireServer, connection: socket.socket, _number: int) -> None:
+    server.read_request(connection)
+    server.ended.wait(5)
+
+
+def slow_headers(server: WireServer, connection: socket.socket, _number: int) -> None:
+    server.read_request(connection)
+    trickle(connection, b"HTTP/1.1 201 Created\r\nX-Slow: ", b"a", 0.05, server.ended)
+
+
+def slow_body(server: WireServer, connection: socket.socket, _number: int) -> None:
+    server.read_request(connection)
+    trickle(connection, b'HTTP/1.1 201 Created\r\nContent-Length: 9999\r\n\r\n{"', b"a", 0.05, server.ended)
+
+
+def slow_chunks(server: WireServer, connection: socket.socket, _number: int) -> None:
+    server.read_request(connection)
+    trickle(connection, b"HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\na\r\n", 0.05, server.ended)
+
+
+def slow_redirect(server: WireServer, connection: socket.socket, _number: int) -> None:
+    server.read_request(connection)
+    start = b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 9999\r\n\r\n"
+    trickle(connection, start, b"a", 0.05, server.ended)
+
+
+@pytest.mark.parametrize("script", [silent, slow_headers, slow_body, slow_chunks])
+def test_an_answer_that_does_not_end_in_time_is_no_clear_answer(connect: Connect, serve: Serve, script: Script) -> None:
+    error = create(connect(serve(script)))
+    assert type(error) is OutcomeUnknown
+    assert error.detail.startswith("time-out") or "Timeout" in error.detail
+
+
+def test_a_redirect_whose_body_trickles_stays_within_the_time(connect: Connect, serve: Serve) -> None:
+    create(connect(serve(slow_redirect)))
+
+
+def closes_unread(_server: WireServer, connection: socket.socket, _number: int) -> None:
+    reset(connection)
+
+
+def closes_after_reading(server: WireServer, connection: socket.socket, _number: int) -> None:
+    server.read_request(connection)
+
+
+def resets_after_reading(server: WireServer, connection: socket.socket, _number: int) -> None:
+    server.read_request(connection)
+    reset(connection)
+
+
+def closes_within_the_body(server: WireServer, connection: socket.socket, _number: int) -> None:
+    server.read_request(connection)
+    connection.sendall(CREATED[:-5])
+
+
+def closes_within_the_headers(server: WireServer, connection: socket.socket, _number: int) -> None:
+    server.read_request(connection)
+    connection.sendall(b"HTTP/1.1 201 Created\r\nContent-Type: appl")
+
+
+GARBAGE = {
+    "no status line": b"hello\r\n\r\n",
+    "status out of range": answer(status="99 Odd"),
+    "endless header line": b"HTTP/1.1 200 OK\r\nX: " + b"a" * 70_000 + b"\r\n\r\n",
+    "too many headers": b"HTTP/1.1 200 OK\r\n" + b"X: a\r\n" * 150 + b"\r\n",
+    "bad chunk": b"HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+    "bad gzip": answer(b"nonsense", "201 Created", "Content-Encoding: gzip"),
+    "not JSON": answer(b"<html>", "201 Created"),
+    "not an HTTP version": b"HTTP/9.9 200 OK\r\nContent-Length: 0\r\n\r\n"[:8] + b"\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("script", [closes_after_reading, resets_after_reading, closes_within_the_body])
+def test_a_connection_that_breaks_off_is_no_clear_answer(connect: Connect, serve: Serve, script: Script) -> None:
+    assert type(create(connect(serve(script)))) is OutcomeUnknown
+
+
+def test_a_connection_that_is_reset_at_once_is_unreachable_or_no_clear_answer(connect: Connect, serve: Serve) -> None:
+    assert type(create(connect(serve(closes_unread)))) in (TrackerUnreachable, OutcomeUnknown)
+
+
+def test_an_answer_cut_off_within_its_headers_tells_no_data(connect: Connect, serve: Serve) -> None:
+    client = connect(serve(closes_within_the_headers))
+    try:
+        data = client.call("POST", "/issues.json", body={}).data
+    except OutcomeUnknown:
+        data = None
+    assert data is None, "so that a creation is in doubt"
+
+
+@pytest.mark.parametrize("raw", GARBAGE.values(), ids=GARBAGE.keys())
+def test_an_answer_that_cannot_be_read_is_no_clear_answer(connect: Connect, serve: Serve, raw: bytes) -> None:
+    assert type(create(connect(serve(saying(raw))))) is OutcomeUnknown
+
+
+BIG = b"[" + b" " * 2_000_000 + b"]"
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        answer(BIG, "201 Created"),
+        b"HTTP/1.1 201 Created\r\nConnection: close\r\n\r\n" + BIG,
+        answer(gzip.compress(BIG), "201 Created", "Content-Encoding: gzip"),
+    ],
+    ids=["declared", "undeclared", "compressed"],
+)
+def test_an_oversize_answer_is_no_clear_answer(
+    connect: Connect, serve: Serve, monkeypatch: pytest.MonkeyPatch, raw: bytes
+) -> None:
+    monkeypatch.setattr(client_module, "LARGEST_ANSWER", 1_000_000)
+    assert type(create(connect(serve(saying(raw)), timeout=5))) is OutcomeUnknown
+
+
+@pytest.mark.parametrize("status", ["301 Moved", "302 Found", "307 Temporary Redirect", "308 Permanent Redirect"])
+@pytest.mark.parametrize("location", ["/elsewhere.json", "http://[", "http://127.0.0.1:1/x", "\xff"])
+def test_a_redirect_is_not_followed(connect: Connect, serve: Serve, status: str, location: str) -> None:
+    server = serve(saying(answer(b"", status, f"Location: {location}")))
+    assert type(create(connect(server))) is TrackerRejected
+    assert len(server.requests) == 1
+
+
+def test_a_cookie_of_one_call_is_not_sent_with_the_next(connect: Connect, serve: Serve) -> None:
+    cookie = answer(b"{}", "200 OK", "Set-Cookie: session=alice; Path=/")
+    server = serve(saying(cookie, cookie))
+    client = connect(server)
+    client.call("GET", "/issues.json", login="alice")
+    client.call("GET", "/issues.json")
+    assert b"session=alice" not in server.requests[1]
+
+
+@pytest.mark.parametrize("total", ['"many"', "[1]", '{"a": 1}', "1e400"])
+def test_a_list_with_an_unreadable_total_is_no_clear_answer(connect: Connect, serve: Serve, total: str) -> None:
+    server = serve(saying(answer(f'{{"users": [{{"id": 1}}], "total_count": {total}}}'.encode())))
+    with pytest.raises(OutcomeUnknown):
+        list(connect(server).pages("/users.json", "users"))
+
+
+def test_a_list_is_read_to_its_end(connect: Connect, serve: Serve) -> None:
+    pages = [b'{"users": [{"id": %d}], "total_count": 250}' % number for number in (1, 2, 3)]
+    server = serve(saying(*map(answer, pages)))
+    answers = list(connect(server).pages("/users.json", "users", {"status": 1}))
+    assert [one.data["users"][0]["id"] for one in answers] == [1, 2, 3]
+    assert [request.split(b" ")[1] for request in server.requests] == [
+        b"/users.json?status=1&limit=100&offset=%d" % offset for offset in (0, 100, 200)
+    ]
+
+
+def test_the_base_url_may_have_a_path(connect: Connect, serve: Serve, tmp_path: Path) -> None:
+    server = serve(saying(answer()))
+    connect(f"{server.url}/redmine").call("GET", "/issues.json")
+    assert server.requests[0].startswith(b"GET /redmine/issues.json HTTP/1.1")

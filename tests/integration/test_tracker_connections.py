@@ -1,0 +1,186 @@
+"""How the tracker client uses its connections: kept alive, one per thread, never trusted when idle; TLS."""
+
+from __future__ import annotations
+
+import datetime
+import ipaddress
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+from pydantic import SecretStr
+
+from shared.errors import OutcomeUnknown, TrackerUnreachable
+from shared.tracker import client as client_module
+from shared.tracker.client import Target, TrackerClient
+from tests.support.wire import WireServer, answer, saying, trickle
+
+OK = answer(b'{"ok": true}')
+
+
+def client_of(url: str, *, verify_tls: bool = True, timeout: float = 1.0) -> TrackerClient:
+    return TrackerClient(Target(url, SecretStr("key"), verify_tls=verify_tls), timeout=timeout)
+
+
+@pytest.fixture
+def server() -> Iterator[WireServer]:
+    with WireServer(saying(*[OK] * 20)) as running:
+        yield running
+
+
+def test_a_thread_s_calls_share_one_connection(server: WireServer) -> None:
+    client = client_of(server.url)
+    for _ in range(5):
+        client.call("GET", "/issues.json")
+        client.call("POST", "/issues.json", body={})
+    client.close()
+    assert server.connections == 1
+
+
+def test_a_thread_has_a_connection_of_its_own(server: WireServer) -> None:
+    client, here = client_of(server.url), threading.Barrier(3)
+
+    def work() -> None:
+        client.call("GET", "/issues.json")
+        here.wait()
+        client.call("GET", "/issues.json")
+        client.close()
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert server.connections == 3
+    assert len(server.requests) == 6
+
+
+def test_a_write_does_not_trust_a_connection_that_was_idle(
+    server: WireServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_module, "IDLE_S", 0.05)
+    client = client_of(server.url)
+    client.call("GET", "/issues.json")
+    time.sleep(0.1)
+    client.call("GET", "/issues.json")
+    assert server.connections == 1, "a read may be repeated, so it uses what is there"
+    time.sleep(0.1)
+    client.call("POST", "/issues.json", body={})
+    client.close()
+    assert server.connections == 2
+
+
+def test_a_connection_that_the_tracker_closed_meanwhile_is_replaced() -> None:
+    def once(server: WireServer, connection: socket.socket, _number: int) -> None:
+        server.read_request(connection)
+        connection.sendall(OK)
+
+    with WireServer(once) as server:
+        client = client_of(server.url)
+        for _ in range(3):
+            client.call("POST", "/issues.json", body={})
+            time.sleep(0.05)
+        client.close()
+        assert server.connections == 3
+
+
+def test_after_a_time_out_the_late_answer_is_not_taken_for_the_next_one() -> None:
+    def late(server: WireServer, connection: socket.socket, number: int) -> None:
+        server.read_request(connection)
+        if number == 0:
+            server.ended.wait(0.4)
+        connection.sendall(answer(b'{"number": %d}' % number))
+        server.ended.wait(2)
+
+    with WireServer(late) as server:
+        client = client_of(server.url, timeout=0.2)
+        with pytest.raises(OutcomeUnknown):
+            client.call("GET", "/issues.json")
+        time.sleep(0.4)
+        assert client.call("GET", "/issues.json").data == {"number": 1}
+        client.close()
+
+
+def test_what_follows_an_error_uses_the_connection_again() -> None:
+    with WireServer(saying(answer(b"", "503 Unavailable"), OK)) as server:
+        client = client_of(server.url)
+        with pytest.raises(OutcomeUnknown):
+            client.call("GET", "/issues.json")
+        assert client.call("GET", "/issues.json").data == {"ok": True}
+        client.close()
+        assert server.connections == 1
+
+
+def test_tls_to_a_plain_port_sent_nothing(server: WireServer) -> None:
+    client = client_of(server.url.replace("http:", "https:"))
+    with pytest.raises(TrackerUnreachable):
+        client.call("POST", "/issues.json", body={})
+    client.close()
+
+
+def test_a_tls_handshake_that_trickles_stays_within_the_time() -> None:
+    def slow(server: WireServer, connection: socket.socket, _number: int) -> None:
+        connection.recv(65536)
+        trickle(connection, b"\x16\x03\x03\x3f\xff\x02\x00\x3f\xfb", b"\x00", 0.1, server.ended)
+
+    with WireServer(slow) as server:
+        client = client_of(server.url.replace("http:", "https:"), timeout=0.5)
+        started = time.monotonic()
+        with pytest.raises(TrackerUnreachable):
+            client.call("POST", "/issues.json", body={})
+        client.close()
+        assert time.monotonic() - started < 0.9
+
+
+@pytest.fixture
+def tls_server(tmp_path: Path) -> Iterator[WireServer]:
+    """A server whose certificate nobody vouches for."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.datetime.now(datetime.UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    pem = tmp_path / "server.pem"
+    pem.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+        + certificate.public_bytes(serialization.Encoding.PEM)
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(pem)
+    with WireServer(saying(*[OK] * 5), context) as running:
+        yield running
+
+
+def test_a_certificate_that_nobody_vouches_for_is_refused_before_anything_is_sent(tls_server: WireServer) -> None:
+    client = client_of(tls_server.url)
+    with pytest.raises(TrackerUnreachable):
+        client.call("POST", "/issues.json", body={})
+    client.close()
+    assert tls_server.requests == []
+
+
+@pytest.mark.filterwarnings("ignore::urllib3.exceptions.InsecureRequestWarning")
+def test_certificates_are_not_checked_where_a_person_switched_that_off(tls_server: WireServer) -> None:
+    client = client_of(tls_server.url, verify_tls=False)
+    assert client.call("POST", "/issues.json", body={}).data == {"ok": True}
+    client.close()
+    assert len(tls_server.requests) == 1

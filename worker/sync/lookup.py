@@ -1,0 +1,79 @@
+"""Asks the tracker for everything that a row in doubt may have created (DESIGN "The ledger", point 4)."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from shared.errors import OutcomeUnknown
+from shared.kinds import Kind
+from shared.store.ledger import Row
+from shared.tracker.answers import Answer
+from shared.tracker.client import PAGE_SIZE, rows_of
+from worker.sync.matching import moment_of
+from worker.sync.probes import ask_whether_open
+from worker.sync.run import Run
+
+MOST_PAGES = 50
+# a bare puma sends no Date header: its clock may be anywhere near ours
+NO_CLOCK_MARGIN = timedelta(minutes=15)
+
+
+def look_up(run: Run, kind: Kind, row: Row, since: datetime) -> tuple[list[dict[str, Any]], timedelta]:
+    """Return every object that may be the row's, and how far the tracker's clock is ahead of ours (at most).
+
+    Args:
+        run: the drain.
+        kind: issue or time entry.
+        row: the row in doubt; names the project or the issue.
+        since: nothing that was created earlier is wanted (database clock).
+
+    Raises:
+        OutcomeUnknown: the list changed while it was read, or was not readable.
+        TrackerError: as any call.
+    """
+    ask_whether_open(run)
+    listed: list[dict[str, Any]] = []
+    total, offset = None, timedelta(0)
+    for page in range(MOST_PAGES):
+        params = {**_filter(kind, row), "limit": PAGE_SIZE, "offset": page * PAGE_SIZE}
+        answer = run.tracker.call("GET", kind.path, params=params, observe=run.observe)
+        run.lock.renew()
+        rows = rows_of(answer, kind.list_name, kind.path)
+        if total is None:
+            total, offset = _total(kind, answer), _offset(run, answer)
+        elif _total(kind, answer) != total:
+            raise OutcomeUnknown("GET", kind.path, detail="the list changed while it was read")
+        listed += rows
+        if not rows or len(listed) >= total or _is_past(kind, rows, since + offset):
+            return listed, offset
+    raise OutcomeUnknown("GET", kind.path, detail=f"more than {MOST_PAGES} pages to look through")
+
+
+def _filter(kind: Kind, row: Row) -> dict[str, str | int]:
+    if kind is Kind.TICKET_TASK:
+        return {"issue_id": row.issue_id or 0}
+    return {"project_id": row.tracker_project_id or 0, "status_id": "*", "sort": "created_on:desc"}
+
+
+def _total(kind: Kind, answer: Answer) -> int:
+    total = answer.data.get("total_count")
+    if not isinstance(total, int):
+        raise OutcomeUnknown("GET", kind.path, detail="the answer has no total_count")
+    return total
+
+
+def _offset(run: Run, answer: Answer) -> timedelta:
+    """Our clock is read after the answer came, so that a slow answer can only widen the search."""
+    if answer.at is None:
+        return -NO_CLOCK_MARGIN
+    with run.store.transaction() as tx:
+        return answer.at - tx.now()
+
+
+def _is_past(kind: Kind, rows: list[dict[str, Any]], since: datetime) -> bool:
+    """Issues come newest first, so that the rest of the list is older still; time entries do not."""
+    if kind is not Kind.TICKET:
+        return False
+    created_on = moment_of(rows[-1].get("created_on"))
+    return created_on is not None and created_on < since
