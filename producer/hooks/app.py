@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import ipaddress
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,6 +13,7 @@ from fastapi import FastAPI, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
 from producer.hooks.intake import LARGEST_BODY, deliveries
@@ -63,6 +65,16 @@ def create_app(settings: Settings, *, host: str = "127.0.0.1") -> FastAPI:
         metrics.refused(problem.status)
         log.warning("refused", status=problem.status, title=problem.title, detail=problem.detail or None)
         return problem.response()
+
+    @app.exception_handler(HTTPException)
+    async def unknown(_request: Request, error: HTTPException) -> JSONResponse:
+        headers = dict(error.headers or {})
+        return Problem(error.status_code, str(error.detail), headers=headers).response()
+
+    @app.exception_handler(Exception)
+    async def failed(_request: Request, error: Exception) -> JSONResponse:
+        log.error("a request failed", exc_info=error)
+        return Problem(500, "A fault of deskbridge", "nothing was kept; please report it").response()
 
     @app.post("/events", status_code=202)
     async def events(request: Request) -> JSONResponse:
@@ -171,8 +183,6 @@ def _verify(verifier: Verifier | None, body: str, request: Request) -> None:
 
 
 def _unsigned_id(body: str) -> str:
-    import hashlib
-
     return f"unsigned-{hashlib.sha256(body.encode()).hexdigest()}"
 
 

@@ -19,7 +19,9 @@ Append = Callable[..., list[Accepted]]
 
 
 @pytest.fixture(scope="session", params=["sqlite", "postgresql"])
-def migrated_store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+def migrated_store(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Store]:
     """A store with its tables, for the whole session."""
     if request.param == "sqlite":
         url = f"sqlite:///{tmp_path_factory.mktemp('store')}/store.sqlite3"
