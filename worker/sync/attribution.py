@@ -24,12 +24,14 @@ class Sender:
         run: the drain.
         match: who the helpdesk user is on the tracker, and why.
         project_id: the tracker project.
+        is_member: whether the person's membership is known.
         administrators: tracker user ids that a call as the administrator may end with; empty: not known.
     """
 
     run: Run
     match: Match
     project_id: int
+    is_member: bool = False
     administrators: tuple[int, ...] = ()
     _ensured_now: bool = False
 
@@ -46,10 +48,7 @@ class Sender:
         """
         if self.person is None:
             self.run.warn("Sent as the administrator", self.match.why)
-            return
-        with self.run.store.transaction() as tx:
-            known = tx.people.is_member_known(self.project_id, self.person.tracker_user_id)
-        if not known:
+        elif not self.is_member:
             self._ensure_membership(self.person)
 
     def send(self, method: str, path: str, body: Body, before_send: Callable[[], None]) -> Answer:
