@@ -58,8 +58,8 @@ class Journal:
         for one in deliveries:
             duplicate = one.identity not in fresh
             fresh.discard(one.identity)
-            conflicting = not duplicate and len(known[one.delivery_id]) > 1
             event_id = known[one.delivery_id][one.digest]
+            conflicting = not duplicate and event_id > min(known[one.delivery_id].values())
             answers.append(Accepted(event_id, one.event.key, one.event.ticket.id, duplicate, conflicting))
         return answers
 
@@ -109,14 +109,15 @@ class Journal:
             limit: how many at most.
             older_than: seconds since the event came; younger ones have just been rung.
         """
+        oldest = func.min(JournalEvent.id)
         statement = (
-            select(JournalEvent.ticket_id, JournalEvent.id)
+            select(JournalEvent.ticket_id)
             .where(_is_due(), JournalEvent.received_at <= clock(-older_than))
-            .order_by(JournalEvent.id)
-            .limit(limit * 5)
+            .group_by(JournalEvent.ticket_id)
+            .order_by(oldest)
+            .limit(limit)
         )
-        tickets = dict.fromkeys(ticket_id for ticket_id, _ in self._session.execute(statement))
-        return list(tickets)[:limit]
+        return list(self._session.scalars(statement))
 
     def end(self, event_ids: Collection[int], state: EventState, reason: str) -> None:
         """Give events a final state (or `held`, `failed`) with its reason in words."""

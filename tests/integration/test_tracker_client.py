@@ -132,7 +132,7 @@ def test_an_answer_that_does_not_end_in_time_is_no_clear_answer(
 ) -> None:
     error = create(connect(serve(script)))
     assert type(error) is OutcomeUnknown
-    assert error.detail.startswith("time-out") or "Timeout" in error.detail
+    assert error.detail.startswith("no answer within") or "Timeout" in error.detail
 
 
 def test_a_redirect_whose_body_trickles_stays_within_the_time(connect: Connect, serve: Serve) -> None:

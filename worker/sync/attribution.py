@@ -13,6 +13,7 @@ from shared.tracker.answers import Answer
 from worker.sync.probes import ask_whether_open
 from worker.sync.run import Run
 
+NEEDED = "the tracker lets only members work in a private project"
 MEMBERSHIP_MAY_HELP = (403, 422)
 
 
@@ -114,6 +115,7 @@ class Sender:
         body = membership_body(person.tracker_user_id, role_id)
         try:
             self.run.tracker.call("POST", path, body=body, observe=self.run.observe)
+            self.run.note(f"{person.login} was made a member of tracker project {self.project_id}", NEEDED)
         except TrackerRejected as rejection:
             if rejection.status != 422:  # 422 in any language: mostly "is a member already"
                 self.run.warn(f"{person.login} could not be made a member", str(rejection))
