@@ -19,6 +19,7 @@ from sqlalchemy.exc import ArgumentError
 from shared.errors import SettingsError
 
 PREFIX = "DESKBRIDGE_"
+DRIVERS = ("postgresql+psycopg2", "sqlite", "sqlite+pysqlite")
 SecretList = Annotated[tuple[SecretStr, ...], NoDecode]
 
 
@@ -108,9 +109,18 @@ class Settings(BaseSettings):
     @classmethod
     def _database(cls, url: SecretStr) -> SecretStr:
         try:
-            make_url(url.get_secret_value())
+            driver = make_url(url.get_secret_value()).drivername
         except ArgumentError:
-            raise ValueError("expected an SQLAlchemy URL such as postgresql+psycopg2://…") from None
+            driver = ""
+        if driver not in DRIVERS:
+            raise ValueError("expected postgresql+psycopg2://USER@HOST/DATABASE or sqlite:///FILE")
+        return url
+
+    @field_validator("redis_url")
+    @classmethod
+    def _redis(cls, url: SecretStr) -> SecretStr:
+        if not url.get_secret_value().startswith(("redis://", "rediss://", "unix://")):
+            raise ValueError("expected redis://HOST:PORT/NUMBER")
         return url
 
     @model_validator(mode="after")

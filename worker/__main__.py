@@ -25,6 +25,11 @@ def main() -> int:
     except BridgeError as error:
         print(f"deskbridge: {error}", file=sys.stderr)
         return 2
+    if arguments.process == "worker" and not settings.secret_keys:
+        print(
+            "deskbridge: DESKBRIDGE_SECRET_KEYS is not set: a worker cannot open the API key", file=sys.stderr
+        )
+        return 2
     configure_logging(settings.log_format, process=arguments.process)
     if arguments.process == "beat":
         return _beat(settings)

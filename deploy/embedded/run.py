@@ -112,6 +112,8 @@ def _ended_by_signals() -> Iterator[None]:
     # What `nohup` has switched off stays off.
     heard = [number for number in ENDING if signal.getsignal(number) != signal.SIG_IGN]
     before = {number: signal.signal(number, end) for number in heard}
+    # a shell that starts it in the background switches Ctrl-C off, and it is the way to end this
+    before[signal.SIGINT] = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield
     finally:

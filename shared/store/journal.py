@@ -120,13 +120,21 @@ class Journal:
         return list(self._session.scalars(statement))
 
     def end(self, event_ids: Collection[int], state: EventState, reason: str) -> None:
-        """Give events a final state (or `held`, `failed`) with its reason in words."""
-        self._change(event_ids, state=state, reason=reason, next_attempt_at=None, ended_at=clock())
+        """Give pending events a final state (or `held`, `failed`) with its reason in words.
+
+        What others have ended meanwhile stays: a worker that was stopped and comes back knows less than they do.
+        """
+        self._change(_pending(event_ids), state=state, reason=reason, next_attempt_at=None, ended_at=clock())
+
+    def done(self, event_id: int, reason: str) -> None:
+        """End an event whose effect has just come about, whatever became of it meanwhile."""
+        where = JournalEvent.id == event_id
+        self._change(where, state=EventState.DONE, reason=reason, next_attempt_at=None, ended_at=clock())
 
     def wait(
         self, event_ids: Collection[int], until: datetime | None, reason: str, *, attempt: bool = False
     ) -> None:
-        """Keep events pending.
+        """Keep pending events pending; what others have ended meanwhile stays so.
 
         Args:
             event_ids: the events.
@@ -135,9 +143,7 @@ class Journal:
             attempt: whether this used up an attempt.
         """
         attempts = JournalEvent.attempts + (1 if attempt else 0)
-        self._change(
-            event_ids, state=EventState.PENDING, reason=reason, next_attempt_at=until, attempts=attempts
-        )
+        self._change(_pending(event_ids), reason=reason, next_attempt_at=until, attempts=attempts)
 
     def hurry(self, ticket_id: int) -> None:
         """Make a ticket's waiting events due now: what they waited for has happened."""
@@ -238,12 +244,15 @@ class Journal:
         statement: Delete = delete(JournalEvent).where(JournalEvent.id.in_(old))
         return len(self._session.execute(statement.returning(JournalEvent.id)).all())
 
-    def _change(self, event_ids: Collection[int], **values: object) -> None:
-        if event_ids:
-            self._session.execute(update(JOURNAL).where(JournalEvent.id.in_(event_ids)).values(**values))
+    def _change(self, where: ColumnElement[bool], **values: object) -> None:
+        self._session.execute(update(JOURNAL).where(where).values(**values))
 
 
 ORDER = (JournalEvent.occurred_at, JournalEvent.sequence, JournalEvent.id)
+
+
+def _pending(event_ids: Collection[int]) -> ColumnElement[bool]:
+    return and_(JournalEvent.id.in_(event_ids), JournalEvent.state == EventState.PENDING)
 
 
 def _is_due() -> ColumnElement[bool]:

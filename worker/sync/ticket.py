@@ -204,6 +204,8 @@ class Drain:
             self._close(_ids(events), EventState.HELD, waiting.reason)
             return
         until = waiting.until or self._work.now + SOON
+        if not events:
+            return
         with self._run.transaction() as tx:
             tx.journal.wait(_ids(events), until, waiting.reason, attempt=waiting.attempt)
 

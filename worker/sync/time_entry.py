@@ -9,7 +9,6 @@ from shared.kinds import Kind
 from shared.payloads import time_entry_body
 from shared.store import Transaction
 from shared.store.ledger import Row
-from shared.store.models import EventState
 from worker.sync.attribution import Sender
 from worker.sync.creation import Creation, ensure
 from worker.sync.gates import TimeWanted
@@ -51,7 +50,7 @@ def log_time(run: Run, work: Work, wanted: TimeWanted, issue: Created) -> Result
 
     def linked(tx: Transaction, entry: dict[str, Any]) -> None:
         reason = f"time entry #{entry.get('id')} on issue #{issue.tracker_id}"
-        tx.journal.end([event_id], EventState.DONE, reason)
+        tx.journal.done(event_id, reason)
         tx.journal.supersede_failed(wanted.newest.event.key, f"logged by event {event_id}")
         run.note(
             f"{task.actiontime / 3600:.2f} h logged on issue #{issue.tracker_id} as time entry #{entry.get('id')}",
