@@ -32,7 +32,8 @@ def register(app: Celery, worker: Worker) -> None:
 
     @app.task(name=SYNC_METADATA)  # type: ignore[untyped-decorator]
     def metadata(**_: object) -> None:
-        sync_metadata(worker)
+        with left_to_the_sweep():
+            sync_metadata(worker)
 
     @app.task(name=PRUNE)  # type: ignore[untyped-decorator]
     def prune(**_: object) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from producer.commands.failures import wrong_environment
@@ -12,8 +13,10 @@ from producer.commands.output import count, warn
 from shared.errors import SettingsError
 
 if TYPE_CHECKING:
+    from shared.locks import Locks
     from shared.settings import Settings
     from shared.store import Store
+    from shared.usecases.connection import Connector
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,21 @@ class Desk:
 
     settings: Settings
     store: Store
+
+    @cached_property
+    def locks(self) -> Locks:
+        """Locks over every process of the installation."""
+        from shared.locks import Locks, make_redis
+
+        return Locks(make_redis(self.settings), self.settings.lock_lease)
+
+    @cached_property
+    def connector(self) -> Connector:
+        """The way to the tracker."""
+        from shared.usecases.connection import Connector
+        from shared.vault import Vault
+
+        return Connector(self.store, Vault(self.settings.secret_keys))
 
     def ring(self, ticket_ids: Sequence[int]) -> None:
         """Ring tickets; where the broker is down the sweep does it, so that is only a warning."""

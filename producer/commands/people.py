@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from producer.commands.desk import open_desk
-from producer.commands.output import console, count, print_json, say, warn
+from producer.commands.output import console, print_json, say, warn
 from producer.commands.register import Json, add, fits
+from shared.errors import BridgeError
 
 if TYPE_CHECKING:
-    from shared.usecases.metadata import Differences, Progress
+    from shared.usecases.metadata import Differences
+    from shared.usecases.metadata_reading import Progress
 
 SLOW_S = 2.0
 MOST_NAMED = 20
+
+
+class NotSynchronised(BridgeError):
+    """The tracker could not be read as a whole; the cache is as it was."""
 
 
 def register(app: typer.Typer, panel: str) -> None:
@@ -46,30 +51,28 @@ def map_user(
 
 
 def sync_metadata(as_json: Json = False) -> None:
-    """Read the tracker's users, and say what changed.
+    """Read what the tracker offers, and say what changed.
 
-    All or nothing: where the tracker cannot be read as a whole, the cache stays as it was, and the exit code is 1.
+    Users, projects, issue types, statuses and so on. All or nothing: where the tracker cannot be read
+    as a whole, the cache stays as it was, and the exit code is 1.
     """
-    from shared.usecases import metadata
-    from shared.usecases.connection import Connector
-    from shared.vault import Vault
+    from shared.usecases.metadata import synchronise
 
     with open_desk() as desk:
-        _, client = Connector(desk.store, Vault(desk.settings.secret_keys)).connect()
-        try:
-            with_progress = None if as_json else _progress()
-            result = metadata.sync_metadata(desk.store, client, with_progress)
-        finally:
-            client.close()
+        result = synchronise(desk.store, desk.locks, desk.connector.connect, None if as_json else _progress())
+    if not result:
+        raise NotSynchronised(result.error)
     if as_json:
-        print_json(asdict(result))
-    else:
-        _tell("tracker user", result.users)
+        print_json(result.as_json())
+        return
+    for name, differences in result.parts.items():
+        _tell(name.replace("_", " "), differences)
 
 
 def _tell(noun: str, differences: Differences) -> None:
     parts = [("added", differences.added), ("changed", differences.changed), ("removed", differences.removed)]
-    say(f"{count(differences.total, noun)}: " + ", ".join(f"{len(names)} {word}" for word, names in parts))
+    told = ", ".join(f"{len(names)} {word}" for word, names in parts if names) or "no change"
+    say(f"{differences.total} {noun}: {told}")
     for word, names in parts:
         if names:
             more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
@@ -80,10 +83,12 @@ def _progress() -> Progress:
     """Return what tells, on a terminal, how far a long reading has come."""
     import time
 
-    err, started = console(stderr=True), time.monotonic()
+    err, told = console(stderr=True), time.monotonic()
 
     def tell(what: str, so_far: int, total: int) -> None:
-        if err.is_terminal and time.monotonic() - started > SLOW_S:
+        nonlocal told
+        if err.is_terminal and time.monotonic() - told > SLOW_S:
             err.print(f"{what}: {so_far} of {total}", style="dim")
+            told = time.monotonic()
 
     return tell

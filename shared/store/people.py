@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
@@ -113,9 +113,14 @@ class People:
         for start in range(0, len(gone), 500):
             chunk = gone[start : start + 500]
             self._session.execute(delete(TrackerUser).where(TrackerUser.tracker_user_id.in_(chunk)))
-        for person in new.values():
-            if old.get(person.tracker_user_id) != person:
-                self._session.merge(_row(person))
+        changed = [_values(person) for person in new.values() if old.get(person.tracker_user_id) != person]
+        if changed:
+            statement = insert_for(self._session)(TrackerUser)
+            values = {name: statement.excluded[name] for name in changed[0] if name != "tracker_user_id"}
+            self._session.execute(
+                statement.on_conflict_do_update(index_elements=["tracker_user_id"], set_=values), changed
+            )
+            self._session.expire_all()
 
     def forget_tracker(self) -> None:
         """Empty what was learnt from the tracker: it is another one now."""
@@ -153,12 +158,5 @@ def _person(row: TrackerUser) -> TrackerPerson:
     return TrackerPerson(row.tracker_user_id, row.login, row.name, row.mail, row.admin)
 
 
-def _row(person: TrackerPerson) -> TrackerUser:
-    return TrackerUser(
-        tracker_user_id=person.tracker_user_id,
-        login=person.login,
-        name=person.name,
-        mail=person.mail,
-        mail_key=mail_key(person.mail),
-        admin=person.admin,
-    )
+def _values(person: TrackerPerson) -> dict[str, object]:
+    return {**asdict(person), "mail_key": mail_key(person.mail)}
