@@ -77,8 +77,14 @@ def find_project(client: TrackerClient, identifier: str) -> Entry | None:
     Raises:
         TrackerError: the list could not be read.
     """
-    reading = _Reading(client, lambda *_: None)
-    reading.read_paged([reading.projects])
+    for attempt in range(1, MOST_READINGS + 1):
+        reading = _Reading(client, lambda *_: None)
+        try:
+            reading.read_paged([reading.projects])
+            break
+        except ListChanged:
+            if attempt == MOST_READINGS:
+                raise
     same = (
         one for one in reading.found.of_kind(MetadataKind.PROJECT) if one.details["identifier"] == identifier
     )

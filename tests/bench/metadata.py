@@ -126,8 +126,9 @@ def _told(figures: dict[str, Any]) -> str:
     seconds = "\n".join(f"  {name:20} {value:6.2f} s" for name, value in figures["seconds"].items())
     verdict = "yes" if figures["ok"] else "NO"
     rows = ", ".join(f"{count} {name}" for name, count in figures["rows"].items())
-    ratio = f"ratio {figures['ratio']:.1f}, goal ≥ {figures['goal']:.1f}; {figures['memory_mb']:.0f} MB more at the peak"
-    return f"Metadata at {LATENCY_MS} ms latency: {rows}\n{seconds}\n  {ratio}: {verdict}"
+    ratio = f"ratio {figures['ratio']:.1f}, goal ≥ {figures['goal']:.1f}"
+    memory = f"{figures['memory_mb']:.0f} MB more at the peak, at most {MOST_MEMORY_MB}"
+    return f"Metadata at {LATENCY_MS} ms latency: {rows}\n{seconds}\n  {ratio}; {memory}: {verdict}"
 
 
 def _memory_mb() -> float:

@@ -200,11 +200,12 @@ def test_a_key_that_is_revoked_in_the_middle_is_noticed(desk: Bridge, large: Sta
 
 
 def test_a_list_that_changes_under_paging_is_read_again(desk: Bridge, large: StandIn) -> None:
-    locked = []
+    locked: list[str] = []
 
     def lock_one(what: str, so_far: int, total: int) -> None:
         if what == "users" and 100 < so_far < total and not locked:
-            locked.append(large.patch("users", 5, status=3))
+            locked.append("alice")
+            large.patch("users", 5, status=3)
 
     assert sync(desk, lock_one)
     with desk.store.transaction() as tx:

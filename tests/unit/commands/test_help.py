@@ -23,6 +23,7 @@ COMMANDS = [
     "config set-api-key",
     "link",
     "unlink",
+    "create-project",
     "links",
     "map-user",
     "sync-metadata",
