@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from shared.kinds import Kind
     from shared.store.ledger import Row
     from shared.store.links import Link
+    from shared.store.metadata import Entry
     from shared.store.models import JournalEvent, MetadataRun
+    from shared.store.people import TrackerPerson
     from shared.usecases.tracing import TicketTrace
 
 Shape = dict[str, Any]
@@ -69,3 +72,31 @@ def link_json(link: Link) -> Shape:
 def run_json(run: MetadataRun) -> Shape:
     """Return the record of a metadata synchronisation."""
     return {name: getattr(run, name) for name in RUN}
+
+
+def entry_json(entry: Entry) -> Shape:
+    """Return an entry of the metadata cache."""
+    of_project = {"project_id": entry.tracker_project_id} if entry.tracker_project_id else {}
+    return {"id": entry.tracker_id, "name": entry.name, **of_project, **entry.details}
+
+
+def person_json(person: TrackerPerson) -> Shape:
+    """Return a tracker user."""
+    return {
+        "id": person.tracker_user_id,
+        "login": person.login,
+        "name": person.name,
+        "mail": person.mail,
+        "admin": person.admin,
+    }
+
+
+def stamp(moment: Any) -> str:
+    """Return a time as ISO 8601 in UTC, with Z.
+
+    Raises:
+        TypeError: it is no date and time.
+    """
+    if not isinstance(moment, datetime):
+        raise TypeError(f"{type(moment).__name__} is not JSON")
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")

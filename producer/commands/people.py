@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from producer.commands.desk import open_desk
-from producer.commands.output import console, print_json, say, warn
+from producer.commands.output import console, print_json, say, table, warn
 from producer.commands.register import Json, add, fits
 from shared.errors import BridgeError
 
@@ -26,6 +27,8 @@ class NotSynchronised(BridgeError):
 def register(app: typer.Typer, panel: str) -> None:
     """Add the commands of this module."""
     add(app, map_user, panel, "deskbridge map-user 7 5")
+    add(app, unmap_user, panel, "deskbridge unmap-user 7")
+    add(app, users, panel, "deskbridge users", "deskbridge users --json")
     add(app, sync_metadata, panel, "deskbridge sync-metadata", "deskbridge sync-metadata --json")
 
 
@@ -48,6 +51,39 @@ def map_user(
         )
     known = f" ({person.login}, {person.name})" if person else ""
     say(f"Helpdesk user {helpdesk_user_id} is tracker user {tracker_user_id}{known}.")
+
+
+def unmap_user(
+    helpdesk_user_id: Annotated[int, typer.Argument(metavar="HELPDESK_USER_ID", min=1, callback=fits)],
+) -> None:
+    """Take back what map-user said.
+
+    From now on the e-mail decides.
+    """
+    from shared.usecases import people
+
+    with open_desk() as desk:
+        people.unmap_user(desk.store, helpdesk_user_id)
+    say(f"Helpdesk user {helpdesk_user_id} is no longer mapped by hand.")
+
+
+def users(as_json: Json = False) -> None:
+    """List helpdesk users, and who they are on the tracker.
+
+    These are the users that events have named, or that were mapped by hand. Those without a match come first: what
+    they do is done by the administrator until they are mapped.
+    """
+    from shared.usecases.people import user_map
+
+    with open_desk() as desk:
+        found = user_map(desk.store)
+    if as_json:
+        print_json([asdict(one) for one in found])
+    elif not found:
+        say("No event has named anybody yet.")
+    else:
+        rows = [(one.helpdesk_user_id, one.email, one.login, one.why) for one in found]
+        table(("Helpdesk user", "E-mail", "Tracker user", "Why"), rows)
 
 
 def sync_metadata(as_json: Json = False) -> None:

@@ -56,7 +56,6 @@ def create_project(
     """
     from shared.store.links import LinkKind
     from shared.usecases.project_forms import ProjectForm
-    from shared.usecases.projects import ProjectForms
 
     check_helpdesk_id(kind, helpdesk_id)
     form = ProjectForm.of(
@@ -71,8 +70,7 @@ def create_project(
         }
     )
     with open_desk() as desk:
-        forms = ProjectForms(desk.store, desk.locks, desk.connector.connect, desk.settings.settling_time)
-        made = forms.create(LinkKind(kind), helpdesk_id, form, replay=replay)
+        made = desk.project_forms.create(LinkKind(kind), helpdesk_id, form, replay=replay)
         if replay:
             desk.ring(made.linked.tickets)
     if not made.metadata:

@@ -57,18 +57,27 @@ def change(store: Store, assignments: Mapping[str, str], *, moved: bool = False)
     return Changed(config, warnings)
 
 
-def store_api_key(store: Store, vault: Vault, text: str) -> None:
-    """Encrypt and store the tracker's API key.
+def check_api_key(text: str) -> str:
+    """Return an API key without its outer blanks.
 
     Raises:
-        SettingsError: it is empty or holds characters that no key has, or there is nothing to encrypt it with.
+        SettingsError: it is empty or holds characters that no key has.
     """
     key = text.strip()
     if not key:
         raise SettingsError("the API key is empty")
     if not API_KEY.fullmatch(key):
         raise SettingsError("the API key must be one line of printable ASCII characters without blanks")
-    encrypted = vault.encrypt(SecretStr(key))
+    return key
+
+
+def store_api_key(store: Store, vault: Vault, text: str) -> None:
+    """Encrypt and store the tracker's API key.
+
+    Raises:
+        SettingsError: it is empty or holds characters that no key has, or there is nothing to encrypt it with.
+    """
+    encrypted = vault.encrypt(SecretStr(check_api_key(text)))
     with store.transaction() as tx:
         tx.configs.put_api_key(encrypted)
 

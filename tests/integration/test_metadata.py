@@ -20,6 +20,7 @@ from shared.usecases.metadata import MetadataResult, synchronise
 from shared.usecases.metadata_reading import MOST_REPEATS
 from shared.vault import Vault
 from tests.support.bridge import Bridge
+from tests.support.events import ALICE, BOB, task, task_event, ticket, ticket_event
 
 USERS, PROJECTS = 1200, 250
 
@@ -282,3 +283,13 @@ def test_a_total_that_cannot_be_right_is_refused(bridge: Bridge, monkeypatch: py
 
     monkeypatch.setattr(TrackerClient, "call", call)
     assert "total_count" in (sync(bridge).error or "")
+
+
+def test_whom_events_name_is_remembered_with_the_newest_e_mail(bridge: Bridge) -> None:
+    bridge.forward(task_event(1), task_event(2, of_task=task(513, user=BOB)))
+    bridge.forward(ticket_event(3, of_ticket=ticket(technician={**ALICE, "email": "new@example.test"})))
+    with bridge.store.transaction() as tx:
+        assert [(one.id, one.email) for one in tx.people.seen()] == [
+            (ALICE["id"], "new@example.test"),
+            (BOB["id"], BOB["email"]),
+        ]

@@ -11,6 +11,7 @@ from pydantic import SecretStr
 
 from shared.config import PluginConfig
 from shared.errors import OutcomeUnknown, TrackerClosed
+from shared.events import HelpdeskUser
 from shared.store.people import TrackerPerson
 from shared.tracker.answers import Answer
 from shared.tracker.client import PAGE_SIZE, Target, TrackerClient
@@ -171,3 +172,19 @@ def test_a_filled_cache_refuses_an_unknown_tracker_user(shell: Shell, tracker: F
     assert "and 240 more" in shell.fail("map-user", "7", "999")
     with shell.store.transaction() as tx:
         assert tx.people.overrides() == {7: 5}
+
+
+def test_users_lists_whom_events_named_and_who_they_are(shell: Shell, tracker: FakeTracker) -> None:
+    tracker.users[0] = user(1, mail="Alice@example.test")
+    shell.do("sync-metadata")
+    assert "No event" in shell.do("users")
+    with shell.store.transaction() as tx:
+        tx.people.note_seen([HelpdeskUser(id=7, email="alice@example.test"), HelpdeskUser(id=8, email=None)])
+        tx.people.note_seen([HelpdeskUser(id=7, email=None), HelpdeskUser(id=9, email="x@example.test")])
+    shell.do("map-user", "9", "5")
+    found = {one["helpdesk_user_id"]: (one["by"], one["login"]) for one in shell.ask("users")}
+    assert found == {7: ("e-mail", "user001"), 8: (None, None), 9: ("override", "user005")}
+    assert [one["helpdesk_user_id"] for one in shell.ask("users")] == [8, 7, 9]
+    assert "no override and no e-mail" in shell.do("users")
+    shell.do("unmap-user", "9")
+    assert "no override" in shell.fail("unmap-user", "9")
