@@ -9,6 +9,7 @@ from celery import Celery
 from shared.broker import QUEUE, Doorbell, make_celery
 from shared.locks import Locks, make_redis
 from shared.pause import Pause
+from shared.presence import Presence
 from shared.settings import Settings
 from shared.store import Store
 from shared.store.database import Database
@@ -30,6 +31,7 @@ class Worker:
     connector: Connector
     service: SyncService
     sweep: Sweep
+    presence: Presence
 
 
 def bootstrap(settings: Settings, *, concurrency: int) -> Worker:
@@ -51,6 +53,7 @@ def bootstrap(settings: Settings, *, concurrency: int) -> Worker:
         settings=settings,
         store=store,
         locks=locks,
+        presence=Presence(redis),
         connector=connector,
         service=SyncService(store, settings, locks, pause, connector.connect, doorbell.ring),
         sweep=Sweep(store, settings, redis, pause, lambda: backlog(app), doorbell.ring),

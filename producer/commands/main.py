@@ -9,7 +9,19 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from producer.commands import config, events, held, links, people, processes, projects, send, setup, trace
+from producer.commands import (
+    config,
+    doctor,
+    events,
+    held,
+    links,
+    people,
+    processes,
+    projects,
+    send,
+    setup,
+    trace,
+)
 from producer.commands.failures import explain
 from producer.commands.output import complain
 
@@ -58,6 +70,7 @@ people.register(app, SET_UP)
 processes.register(app, RUN)
 events.register(app, LOOK, DECIDE)
 trace.register(app, LOOK)
+doctor.register(app, LOOK)
 held.register(app, LOOK, DECIDE)
 send.register(app, DECIDE)
 

@@ -82,6 +82,20 @@ def store_api_key(store: Store, vault: Vault, text: str) -> None:
         tx.configs.put_api_key(encrypted)
 
 
+def rotate_keys(store: Store, vault: Vault) -> bool:
+    """Encrypt the stored API key with the first of the secret keys; False where none is stored.
+
+    Raises:
+        SettingsError: there is no secret key, or none of them opens it.
+    """
+    with store.transaction() as tx:
+        _, encrypted = tx.configs.get()
+        if encrypted is None:
+            return False
+        tx.configs.put_api_key(vault.rotate(encrypted))
+    return True
+
+
 def _check_ids(tx: Transaction, config: PluginConfig, assignments: Mapping[str, str]) -> list[str]:
     """Confirm the ids that are set; those that nothing cached can confirm make a warning.
 

@@ -22,6 +22,7 @@ COMMANDS = [
     "config show",
     "config set",
     "config set-api-key",
+    "config rotate-keys",
     "link",
     "unlink",
     "create-project",
@@ -40,6 +41,7 @@ COMMANDS = [
     "held",
     "resolve",
     "trace",
+    "doctor",
 ]
 
 
