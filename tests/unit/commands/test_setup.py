@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 
 import pytest
 from cryptography.fernet import Fernet
@@ -206,3 +207,28 @@ def test_links_lead_only_to_projects_and_categories_that_a_filled_cache_knows(sh
     assert "1 (Support)" in shell.fail("link", "entity", "3", "2")
     assert "7 (Hardware)" in shell.fail("link", "entity", "3", "1", "--category", "8")
     assert shell.ask("links") == []
+
+
+def test_rotate_keys_encrypts_with_the_first_key_and_the_old_one_may_go(
+    shell: Shell, environment: Callable[..., None]
+) -> None:
+    assert "nothing to encrypt" in shell.do("config", "rotate-keys")
+    old, new = (Fernet.generate_key().decode() for _ in range(2))
+    environment(SECRET_KEYS=old)
+    shell.do("config", "set-api-key", stdin=KEY)
+    environment(SECRET_KEYS=new)
+    assert "cannot be opened" in shell.fail("config", "rotate-keys")
+    environment(SECRET_KEYS=f"{new},{old}")
+    shell.do("config", "rotate-keys")
+    with shell.store.transaction() as tx:
+        _, encrypted = tx.configs.get()
+    assert encrypted
+    assert Fernet(new).decrypt(encrypted.encode()).decode() == KEY
+    environment(SECRET_KEYS=new)
+    shell.do("config", "rotate-keys")
+
+
+def test_make_token_prints_what_the_console_takes(shell: Shell) -> None:
+    first, second = shell.do("make-token").strip(), shell.do("make-token").strip()
+    assert first != second
+    assert len(first) >= 32
