@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
 from sqlalchemy.exc import SQLAlchemyError
 
 from shared.errors import SettingsError
@@ -38,18 +38,26 @@ def database(patient: Patient) -> Iterator[Finding]:
 def redis(patient: Patient) -> Iterator[Finding]:
     """Redis answers, and keeps what it is given."""
     try:
-        policy = patient.redis.config_get("maxmemory-policy")
+        patient.redis.ping()
+        policy = _policy(patient)
     except RedisError as error:
         problem = f"it cannot be reached ({type(error).__name__}): no worker can take a lock"
         yield failure("redis", problem, "check that it runs, and DESKBRIDGE_REDIS_URL")
         return
-    found = str(policy.get("maxmemory-policy", "")) if isinstance(policy, dict) else ""
-    if found not in ("", "noeviction"):
-        yield warning(
-            "redis", f"maxmemory-policy is {found}: it may drop locks", "set `maxmemory-policy noeviction`"
-        )
+    if policy not in (None, "noeviction"):
+        todo = "set `maxmemory-policy noeviction`"
+        yield warning("redis", f"maxmemory-policy is {policy}: it may drop locks", todo)
     else:
         yield ok("redis", "it answers")
+
+
+def _policy(patient: Patient) -> str | None:
+    """Return what Redis does when its memory is full, None where it does not say (hosted ones often forbid CONFIG)."""
+    try:
+        found = patient.redis.config_get("maxmemory-policy")
+    except ResponseError:
+        return None
+    return found.get("maxmemory-policy") if isinstance(found, dict) else None
 
 
 def broker(patient: Patient) -> Iterator[Finding]:
