@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
 
+from redis.exceptions import RedisError
+
 from shared.config import PluginConfig
 from shared.errors import BridgeError, LockBusy
 from shared.locks import Locks
@@ -119,6 +121,11 @@ def synchronise(
                 client.close()
     except LockBusy:
         return MetadataResult(error="another metadata synchronisation is under way", busy=True)
+    except RedisError as error:
+        log.warning("metadata not synchronised: no lock", error=type(error).__name__)
+        return MetadataResult(
+            error=f"Redis cannot be reached, so no lock can be taken ({type(error).__name__})"
+        )
     except BridgeError as error:
         log.warning("metadata not synchronised; the old cache stays", error=str(error))
         with store.transaction() as tx:

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 from pydantic import SecretStr
+from redis import Redis
 
+from deploy.embedded.ports import free_port
 from deploy.sandbox.tracker.control import StandIn
 from deploy.sandbox.tracker.seed import user_key
 from shared.locks import Locks
@@ -293,3 +295,11 @@ def test_whom_events_name_is_remembered_with_the_newest_e_mail(bridge: Bridge) -
             (ALICE["id"], "new@example.test"),
             (BOB["id"], BOB["email"]),
         ]
+
+
+def test_without_redis_nothing_is_read(bridge: Bridge, stand_in: StandIn) -> None:
+    down = Locks(Redis(port=free_port(), socket_connect_timeout=1), 60)
+    connector = Connector(bridge.store, Vault(bridge.settings.secret_keys))
+    result = synchronise(bridge.store, down, connector.connect)
+    assert "Redis" in (result.error or "")
+    assert stand_in.requests() == []
