@@ -43,6 +43,9 @@ class PluginConfig(BaseModel):
     in_doubt_policy: Literal["lookup", "hold"] = Field(
         default="lookup", description="After a lost answer: ask the tracker, or leave it to a person"
     )
+    project_activities: bool = Field(
+        default=False, description="Also read which time-entry activities each tracker project has of its own"
+    )
     verify_tls: bool = Field(default=True, description="Check the tracker's certificate")
 
     @field_validator("base_url")

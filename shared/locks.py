@@ -11,9 +11,21 @@ from redis.exceptions import LockError, RedisError
 
 from shared.errors import LockBusy
 from shared.logs import get_logger
+from shared.settings import Settings
 
 log = get_logger("locks")
 PREFIX = "deskbridge:lock:"
+
+
+def make_redis(settings: Settings) -> Redis:
+    """Return a connection for locks and the pause, with short time-outs and no retries of its own."""
+    return Redis.from_url(
+        settings.redis_url.get_secret_value(),
+        socket_timeout=5,
+        socket_connect_timeout=3,
+        socket_keepalive=True,
+        health_check_interval=15,
+    )
 
 
 class HeldLock:

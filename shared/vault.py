@@ -18,7 +18,8 @@ class Vault:
     """
 
     def __init__(self, keys: Sequence[SecretStr]) -> None:
-        self._fernet = MultiFernet([Fernet(key.get_secret_value()) for key in keys]) if keys else None
+        self._fernets = [Fernet(key.get_secret_value()) for key in keys]
+        self._fernet = MultiFernet(self._fernets) if keys else None
 
     def encrypt(self, secret: SecretStr) -> str:
         """Return the secret as a token that only this installation's keys can open.
@@ -49,6 +50,15 @@ class Vault:
             SettingsError: there is no key, or none of them fits.
         """
         return self.encrypt(self.decrypt(token))
+
+    def is_current(self, token: str) -> bool:
+        """Tell whether a token was made with the first key, the one that `rotate` encrypts with."""
+        try:
+            self._keys()
+            self._fernets[0].decrypt(token.encode())
+        except InvalidToken:
+            return False
+        return True
 
     def _keys(self) -> MultiFernet:
         if self._fernet is None:

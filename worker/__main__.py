@@ -9,6 +9,7 @@ import threading
 from shared.broker import make_celery
 from shared.errors import BridgeError
 from shared.logs import configure_logging
+from shared.presence import WORKER
 from shared.settings import Settings, load_settings
 from worker.bootstrap import Worker, bootstrap
 from worker.schedule import schedule
@@ -55,12 +56,19 @@ def _work(settings: Settings, concurrency: int) -> int:
 
 
 def _sweep_without_beat(worker: Worker, stop: threading.Event) -> None:
-    """Sweep now and then from every worker, in case that no beat does; the sweep's own lock makes it harmless."""
-    while not stop.wait(worker.settings.sweep_interval * SWEEP_WITHOUT_BEAT):
+    """Sweep now and then from every worker, in case that no beat does; the sweep's own lock makes it harmless.
+
+    Each round leaves a sign of life for `deskbridge doctor`.
+    """
+    due = False
+    while not stop.is_set():
         try:
-            worker.sweep.run()
+            worker.presence.mark(WORKER)
+            if due:
+                worker.sweep.run()
         except Exception as error:  # noqa: BLE001  (the next round tries again; nothing may end this thread)
             print(f"deskbridge: sweep failed: {type(error).__name__}", file=sys.stderr)
+        due = not stop.wait(worker.settings.sweep_interval * SWEEP_WITHOUT_BEAT)
 
 
 def _beat(settings: Settings) -> int:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from celery import Celery
-from redis import Redis
 
 from shared.broker import QUEUE, Doorbell, make_celery
-from shared.locks import Locks
+from shared.locks import Locks, make_redis
 from shared.pause import Pause
+from shared.presence import Presence
 from shared.settings import Settings
 from shared.store import Store
 from shared.store.database import Database
@@ -31,6 +31,7 @@ class Worker:
     connector: Connector
     service: SyncService
     sweep: Sweep
+    presence: Presence
 
 
 def bootstrap(settings: Settings, *, concurrency: int) -> Worker:
@@ -52,20 +53,10 @@ def bootstrap(settings: Settings, *, concurrency: int) -> Worker:
         settings=settings,
         store=store,
         locks=locks,
+        presence=Presence(redis),
         connector=connector,
         service=SyncService(store, settings, locks, pause, connector.connect, doorbell.ring),
         sweep=Sweep(store, settings, redis, pause, lambda: backlog(app), doorbell.ring),
-    )
-
-
-def make_redis(settings: Settings) -> Redis:
-    """Return a connection for locks and the pause, with short time-outs and no retries of its own."""
-    return Redis.from_url(
-        settings.redis_url.get_secret_value(),
-        socket_timeout=5,
-        socket_connect_timeout=3,
-        socket_keepalive=True,
-        health_check_interval=15,
     )
 
 

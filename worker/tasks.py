@@ -11,6 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from shared.broker import PRUNE, SWEEP, SYNC_METADATA, SYNC_TICKET
 from shared.logs import get_logger
+from shared.presence import BEAT
 from worker.bootstrap import Worker
 from worker.metadata import sync_metadata
 
@@ -28,11 +29,13 @@ def register(app: Celery, worker: Worker) -> None:
     @app.task(name=SWEEP)  # type: ignore[untyped-decorator]
     def sweep(**_: object) -> None:
         with left_to_the_sweep():
+            worker.presence.mark(BEAT)
             worker.sweep.run()
 
     @app.task(name=SYNC_METADATA)  # type: ignore[untyped-decorator]
     def metadata(**_: object) -> None:
-        sync_metadata(worker)
+        with left_to_the_sweep():
+            sync_metadata(worker)
 
     @app.task(name=PRUNE)  # type: ignore[untyped-decorator]
     def prune(**_: object) -> None:

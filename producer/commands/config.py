@@ -78,6 +78,25 @@ def set_api_key() -> None:
     say("The API key is stored, encrypted.")
 
 
+def rotate_keys() -> None:
+    """Encrypt the stored API key anew, with the first of DESKBRIDGE_SECRET_KEYS.
+
+    To change that key without downtime: put a new one in front and restart every process, run this, then drop the old
+    one and restart again.
+    """
+    from shared.usecases import configuration
+    from shared.vault import Vault
+
+    with open_desk() as desk:
+        rotated = configuration.rotate_keys(desk.store, Vault(desk.settings.secret_keys))
+    if rotated:
+        say(
+            "The API key is encrypted with the first of DESKBRIDGE_SECRET_KEYS; the others are no longer needed."
+        )
+    else:
+        say("No API key is stored, so there is nothing to encrypt anew.")
+
+
 def _parsed(assignments: list[str]) -> dict[str, str]:
     given = {}
     for assignment in assignments:
@@ -108,3 +127,4 @@ add(
     name="set",
 )
 add(app, set_api_key, None, "deskbridge config set-api-key", "deskbridge config set-api-key < key.txt")
+add(app, rotate_keys, None, "deskbridge config rotate-keys")

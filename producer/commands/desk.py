@@ -4,36 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from producer.commands.failures import wrong_environment
 from producer.commands.output import count, warn
+from producer.desk import Desk
 from shared.errors import SettingsError
 
 if TYPE_CHECKING:
     from shared.settings import Settings
-    from shared.store import Store
 
 
-@dataclass(frozen=True)
-class Desk:
+class CommandDesk(Desk):
     """The collaborators of one command."""
 
-    settings: Settings
-    store: Store
-
-    def ring(self, ticket_ids: Sequence[int]) -> None:
+    def ring(self, ticket_ids: Sequence[int]) -> bool:
         """Ring tickets; where the broker is down the sweep does it, so that is only a warning."""
-        if not ticket_ids:
-            return
-        from shared.broker import Doorbell
-
-        if not Doorbell(self.settings).ring(ticket_ids):
+        rung = super().ring(ticket_ids)
+        if not rung:
             warn(
                 f"the broker cannot be reached, so {count(len(ticket_ids), 'ticket')} could not be rung; the sweep "
                 "picks this up as soon as a worker runs"
             )
+        return rung
 
 
 def settings(process: str = "command") -> Settings:
@@ -61,7 +54,7 @@ def settings(process: str = "command") -> Settings:
 
 
 @contextmanager
-def open_desk() -> Iterator[Desk]:
+def open_desk() -> Iterator[CommandDesk]:
     """Open the database, make sure that it is migrated, and close it at the end of the block.
 
     Raises:
@@ -76,6 +69,6 @@ def open_desk() -> Iterator[Desk]:
     database = Database(loaded.database_url.get_secret_value())
     try:
         require_current(database)
-        yield Desk(loaded, Store(database))
+        yield CommandDesk(loaded, Store(database))
     finally:
         database.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -10,6 +10,7 @@ from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import count, in_words, print_json, say, state_text, table
 from producer.commands.register import Json, add, fit, fits
+from producer.shapes import event_json
 
 if TYPE_CHECKING:
     from shared.store.models import JournalEvent
@@ -45,7 +46,7 @@ def events(
     with open_desk() as desk, desk.store.transaction() as tx:
         found = tx.journal.find(state=state, ticket_id=ticket, limit=limit)
     if as_json:
-        print_json([_json(row) for row in found])
+        print_json([event_json(row) for row in found])
         return
     if not found:
         say("No such events." if state or ticket else "No event has come in yet.")
@@ -93,8 +94,3 @@ def _cells(row: JournalEvent) -> tuple[object, ...]:
         why = f"{why} (next attempt {in_words(row.next_attempt_at)})".strip()
     what = f"{row.event} {row.task_id or ''}".strip()
     return row.id, in_words(row.received_at), what, row.ticket_id, state_text(row.state), why
-
-
-def _json(row: JournalEvent) -> dict[str, Any]:
-    names = ("id", "key", "event", "ticket_id", "task_id", "state", "reason", "occurred_at", "received_at")
-    return {name: getattr(row, name) for name in (*names, "attempts", "next_attempt_at")}

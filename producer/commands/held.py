@@ -10,6 +10,7 @@ from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import in_words, print_json, say, table
 from producer.commands.register import Json, add, fits
+from producer.shapes import held_json
 from shared.kinds import Kind
 
 
@@ -35,19 +36,7 @@ def held(as_json: Json = False) -> None:
     with open_desk() as desk:
         rows = held_rows(desk.store)
     if as_json:
-        print_json(
-            [
-                {
-                    "kind": str(kind),
-                    "id": row.key,
-                    "since": row.changed_at,
-                    "reason": row.reason,
-                    "sent": row.body,
-                    "candidates": list(row.candidates or ()),
-                }
-                for kind, row in rows
-            ]
-        )
+        print_json([held_json(kind, row) for kind, row in rows])
         return
     if not rows:
         say("Nothing waits for a person.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -10,9 +10,9 @@ from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import count, print_json, say, table, warn
 from producer.commands.register import Json, add, fits
+from producer.shapes import link_json
 
 if TYPE_CHECKING:
-    from shared.store.links import Link
     from shared.usecases.links import Linked
 
 From = Annotated[
@@ -68,18 +68,21 @@ def link(
     from shared.store.links import Link, LinkKind
     from shared.usecases.links import make_link
 
-    _check(kind, helpdesk_id)
+    check_helpdesk_id(kind, helpdesk_id)
     wanted = Link(LinkKind(kind), helpdesk_id, tracker_project_id, category)
     with open_desk() as desk:
         made = make_link(desk.store, wanted, replay=replay)
-        warn(
-            f"tracker project {tracker_project_id} is accepted without a check, since no metadata of the tracker "
-            "confirms it"
-        )
+        if not made.confirmed:
+            warn(
+                f"tracker project {tracker_project_id} is accepted without a check, since no metadata of the tracker "
+                "confirms it"
+            )
         if replay:
             desk.ring(made.tickets)
     if as_json:
-        print_json({**_json(wanted), "skipped_events": made.events, "replayed": replay and made.events > 0})
+        print_json(
+            {**link_json(wanted), "skipped_events": made.events, "replayed": replay and made.events > 0}
+        )
     else:
         _tell(made)
 
@@ -102,7 +105,7 @@ def links(as_json: Json = False) -> None:
     with open_desk() as desk, desk.store.transaction() as tx:
         found = tx.links.all()
     if as_json:
-        print_json([_json(one) for one in found])
+        print_json([link_json(one) for one in found])
     elif not found:
         say("Nothing is linked yet, so nothing is sent: `deskbridge link entity ID TRACKER_PROJECT_ID`.")
     else:
@@ -110,7 +113,8 @@ def links(as_json: Json = False) -> None:
         table(("Helpdesk", "Tracker project", "Category"), rows)
 
 
-def _check(kind: str, helpdesk_id: int) -> None:
+def check_helpdesk_id(kind: str, helpdesk_id: int) -> None:
+    """Refuse a helpdesk project 0: only the root entity has that id."""
     if kind == "project" and helpdesk_id < 1:
         raise WrongUsage("a helpdesk project's id is 1 or more")
 
@@ -131,12 +135,3 @@ def _tell(made: Linked) -> None:
         f"{what} had been skipped for want of this link. To send them now:",
         f"  deskbridge link {link.kind} {link.helpdesk_id} {link.tracker_project_id}{category} --replay",
     )
-
-
-def _json(link: Link) -> dict[str, Any]:
-    return {
-        "kind": str(link.kind),
-        "id": link.helpdesk_id,
-        "tracker_project_id": link.tracker_project_id,
-        "default_category_id": link.default_category_id,
-    }

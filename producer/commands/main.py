@@ -9,7 +9,21 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from producer.commands import config, events, held, links, people, processes, send, setup, trace
+from producer.commands import (
+    backfill,
+    config,
+    doctor,
+    events,
+    held,
+    knowledge,
+    links,
+    people,
+    processes,
+    projects,
+    send,
+    setup,
+    trace,
+)
 from producer.commands.failures import explain
 from producer.commands.output import complain
 
@@ -53,10 +67,14 @@ app = typer.Typer(
 setup.register(app, SET_UP)
 app.add_typer(config.app, name="config", rich_help_panel=SET_UP)
 links.register(app, SET_UP)
+backfill.register(app, SET_UP)
+projects.register(app, SET_UP)
 people.register(app, SET_UP)
 processes.register(app, RUN)
 events.register(app, LOOK, DECIDE)
 trace.register(app, LOOK)
+doctor.register(app, LOOK)
+app.add_typer(knowledge.app, name="knowledge", rich_help_panel=LOOK)
 held.register(app, LOOK, DECIDE)
 send.register(app, DECIDE)
 

@@ -7,7 +7,9 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from producer.shapes import stamp
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -89,17 +91,6 @@ def state_text(state: str) -> Text:
 def plain(value: object) -> str:
     """Return text without what a terminal would obey; an empty cell for None."""
     return "" if value is None else NOT_FOR_A_TERMINAL.sub("", str(value))
-
-
-def stamp(moment: Any) -> str:
-    """Return a time as ISO 8601 in UTC, with Z.
-
-    Raises:
-        TypeError: it is no date and time.
-    """
-    if not isinstance(moment, datetime):
-        raise TypeError(f"{type(moment).__name__} is not JSON")
-    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def in_words(moment: datetime | None, now: datetime | None = None) -> str:

@@ -8,19 +8,27 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from producer.commands.desk import open_desk
-from producer.commands.output import console, count, print_json, say, warn
+from producer.commands.output import console, print_json, say, table, warn
 from producer.commands.register import Json, add, fits
+from shared.errors import BridgeError
 
 if TYPE_CHECKING:
-    from shared.usecases.metadata import Differences, Progress
+    from shared.usecases.metadata import Differences
+    from shared.usecases.metadata_reading import Progress
 
 SLOW_S = 2.0
 MOST_NAMED = 20
 
 
+class NotSynchronised(BridgeError):
+    """The tracker could not be read as a whole; the cache is as it was."""
+
+
 def register(app: typer.Typer, panel: str) -> None:
     """Add the commands of this module."""
     add(app, map_user, panel, "deskbridge map-user 7 5")
+    add(app, unmap_user, panel, "deskbridge unmap-user 7")
+    add(app, users, panel, "deskbridge users", "deskbridge users --json")
     add(app, sync_metadata, panel, "deskbridge sync-metadata", "deskbridge sync-metadata --json")
 
 
@@ -45,31 +53,62 @@ def map_user(
     say(f"Helpdesk user {helpdesk_user_id} is tracker user {tracker_user_id}{known}.")
 
 
-def sync_metadata(as_json: Json = False) -> None:
-    """Read the tracker's users, and say what changed.
+def unmap_user(
+    helpdesk_user_id: Annotated[int, typer.Argument(metavar="HELPDESK_USER_ID", min=1, callback=fits)],
+) -> None:
+    """Take back what map-user said.
 
-    All or nothing: where the tracker cannot be read as a whole, the cache stays as it was, and the exit code is 1.
+    From now on the e-mail decides.
     """
-    from shared.usecases import metadata
-    from shared.usecases.connection import Connector
-    from shared.vault import Vault
+    from shared.usecases import people
 
     with open_desk() as desk:
-        _, client = Connector(desk.store, Vault(desk.settings.secret_keys)).connect()
-        try:
-            with_progress = None if as_json else _progress()
-            result = metadata.sync_metadata(desk.store, client, with_progress)
-        finally:
-            client.close()
+        people.unmap_user(desk.store, helpdesk_user_id)
+    say(f"Helpdesk user {helpdesk_user_id} is no longer mapped by hand.")
+
+
+def users(as_json: Json = False) -> None:
+    """List helpdesk users, and who they are on the tracker.
+
+    These are the users that events have named, or that were mapped by hand. Those without a match come first: what
+    they do is done by the administrator until they are mapped.
+    """
+    from shared.usecases.people import user_map
+
+    with open_desk() as desk:
+        found = user_map(desk.store)
     if as_json:
-        print_json(asdict(result))
+        print_json([asdict(one) for one in found])
+    elif not found:
+        say("No event has named anybody yet.")
     else:
-        _tell("tracker user", result.users)
+        rows = [(one.helpdesk_user_id, one.email, one.login, one.why) for one in found]
+        table(("Helpdesk user", "E-mail", "Tracker user", "Why"), rows)
+
+
+def sync_metadata(as_json: Json = False) -> None:
+    """Read what the tracker offers, and say what changed.
+
+    Users, projects, issue types, statuses and so on. All or nothing: where the tracker cannot be read
+    as a whole, the cache stays as it was, and the exit code is 1.
+    """
+    from shared.usecases.metadata import synchronise
+
+    with open_desk() as desk:
+        result = synchronise(desk.store, desk.locks, desk.connector.connect, None if as_json else _progress())
+    if not result:
+        raise NotSynchronised(result.error)
+    if as_json:
+        print_json(result.as_json())
+        return
+    for name, differences in result.parts.items():
+        _tell(name.replace("_", " "), differences)
 
 
 def _tell(noun: str, differences: Differences) -> None:
     parts = [("added", differences.added), ("changed", differences.changed), ("removed", differences.removed)]
-    say(f"{count(differences.total, noun)}: " + ", ".join(f"{len(names)} {word}" for word, names in parts))
+    told = ", ".join(f"{len(names)} {word}" for word, names in parts if names) or "no change"
+    say(f"{differences.total} {noun}: {told}")
     for word, names in parts:
         if names:
             more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
@@ -80,10 +119,12 @@ def _progress() -> Progress:
     """Return what tells, on a terminal, how far a long reading has come."""
     import time
 
-    err, started = console(stderr=True), time.monotonic()
+    err, told = console(stderr=True), time.monotonic()
 
     def tell(what: str, so_far: int, total: int) -> None:
-        if err.is_terminal and time.monotonic() - started > SLOW_S:
+        nonlocal told
+        if err.is_terminal and time.monotonic() - told > SLOW_S:
             err.print(f"{what}: {so_far} of {total}", style="dim")
+            told = time.monotonic()
 
     return tell

@@ -13,12 +13,15 @@ from producer.commands.desk import settings
 from producer.commands.register import add
 
 if TYPE_CHECKING:
+    from fastapi import FastAPI
+
     from shared.settings import Settings
 
 
 def register(app: typer.Typer, panel: str) -> None:
     """Add the commands of this module."""
     add(app, producer, panel, "deskbridge producer", "deskbridge producer --host 0.0.0.0 --port 8080")
+    add(app, console, panel, "deskbridge console", "deskbridge console --host 0.0.0.0 --port 8081")
     add(app, worker, panel, "deskbridge worker --concurrency 16")
     add(app, beat, panel, "deskbridge beat")
 
@@ -31,20 +34,27 @@ def producer(
 
     An event is kept in the database before it is acknowledged, whether or not the tracker and the broker are up.
     """
-    import uvicorn
-
     from producer.hooks.app import create_app
-    from shared.logs import get_logger
 
     loaded = settings("producer")
     _require_migrated(loaded)
-    application = create_app(loaded, host=host)
-    get_logger("producer").info("listening", host=host, port=port)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # uvicorn raises it again once it has shut down
-    try:
-        uvicorn.run(application, host=host, port=port, log_config=None, access_log=False)
-    except SystemExit as ended:
-        raise typer.Exit(1 if ended.code else 0) from None
+    _serve(create_app(loaded, host=host), host, port, "producer")
+
+
+def console(
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8081,
+) -> None:
+    """Serve the API for administrators.
+
+    Every request needs one of DESKBRIDGE_CONSOLE_TOKENS; /api/openapi.json describes what there is. Put TLS in front
+    of it wherever it is not on a loopback address.
+    """
+    from producer.console.app import create_console
+
+    loaded = settings("console")
+    _require_migrated(loaded)
+    _serve(create_console(loaded), host, port, "console")
 
 
 def worker(
@@ -64,6 +74,19 @@ def beat() -> None:
     """
     settings("beat")
     _become("beat")
+
+
+def _serve(application: FastAPI, host: str, port: int, process: str) -> None:
+    import uvicorn
+
+    from shared.logs import get_logger
+
+    get_logger(process).info("listening", host=host, port=port)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # uvicorn raises it again once it has shut down
+    try:
+        uvicorn.run(application, host=host, port=port, log_config=None, access_log=False, server_header=False)
+    except SystemExit as ended:
+        raise typer.Exit(1 if ended.code else 0) from None
 
 
 def _require_migrated(loaded: Settings) -> None:

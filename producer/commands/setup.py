@@ -14,6 +14,7 @@ def register(app: typer.Typer, panel: str) -> None:
     add(app, migrate, panel, "deskbridge migrate")
     add(app, make_key, panel, "export DESKBRIDGE_SECRET_KEYS=$(deskbridge make-key)")
     add(app, make_secret, panel, "export DESKBRIDGE_WEBHOOK_SECRETS=$(deskbridge make-secret)")
+    add(app, make_token, panel, "export DESKBRIDGE_CONSOLE_TOKENS=$(deskbridge make-token)")
 
 
 def migrate() -> None:
@@ -56,3 +57,13 @@ def make_secret() -> None:
     import secrets
 
     say(f"whsec_{base64.b64encode(secrets.token_bytes(32)).decode()}")
+
+
+def make_token() -> None:
+    """Print a new token for DESKBRIDGE_CONSOLE_TOKENS.
+
+    Whoever has it may use the console's API.
+    """
+    import secrets
+
+    say(secrets.token_urlsafe(32))

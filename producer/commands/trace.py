@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from producer.commands.desk import open_desk
 from producer.commands.output import console, in_words, plain, print_json, say, state_text, table
 from producer.commands.register import Json, add, fits
+from producer.shapes import trace_json
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -40,18 +40,9 @@ def trace(
     with open_desk() as desk:
         found = trace_ticket(desk.store, ticket_id)
     if as_json:
-        print_json(_json(found))
+        print_json(trace_json(found))
     else:
         _tell(found)
-
-
-def _json(found: TicketTrace) -> dict[str, Any]:
-    return {
-        "ticket_id": found.ticket_id,
-        "link": asdict(found.link) if found.link else None,
-        "ticket_tasks": [asdict(task) for task in found.ticket_tasks],
-        "steps": [asdict(step) for step in found.steps],
-    }
 
 
 def _tell(found: TicketTrace) -> None:

@@ -18,9 +18,9 @@ from starlette.responses import JSONResponse
 
 from producer.hooks.intake import LARGEST_BODY, deliveries
 from producer.hooks.metrics import Metrics
-from producer.hooks.problems import Problem
 from producer.hooks.ringer import Ringer
 from producer.hooks.signatures import Verifier
+from producer.problems import Problem
 from shared.broker import Doorbell
 from shared.errors import BadSignature, SettingsError
 from shared.events import Delivery

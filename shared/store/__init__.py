@@ -20,7 +20,9 @@ from shared.store.database import Database
 from shared.store.journal import Journal
 from shared.store.ledger import Ledger
 from shared.store.links import Links
+from shared.store.metadata import Metadata
 from shared.store.people import People
+from shared.store.projects import ProjectClaims
 from shared.store.tickets import TicketStates
 from shared.store.trace import Trace
 from shared.store.types import clock
@@ -39,6 +41,8 @@ class Transaction:
         self.tickets = TicketStates(session)
         self.links = Links(session)
         self.people = People(session)
+        self.metadata = Metadata(session)
+        self.project_claims = ProjectClaims(session)
         self.configs = Configs(session)
         self.trace = Trace(session)
 

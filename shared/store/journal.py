@@ -196,6 +196,11 @@ class Journal:
         statement = select(func.count()).select_from(JournalEvent).where(JournalEvent.state == state)
         return self._session.scalar(statement) or 0
 
+    def oldest(self, state: EventState) -> JournalEvent | None:
+        """Return the event of a state that came in first."""
+        statement = select(JournalEvent).where(JournalEvent.state == state).order_by(JournalEvent.id).limit(1)
+        return self._session.scalar(statement)
+
     def skipped_tickets(self, reason: str) -> Sequence[tuple[int, int, dict[str, Any]]]:
         """Return tickets with events skipped for a reason: id, how many such events, newest snapshot."""
         statement = (

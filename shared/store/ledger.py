@@ -248,6 +248,43 @@ class Ledger(LedgerQueries):
             reason=reason,
         )
 
+    def take_over(
+        self,
+        key: int,
+        ticket_id: int,
+        tracker_id: int,
+        *,
+        tracker_project_id: int | None,
+        issue_id: int | None,
+        author_id: int | None,
+    ) -> bool:
+        """Link a new or free row to what another installation created; False where the row is neither."""
+        values: dict[str, Any] = {
+            "ticket_id": ticket_id,
+            "state": LedgerState.LINKED,
+            "tracker_project_id": tracker_project_id,
+            "issue_id": issue_id,
+            "tracker_id": tracker_id,
+            "author_id": author_id,
+            "rounds": 0,
+            "adopted": True,
+            "duplicate": False,
+            "settle_after": None,
+            "reason": "taken over from another installation",
+            "changed_at": clock(),
+        }
+        statement = (
+            insert_for(self._session)(self._model)
+            .values({**values, self._key_column: key, "attempt": 1})
+            .on_conflict_do_update(
+                index_elements=[self._key_column],
+                set_={**values, "attempt": self._model.attempt + 1},
+                where=self._model.state == LedgerState.FREE,
+            )
+            .returning(self._model.attempt)
+        )
+        return self._session.scalar(statement) is not None
+
     def forget(self, key: int, tracker_id: int, reason: str) -> bool:
         """Free a link whose object went away together with another: it is to be created anew."""
         return self._set(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import cast
 
 from sqlalchemy import ColumnElement, Table, and_, func, or_, select
@@ -57,6 +57,11 @@ class LedgerQueries:
             self._model.ticket_id == ticket_id, self._model.state.in_(IN_FLIGHT)
         )
         return {row.key: row for row in self._session.scalars(statement)}
+
+    def linked(self) -> Iterator[Row]:
+        """Return every linked row by key, a few at a time."""
+        statement = select(self._model).where(self._model.state == LedgerState.LINKED)
+        yield from self._session.scalars(statement.order_by(self._model.key).execution_options(yield_per=500))
 
     def in_doubt_like(self, fingerprint: str, *, settleable: bool = True) -> Sequence[Row]:
         """Return the rows in doubt that cannot be told apart on the tracker.

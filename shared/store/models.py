@@ -195,6 +195,63 @@ class TrackerUser(Base):
     admin: Mapped[bool]
 
 
+class MetadataRow(Base):
+    """Cache of what the tracker offers: projects, issue types, statuses and so on, told apart by `kind`.
+
+    `tracker_project_id` is set where the row belongs to one project (categories).
+    """
+
+    __tablename__ = "metadata_row"
+    __table_args__ = (Index("ix_metadata_row_project", "kind", "tracker_project_id"),)
+
+    kind: Mapped[str] = mapped_column(String(16), primary_key=True)
+    tracker_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    name: Mapped[str] = mapped_column(Text)
+    tracker_project_id: Mapped[int | None]
+    details: Mapped[dict[str, Any]]
+
+
+class MetadataRun(Base):
+    """One metadata synchronisation: when, what it read, what differed, or why it failed."""
+
+    __tablename__ = "metadata_run"
+    __table_args__ = ({"sqlite_autoincrement": True},)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    started_at: Mapped[datetime]
+    ended_at: Mapped[datetime]
+    ok: Mapped[bool]
+    counts: Mapped[dict[str, Any]]
+    differences: Mapped[dict[str, Any]]
+    error: Mapped[str | None] = mapped_column(Text)
+
+
+class ProjectClaim(Base):
+    """A tracker project that a form asked for: claimed before the call, so that no repeat makes a second one."""
+
+    __tablename__ = "project_claim"
+
+    identifier: Mapped[str] = mapped_column(String(100), primary_key=True)
+    link_kind: Mapped[str] = mapped_column(String(8))
+    helpdesk_id: Mapped[int]
+    state: Mapped[str] = mapped_column(String(12))
+    attempt: Mapped[int]
+    settle_after: Mapped[datetime | None]
+    tracker_project_id: Mapped[int | None]
+    reason: Mapped[str | None] = mapped_column(Text)
+    changed_at: Mapped[datetime]
+
+
+class HelpdeskPerson(Base):
+    """A helpdesk user that events have named, with the newest e-mail."""
+
+    __tablename__ = "helpdesk_user"
+
+    helpdesk_user_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    email: Mapped[str | None] = mapped_column(Text)
+    seen_at: Mapped[datetime]
+
+
 class MembershipKnown(Base):
     """A membership that was ensured before, so that it is not asked for again."""
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from shared.events import HelpdeskUser
-from shared.store.models import MembershipKnown, TrackerUser, UserMap
-from shared.store.types import insert_for
+from shared.store.models import HelpdeskPerson, MembershipKnown, TrackerUser, UserMap
+from shared.store.types import clock, insert_for
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -76,6 +76,40 @@ class People:
         """Return the tracker's administrators, as far as the cache knows them."""
         return tuple(self._session.scalars(select(TrackerUser.tracker_user_id).where(TrackerUser.admin)))
 
+    def note_seen(self, users: Iterable[HelpdeskUser]) -> None:
+        """Remember the helpdesk users that events name, each with the newest e-mail; mostly nothing is written."""
+        named: dict[int, str | None] = {}
+        for user in users:
+            named[user.id] = CONTROL.sub("", user.email or "").strip() or named.get(user.id)
+        if not named:
+            return
+        known = select(HelpdeskPerson.helpdesk_user_id, HelpdeskPerson.email)
+        rows = self._session.execute(known.where(HelpdeskPerson.helpdesk_user_id.in_(named)))
+        before = dict(rows.all())
+        for user_id in sorted(named):  # in one order, so that two workers never wait for each other
+            if user_id not in before or (named[user_id] and before[user_id] != named[user_id]):
+                self._note(user_id, named[user_id])
+
+    def _note(self, helpdesk_user_id: int, email: str | None) -> None:
+        values = {"email": email, "seen_at": clock()}
+        self._session.execute(
+            insert_for(self._session)(HelpdeskPerson)
+            .values(helpdesk_user_id=helpdesk_user_id, **values)
+            .on_conflict_do_update(index_elements=["helpdesk_user_id"], set_=values)
+        )
+
+    def seen(self) -> Sequence[HelpdeskUser]:
+        """Return every helpdesk user that events have named, or that an override names."""
+        rows = self._session.execute(select(HelpdeskPerson.helpdesk_user_id, HelpdeskPerson.email))
+        named: dict[int, str | None] = dict(rows.all())
+        ids = sorted({*named, *self.overrides()})
+        return [HelpdeskUser.model_construct(id=one, email=named.get(one)) for one in ids]
+
+    def remove_override(self, helpdesk_user_id: int) -> bool:
+        """Delete a manual override; False where there was none."""
+        gone = delete(UserMap).where(UserMap.helpdesk_user_id == helpdesk_user_id)
+        return self._session.scalar(gone.returning(UserMap.helpdesk_user_id)) is not None
+
     def put_override(self, helpdesk_user_id: int, tracker_user_id: int) -> None:
         """Create or replace a manual override."""
         self._session.execute(
@@ -113,9 +147,14 @@ class People:
         for start in range(0, len(gone), 500):
             chunk = gone[start : start + 500]
             self._session.execute(delete(TrackerUser).where(TrackerUser.tracker_user_id.in_(chunk)))
-        for person in new.values():
-            if old.get(person.tracker_user_id) != person:
-                self._session.merge(_row(person))
+        changed = [_values(person) for person in new.values() if old.get(person.tracker_user_id) != person]
+        if changed:
+            statement = insert_for(self._session)(TrackerUser)
+            values = {name: statement.excluded[name] for name in changed[0] if name != "tracker_user_id"}
+            self._session.execute(
+                statement.on_conflict_do_update(index_elements=["tracker_user_id"], set_=values), changed
+            )
+            self._session.expire_all()
 
     def forget_tracker(self) -> None:
         """Empty what was learnt from the tracker: it is another one now."""
@@ -159,12 +198,5 @@ def _person(row: TrackerUser) -> TrackerPerson:
     return TrackerPerson(row.tracker_user_id, row.login, row.name, row.mail, row.admin)
 
 
-def _row(person: TrackerPerson) -> TrackerUser:
-    return TrackerUser(
-        tracker_user_id=person.tracker_user_id,
-        login=person.login,
-        name=person.name,
-        mail=person.mail,
-        mail_key=mail_key(person.mail),
-        admin=person.admin,
-    )
+def _values(person: TrackerPerson) -> dict[str, object]:
+    return {**asdict(person), "mail_key": mail_key(person.mail)}

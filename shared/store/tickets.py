@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import cast
 
-from sqlalchemy import ColumnElement, Table, and_, case, literal, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, Table, and_, case, func, literal, or_, select, tuple_, update
 from sqlalchemy.orm import Session
 
 from shared.events import Event
@@ -30,6 +30,11 @@ class TicketStates:
     def get(self, ticket_id: int) -> TicketState | None:
         """Return a ticket's desired state."""
         return self._session.get(TicketState, ticket_id)
+
+    def statuses_seen(self) -> dict[int, int]:
+        """Return every helpdesk status that a ticket's newest snapshot has, and how many tickets have it."""
+        rows = self._session.execute(select(TicketState.status, func.count()).group_by(TicketState.status))
+        return dict(rows.all())
 
     def fold(self, row: JournalEvent, event: Event) -> None:
         """Move a ticket's snapshot to that of an event, unless a newer one is known.

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import SecretStr
 
 from shared.config import PluginConfig
-from shared.errors import SettingsError
+from shared.errors import NotFound, SettingsError
 from shared.store import Store, Transaction
+from shared.store.metadata import MetadataKind
+from shared.usecases.confirming import OF_SPEC, confirm
 from shared.usecases.people import confirm_people
 from shared.vault import Vault
 
-UNCONFIRMED_IDS = (
-    "default_tracker_id",
-    "default_priority_id",
-    "default_activity_id",
-    "default_role_id",
-    "status_map",
-)
 API_KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
 
@@ -49,17 +44,31 @@ def change(store: Store, assignments: Mapping[str, str], *, moved: bool = False)
         moved: a new base_url is another address of the same tracker.
 
     Raises:
-        SettingsError: a key or value is wrong, or base_url would change under existing links.
-        NotFound: a watcher is not among the tracker's users.
+        SettingsError: a key or value is wrong, unknown to a filled cache, or base_url would change under links.
     """
     with store.transaction() as tx:
         before, _ = tx.configs.get()
         config = before.changed(assignments)
-        warnings = _check_ids(tx, config, assignments)
+        warnings = []
         if config.base_url != before.base_url:
             warnings += _change_address(tx, before, moved=moved)
+        warnings += _check_ids(tx, config, assignments)
         tx.configs.put(config)
     return Changed(config, warnings)
+
+
+def check_api_key(text: str) -> str:
+    """Return an API key without its outer blanks.
+
+    Raises:
+        SettingsError: it is empty or holds characters that no key has.
+    """
+    key = text.strip()
+    if not key:
+        raise SettingsError("the API key is empty")
+    if not API_KEY.fullmatch(key):
+        raise SettingsError("the API key must be one line of printable ASCII characters without blanks")
+    return key
 
 
 def store_api_key(store: Store, vault: Vault, text: str) -> None:
@@ -68,27 +77,61 @@ def store_api_key(store: Store, vault: Vault, text: str) -> None:
     Raises:
         SettingsError: it is empty or holds characters that no key has, or there is nothing to encrypt it with.
     """
-    key = text.strip()
-    if not key:
-        raise SettingsError("the API key is empty")
-    if not API_KEY.fullmatch(key):
-        raise SettingsError("the API key must be one line of printable ASCII characters without blanks")
-    encrypted = vault.encrypt(SecretStr(key))
+    encrypted = vault.encrypt(SecretStr(check_api_key(text)))
     with store.transaction() as tx:
         tx.configs.put_api_key(encrypted)
 
 
+def rotate_keys(store: Store, vault: Vault) -> bool:
+    """Encrypt the stored API key with the first of the secret keys; False where none is stored.
+
+    Raises:
+        SettingsError: there is no secret key, or none of them opens it.
+    """
+    with store.transaction() as tx:
+        _, encrypted = tx.configs.get()
+        if encrypted is None:
+            return False
+        tx.configs.put_api_key(vault.rotate(encrypted))
+    return True
+
+
 def _check_ids(tx: Transaction, config: PluginConfig, assignments: Mapping[str, str]) -> list[str]:
-    """Confirm the ids that are set; those that nothing cached can confirm make a warning."""
-    unconfirmed = [name for name in UNCONFIRMED_IDS if name in assignments and getattr(config, name)]
-    watchers = config.default_watcher_ids if "default_watcher_ids" in assignments else ()
-    if watchers and not confirm_people(tx, watchers):
-        unconfirmed.append("default_watcher_ids")
+    """Confirm the ids that are set; those that nothing cached can confirm make a warning.
+
+    Raises:
+        SettingsError: naming each key with an id that a filled cache does not hold, and its choices.
+    """
+    unconfirmed, faults = [], []
+    for name in [name for name in CHECKS if name in assignments and getattr(config, name)]:
+        try:
+            if not CHECKS[name](tx, getattr(config, name)):
+                unconfirmed.append(name)
+        except NotFound as unknown:
+            faults.append(f"{name}: {unknown}")
+    if faults:
+        raise SettingsError("; ".join(faults))
     if not unconfirmed:
         return []
     return [
         f"accepted without a check, since no metadata of the tracker confirms it: {', '.join(unconfirmed)}"
     ]
+
+
+def _check_statuses(tx: Transaction, status_map: Mapping[int, int]) -> bool:
+    return all(confirm(tx, MetadataKind.STATUS, status_id) for status_id in sorted(set(status_map.values())))
+
+
+def _check_id(kind: MetadataKind) -> Callable[[Transaction, int], bool]:
+    return lambda tx, tracker_id: confirm(tx, kind, tracker_id)
+
+
+CHECKS: dict[str, Callable[[Transaction, Any], bool]] = {
+    **{name: _check_id(kind) for name, kind in OF_SPEC.items()},
+    "status_map": _check_statuses,
+    "default_watcher_ids": confirm_people,
+}
+"""How the ids of a key are confirmed: False where nothing is cached, NotFound where they are unknown."""
 
 
 def _change_address(tx: Transaction, before: PluginConfig, *, moved: bool) -> list[str]:
@@ -106,6 +149,8 @@ def _change_address(tx: Transaction, before: PluginConfig, *, moved: bool) -> li
             f"{times} time entries belong to that tracker; add --moved where the same tracker has a new address"
         )
     tx.people.forget_tracker()
+    tx.metadata.forget_tracker()
+    tx.project_claims.forget_tracker()
     if not tx.people.overrides():
         return []
     return ["the user overrides (`deskbridge map-user`) hold ids of the old tracker: map these users anew"]

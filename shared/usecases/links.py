@@ -11,6 +11,7 @@ from shared.reasons import NO_LINK
 from shared.store import Store, Transaction
 from shared.store.links import Link, LinkKind
 from shared.store.trace import Step
+from shared.usecases.confirming import confirm_link
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,7 @@ class Linked:
         tickets: tickets whose events had been skipped for want of it.
         events: how many events these are.
         replayed: whether they are pending again; the tickets are to be rung.
+        confirmed: whether the cache of the tracker's metadata knows the project; False: it is empty.
     """
 
     link: Link
@@ -29,6 +31,7 @@ class Linked:
     tickets: list[int]
     events: int
     replayed: bool
+    confirmed: bool = True
 
 
 def make_link(store: Store, link: Link, *, replay: bool) -> Linked:
@@ -38,15 +41,24 @@ def make_link(store: Store, link: Link, *, replay: bool) -> Linked:
         store: where links and events are.
         link: the link.
         replay: make the events pending again that were skipped for want of it.
+
+    Raises:
+        NotFound: the tracker project is unknown or not active, or the category is not one of its own.
     """
     with store.transaction() as tx:
-        before = tx.links.get(link.kind, link.helpdesk_id)
-        tx.links.put(link)
-        skipped = [one for one in tx.journal.skipped_tickets(NO_LINK) if _belongs(one[2], link)]
-        tickets = [ticket_id for ticket_id, _, _ in skipped]
-        if replay and tickets:
-            _replay(tx, tickets, link)
-    return Linked(link, before, tickets, sum(count for _, count, _ in skipped), replay)
+        return put_link(tx, link, replay=replay)
+
+
+def put_link(tx: Transaction, link: Link, *, replay: bool) -> Linked:
+    """Create or replace a link within a transaction, as `make_link`."""
+    confirmed = confirm_link(tx, link)
+    before = tx.links.get(link.kind, link.helpdesk_id)
+    tx.links.put(link)
+    skipped = [one for one in tx.journal.skipped_tickets(NO_LINK) if _belongs(one[2], link)]
+    tickets = [ticket_id for ticket_id, _, _ in skipped]
+    if replay and tickets:
+        _replay(tx, tickets, link)
+    return Linked(link, before, tickets, sum(count for _, count, _ in skipped), replay, confirmed)
 
 
 def remove_link(store: Store, kind: LinkKind, helpdesk_id: int) -> Link:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 
 from shared.errors import NotFound
 from shared.store import Store, Transaction
@@ -30,6 +31,48 @@ def map_user(store: Store, helpdesk_user_id: int, tracker_user_id: int) -> Track
         tx.people.put_override(helpdesk_user_id, tracker_user_id)
         people = tx.people.cached() if confirmed else []
     return next((person for person in people if person.tracker_user_id == tracker_user_id), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """Who a helpdesk user is on the tracker, and why.
+
+    Attributes:
+        by: `override`, `e-mail`, or None: the administrator acts for them.
+        why: the same in words.
+    """
+
+    helpdesk_user_id: int
+    email: str | None
+    by: str | None
+    tracker_user_id: int | None
+    login: str | None
+    why: str
+
+
+def user_map(store: Store) -> list[Mapped]:
+    """Return each helpdesk user that events have named or that was mapped by hand, those without a match first."""
+    with store.transaction() as tx:
+        overrides = tx.people.overrides()
+        rows = [(user, tx.people.match(user)) for user in tx.people.seen()]
+    found = []
+    for user, match in rows:
+        by = "override" if user.id in overrides else "e-mail" if match.person else None
+        wanted = match.person.tracker_user_id if match.person else overrides.get(user.id)
+        login = match.person.login if match.person else None
+        found.append(Mapped(user.id, user.email, by, wanted, login, match.why))
+    return sorted(found, key=lambda one: (one.login is not None, one.helpdesk_user_id))
+
+
+def unmap_user(store: Store, helpdesk_user_id: int) -> None:
+    """Remove the override of a helpdesk user.
+
+    Raises:
+        NotFound: there is none.
+    """
+    with store.transaction() as tx:
+        if not tx.people.remove_override(helpdesk_user_id):
+            raise NotFound(f"helpdesk user {helpdesk_user_id} has no override (see `deskbridge users`)")
 
 
 def confirm_people(tx: Transaction, tracker_user_ids: Collection[int]) -> bool:

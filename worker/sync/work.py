@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from shared.events import Ticket, stored_event
+from shared.events import HelpdeskUser, Ticket, stored_event
 from shared.store import Transaction
 from shared.store.ledger import IN_FLIGHT, Row
 from shared.store.links import Link
@@ -101,6 +102,7 @@ def load(tx: Transaction, ticket_id: int) -> Work | None:
             if is_update or row is rows[-1]:
                 tx.tickets.fold(row, pending.event)
                 tx.tickets.give_again(ticket_id, row.id, is_update=is_update, is_fresh=row.attempts == 0)
+        tx.people.note_seen(_people(events))
     state = tx.tickets.get(ticket_id)
     if state is None:
         return None
@@ -121,3 +123,10 @@ def load(tx: Transaction, ticket_id: int) -> Work | None:
         administrators=tx.people.administrators(),
         now=tx.now(),
     )
+
+
+def _people(events: list[Pending]) -> Iterator[HelpdeskUser]:
+    """Return the helpdesk users that events name."""
+    for pending in events:
+        task = pending.event.task
+        yield from (one for one in (pending.event.ticket.technician, task.user if task else None) if one)

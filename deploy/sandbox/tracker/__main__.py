@@ -65,6 +65,13 @@ def parser() -> argparse.ArgumentParser:
         metavar="N",
         help="add projects extra-0000, …",
     )
+    data.add_argument(
+        "--extra-categories",
+        type=int,
+        default=0,
+        metavar="N",
+        help="add N issue categories to each of the extra projects",
+    )
     rules = made.add_argument_group("rules (each can also be switched while it runs)")
     rules.add_argument("--rest-off", action="store_true", help="the REST API is switched off")
     rules.add_argument("--require-comments", action="store_true", help="time entries need a comment")
@@ -96,6 +103,7 @@ def main() -> int:
             key=options.key,
             extra_users=options.extra_users,
             extra_projects=options.extra_projects,
+            extra_categories=options.extra_categories,
             settings=_settings(options),
         )
 

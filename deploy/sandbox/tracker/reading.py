@@ -38,14 +38,21 @@ def projects(call: Call) -> Answer:
         for project in _tree(list(tracker.projects.values()))
         if project.status == status and status in (ACTIVE, CLOSED) and project.id in visible
     ]
-    return page(call, "projects", rows, lambda row: views.project(tracker, row, homepage=False))
+    return page(
+        call, "projects", rows, lambda row: views.project(tracker, row, homepage=False) | _included(call, row)
+    )
 
 
 def project(call: Call) -> Answer:
     """GET /projects/:id.json with the usual includes."""
     tracker, row = call.tracker, call.project_in_path()
     call.require("view_project", row)
-    shown = views.project(tracker, row)
+    return answers.ok({"project": views.project(tracker, row) | _included(call, row)})
+
+
+def _included(call: Call, row: Project) -> dict[str, Any]:
+    """What the query's `include` asks to have with a project."""
+    tracker, shown = call.tracker, dict[str, Any]()
     include = call.query.get("include", "").split(",")
     if "trackers" in include:
         shown["trackers"] = [views.named(tracker.issue_types[n]) for n in row.tracker_ids]
@@ -57,7 +64,7 @@ def project(call: Call) -> Answer:
         shown["time_entry_activities"] = [views.named(a) for a in time_entries.usable_activities(call, row)]
     if "enabled_modules" in include:
         shown["enabled_modules"] = [{"id": n, "name": name} for n, name in enumerate(row.modules, 1)]
-    return answers.ok({"project": shown})
+    return shown
 
 
 def members(call: Call) -> Answer:

@@ -52,6 +52,7 @@ def seeded(
     key: str = DEFAULT_KEY,
     extra_users: int = 0,
     extra_projects: int = 0,
+    extra_categories: int = 0,
     settings: Settings | None = None,
 ) -> Tracker:
     """A tracker with the seed data.
@@ -60,6 +61,7 @@ def seeded(
         key: The administrator's API key.
         extra_users: How many users `tech0000`, `tech0001`, … to add.
         extra_projects: How many private projects `extra-0000`, … to add.
+        extra_categories: How many issue categories to add to each of these.
         settings: The switches to start with.
     """
     tracker = Tracker(settings)
@@ -67,6 +69,10 @@ def seeded(
     _definitions(tracker)
     _users(tracker, key, extra_users, now)
     _projects(tracker, extra_projects, now)
+    for project_id in range(8, 8 + extra_projects):
+        for number in range(extra_categories):
+            category_id = len(tracker.categories) + 1
+            tracker.categories[category_id] = Category(category_id, project_id, f"Category {number}")
     _issues(tracker, now)
     tracker.reindex()
     tracker.changes = 0

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from cryptography.fernet import Fernet
+from fakeredis import FakeRedis
 from typer.testing import CliRunner, Result
 
 from producer.commands.main import app
@@ -133,5 +134,7 @@ def shell(
         return True
 
     monkeypatch.setattr("shared.broker.Doorbell.ring", ring)
+    redis = FakeRedis()
+    monkeypatch.setattr("shared.locks.make_redis", lambda _settings: redis)
     yield Shell(Store(database), rung)
     database.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain, count, repeat
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from pydantic import SecretStr
 
 from shared.config import PluginConfig
 from shared.errors import OutcomeUnknown, TrackerClosed
+from shared.events import HelpdeskUser
 from shared.store.people import TrackerPerson
 from shared.tracker.answers import Answer
 from shared.tracker.client import PAGE_SIZE, Target, TrackerClient
@@ -29,8 +31,23 @@ def user(number: int, **changes: Any) -> dict[str, Any]:
     return {**row, **changes}
 
 
+LISTS = {
+    "/projects.json": [{"id": 1, "name": "Support", "identifier": "support", "status": 1}],
+    "/trackers.json": [{"id": 1, "name": "Bug"}, {"id": 2, "name": "Feature"}],
+    "/issue_statuses.json": [{"id": 1, "name": "New"}, {"id": 5, "name": "Closed", "is_closed": True}],
+    "/enumerations/issue_priorities.json": [{"id": 2, "name": "Normal"}],
+    "/enumerations/time_entry_activities.json": [
+        {"id": 9, "name": "Development", "active": True},
+        {"id": 12, "name": "Legacy", "active": False},
+    ],
+    "/roles.json": [{"id": 4, "name": "Developer"}],
+    "/custom_fields.json": [],
+    "/projects/1/issue_categories.json": [{"id": 7, "name": "Hardware"}],
+}
+
+
 class FakeTracker(TrackerClient):
-    """A tracker of users only; may fail at an offset, and may change its list while it is read."""
+    """A tracker whose users may change; may fail at an offset, and may change its list while it is read."""
 
     def __init__(self, users: list[dict[str, Any]]) -> None:
         super().__init__(Target("http://tracker.invalid", SecretStr("key")))
@@ -41,8 +58,12 @@ class FakeTracker(TrackerClient):
     def call(
         self, method: str, path: str, *, params: Mapping[str, str | int] | None = None, **_: Any
     ) -> Answer:
-        """Answer GET /users.json."""
-        assert (method, path) == ("GET", "/users.json")
+        """Answer a GET."""
+        assert method == "GET"
+        if path != "/users.json":
+            name = path.rpartition("/")[2].removesuffix(".json")
+            rows = LISTS[path]
+            return Answer(200, {name: rows, "total_count": len(rows)}, None)
         offset = int((params or {}).get("offset", 0))
         if self.fails_at == offset:
             raise TrackerClosed("GET", path, status=401)
@@ -66,7 +87,9 @@ def cached(shell: Shell) -> dict[int, TrackerPerson]:
 
 def test_every_page_of_users_is_read(shell: Shell, tracker: FakeTracker) -> None:
     tracker.users[0] = user(1, admin=True, mail="")
-    assert "250 tracker users: 250 added" in shell.do("sync-metadata")
+    told = shell.do("sync-metadata")
+    assert "250 users: 250 added" in told
+    assert "1 categories: 1 added" in told
     people = cached(shell)
     assert len(people) == 250
     assert people[1] == TrackerPerson(1, "user001", "First 1", None, admin=True)
@@ -76,8 +99,22 @@ def test_every_page_of_users_is_read(shell: Shell, tracker: FakeTracker) -> None
 def test_only_differences_are_told(shell: Shell, tracker: FakeTracker) -> None:
     shell.do("sync-metadata")
     tracker.users[:2] = [user(1, mail="new@example.test"), user(251)]
-    assert shell.ask("sync-metadata") == {
-        "users": {"total": 250, "added": ["user251"], "changed": ["user001"], "removed": ["user002"]}
+    told = shell.ask("sync-metadata")
+    assert told.pop("users") == {
+        "total": 250,
+        "added": ["user251"],
+        "changed": ["user001"],
+        "removed": ["user002"],
+    }
+    assert told.pop("issue_types") == {"total": 2, "added": [], "changed": [], "removed": []}
+    assert set(told) == {
+        "projects",
+        "statuses",
+        "priorities",
+        "activities",
+        "roles",
+        "categories",
+        "custom_fields",
     }
 
 
@@ -93,13 +130,13 @@ def test_a_failure_on_any_page_leaves_the_cache_as_it_was(
 
 
 def test_a_list_that_changes_while_it_is_read_is_read_again(shell: Shell, tracker: FakeTracker) -> None:
-    tracker.totals = iter([250, 251, 250, 250, 250, 250])
+    tracker.totals = chain([250, 251], repeat(250))
     shell.do("sync-metadata")
     assert len(cached(shell)) == 250
 
 
 def test_a_list_that_never_holds_still_is_given_up(shell: Shell, tracker: FakeTracker) -> None:
-    tracker.totals = iter([250, 251, 250] * 3)
+    tracker.totals = count(250)
     assert "changed while it was read" in shell.fail("sync-metadata")
     assert cached(shell) == {}
 
@@ -110,7 +147,7 @@ def test_a_list_that_cannot_be_right_is_refused(
 ) -> None:
     shell.do("sync-metadata")
     tracker.users = users
-    assert shell.fail("sync-metadata").startswith(f"deskbridge: {OutcomeUnknown.summary}")
+    assert OutcomeUnknown.summary in shell.fail("sync-metadata")
     assert len(cached(shell)) == 250
 
 
@@ -135,3 +172,19 @@ def test_a_filled_cache_refuses_an_unknown_tracker_user(shell: Shell, tracker: F
     assert "and 240 more" in shell.fail("map-user", "7", "999")
     with shell.store.transaction() as tx:
         assert tx.people.overrides() == {7: 5}
+
+
+def test_users_lists_whom_events_named_and_who_they_are(shell: Shell, tracker: FakeTracker) -> None:
+    tracker.users[0] = user(1, mail="Alice@example.test")
+    shell.do("sync-metadata")
+    assert "No event" in shell.do("users")
+    with shell.store.transaction() as tx:
+        tx.people.note_seen([HelpdeskUser(id=7, email="alice@example.test"), HelpdeskUser(id=8, email=None)])
+        tx.people.note_seen([HelpdeskUser(id=7, email=None), HelpdeskUser(id=9, email="x@example.test")])
+    shell.do("map-user", "9", "5")
+    found = {one["helpdesk_user_id"]: (one["by"], one["login"]) for one in shell.ask("users")}
+    assert found == {7: ("e-mail", "user001"), 8: (None, None), 9: ("override", "user005")}
+    assert [one["helpdesk_user_id"] for one in shell.ask("users")] == [8, 7, 9]
+    assert "no override and no e-mail" in shell.do("users")
+    shell.do("unmap-user", "9")
+    assert "no override" in shell.fail("unmap-user", "9")

@@ -1,4 +1,4 @@
-"""producer, worker, beat: what they check and what they start."""
+"""producer, console, worker, beat: what they check and what they start."""
 
 from __future__ import annotations
 
@@ -61,3 +61,13 @@ def test_a_database_without_tables_is_refused(shell: Shell, started: list[Any], 
         connection.exec_driver_sql("DROP TABLE alembic_version")
     assert "deskbridge migrate" in shell.fail(command)
     assert started == []
+
+
+def test_the_console_needs_a_token_and_listens_where_it_is_told(
+    shell: Shell, started: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "make-token" in shell.fail("console")
+    monkeypatch.setenv("DESKBRIDGE_CONSOLE_TOKENS", shell.do("make-token").strip())
+    shell.do("console", "--port", "8097")
+    ((_, options),) = started
+    assert (options["host"], options["port"], options["access_log"]) == ("127.0.0.1", 8097, False)

@@ -14,8 +14,8 @@ from pydantic import SecretStr
 
 from producer.commands.sending import LARGEST_BATCH, MOST_EVENTS, NotSent, batches, read_events
 from producer.hooks.intake import LARGEST_BODY, deliveries
-from producer.hooks.problems import Problem
 from producer.hooks.signatures import Verifier
+from producer.problems import Problem
 from tests.support.events import task_event, ticket, ticket_event
 from tests.unit.commands.conftest import SECRET, Shell
 

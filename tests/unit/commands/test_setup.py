@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 
 import pytest
 from cryptography.fernet import Fernet
@@ -12,6 +13,7 @@ from producer.commands.main import app
 from shared.config import PluginConfig
 from shared.kinds import Kind
 from shared.store.links import Link, LinkKind
+from shared.store.metadata import Entry, MetadataKind
 from shared.store.people import TrackerPerson
 from tests.unit.commands.conftest import Shell
 from tests.unit.commands.test_held import claim
@@ -142,3 +144,91 @@ def test_another_tracker_starts_with_nothing_known_of_the_old_one(shell: Shell) 
     with shell.store.transaction() as tx:
         assert tx.people.cached_count() == 0
         assert not tx.people.is_member_known(1, 5)
+
+
+def fill(shell: Shell) -> None:
+    """Fill the cache of the tracker's metadata."""
+    kinds = MetadataKind
+    with shell.store.transaction() as tx:
+        tx.metadata.put(
+            [
+                Entry(kinds.ISSUE_TYPE, 1, "Bug"),
+                Entry(kinds.STATUS, 1, "New"),
+                Entry(kinds.STATUS, 5, "Closed"),
+                Entry(kinds.ROLE, 4, "Developer"),
+                Entry(kinds.PRIORITY, 2, "Normal"),
+                Entry(kinds.ACTIVITY, 9, "Development"),
+                Entry(kinds.ACTIVITY, 12, "Legacy", {"active": False}),
+                Entry(kinds.PROJECT, 1, "Support", {"activity_ids": [9, 13]}),
+                Entry(kinds.CATEGORY, 7, "Hardware", tracker_project_id=1),
+            ]
+        )
+
+
+@pytest.mark.parametrize(
+    ("assignment", "choices"),
+    [
+        ("default_tracker_id=99", "1 (Bug)"),
+        ('status_map={"1": 1, "2": 77}', "5 (Closed), 1 (New)"),
+        ("default_role_id=99", "4 (Developer)"),
+        ("default_priority_id=99", "2 (Normal)"),
+        ("default_activity_id=99", "there are: 9 (Development) (new ones"),
+        ("default_activity_id=12", "12 (Legacy) is switched off"),
+    ],
+)
+def test_a_filled_cache_refuses_unknown_ids_and_names_the_choices(
+    shell: Shell, assignment: str, choices: str
+) -> None:
+    fill(shell)
+    before = shell.ask("config", "show")
+    complaint = shell.fail("config", "set", assignment)
+    assert assignment.partition("=")[0] in complaint
+    assert choices in complaint
+    assert shell.ask("config", "show") == before
+
+
+def test_a_filled_cache_confirms_ids_without_a_warning(shell: Shell) -> None:
+    fill(shell)
+    values = ["default_tracker_id=1", 'status_map={"1": 5}', "default_role_id=4", "default_activity_id=9"]
+    assert shell.type("config", "set", *values).stderr == ""
+    assert shell.type("config", "set", "default_activity_id=13").exit_code == 0
+    assert shell.type("link", "entity", "3", "1", "--category", "7").stderr == ""
+
+
+def test_every_unknown_id_is_named_at_once(shell: Shell) -> None:
+    fill(shell)
+    complaint = shell.fail("config", "set", "default_role_id=99", "default_tracker_id=99")
+    assert "default_role_id: " in complaint
+    assert "default_tracker_id: " in complaint
+
+
+def test_links_lead_only_to_projects_and_categories_that_a_filled_cache_knows(shell: Shell) -> None:
+    fill(shell)
+    assert "1 (Support)" in shell.fail("link", "entity", "3", "2")
+    assert "7 (Hardware)" in shell.fail("link", "entity", "3", "1", "--category", "8")
+    assert shell.ask("links") == []
+
+
+def test_rotate_keys_encrypts_with_the_first_key_and_the_old_one_may_go(
+    shell: Shell, environment: Callable[..., None]
+) -> None:
+    assert "nothing to encrypt" in shell.do("config", "rotate-keys")
+    old, new = (Fernet.generate_key().decode() for _ in range(2))
+    environment(SECRET_KEYS=old)
+    shell.do("config", "set-api-key", stdin=KEY)
+    environment(SECRET_KEYS=new)
+    assert "cannot be opened" in shell.fail("config", "rotate-keys")
+    environment(SECRET_KEYS=f"{new},{old}")
+    shell.do("config", "rotate-keys")
+    with shell.store.transaction() as tx:
+        _, encrypted = tx.configs.get()
+    assert encrypted
+    assert Fernet(new).decrypt(encrypted.encode()).decode() == KEY
+    environment(SECRET_KEYS=new)
+    shell.do("config", "rotate-keys")
+
+
+def test_make_token_prints_what_the_console_takes(shell: Shell) -> None:
+    first, second = shell.do("make-token").strip(), shell.do("make-token").strip()
+    assert first != second
+    assert len(first) >= 32

@@ -1,0 +1,81 @@
+"""Is every part ready?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from producer.commands.desk import settings
+from producer.commands.output import console, plain, print_json, say
+from producer.commands.register import Json, add
+
+if TYPE_CHECKING:
+    from shared.usecases.doctor import Finding
+
+STYLES = {"ok": "green", "warning": "yellow", "failure": "red"}
+
+
+def register(app: typer.Typer, panel: str) -> None:
+    """Add the commands of this module."""
+    add(app, doctor, panel, "deskbridge doctor", "deskbridge doctor --probe", "deskbridge doctor --json")
+
+
+def doctor(
+    probe: Annotated[
+        bool,
+        typer.Option("--probe", help="Also ask the tracker about each linked project (read-only calls)."),
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Say whether every part is ready.
+
+    And where one is not, what is to be done. Exit code 1 where something fails; warnings alone do not. Each names the
+    knowledge record that says more.
+    """
+    findings = _findings(probe=probe)
+    if as_json:
+        names = ("check", "status", "what", "todo", "record")
+        print_json([{name: getattr(one, name) for name in names} for one in findings])
+    else:
+        _tell(findings)
+    if any(one.status == "failure" for one in findings):
+        raise typer.Exit(1)
+
+
+def _findings(*, probe: bool) -> list[Finding]:
+    from producer.desk import Desk
+    from shared.broker import Doorbell
+    from shared.store import Store
+    from shared.store.database import Database
+    from shared.usecases.doctor import Patient, examine
+
+    loaded = settings()
+    database = Database(loaded.database_url.get_secret_value())
+    desk = Desk(loaded, Store(database))
+    patient = Patient(
+        loaded,
+        desk.store,
+        desk.redis,
+        desk.vault,
+        desk.connector.connect,
+        Doorbell(loaded).is_answering,
+        probe,
+    )
+    try:
+        return list(examine(patient))
+    finally:
+        database.close()
+
+
+def _tell(findings: list[Finding]) -> None:
+    from rich.text import Text
+
+    out = console()
+    for one in findings:
+        line = Text(f"{one.status:8}", style=STYLES[one.status])
+        out.print(line.append(plain(f"{one.check:14} {one.what}"), style="default"), soft_wrap=True)
+        if one.todo:
+            out.print(Text(plain(f"{'':8}→ {one.todo} ({one.record})"), style="dim"), soft_wrap=True)
+    counts = {status: sum(one.status == status for one in findings) for status in STYLES}
+    say("", ", ".join(f"{count} {status}" for status, count in counts.items()))

@@ -1,0 +1,93 @@
+"""The project and entity forms at the command line (SPEC 4.1): a new tracker project, linked at once."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from producer.commands.desk import open_desk
+from producer.commands.failures import WrongUsage
+from producer.commands.links import From, HelpdeskId, check_helpdesk_id
+from producer.commands.output import print_json, say, warn
+from producer.commands.register import Json, add, fits
+from producer.shapes import link_json
+
+
+def register(app: typer.Typer, panel: str) -> None:
+    """Add the commands of this module."""
+    add(
+        app,
+        create_project,
+        panel,
+        'deskbridge create-project entity 3 --name "Support" --identifier support',
+        'deskbridge create-project project 12 --name "Move" --identifier move --parent 4 --field 2=CC-17',
+        "deskbridge create-project entity 5 --name Lab --identifier lab --module issue_tracking --module time_tracking",
+    )
+
+
+def create_project(
+    kind: From,
+    helpdesk_id: HelpdeskId,
+    name: Annotated[str, typer.Option(help="The project's name.", show_default=False)],
+    identifier: Annotated[
+        str, typer.Option(help="Its identifier: lowercase letters, digits, dashes.", show_default=False)
+    ],
+    description: Annotated[str | None, typer.Option(help="Its description.", show_default=False)] = None,
+    public: Annotated[bool, typer.Option("--public", help="Everybody may see it.")] = False,
+    parent: Annotated[
+        int | None, typer.Option(metavar="N", min=1, callback=fits, help="The tracker project above it.")
+    ] = None,
+    module: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A module that is on; may be repeated."),
+    ] = None,
+    field: Annotated[
+        list[str] | None, typer.Option(metavar="ID=VALUE", help="A custom field's value; may be repeated.")
+    ] = None,
+    replay: Annotated[
+        bool, typer.Option("--replay", help="Send now what had been skipped for want of this link.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Create a tracker project and link to it.
+
+    May be repeated after a time-out: a project that the first try created is found by its identifier and linked.
+    """
+    from shared.store.links import LinkKind
+    from shared.usecases.project_forms import ProjectForm
+
+    check_helpdesk_id(kind, helpdesk_id)
+    form = ProjectForm.of(
+        {
+            "name": name,
+            "identifier": identifier,
+            "description": description,
+            "is_public": public,
+            "parent_id": parent,
+            "enabled_module_names": module or None,
+            "custom_field_values": _fields(field or []),
+        }
+    )
+    with open_desk() as desk:
+        made = desk.project_forms.create(LinkKind(kind), helpdesk_id, form, replay=replay)
+        if replay:
+            desk.ring(made.linked.tickets)
+    if not made.metadata:
+        warn(f"the metadata was not synchronised afterwards: {made.metadata.error}")
+    if as_json:
+        print_json({**link_json(made.linked.link), "created": made.created})
+        return
+    link = made.linked.link
+    verb = "was created" if made.created else "was there already"
+    say(f"Tracker project {link.tracker_project_id} ({form.identifier}) {verb}; {link} is linked to it.")
+
+
+def _fields(given: list[str]) -> dict[str, str]:
+    values = {}
+    for one in given:
+        field_id, equals, value = one.partition("=")
+        if not equals:
+            raise WrongUsage(f"expected ID=VALUE, got `{field_id}`: see `deskbridge create-project --help`")
+        values[field_id.strip()] = value
+    return values

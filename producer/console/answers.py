@@ -1,0 +1,30 @@
+"""What the console's routes share: their collaborators, the shape of ids, answers as JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+from fastapi import Depends, Path, Request
+from starlette.responses import Response
+
+from producer.desk import Desk
+from producer.shapes import stamp
+
+LARGEST = 2**63 - 1
+
+
+def answer(data: Any, status: int = 200) -> Response:
+    """Return data as JSON; times in UTC with Z."""
+    content = json.dumps(data, default=stamp).encode()
+    return Response(content, status, media_type="application/json", headers={"Cache-Control": "no-store"})
+
+
+def _desk(request: Request) -> Desk:
+    found: Desk = request.app.state.desk
+    return found
+
+
+AtDesk = Annotated[Desk, Depends(_desk)]
+Id = Annotated[int, Path(ge=1, le=LARGEST)]
+IdOrZero = Annotated[int, Path(ge=0, le=LARGEST)]

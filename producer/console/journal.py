@@ -1,0 +1,42 @@
+"""/api/events, /api/held, /api/trace: what came in, what waits for a person, one ticket's story."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from producer.console.answers import LARGEST, AtDesk, Id, answer
+from producer.shapes import event_json, held_json, trace_json
+from shared.store.models import EventState
+from shared.usecases.resolve import held_rows
+from shared.usecases.tracing import trace_ticket
+
+router = APIRouter(prefix="/api", tags=["journal"])
+
+
+@router.get("/events")
+def events(
+    desk: AtDesk,
+    state: Annotated[EventState | None, Query(description="Only events in this state.")] = None,
+    ticket: Annotated[int | None, Query(ge=1, le=LARGEST, description="Only events of this ticket.")] = None,
+    limit: Annotated[int, Query(ge=1, le=10_000)] = 100,
+) -> Response:
+    """List events, newest first, and what became of them."""
+    with desk.store.transaction() as tx:
+        return answer(
+            [event_json(row) for row in tx.journal.find(state=state, ticket_id=ticket, limit=limit)]
+        )
+
+
+@router.get("/held")
+def held(desk: AtDesk) -> Response:
+    """List what waits for a person, those waiting longest first."""
+    return answer([held_json(kind, row) for kind, row in held_rows(desk.store)])
+
+
+@router.get("/trace/{ticket_id}")
+def trace(desk: AtDesk, ticket_id: Id) -> Response:
+    """Tell everything that happened to a ticket, and why."""
+    return answer(trace_json(trace_ticket(desk.store, ticket_id)))

@@ -1,0 +1,126 @@
+"""/api/links: the project and entity forms (SPEC 4.1), and the links they made."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from producer.console.answers import LARGEST, AtDesk, Id, IdOrZero, answer
+from producer.desk import Desk
+from producer.problems import Problem
+from producer.shapes import link_json
+from shared.errors import NotFound
+from shared.store.links import Link, LinkKind
+from shared.usecases.links import remove_link
+from shared.usecases.project_forms import FormRefused, ProjectForm
+from shared.usecases.projects import Made
+
+router = APIRouter(prefix="/api/links", tags=["links"])
+TrackerId = Annotated[int, Field(ge=1, le=LARGEST, strict=True)]
+
+
+class LinkForm(BaseModel):
+    """Link to an existing tracker project, or create one and link to it."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    tracker_project_id: TrackerId | None = Field(default=None, description="An active tracker project.")
+    create: dict[str, Any] | None = Field(
+        default=None,
+        description="A new project: name, description, is_public, identifier, parent_id, enabled_module_names, "
+        "custom_field_values (SPEC 2.3).",
+    )
+    default_category_id: TrackerId | None = Field(default=None, description="Category of new issues.")
+    replay: bool = Field(default=False, description="Send now what had been skipped for want of this link.")
+
+
+@router.get("")
+def links(desk: AtDesk) -> Response:
+    """List every link, projects first."""
+    with desk.store.transaction() as tx:
+        return answer([link_json(link) for link in tx.links.all()])
+
+
+@router.get("/projects/{helpdesk_id}")
+def project_link(desk: AtDesk, helpdesk_id: Id) -> Response:
+    """Show the link of a helpdesk project."""
+    return _show(desk, LinkKind.PROJECT, helpdesk_id)
+
+
+@router.get("/entities/{helpdesk_id}")
+def entity_link(desk: AtDesk, helpdesk_id: IdOrZero) -> Response:
+    """Show the link of a helpdesk entity."""
+    return _show(desk, LinkKind.ENTITY, helpdesk_id)
+
+
+@router.put("/projects/{helpdesk_id}")
+def put_project_link(desk: AtDesk, helpdesk_id: Id, form: LinkForm) -> Response:
+    """Link a helpdesk project, creating the tracker project where that is asked for; 201 where it was created."""
+    return _put(desk, LinkKind.PROJECT, helpdesk_id, form)
+
+
+@router.put("/entities/{helpdesk_id}")
+def put_entity_link(desk: AtDesk, helpdesk_id: IdOrZero, form: LinkForm) -> Response:
+    """Link a helpdesk entity, creating the tracker project where that is asked for; 201 where it was created."""
+    return _put(desk, LinkKind.ENTITY, helpdesk_id, form)
+
+
+@router.delete("/projects/{helpdesk_id}", status_code=204)
+def delete_project_link(desk: AtDesk, helpdesk_id: Id) -> Response:
+    """Remove the link of a helpdesk project."""
+    remove_link(desk.store, LinkKind.PROJECT, helpdesk_id)
+    return Response(status_code=204)
+
+
+@router.delete("/entities/{helpdesk_id}", status_code=204)
+def delete_entity_link(desk: AtDesk, helpdesk_id: IdOrZero) -> Response:
+    """Remove the link of a helpdesk entity."""
+    remove_link(desk.store, LinkKind.ENTITY, helpdesk_id)
+    return Response(status_code=204)
+
+
+def _show(desk: Desk, kind: LinkKind, helpdesk_id: int) -> Response:
+    with desk.store.transaction() as tx:
+        link = tx.links.get(kind, helpdesk_id)
+    if link is None:
+        raise NotFound(f"{kind} {helpdesk_id} is not linked")
+    return answer(link_json(link))
+
+
+def _put(desk: Desk, kind: LinkKind, helpdesk_id: int, form: LinkForm) -> Response:
+    made = _make(desk, kind, helpdesk_id, form)
+    linked = made.linked
+    if linked.replayed:
+        desk.ring(linked.tickets)
+    told = {
+        **link_json(linked.link),
+        "created": made.created,
+        "confirmed": linked.confirmed,
+        "skipped_events": linked.events,
+        "replayed": linked.replayed and linked.events > 0,
+        "metadata": {"ok": bool(made.metadata), "error": made.metadata.error},
+    }
+    return answer(told, 201 if made.created else 200)
+
+
+def _make(desk: Desk, kind: LinkKind, helpdesk_id: int, form: LinkForm) -> Made:
+    if (form.create is None) == (form.tracker_project_id is None):
+        raise Problem(422, "Not valid", "give either `tracker_project_id` or `create`")
+    if form.create is not None and form.default_category_id is not None:
+        fault = ("default_category_id", "a new project has no categories yet")
+        raise Problem(422, "Not valid", "mend the named fields", faults=[fault])
+    if form.tracker_project_id is not None:
+        link = Link(kind, helpdesk_id, form.tracker_project_id, form.default_category_id)
+        try:
+            return desk.project_forms.link(link, replay=form.replay)
+        except NotFound as unknown:
+            raise Problem(422, "Not valid", str(unknown)) from None
+    try:
+        wanted = ProjectForm.of(form.create or {})
+        return desk.project_forms.create(kind, helpdesk_id, wanted, replay=form.replay)
+    except FormRefused as refused:
+        faults = [(f"create.{field}" if field else "create", problem) for field, problem in refused.faults]
+        raise Problem(422, "Not valid", "mend the named fields", faults=faults) from None

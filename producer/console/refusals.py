@@ -1,0 +1,80 @@
+"""Every failure of a request as RFC 9457 problem details, without a traceback and without a secret."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from redis.exceptions import RedisError
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from producer.problems import Problem
+from shared.errors import BridgeError, LockBusy, NotFound, SettingsError, TrackerError
+from shared.logs import get_logger
+from shared.usecases.project_forms import FormRefused
+from shared.usecases.projects import ProjectInDoubt
+
+log = get_logger("console")
+AGAIN_S = {"Retry-After": "20"}
+
+
+def register(app: FastAPI) -> None:
+    """Have every failure answered as a problem."""
+    for kind in (
+        Problem,
+        BridgeError,
+        RequestValidationError,
+        HTTPException,
+        SQLAlchemyError,
+        RedisError,
+        Exception,
+    ):
+        app.add_exception_handler(kind, _answer)
+
+
+def problem_of(error: Exception) -> Problem:
+    """Return what a failure means to whoever asked."""
+    if isinstance(error, Problem):
+        return error
+    if isinstance(error, RequestValidationError):
+        faults = [
+            (".".join(map(str, one["loc"][1:])) or str(one["loc"][0]), one["msg"]) for one in error.errors()
+        ]
+        return Problem(422, "Not valid", "mend the named fields", faults=faults)
+    if isinstance(error, HTTPException):
+        return Problem(error.status_code, str(error.detail), headers=error.headers)
+    if isinstance(error, BridgeError):
+        return _of_ours(error)
+    if isinstance(error, SQLAlchemyError):
+        return Problem(503, "The database cannot be used", "try again", headers=AGAIN_S)
+    if isinstance(error, RedisError):
+        return Problem(503, "Redis cannot be reached", "try again", headers=AGAIN_S)
+    return Problem(500, "A fault of deskbridge", "please report it; the log has the details")
+
+
+def _of_ours(error: BridgeError) -> Problem:
+    if isinstance(error, FormRefused):
+        return Problem(422, "Not valid", "mend the named fields", faults=error.faults)
+    if isinstance(error, NotFound):
+        return Problem(404, "Not found", str(error))
+    if isinstance(error, ProjectInDoubt):
+        return Problem(503, "No clear answer from the tracker", str(error), headers=AGAIN_S)
+    if isinstance(error, LockBusy):
+        return Problem(409, "Somebody else is at it", str(error), headers={"Retry-After": "5"})
+    if isinstance(error, TrackerError):
+        return Problem(
+            502, "The tracker failed", str(error), faults=[("tracker", one) for one in error.errors]
+        )
+    if isinstance(error, SettingsError):
+        return Problem(409, "Not set up", str(error))
+    return Problem(409, "Not possible", str(error))
+
+
+async def _answer(request: Request, error: Exception) -> JSONResponse:
+    problem = problem_of(error)
+    if problem.status >= 500:
+        fault = error if problem.status == 500 else None
+        log.error("a request failed", path=request.url.path, title=problem.title, exc_info=fault)
+    return problem.response()

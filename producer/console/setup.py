@@ -1,0 +1,131 @@
+"""/api/config, /api/metadata, /api/user-map: what an administrator sets up."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Query
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from producer.console.answers import LARGEST, AtDesk, Id, answer
+from producer.problems import Problem
+from producer.shapes import entry_json, person_json, run_json
+from shared.errors import NotFound, SettingsError
+from shared.usecases import configuration, people
+from shared.usecases.metadata import PARTS, synchronise
+
+router = APIRouter(prefix="/api", tags=["setup"])
+API_KEY = "api_key"
+
+
+@router.get("/config")
+def show_config(desk: AtDesk) -> Response:
+    """Show the plugin configuration; of the API key only whether it is stored."""
+    return answer(configuration.show(desk.store))
+
+
+@router.patch("/config")
+def change_config(
+    desk: AtDesk,
+    values: Annotated[dict[str, Any], Body(description="Keys to change; null sets one back to nothing.")],
+    moved: Annotated[bool, Query(description="The new base_url is the same tracker's.")] = False,
+) -> Response:
+    """Change values of the plugin configuration; `api_key` is stored encrypted and never shown."""
+    api_key = values.pop(API_KEY, None)
+    typed = {name: _typed(value) for name, value in values.items()}
+    try:
+        if api_key is not None:
+            configuration.check_api_key(api_key if isinstance(api_key, str) else "")
+        changed = configuration.change(desk.store, typed, moved=moved)
+        if api_key is not None:
+            configuration.store_api_key(desk.store, desk.vault, api_key)
+    except SettingsError as wrong:
+        raise Problem(422, "Not valid", str(wrong)) from None
+    return answer({"config": configuration.show(desk.store), "warnings": changed.warnings})
+
+
+@router.get("/metadata")
+def show_metadata(desk: AtDesk) -> Response:
+    """Show how much of the tracker is cached, and the latest synchronisations."""
+    with desk.store.transaction() as tx:
+        counts, good = tx.metadata.counts(), tx.metadata.last_good_run()
+        parts = {name: counts[str(kind)] for name, kind in PARTS.items()}
+        return answer(
+            {
+                "counts": {"users": tx.people.cached_count(), **parts},
+                "synchronised_at": good.ended_at if good else None,
+                "runs": [run_json(run) for run in tx.metadata.runs()],
+            }
+        )
+
+
+@router.post("/metadata/sync")
+def sync_metadata(desk: AtDesk) -> Response:
+    """Read the tracker's metadata now; 502 where it could not be read as a whole, and the cache is as it was."""
+    result = synchronise(desk.store, desk.locks, desk.connector.connect)
+    if result.busy:
+        raise Problem(409, "Somebody else is at it", str(result.error), headers={"Retry-After": "5"})
+    if not result:
+        raise Problem(502, "The metadata was not synchronised", str(result.error))
+    return answer({"ok": True, "differences": result.as_json()})
+
+
+@router.get("/metadata/{part}")
+def show_part(
+    desk: AtDesk,
+    part: str,
+    project: Annotated[
+        int | None, Query(ge=1, le=LARGEST, description="Only of this tracker project.")
+    ] = None,
+) -> Response:
+    """List a part of the cache: users, projects, issue_types, statuses, priorities, activities, roles and so on."""
+    with desk.store.transaction() as tx:
+        if part == "users":
+            return answer([person_json(one) for one in tx.people.cached()])
+        if part not in PARTS:
+            raise NotFound(f"no such part of the metadata: {part} (there are: users, {', '.join(PARTS)})")
+        return answer(
+            [entry_json(one) for one in tx.metadata.of_kind(PARTS[part], tracker_project_id=project)]
+        )
+
+
+class Override(BaseModel):
+    """Who a helpdesk user is on the tracker."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    tracker_user_id: Annotated[int, Field(ge=1, le=LARGEST, strict=True)]
+
+
+@router.get("/user-map")
+def user_map(desk: AtDesk) -> Response:
+    """List each helpdesk user that events have named, with override, e-mail match, or none."""
+    return answer([asdict(one) for one in people.user_map(desk.store)])
+
+
+@router.put("/user-map/{helpdesk_user_id}")
+def map_user(desk: AtDesk, helpdesk_user_id: Id, override: Override) -> Response:
+    """Say who a helpdesk user is on the tracker."""
+    try:
+        person = people.map_user(desk.store, helpdesk_user_id, override.tracker_user_id)
+    except NotFound as unknown:
+        raise Problem(422, "Not valid", str(unknown)) from None
+    told = {"helpdesk_user_id": helpdesk_user_id, "tracker_user_id": override.tracker_user_id}
+    return answer({**told, "login": person.login if person else None, "confirmed": person is not None})
+
+
+@router.delete("/user-map/{helpdesk_user_id}", status_code=204)
+def unmap_user(desk: AtDesk, helpdesk_user_id: Id) -> Response:
+    """Remove the override of a helpdesk user."""
+    people.unmap_user(desk.store, helpdesk_user_id)
+    return Response(status_code=204)
+
+
+def _typed(value: Any) -> str:
+    """Return a JSON value as a person types it at the command line."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value)

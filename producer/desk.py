@@ -1,0 +1,69 @@
+"""What the command line and the console work with: built once per process, each part when it is first needed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from redis import Redis
+
+    from shared.locks import Locks
+    from shared.settings import Settings
+    from shared.store import Store
+    from shared.usecases.connection import Connector
+    from shared.usecases.projects import ProjectForms
+    from shared.vault import Vault
+
+
+@dataclass(frozen=True)
+class Desk:
+    """The collaborators of one process. Imports wait until they are needed, so that `--help` is quick."""
+
+    settings: Settings
+    store: Store
+
+    @cached_property
+    def redis(self) -> Redis:
+        """Redis."""
+        from shared import locks
+
+        return locks.make_redis(self.settings)
+
+    @cached_property
+    def locks(self) -> Locks:
+        """Locks over every process of the installation."""
+        from shared.locks import Locks
+
+        return Locks(self.redis, self.settings.lock_lease)
+
+    @cached_property
+    def vault(self) -> Vault:
+        """What opens and closes the tracker's API key."""
+        from shared.vault import Vault
+
+        return Vault(self.settings.secret_keys)
+
+    @cached_property
+    def connector(self) -> Connector:
+        """The way to the tracker, at the rate limit of all workers."""
+        from shared.throttle import Throttle
+        from shared.usecases.connection import Connector
+
+        throttle = Throttle(self.redis, self.settings.rate_limit).wait if self.settings.rate_limit else None
+        return Connector(self.store, self.vault, throttle)
+
+    @cached_property
+    def project_forms(self) -> ProjectForms:
+        """The project and entity forms."""
+        from shared.usecases.projects import ProjectForms
+
+        return ProjectForms(self.store, self.locks, self.connector.connect, self.settings.settling_time)
+
+    def ring(self, ticket_ids: Sequence[int]) -> bool:
+        """Ring tickets; False where the broker is down, and the sweep does it later."""
+        from shared.broker import Doorbell
+
+        return Doorbell(self.settings).ring(ticket_ids) if ticket_ids else True

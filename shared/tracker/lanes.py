@@ -1,0 +1,62 @@
+"""Several reads at once, never more than a few: the tracker serves people, too."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from shared.tracker.client import TrackerClient
+
+LANES = 8
+"""As many as the threads of one Redmine process by default; more would only queue there."""
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def in_lanes(
+    client: TrackerClient,
+    read: Callable[[Item], Result],
+    items: Sequence[Item],
+    *,
+    done: Callable[[Result], None],
+    lanes: int = LANES,
+) -> None:
+    """Read every item, some at the same time; the first failure stops all.
+
+    Args:
+        client: the tracker; each lane has a connection of its own and closes it at its end.
+        read: reads one item; called in several threads.
+        items: what is to be read.
+        done: is handed each result, one at a time and in no order; may raise to stop.
+        lanes: how many at the same time.
+
+    Raises:
+        TrackerError: the first failure.
+    """
+    todo, turn, stopped = iter(items), threading.Lock(), threading.Event()
+
+    def lane() -> None:
+        try:
+            while not stopped.is_set():
+                with turn:
+                    item = next(todo, END)
+                if item is END:
+                    return
+                result = read(item)  # type: ignore[arg-type]
+                with turn:
+                    done(result)
+        except BaseException:
+            stopped.set()
+            raise
+        finally:
+            client.close()
+
+    with ThreadPoolExecutor(max(1, min(lanes, len(items))), thread_name_prefix="lane") as pool:
+        for future in [pool.submit(lane) for _ in range(min(lanes, len(items)))]:
+            future.result()
+
+
+END = object()

@@ -1,0 +1,77 @@
+"""One line of the doctor's report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+RECORDS = {
+    "database": "KB-SERVICE-001",
+    "migrations": "KB-SERVICE-002",
+    "redis": "KB-SERVICE-003",
+    "broker": "KB-SERVICE-004",
+    "worker": "KB-SERVICE-005",
+    "beat": "KB-SERVICE-006",
+    "clock": "KB-SERVICE-007",
+    "api key": "KB-SETUP-001",
+    "tracker": "KB-TRACKER-001",
+    "administrator": "KB-TRACKER-002",
+    "impersonation": "KB-TRACKER-004",
+    "modules": "KB-TRACKER-005",
+    "activity": "KB-TRACKER-006",
+    "custom fields": "KB-TRACKER-003",
+    "links": "KB-SETUP-002",
+    "role": "KB-SETUP-003",
+    "statuses": "KB-SETUP-004",
+    "metadata": "KB-SETUP-005",
+    "people": "KB-SETUP-006",
+    "ids": "KB-SETUP-007",
+    "pending": "KB-WORK-001",
+    "held": "KB-WORK-002",
+    "failed": "KB-WORK-003",
+}
+"""Each check and the knowledge record that says more about it (docs/knowledge)."""
+
+
+class Status(StrEnum):
+    """How a part stands."""
+
+    OK = "ok"
+    WARNING = "warning"
+    FAILURE = "failure"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """How one part stands.
+
+    Attributes:
+        check: a key of RECORDS.
+        what: what was found, in words.
+        todo: what to do about it; empty where all is well.
+    """
+
+    check: str
+    status: Status
+    what: str
+    todo: str = ""
+
+    @property
+    def record(self) -> str | None:
+        """The knowledge record on it; None where all is well."""
+        return None if self.status is Status.OK else RECORDS[self.check]
+
+
+def ok(check: str, what: str) -> Finding:
+    """All is well."""
+    return Finding(check, Status.OK, what)
+
+
+def warning(check: str, what: str, todo: str) -> Finding:
+    """It works, and a person should look at it."""
+    return Finding(check, Status.WARNING, what, todo)
+
+
+def failure(check: str, what: str, todo: str) -> Finding:
+    """It does not work."""
+    return Finding(check, Status.FAILURE, what, todo)

@@ -1,0 +1,156 @@
+"""The tracker's rows as entries of the cache: pure, and strict about what every row must have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from shared.errors import OutcomeUnknown
+from shared.store.metadata import Entry, MetadataKind
+from shared.store.people import TrackerPerson
+from shared.tracker.answers import clean
+
+LARGEST = 2**63 - 1
+LONGEST_NAME = 1000
+ACTIVE = 1
+FIELD_KINDS = ("project", "issue", "time_entry")
+"""The kinds of custom fields that are kept (SPEC 4.2; 1.x kept those of projects only)."""
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A list that the tracker gives as a whole (SPEC 4.2).
+
+    Attributes:
+        path: where it is.
+        name: the list's name in the answer.
+        entry: makes an entry of a row; None for one that is not kept.
+    """
+
+    path: str
+    name: str
+    entry: Callable[[Row, str], Entry | None]
+
+
+def person(row: Row, path: str) -> TrackerPerson:
+    """Return an active tracker user.
+
+    Raises:
+        OutcomeUnknown: the row has no id or login.
+    """
+    login, mail = row.get("login"), row.get("mail")
+    if not _is_id(row.get("id")) or not isinstance(login, str) or not clean(login):
+        raise OutcomeUnknown(
+            "GET", path, detail="a user has no id or login: the API key must be an administrator's"
+        )
+    name = " ".join(part for part in (row.get("firstname"), row.get("lastname")) if isinstance(part, str))
+    mail = clean(mail) or None if isinstance(mail, str) else None
+    return TrackerPerson(row["id"], clean(login), clean(name).strip(), mail, admin=row.get("admin") is True)
+
+
+def project(row: Row, path: str) -> Entry | None:
+    """Return an active project; None for a closed or archived one, in which nothing can be created (SPEC 7)."""
+    if row.get("status", ACTIVE) != ACTIVE:
+        return None
+    identifier, activities = row.get("identifier"), row.get("time_entry_activities")
+    details: dict[str, Any] = {
+        "identifier": clean(identifier) if isinstance(identifier, str) else None,
+        "parent_id": _reference(row.get("parent")),
+        "is_public": row.get("is_public") is True,
+    }
+    if isinstance(activities, list):
+        details["activity_ids"] = sorted(one for one in map(_reference, activities) if one is not None)
+    return _entry(MetadataKind.PROJECT, row, path, details)
+
+
+def category(row: Row, path: str, tracker_project_id: int) -> Entry:
+    """Return an issue category of a project."""
+    return _entry(MetadataKind.CATEGORY, row, path, {}, tracker_project_id)
+
+
+def _issue_type(row: Row, path: str) -> Entry:
+    return _entry(MetadataKind.ISSUE_TYPE, row, path, {})
+
+
+def _status(row: Row, path: str) -> Entry:
+    return _entry(MetadataKind.STATUS, row, path, {"is_closed": row.get("is_closed") is True})
+
+
+def _role(row: Row, path: str) -> Entry:
+    return _entry(MetadataKind.ROLE, row, path, {})
+
+
+def _enumeration(kind: MetadataKind) -> Callable[[Row, str], Entry]:
+    def entry(row: Row, path: str) -> Entry:
+        details = {"active": row.get("active") is not False, "is_default": row.get("is_default") is True}
+        return _entry(kind, row, path, details)
+
+    return entry
+
+
+def _custom_field(row: Row, path: str) -> Entry | None:
+    if row.get("customized_type") not in FIELD_KINDS:
+        return None
+    default, field_format = row.get("default_value"), row.get("field_format")
+    details = {
+        "customized_type": row["customized_type"],
+        "field_format": clean(field_format) if isinstance(field_format, str) else "string",
+        "is_required": row.get("is_required") is True,
+        "multiple": row.get("multiple") is True,
+        "default_value": clean(str(default)) if default not in (None, "") else None,
+        "possible_values": _possible_values(row.get("possible_values")),
+        "tracker_ids": [one for one in map(_reference, _list(row.get("trackers"))) if one is not None],
+    }
+    return _entry(MetadataKind.CUSTOM_FIELD, row, path, details)
+
+
+def _possible_values(values: Any) -> list[dict[str, str]]:
+    """Return value and label of each choice; some trackers name the value only."""
+    found = []
+    for one in _list(values):
+        value = one.get("value") if isinstance(one, dict) else one
+        if isinstance(value, (str, int)):
+            label = one.get("label") if isinstance(one, dict) else None
+            found.append({"value": clean(str(value)), "label": clean(str(label or value))})
+    return found
+
+
+def _entry(
+    kind: MetadataKind, row: Row, path: str, details: Mapping[str, Any], tracker_project_id: int | None = None
+) -> Entry:
+    name = row.get("name")
+    if not _is_id(row.get("id")) or not isinstance(name, str):
+        raise OutcomeUnknown("GET", path, detail="a row has no id or name")
+    return Entry(kind, row["id"], clean(name)[:LONGEST_NAME], details, tracker_project_id)
+
+
+def _reference(value: Any) -> int | None:
+    """Return the id of `{"id": N, "name": …}`."""
+    found = value.get("id") if isinstance(value, dict) else None
+    return found if _is_id(found) else None
+
+
+def _is_id(value: Any) -> bool:
+    return type(value) is int and 0 < value <= LARGEST
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+LISTINGS = (
+    Listing("/trackers.json", "trackers", _issue_type),
+    Listing("/issue_statuses.json", "issue_statuses", _status),
+    Listing("/enumerations/issue_priorities.json", "issue_priorities", _enumeration(MetadataKind.PRIORITY)),
+    Listing(
+        "/enumerations/time_entry_activities.json",
+        "time_entry_activities",
+        _enumeration(MetadataKind.ACTIVITY),
+    ),
+    Listing("/roles.json", "roles", _role),
+    Listing("/custom_fields.json", "custom_fields", _custom_field),
+)
+"""Every list of SPEC 4.2 that is not paged."""

@@ -1,0 +1,139 @@
+"""`python -m tests.bench.metadata`: the metadata synchronisation beside a plain serial reader.
+
+The peer reads as python-redmine does: one call after the other on one kept-alive session, a hundred rows a page. It is
+written with plain requests here, so that the comparison needs no further dependency; like the library, it keeps what it
+reads in memory and checks nothing. Ours also compares with its cache and writes to its database.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import requests
+from pydantic import SecretStr
+
+from deploy.sandbox.tracker.control import StandIn
+from shared.store import Store
+from shared.store.database import Database
+from shared.store.migrations import upgrade
+from shared.tracker.client import Target, TrackerClient
+from shared.usecases.metadata import sync_metadata
+
+GOAL = 4.0
+LATENCY_MS = 20
+MOST_MEMORY_MB = 300
+LISTS = (
+    "/trackers.json",
+    "/issue_statuses.json",
+    "/enumerations/issue_priorities.json",
+    "/enumerations/time_entry_activities.json",
+    "/roles.json",
+    "/custom_fields.json",
+)
+
+
+class PlainReader:
+    """Reads everything, one call after the other."""
+
+    def __init__(self, stand_in: StandIn) -> None:
+        self._session = requests.Session()
+        self._session.headers["X-Redmine-API-Key"] = stand_in.api_key
+        self._base_url = stand_in.base_url
+
+    def read(self) -> dict[str, int]:
+        """Return how many rows there are of each kind."""
+        users = self._paged("/users.json", "users")
+        projects = self._paged("/projects.json", "projects")
+        lists = [self._get(path) for path in LISTS]
+        categories = [
+            row
+            for project in projects
+            for row in self._get(f"/projects/{project['id']}/issue_categories.json")["issue_categories"]
+        ]
+        self._session.close()
+        assert all(lists)
+        return {"users": len(users), "projects": len(projects), "categories": len(categories)}
+
+    def _paged(self, path: str, name: str) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = []
+        while True:
+            answer = self._get(path, limit=100, offset=len(rows))
+            rows += answer[name]
+            if len(rows) >= answer["total_count"]:
+                return rows
+
+    def _get(self, path: str, **params: int) -> dict[str, Any]:
+        response = self._session.get(self._base_url + path, params=params, timeout=30)
+        response.raise_for_status()
+        found: dict[str, Any] = response.json()
+        return found
+
+
+def ours(stand_in: StandIn, store: Store) -> tuple[float, dict[str, int]]:
+    """Return the seconds that a synchronisation takes, and what it read."""
+    client = TrackerClient(Target(stand_in.base_url, SecretStr(stand_in.api_key)))
+    started = time.monotonic()
+    result = sync_metadata(store, client)
+    took = time.monotonic() - started
+    client.close()
+    return took, {name: result.parts[name].total for name in ("users", "projects", "categories")}
+
+
+def main() -> int:
+    """Measure, print, and return 1 where the goal is missed."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.metadata", description=__doc__)
+    parser.add_argument("--users", type=int, default=10_000)
+    parser.add_argument("--projects", type=int, default=1_000)
+    parser.add_argument("--categories", type=int, default=5, help="of each project")
+    parser.add_argument("--json", action="store_true")
+    size = parser.parse_args()
+    arguments = ["--extra-users", str(size.users), "--extra-projects", str(size.projects)]
+    arguments += ["--extra-categories", str(size.categories), "--latency-ms", str(LATENCY_MS)]
+    with tempfile.TemporaryDirectory() as directory, StandIn(arguments=arguments) as stand_in:
+        store = Store(Database(f"sqlite:///{Path(directory)}/bench.sqlite3"))
+        upgrade(store.database)
+        before = _memory_mb()
+        first, read = ours(stand_in, store)
+        again, _ = ours(stand_in, store)
+        used = _memory_mb() - before
+        store.database.close()
+        started = time.monotonic()
+        read_by_peer = PlainReader(stand_in).read()
+        peer = time.monotonic() - started
+    if read != read_by_peer:
+        print(f"bench: broken run, no figures: {read} and {read_by_peer}", file=sys.stderr)
+        return 1
+    figures = {
+        "rows": read,
+        "seconds": {"into an empty cache": first, "into a filled cache": again, "plain serial reader": peer},
+        "ratio": peer / first,
+        "goal": GOAL,
+        "memory_mb": used,
+        "ok": peer / first >= GOAL and used <= MOST_MEMORY_MB,
+    }
+    print(json.dumps(figures, indent=2) if size.json else _told(figures))
+    return 0 if figures["ok"] else 1
+
+
+def _told(figures: dict[str, Any]) -> str:
+    seconds = "\n".join(f"  {name:20} {value:6.2f} s" for name, value in figures["seconds"].items())
+    verdict = "yes" if figures["ok"] else "NO"
+    rows = ", ".join(f"{count} {name}" for name, count in figures["rows"].items())
+    ratio = f"ratio {figures['ratio']:.1f}, goal ≥ {figures['goal']:.1f}"
+    memory = f"{figures['memory_mb']:.0f} MB more at the peak, at most {MOST_MEMORY_MB}"
+    return f"Metadata at {LATENCY_MS} ms latency: {rows}\n{seconds}\n  {ratio}; {memory}: {verdict}"
+
+
+def _memory_mb() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,83 @@
+"""A running console over a deskbridge, a stand-in tracker and a real Redis."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import requests
+import uvicorn
+from pydantic import SecretStr
+
+from deploy.embedded.ports import free_port
+from producer.console.app import create_console
+from tests.support.bridge import Bridge
+
+TOKEN = "the-token-of-the-tests"
+OLD_TOKEN = "the-token-before"
+
+
+class Console:
+    """A console on a free port."""
+
+    def __init__(self, app: Any) -> None:
+        self.base_url = f"http://127.0.0.1:{free_port()}"
+        port = int(self.base_url.rpartition(":")[2])
+        config = uvicorn.Config(app, host="127.0.0.1", port=port, log_config=None, access_log=False)
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._server.run, daemon=True)
+        self.http = requests.Session()
+        self.http.trust_env = False
+
+    def start(self) -> None:
+        self._thread.start()
+        while not self._server.started:
+            assert self._thread.is_alive(), "the console did not start"
+            time.sleep(0.005)
+
+    def stop(self) -> None:
+        self.http.close()
+        self._server.should_exit = True
+        self._thread.join(timeout=10)
+
+    def ask(self, method: str, path: str, *, token: str | None = TOKEN, **options: Any) -> requests.Response:
+        """Make a request."""
+        headers = {"Authorization": f"Bearer {token}"} if token is not None else {}
+        return self.http.request(method, self.base_url + path, headers=headers, timeout=30, **options)
+
+    def get(self, path: str) -> Any:
+        """GET what is there."""
+        answer = self.ask("GET", path)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def do(self, method: str, path: str, body: Any = None, status: int = 200) -> Any:
+        """Change something; return the answer's JSON."""
+        answer = self.ask(method, path, json=body)
+        assert answer.status_code == status, answer.text
+        return answer.json() if answer.content else None
+
+    def refused(
+        self, method: str, path: str, status: int, body: Any = None, **options: Any
+    ) -> dict[str, Any]:
+        """Make a request that is refused; return the problem."""
+        answer = self.ask(method, path, **({"json": body} if body is not None else {}), **options)
+        assert answer.status_code == status, answer.text
+        assert answer.headers["Content-Type"] == "application/problem+json"
+        problem: dict[str, Any] = answer.json()
+        assert problem["status"] == status
+        assert "Traceback" not in answer.text
+        return problem
+
+
+@pytest.fixture
+def console(bridge: Bridge) -> Iterator[Console]:
+    """A console over the bridge of the test."""
+    tokens = (SecretStr(TOKEN), SecretStr(OLD_TOKEN))
+    running = Console(create_console(bridge.settings.model_copy(update={"console_tokens": tokens})))
+    running.start()
+    yield running
+    running.stop()

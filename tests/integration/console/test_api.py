@@ -1,0 +1,239 @@
+"""The console's API (CONTRACT "HTTP: console and API")."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from deploy.sandbox.tracker.control import StandIn
+from producer.console.app import create_console
+from producer.console.guard import LARGEST_BODY
+from shared.errors import SettingsError
+from tests.integration.console.conftest import OLD_TOKEN, TOKEN, Console
+from tests.support.bridge import SUPPORT, Bridge
+from tests.support.events import SUPPORT_ENTITY, task_event
+
+PATHS = ["/api/links", "/api/events", "/api/config", "/api/openapi.json", "/api/nothing", "/", "/console"]
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize(
+    "token", [None, "", "wrong", TOKEN[:-1], TOKEN + "x", "tökén".encode().decode("latin-1")]
+)
+def test_nothing_is_shown_without_a_token(console: Console, path: str, token: str | None) -> None:
+    problem = console.refused("GET", path, 401, token=token)
+    assert problem["title"] == "Not signed in"
+    assert "WWW-Authenticate" in console.ask("GET", path, token=token).headers
+
+
+def test_only_bearer_tokens_are_taken_and_each_of_them(console: Console) -> None:
+    assert console.ask("GET", "/api/links", token=OLD_TOKEN).status_code == 200
+    basic = console.http.get(console.base_url + "/api/links", auth=("x", TOKEN), timeout=10)
+    assert basic.status_code == 401
+    assert console.ask("GET", "/healthz", token=None).status_code == 200
+
+
+def test_without_any_token_the_console_does_not_start(bridge: Bridge) -> None:
+    with pytest.raises(SettingsError, match="CONSOLE_TOKENS"):
+        create_console(bridge.settings)
+
+
+def test_a_body_that_is_too_large_is_not_read(console: Console) -> None:
+    answer = console.ask("PATCH", "/api/config", data=b" " * (LARGEST_BODY + 1))
+    assert answer.status_code == 413
+
+
+def test_openapi_lists_every_route(console: Console) -> None:
+    paths = console.get("/api/openapi.json")["paths"]
+    assert set(paths) == {
+        "/api/links",
+        "/api/links/projects/{helpdesk_id}",
+        "/api/links/entities/{helpdesk_id}",
+        "/api/events",
+        "/api/held",
+        "/api/trace/{ticket_id}",
+        "/api/config",
+        "/api/metadata",
+        "/api/metadata/sync",
+        "/api/metadata/{part}",
+        "/api/user-map",
+        "/api/user-map/{helpdesk_user_id}",
+    }
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/api/nothing", 404),
+        ("POST", "/api/links", 405),
+        ("GET", "/api/links/projects/12", 404),
+        ("GET", "/api/links/projects/0", 422),
+        ("GET", "/api/links/entities/x", 422),
+        ("DELETE", "/api/links/entities/99", 404),
+        ("GET", "/api/trace/99", 404),
+        ("GET", "/api/events?state=nonsense", 422),
+        ("GET", "/api/events?limit=0", 422),
+        ("GET", "/api/metadata/nonsense", 404),
+        ("DELETE", "/api/user-map/99", 404),
+        ("GET", f"/api/trace/{2**63}", 422),
+    ],
+)
+def test_every_refusal_is_a_problem_document(console: Console, method: str, path: str, status: int) -> None:
+    console.refused(method, path, status)
+
+
+def test_a_link_is_put_shown_and_deleted(console: Console) -> None:
+    console.do("POST", "/api/metadata/sync")
+    put = console.do("PUT", "/api/links/projects/12", {"tracker_project_id": 1, "default_category_id": 2})
+    link = {"kind": "project", "id": 12, "tracker_project_id": 1, "default_category_id": 2}
+    assert put | link == put
+    assert (put["created"], put["confirmed"], put["metadata"]) == (False, True, {"ok": True, "error": None})
+    assert console.get("/api/links/projects/12") == link
+    assert link in console.get("/api/links")
+    console.do("DELETE", "/api/links/projects/12", status=204)
+    console.refused("GET", "/api/links/projects/12", 404)
+
+
+@pytest.mark.parametrize(
+    ("body", "what"),
+    [
+        ({}, "either"),
+        ({"tracker_project_id": 1, "create": {}}, "either"),
+        ({"tracker_project_id": 6}, "Support"),
+        ({"tracker_project_id": 1, "default_category_id": 3}, "Hardware"),
+        ({"tracker_project_id": "1"}, "tracker_project_id"),
+        ({"tracker_project_id": 0}, "tracker_project_id"),
+        ({"colour": 1}, "colour"),
+        ([], "body"),
+        ({"create": {}}, "create.name"),
+        ({"create": {"name": "x", "identifier": "Ä"}}, "create.identifier"),
+        ({"create": {"name": "x", "identifier": "x"}, "default_category_id": 1}, "default_category_id"),
+    ],
+)
+def test_a_link_that_cannot_be_made_says_why(console: Console, body: Any, what: str) -> None:
+    console.do("POST", "/api/metadata/sync")
+    assert what in str(console.refused("PUT", "/api/links/entities/9", 422, body))
+
+
+def test_a_project_is_created_once_and_the_trackers_refusal_comes_back_by_field(
+    console: Console, stand_in: StandIn
+) -> None:
+    console.do("POST", "/api/metadata/sync")
+    wanted = {"create": {"name": "Lab", "identifier": "LAB", "custom_field_values": {"2": "C-1"}}}
+    made = console.do("PUT", "/api/links/entities/9", wanted, status=201)
+    again = console.do("PUT", "/api/links/entities/9", wanted)
+    assert (made["created"], again["created"]) == (True, False)
+    assert made["tracker_project_id"] == again["tracker_project_id"]
+    stand_in.settings(required_custom_fields=[2])
+    problem = console.refused(
+        "PUT", "/api/links/entities/8", 422, {"create": {"name": "B", "identifier": "b"}}
+    )
+    assert problem["errors"] == [
+        {"path": "create.custom_field_values.2", "detail": "Cost centre cannot be blank"}
+    ]
+
+
+def test_a_tracker_that_is_away_is_a_bad_gateway(console: Console, bridge: Bridge, stand_in: StandIn) -> None:
+    stand_in.fault("status_before", status=500)
+    assert "500" in console.refused("POST", "/api/metadata/sync", 502)["detail"]
+    wanted = {"create": {"name": "Lab", "identifier": "lab"}}
+    console.refused("PUT", "/api/links/entities/9", 502, wanted)
+    bridge.configure(base_url=None)
+    assert "config set" in console.refused("PUT", "/api/links/entities/9", 409, wanted)["detail"]
+
+
+def test_events_held_and_trace_have_the_shapes_of_the_command_line(console: Console, bridge: Bridge) -> None:
+    bridge.forward(task_event())
+    (event,) = console.get("/api/events")
+    assert (event["key"], event["state"], event["occurred_at"]) == (
+        "ticket-task:512",
+        "done",
+        "2026-01-05T09:00:00Z",
+    )
+    assert console.get("/api/events?state=failed") == []
+    assert len(console.get("/api/events?ticket=4711&limit=1")) == 1
+    assert console.get("/api/held") == []
+    trace = console.get("/api/trace/4711")
+    assert trace["link"]["tracker_project_id"] == SUPPORT
+    assert trace["ticket_tasks"][0]["task_id"] == 512
+
+
+def test_the_configuration_is_changed_and_the_key_only_ever_written(console: Console, bridge: Bridge) -> None:
+    console.do("POST", "/api/metadata/sync")
+    shown = console.get("/api/config")
+    assert shown["api_key"] == "stored"
+    changed = console.do(
+        "PATCH", "/api/config", {"status_map": {"1": 2}, "default_role_id": None, "api_key": "new-key"}
+    )
+    assert changed["config"]["status_map"] == {"1": 2}
+    assert changed["config"]["default_role_id"] is None
+    assert "new-key" not in str(changed)
+    with bridge.store.transaction() as tx:
+        config, encrypted = tx.configs.get()
+    assert config.status_map == {1: 2}
+    assert encrypted
+    assert "new-key" not in encrypted
+
+
+@pytest.mark.parametrize(
+    ("body", "what"),
+    [
+        ({"default_tracker_id": 99}, "1 (Bug)"),
+        ({"nonsense": 1}, "nonsense"),
+        ({"api_key": "two words", "default_role_id": 3}, "API key"),
+        ({"api_key": 7}, "API key"),
+        ({"done_state": "x"}, "done_state"),
+        ([1], "body"),
+    ],
+)
+def test_a_wrong_value_changes_nothing(console: Console, body: Any, what: str) -> None:
+    console.do("POST", "/api/metadata/sync")
+    before = console.get("/api/config")
+    assert what in str(console.refused("PATCH", "/api/config", 422, body))
+    assert console.get("/api/config") == before
+
+
+def test_metadata_is_shown_in_parts(console: Console, stand_in: StandIn) -> None:
+    empty = console.get("/api/metadata")
+    assert (empty["counts"]["projects"], empty["synchronised_at"]) == (0, None)
+    stand_in.patch("projects", 2, name="Café 🚒")
+    told = console.do("POST", "/api/metadata/sync")
+    assert "Café 🚒" in told["differences"]["projects"]["added"]
+    shown = console.get("/api/metadata")
+    assert (shown["counts"]["projects"], shown["counts"]["users"], shown["runs"][0]["ok"]) == (5, 6, True)
+    assert {
+        "id": 2,
+        "name": "Café 🚒",
+        "identifier": "support-public",
+        "parent_id": None,
+        "is_public": True,
+    } in (console.get("/api/metadata/projects"))
+    assert [one["name"] for one in console.get("/api/metadata/categories?project=1")] == [
+        "Hardware",
+        "Software",
+    ]
+    assert console.get("/api/metadata/users")[0]["login"] == "admin"
+
+
+def test_people_are_mapped_and_unmapped(console: Console, bridge: Bridge) -> None:
+    bridge.forward(task_event())
+    (alice,) = console.get("/api/user-map")
+    assert (alice["helpdesk_user_id"], alice["by"], alice["login"]) == (7, "e-mail", "alice")
+    console.do("PUT", "/api/user-map/7", {"tracker_user_id": 6})
+    (mapped,) = console.get("/api/user-map")
+    assert (mapped["by"], mapped["login"]) == ("override", "bob")
+    console.refused("PUT", "/api/user-map/7", 422, {"tracker_user_id": 99})
+    console.do("DELETE", "/api/user-map/7", status=204)
+    assert console.get("/api/user-map")[0]["by"] == "e-mail"
+
+
+def test_linking_with_replay_sends_what_had_been_skipped(console: Console, bridge: Bridge) -> None:
+    console.do("POST", "/api/metadata/sync")
+    console.do("DELETE", f"/api/links/entities/{SUPPORT_ENTITY}", status=204)
+    assert bridge.forward(task_event()) == ["skipped"]
+    put = console.do(
+        "PUT", f"/api/links/entities/{SUPPORT_ENTITY}", {"tracker_project_id": 1, "replay": True}
+    )
+    assert (put["skipped_events"], put["replayed"]) == (1, True)
+    assert console.get("/api/events")[0]["state"] == "pending"

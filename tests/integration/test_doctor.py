@@ -1,0 +1,221 @@
+"""The doctor finds what is wrong, says what to do, and names the record that says more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from cryptography.fernet import Fernet
+from pydantic import SecretStr
+from redis import Redis
+from sqlalchemy import update
+
+from deploy.embedded.ports import free_port
+from deploy.sandbox.tracker.control import StandIn
+from deploy.sandbox.tracker.seed import user_key
+from shared.presence import BEAT, WORKER, Presence
+from shared.store import Store
+from shared.store.database import Database
+from shared.store.links import LinkKind
+from shared.store.metadata import Entry, MetadataKind
+from shared.store.models import JournalEvent, MetadataRun
+from shared.store.types import clock
+from shared.usecases.connection import Connector
+from shared.usecases.doctor import RECORDS, Finding, Patient, Status, examine
+from shared.usecases.metadata import sync_metadata
+from shared.vault import Vault
+from tests.support.bridge import Bridge
+from tests.support.events import task_event, ticket, ticket_event
+
+Change = Callable[[Bridge, StandIn], object]
+
+
+def patient(bridge: Bridge, *, probe: bool = False) -> Patient:
+    """Return an installation as its administrator's command line sees it."""
+    vault = Vault(bridge.settings.secret_keys)
+    connect = Connector(bridge.store, vault).connect
+    return Patient(bridge.settings, bridge.store, bridge.redis, vault, connect, lambda: True, probe)
+
+
+@pytest.fixture
+def healthy(bridge: Bridge) -> Bridge:
+    """A deskbridge with nothing wrong."""
+    sync_metadata(bridge.store, Connector(bridge.store, Vault(bridge.settings.secret_keys)).connect()[1])
+    presence = Presence(bridge.redis)
+    presence.mark(WORKER)
+    presence.mark(BEAT)
+    bridge.forward(task_event())
+    return bridge
+
+
+def findings(bridge: Bridge, *, probe: bool = False) -> list[Finding]:
+    return list(examine(patient(bridge, probe=probe)))
+
+
+def wrong(bridge: Bridge, *, probe: bool = False) -> dict[str, Finding]:
+    """Return what is not well, by check."""
+    return {one.check: one for one in findings(bridge, probe=probe) if one.status is not Status.OK}
+
+
+def test_all_is_well_and_every_check_says_so(healthy: Bridge) -> None:
+    found = findings(healthy, probe=True)
+    assert [one for one in found if one.status is not Status.OK] == []
+    assert {one.check for one in found} == RECORDS.keys() - {"ids"}
+    assert all(one.record is None for one in found)
+
+
+def configure(**values: object) -> Change:
+    return lambda bridge, _: bridge.configure(**values)
+
+
+def key(text: str) -> Change:
+    def store(bridge: Bridge, _: StandIn) -> None:
+        with bridge.store.transaction() as tx:
+            tx.configs.put_api_key(Vault(bridge.settings.secret_keys).encrypt(SecretStr(text)))
+
+    return store
+
+
+def foreign_key(bridge: Bridge, _: StandIn) -> None:
+    with bridge.store.transaction() as tx:
+        tx.configs.put_api_key(Vault([SecretStr(Fernet.generate_key().decode())]).encrypt(SecretStr("k")))
+
+
+def required(customized_type: str) -> Change:
+    def put(bridge: Bridge, _: StandIn) -> None:
+        details = {
+            "customized_type": customized_type,
+            "is_required": True,
+            "default_value": None,
+            "tracker_ids": [],
+        }
+        with bridge.store.transaction() as tx:
+            tx.metadata.put([Entry(MetadataKind.CUSTOM_FIELD, 99, "Contract", details)])
+
+    return put
+
+
+def age(model: type[JournalEvent] | type[MetadataRun], column: str, seconds: float) -> Change:
+    def change(bridge: Bridge, _: StandIn) -> None:
+        with bridge.store.database.transaction() as session:
+            session.execute(update(model).values({column: clock(-seconds)}))
+
+    return change
+
+
+def wait_long(bridge: Bridge, stand_in: StandIn) -> None:
+    bridge.receive(task_event(9))
+    age(JournalEvent, "received_at", 7200)(bridge, stand_in)
+
+
+def project_activities(bridge: Bridge, _: StandIn) -> None:
+    with bridge.store.transaction() as tx:
+        tx.metadata.put([Entry(MetadataKind.PROJECT, 1, "Support", {"activity_ids": [8, 11]})])
+
+
+@pytest.mark.parametrize(
+    ("change", "check", "status", "told"),
+    [
+        (lambda b, _: b.redis.flushdb(), "worker", "failure", "deskbridge worker"),
+        (lambda b, _: b.redis.flushdb(), "beat", "warning", "deskbridge beat"),
+        (lambda _, s: s.settings(clock_offset=600.0), "clock", "failure", "the tracker"),
+        (lambda _, s: s.settings(clock_offset=20.0), "clock", "warning", "the tracker"),
+        (foreign_key, "api key", "failure", "SECRET_KEYS"),
+        (configure(base_url=None), "tracker", "failure", "base_url"),
+        (configure(base_url=f"http://127.0.0.1:{free_port()}"), "tracker", "failure", "could not be reached"),
+        (lambda _, s: s.fault("status_before", status=500), "tracker", "failure", "500"),
+        (key("0" * 40), "administrator", "failure", "set-api-key"),
+        (key(user_key("mallory")), "administrator", "failure", "administrator's"),
+        (lambda _, s: s.settings(rest_enabled=False), "administrator", "failure", "REST API"),
+        (
+            lambda _, s: s.fault("switch_ignored", path="/trackers.json"),
+            "impersonation",
+            "failure",
+            "ignores X-Redmine-Switch-User",
+        ),
+        (lambda b, _: b.link(LinkKind.ENTITY, 9, 6), "links", "failure", "Support"),
+        (lambda b, _: b.link(LinkKind.ENTITY, 9, 1, 3), "links", "failure", "Hardware"),
+        (configure(default_role_id=99), "role", "failure", "Developer"),
+        (configure(default_role_id=None), "role", "warning", "nobody is made a member"),
+        (configure(default_activity_id=12), "activity", "failure", "switched off"),
+        (configure(default_activity_id=None), "activity", "warning", "default"),
+        (project_activities, "activity", "failure", "usable: [8, 11]"),
+        (configure(default_tracker_id=99), "ids", "failure", "default_tracker_id"),
+        (configure(default_watcher_ids=(99,)), "ids", "failure", "default_watcher_ids"),
+        (configure(status_map={2: 99}), "statuses", "failure", "New"),
+        (configure(status_map={1: 1}), "statuses", "warning", "2 (1 tickets)"),
+        (required("issue"), "custom fields", "warning", "issue.create"),
+        (required("time_entry"), "custom fields", "warning", "time_entry.create"),
+        (age(MetadataRun, "ended_at", 86400), "metadata", "warning", "24.0 hours"),
+        (
+            lambda b, _: b.forward(
+                ticket_event(5, of_ticket=ticket(4712, technician={"id": 77})), ticket_id=4712
+            ),
+            "people",
+            "warning",
+            "77 (no e-mail)",
+        ),
+        (wait_long, "pending", "failure", "1 events wait"),
+    ],
+)
+def test_what_is_wrong_is_found(
+    healthy: Bridge, stand_in: StandIn, change: Change, check: str, status: str, told: str
+) -> None:
+    change(healthy, stand_in)
+    found = wrong(healthy)[check]
+    assert found.status == status
+    assert told in f"{found.what} {found.todo}"
+    assert found.todo
+    assert found.record == RECORDS[check]
+
+
+def test_what_failed_or_is_held_is_counted(healthy: Bridge) -> None:
+    healthy.receive(task_event(8))
+    with healthy.store.database.transaction() as session:
+        session.execute(update(JournalEvent).values(state="failed"))
+    with healthy.store.transaction() as tx:
+        tx.issues.hold(4711, None, "a test")
+    found = wrong(healthy)
+    assert "2 events failed" in found["failed"].what
+    assert "1 issues" in found["held"].what
+
+
+@pytest.mark.parametrize(
+    ("change", "check", "told"),
+    [
+        (lambda s: s.patch("projects", 1, modules=["issue_tracking"]), "modules", "lacks time_tracking"),
+        (lambda s: s.patch("projects", 1, status=5), "links", "closed"),
+        (lambda s: s.patch("projects", 1, status=9), "links", "archived"),
+        (lambda s: s.patch("activities", 9, active=False), "activity", "cannot be used"),
+    ],
+)
+def test_probes_find_what_the_lists_do_not_tell(
+    healthy: Bridge, stand_in: StandIn, change: Callable[[StandIn], object], check: str, told: str
+) -> None:
+    change(stand_in)
+    assert check not in wrong(healthy)
+    assert told in wrong(healthy, probe=True)[check].what
+
+
+def test_without_probes_only_calls_of_the_specification_are_made(healthy: Bridge, stand_in: StandIn) -> None:
+    since = len(stand_in.requests())
+    findings(healthy)
+    assert [call["path"] for call in stand_in.requests()[since:]] == ["/users.json", "/trackers.json"]
+
+
+def test_a_database_without_tables_or_servers_that_are_down_end_in_findings(
+    bridge: Bridge, tmp_path: Path
+) -> None:
+    down = Redis(port=free_port(), socket_connect_timeout=1)
+    ill = patient(bridge)
+    ill.redis, ill.is_broker_answering = down, lambda: False
+    ill.store = Store(Database(f"sqlite:///{tmp_path}/empty.sqlite3"))
+    found = {one.check: one.status for one in examine(ill)}
+    ill.store.database.close()
+    assert found == {
+        "database": Status.OK,
+        "migrations": Status.FAILURE,
+        "redis": Status.FAILURE,
+        "broker": Status.FAILURE,
+    }

@@ -1,0 +1,263 @@
+"""The project and entity forms over the stand-in: one project, whatever goes wrong (SPEC 2.3, 4.1)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from deploy.sandbox.tracker.control import StandIn
+from shared.errors import BridgeError, NotFound, TrackerUnreachable
+from shared.locks import Locks
+from shared.store.links import Link, LinkKind
+from shared.store.models import ProjectClaim
+from shared.store.types import clock
+from shared.usecases.connection import Connector
+from shared.usecases.metadata import synchronise
+from shared.usecases.project_forms import FormRefused, ProjectForm
+from shared.usecases.projects import Made, ProjectForms, ProjectInDoubt
+from shared.vault import Vault
+from tests.support.bridge import Bridge
+
+ENTITY = LinkKind.ENTITY
+COST_CENTRE = "2"
+
+
+@pytest.fixture
+def forms(bridge: Bridge) -> ProjectForms:
+    """The forms of a deskbridge whose cache is filled."""
+    connect = Connector(bridge.store, Vault(bridge.settings.secret_keys)).connect
+    locks = Locks(bridge.redis, 60)
+    assert synchronise(bridge.store, locks, connect)
+    return ProjectForms(bridge.store, locks, connect, bridge.settings.settling_time)
+
+
+def form(**changes: Any) -> ProjectForm:
+    """Return a form as a person fills it in."""
+    return ProjectForm.of({"name": "Lab 🧪", "identifier": "Lab-1", "description": "d", **changes})
+
+
+def projects(stand_in: StandIn, identifier: str = "lab-1") -> list[dict[str, Any]]:
+    """Return the tracker's projects of an identifier."""
+    return [one for one in stand_in.state()["projects"] if one["identifier"] == identifier]
+
+
+def creations(stand_in: StandIn) -> int:
+    """Return how often the tracker was asked to create a project."""
+    return sum(call["method"] == "POST" and call["path"] == "/projects.json" for call in stand_in.requests())
+
+
+def settle(bridge: Bridge) -> None:
+    """Let the time pass in which a lost answer may still take effect."""
+    with bridge.store.database.transaction() as session:
+        session.execute(update(ProjectClaim).values(settle_after=clock(-1)))
+
+
+def test_a_form_creates_a_project_links_it_and_synchronises(
+    forms: ProjectForms, bridge: Bridge, stand_in: StandIn
+) -> None:
+    made = forms.create(
+        ENTITY,
+        9,
+        form(
+            parent_id=1,
+            is_public=True,
+            enabled_module_names=["wiki"],
+            custom_field_values={COST_CENTRE: "C-1"},
+        ),
+    )
+    (project,) = projects(stand_in)
+    assert made.created
+    assert made.metadata
+    assert (project["name"], project["parent_id"], project["is_public"]) == ("Lab 🧪", 1, True)
+    assert (project["modules"], project["custom_fields"]) == (["wiki"], {COST_CENTRE: "C-1"})
+    assert made.linked.link == Link(ENTITY, 9, project["id"], None)
+    with bridge.store.transaction() as tx:
+        assert tx.links.get(ENTITY, 9) == made.linked.link
+        assert tx.metadata.runs()[0].counts["projects"] == 6
+
+
+def test_a_project_is_private_unless_the_form_says_otherwise(forms: ProjectForms, stand_in: StandIn) -> None:
+    forms.create(ENTITY, 9, form())
+    assert projects(stand_in)[0]["is_public"] is False
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"name": " "}, "name"),
+        ({"name": "x" * 256}, "name"),
+        ({"identifier": "Käse"}, "identifier"),
+        ({"identifier": "a b"}, "identifier"),
+        ({"identifier": "123"}, "identifier"),
+        ({"identifier": "new"}, "identifier"),
+        ({"identifier": ""}, "identifier"),
+        ({"identifier": "x" * 101}, "identifier"),
+        ({"parent_id": 6}, "parent_id"),
+        ({"parent_id": 999}, "parent_id"),
+        ({"custom_field_values": {"3": "an issue's field"}}, "custom_field_values.3"),
+        ({"custom_field_values": {"x": "1"}}, "custom_field_values.x"),
+    ],
+)
+def test_what_the_tracker_would_refuse_is_named_by_field_and_not_sent(
+    forms: ProjectForms, stand_in: StandIn, changes: dict[str, Any], field: str
+) -> None:
+    with pytest.raises(FormRefused) as refused:
+        forms.create(ENTITY, 9, form(**changes))
+    assert [one for one, _ in refused.value.faults] == [field]
+    assert creations(stand_in) == 0
+
+
+@pytest.mark.parametrize("values", [{"colour": 1}, {"name": None}, {"is_public": "yes"}, {"parent_id": 0}])
+def test_a_form_of_another_shape_is_refused(values: dict[str, Any]) -> None:
+    with pytest.raises(FormRefused) as refused:
+        form(**values)
+    assert [one for one, _ in refused.value.faults] == [next(iter(values))]
+
+
+def test_a_required_custom_field_is_asked_for_before_the_call(
+    forms: ProjectForms, bridge: Bridge, stand_in: StandIn
+) -> None:
+    stand_in.settings(required_custom_fields=[2])
+    synchronise(bridge.store, forms.locks, forms.connect)
+    with pytest.raises(FormRefused, match="Cost centre") as refused:
+        forms.create(ENTITY, 9, form())
+    assert refused.value.faults[0][0] == "custom_field_values.2"
+    assert creations(stand_in) == 0
+    assert forms.create(ENTITY, 9, form(custom_field_values={COST_CENTRE: "C-1"})).created
+
+
+def test_what_only_the_tracker_knows_comes_back_in_its_words_by_field(
+    forms: ProjectForms, stand_in: StandIn
+) -> None:
+    stand_in.settings(required_custom_fields=[2])
+    stand_in.patch("projects", 7, identifier="lab-1")
+    with pytest.raises(FormRefused) as refused:
+        forms.create(ENTITY, 9, form())
+    assert set(refused.value.faults) == {
+        ("custom_field_values.2", "Cost centre cannot be blank"),
+        ("", "Identifier has already been taken"),
+    }
+    stand_in.patch("projects", 7, identifier="archivedone")
+    assert forms.create(ENTITY, 9, form(custom_field_values={COST_CENTRE: "C-1"})).created
+
+
+def test_an_identifier_of_somebody_elses_project_is_refused_with_what_to_do(forms: ProjectForms) -> None:
+    with pytest.raises(FormRefused, match=r"4 \(Other team\): link to it"):
+        forms.create(ENTITY, 9, form(identifier="other"))
+
+
+def test_the_same_form_again_finds_what_the_first_one_made(forms: ProjectForms, stand_in: StandIn) -> None:
+    first, again = forms.create(ENTITY, 9, form()), forms.create(ENTITY, 9, form())
+    assert (first.created, again.created) == (True, False)
+    assert first.linked.link == again.linked.link
+    assert len(projects(stand_in)) == 1
+
+
+@pytest.mark.parametrize(
+    "fault", ["reset_after", "close_after", "status_after", "garbage_after", "truncated_after"]
+)
+def test_a_lost_answer_is_looked_up_before_anything_is_sent_again(
+    forms: ProjectForms, stand_in: StandIn, fault: str
+) -> None:
+    stand_in.fault(fault, method="POST", path="/projects.json", count=1)
+    assert forms.create(ENTITY, 9, form()).linked.link.tracker_project_id == projects(stand_in)[0]["id"]
+    assert len(projects(stand_in)) == 1
+    assert creations(stand_in) == 1
+
+
+def test_a_lost_question_is_sent_again_only_after_its_time(
+    forms: ProjectForms, bridge: Bridge, stand_in: StandIn
+) -> None:
+    stand_in.fault("reset_before", method="POST", path="/projects.json", count=1)
+    with pytest.raises(ProjectInDoubt, match="same form again"):
+        forms.create(ENTITY, 9, form())
+    with pytest.raises(ProjectInDoubt, match="20 seconds"):
+        forms.create(ENTITY, 9, form())
+    assert creations(stand_in) == 1
+    settle(bridge)
+    assert forms.create(ENTITY, 9, form()).created
+    assert len(projects(stand_in)) == 1
+
+
+def test_a_project_that_appears_after_all_is_found_by_the_repeat(
+    forms: ProjectForms, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in.fault("reset_after", method="POST", path="/projects.json", count=1)
+    answers = iter([None, None])
+    with monkeypatch.context() as patch, pytest.raises(ProjectInDoubt):
+        patch.setattr("shared.usecases.projects.find_project", lambda *_: next(answers))
+        forms.create(ENTITY, 9, form())
+    found = forms.create(ENTITY, 9, form())
+    assert not found.created
+    assert found.linked.link.tracker_project_id == projects(stand_in)[0]["id"]
+    assert creations(stand_in) == 1
+
+
+def test_a_tracker_that_is_away_leaves_the_identifier_free(bridge: Bridge, forms: ProjectForms) -> None:
+    with StandIn(in_process=True) as other:
+        address = other.base_url
+    bridge.configure(base_url=address)
+    with pytest.raises(TrackerUnreachable):
+        forms.create(ENTITY, 9, form())
+
+
+def attempt(work: Callable[[], Made]) -> Made | BridgeError:
+    """Return what a form did, or why it was refused."""
+    try:
+        return work()
+    except BridgeError as refusal:
+        return refusal
+
+
+def test_twenty_identical_forms_at_once_make_one_project(forms: ProjectForms, stand_in: StandIn) -> None:
+    stand_in.settings(duplicate_identifiers_race=True, latency_ms=10)
+    with ThreadPoolExecutor(20) as pool:
+        made = list(pool.map(lambda _: attempt(lambda: forms.create(ENTITY, 9, form())), range(20)))
+    assert len(projects(stand_in)) == 1
+    assert Counter(one.created if isinstance(one, Made) else str(one) for one in made) == {True: 1, False: 19}
+
+
+def test_twenty_forms_at_once_make_one_project_without_redis_locks_too(
+    forms: ProjectForms, bridge: Bridge, stand_in: StandIn
+) -> None:
+    """Redis may be emptied at any time: the claim in the database is what makes it safe."""
+    stand_in.settings(duplicate_identifiers_race=True, latency_ms=10)
+
+    class NoLocks(Locks):
+        def hold(self, name: str) -> Any:
+            bridge.redis.flushdb()
+            return super().hold(name)
+
+    unlocked = ProjectForms(bridge.store, NoLocks(bridge.redis, 60), forms.connect, 15)
+    with ThreadPoolExecutor(20) as pool:
+        list(pool.map(lambda _: attempt(lambda: unlocked.create(ENTITY, 9, form())), range(20)))
+    assert len(projects(stand_in)) == 1
+    assert creations(stand_in) == 1
+
+
+def test_two_entities_that_want_one_identifier_do_not_share_it(
+    forms: ProjectForms, stand_in: StandIn
+) -> None:
+    forms.create(ENTITY, 9, form())
+    with pytest.raises(FormRefused, match="taken"):
+        forms.create(ENTITY, 10, form())
+    assert len(projects(stand_in)) == 1
+
+
+@pytest.mark.parametrize("project_id", [6, 7, 999])
+def test_only_active_projects_can_be_linked(forms: ProjectForms, project_id: int) -> None:
+    with pytest.raises(NotFound, match="Support"):
+        forms.link(Link(ENTITY, 9, project_id, None))
+
+
+def test_a_category_must_be_one_of_the_project(forms: ProjectForms) -> None:
+    assert forms.link(Link(ENTITY, 9, 1, 2)).linked.confirmed
+    with pytest.raises(NotFound, match="Hardware"):
+        forms.link(Link(ENTITY, 9, 1, 3))
+    with pytest.raises(NotFound, match="it has none"):
+        forms.link(Link(ENTITY, 9, 5, 3))

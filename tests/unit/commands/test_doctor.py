@@ -1,0 +1,41 @@
+"""doctor, at the command line; what it finds is tested with the doctor itself."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from shared.usecases.doctor import RECORDS, Finding, Status
+from tests.unit.commands.conftest import Shell
+
+
+@pytest.fixture(autouse=True)
+def _no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shared.broker.Doorbell.is_answering", lambda _self: True)
+
+
+def test_an_installation_that_is_not_set_up_fails_with_what_to_do(shell: Shell) -> None:
+    result = shell.type("doctor")
+    assert result.exit_code == 1
+    assert "failure api key        none is stored" in result.stdout
+    assert f"→ store it with `deskbridge config set-api-key` ({RECORDS['api key']})" in result.stdout
+
+
+def test_json_is_one_document_also_when_something_fails(shell: Shell) -> None:
+    result = shell.type("doctor", "--json")
+    assert result.exit_code == 1
+    found = json.loads(result.stdout)
+    assert {one["check"]: one["status"] for one in found}["migrations"] == "ok"
+    assert all(set(one) == {"check", "status", "what", "todo", "record"} for one in found)
+    assert all((one["record"] is None) == (one["status"] == "ok") for one in found)
+
+
+@pytest.mark.parametrize(("status", "code"), [(Status.OK, 0), (Status.WARNING, 0), (Status.FAILURE, 1)])
+def test_only_a_failure_makes_the_exit_code_1(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, status: Status, code: int
+) -> None:
+    monkeypatch.setattr(
+        "shared.usecases.doctor.examine", lambda _patient: [Finding("role", status, "what", "todo")]
+    )
+    assert shell.type("doctor").exit_code == code
