@@ -98,7 +98,7 @@ class Doorbell:
         """Tell whether the broker can be reached."""
         try:
             with self._app.connection_for_write() as connection:
-                connection.ensure_connection(max_retries=1, timeout=2)
+                connection.ensure_connection(max_retries=1, interval_start=0, interval_step=0, timeout=2)
         except (OperationalError, OSError, RedisError):
             return False
         return True

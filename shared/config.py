@@ -53,6 +53,7 @@ class PluginConfig(BaseModel):
         parts = urlsplit(value.strip())
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError("expected an address such as https://redmine.example.org")
+        _ = parts.port  # raises ValueError where it is not one
         if parts.username or parts.password or parts.query or parts.fragment:
             raise ValueError("expected an address without user, password, query or fragment")
         return value.strip().rstrip("/")

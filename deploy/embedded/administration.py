@@ -144,6 +144,20 @@ class Administration:
             rows = [row for one in ticket_ids for row in tx.journal.find(ticket_id=one, limit=None)]
         return {row.id: JournalEntry(row.id, row.ticket_id, row.state, row.reason or "") for row in rows}
 
+    def has_begun(self, ticket_id: int) -> bool:
+        """Tell whether the creation of a ticket's issue was begun."""
+        with self._store.transaction() as tx:
+            return tx.issues.get(ticket_id) is not None
+
+    def owes_status(self, ticket_ids: Iterable[int]) -> bool:
+        """Tell whether the tracker still has to be given the status of one of these tickets' issues."""
+        with self._store.transaction() as tx:
+            for ticket_id in ticket_ids:
+                state, issue = tx.tickets.get(ticket_id), tx.issues.get(ticket_id)
+                if state and state.status_due and issue and issue.tracker_id is not None:
+                    return True
+        return False
+
     def counts(self) -> dict[str, int]:
         """Return how many events of the whole journal are in each state."""
         with self._store.transaction() as tx:

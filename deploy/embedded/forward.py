@@ -13,11 +13,11 @@ from urllib.parse import urlsplit
 
 from standardwebhooks import Webhook
 
-from deploy.embedded.administration import JournalEntry
+from deploy.embedded.administration import Administration, JournalEntry
 from deploy.embedded.errors import EmbeddedError
 from deploy.sandbox.samples import Sample, Samples
 
-PATIENCE_S = 60.0
+PATIENCE_S = 90.0
 POLL_S = 0.05
 _ANSWER_TIMEOUT = 10.0
 
@@ -110,7 +110,7 @@ class Forwarding:
         samples: what is delivered.
         helpdesk: delivers.
         tracker: the stand-in, for the faults that samples ask for.
-        journal: returns the journal as it is now.
+        administration: reads the journal.
         check: raises where a process has died.
         progress: is told how many deliveries have ended, of how many.
     """
@@ -120,36 +120,47 @@ class Forwarding:
         samples: Samples,
         helpdesk: Helpdesk,
         tracker: Tracker,
-        journal: Callable[[], Journal],
+        administration: Administration,
         check: Callable[[], None],
         progress: Progress,
     ) -> None:
         self._samples = samples
         self._helpdesk = helpdesk
         self._tracker = tracker
-        self._journal = journal
+        self._administration = administration
         self._check = check
         self._progress = progress
+        self._faults: dict[int, int] = {}
         self._delivered: dict[int, Delivered] = {}
         self._ended: set[int] = set()
 
+    def prepare(self) -> None:
+        """Switch on the faults that samples ask for. To be called before a worker runs.
+
+        Each such sample is delivered before all others, so that its fault hits no other. One whose creation
+        was begun at an earlier start has had its fault.
+        """
+        for number, sample in enumerate(self._samples.deliveries):
+            if sample.fault and not self._administration.has_begun(sample.ticket_id):
+                self._faults[number] = self._tracker.fault(sample.fault)
+
     def run(self) -> list[Delivered | None]:
-        """Deliver all, and wait for their ends, for a minute at most.
+        """Deliver all, and wait until nothing more becomes of them, for a minute and a half at most.
 
         Returns:
             One entry per sample, in their order; None for one that was not delivered in time.
         """
         waiting = {ticket_id: self._numbers(ticket_id) for ticket_id in self._samples.by_ticket}
-        under_fault = [one for one in waiting if self._samples.by_ticket[one][0].fault]
         deadline = time.monotonic() + PATIENCE_S
-        for ticket_id in under_fault:
-            self._deliver_under_fault(waiting[ticket_id][0], deadline)
-        while any(waiting.values()) and time.monotonic() < deadline:
+        for number, fault_id in self._faults.items():
+            self._deliver_under_fault(number, fault_id, deadline)
+        while time.monotonic() < deadline:
             self._check()
-            self._advance(waiting, self._journal())
+            self._advance(waiting, self._administration.journal(self._samples.by_ticket))
             self._progress(len(self._ended), len(self._samples.deliveries))
-            if any(waiting.values()):
-                time.sleep(POLL_S)
+            if not any(waiting.values()) and not self._administration.owes_status(self._samples.by_ticket):
+                break
+            time.sleep(POLL_S)
         return [self._delivered.get(number) for number in range(len(self._samples.deliveries))]
 
     def _numbers(self, ticket_id: int) -> list[int]:
@@ -176,19 +187,13 @@ class Forwarding:
             self._check()  # a producer that has died says more than its silence
             raise
 
-    def _deliver_under_fault(self, number: int, deadline: float) -> None:
-        """Deliver a sample alone, so that its fault hits no other; not where it came in at an earlier start."""
-        sample = self._samples.deliveries[number]
-        if any(entry.ticket_id == sample.ticket_id for entry in self._journal().values()):
-            return
-        fault_id = self._tracker.fault(sample.fault or {})
-        try:
-            self._deliver(number)
-            while not self._tracker.has_struck(fault_id) and time.monotonic() < deadline:
-                self._check()
-                time.sleep(POLL_S)
-        finally:
-            self._tracker.clear_fault(fault_id)
+    def _deliver_under_fault(self, number: int, fault_id: int, deadline: float) -> None:
+        """Deliver a sample alone, and wait until its fault has hit it."""
+        self._deliver(number)
+        while not self._tracker.has_struck(fault_id) and time.monotonic() < deadline:
+            self._check()
+            time.sleep(POLL_S)
+        self._tracker.clear_fault(fault_id)
 
 
 def exchange(

@@ -166,8 +166,10 @@ def _steps(sample: Sample, trace: Sequence[TraceEntry]) -> tuple[list[str], list
 
 
 def _words(sample: Sample, step: TraceEntry) -> str:
-    """Return a step's reason; of a ticket update what was done, too, which no other column shows."""
-    return f"{step.what}: {step.why}" if step.why and sample.task_id is None else step.why or step.what
+    """Return a step's reason, after what was done where no other column shows that."""
+    if step.why and (sample.task_id is None or sample.fault):
+        return f"{step.what}: {step.why}"
+    return step.why or step.what
 
 
 def _differences(noun: str, expected: Row | None, found: Row | None) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from deploy.embedded.forward import Delivered, Forwarding, Helpdesk, Tracker
+from deploy.embedded.forward import Forwarding, Helpdesk, Tracker
 from deploy.embedded.outcome import Judge
 from deploy.embedded.show import Screen
 from deploy.embedded.stack import Stack
@@ -50,9 +50,12 @@ def run(workplace: Workplace, screen: Screen, *, once: bool) -> bool:
     with _ended_by_signals(), workplace, Stack(workplace, screen.starting) as stack:
         with screen.busy():
             stack.start(samples.installation)
-            screen.started()
             known = set(stack.administration.journal(samples.by_ticket))
-            delivered = _forward(stack, samples, screen)
+            forwarding = _forwarding(stack, samples, screen)
+            forwarding.prepare()
+            stack.start_workers()
+            screen.started()
+            delivered = forwarding.run()
         outcomes = Judge(samples, stack.administration, Tracker(stack.tracker_url).state()).outcomes(
             delivered
         )
@@ -63,16 +66,15 @@ def run(workplace: Workplace, screen: Screen, *, once: bool) -> bool:
         return all(outcome.as_expected for outcome in outcomes)
 
 
-def _forward(stack: Stack, samples: Samples, screen: Screen) -> list[Delivered | None]:
-    helpdesk = Helpdesk(stack.producer_url, stack.workplace.webhook_secret())
+def _forwarding(stack: Stack, samples: Samples, screen: Screen) -> Forwarding:
     return Forwarding(
         samples,
-        helpdesk,
+        Helpdesk(stack.producer_url, stack.workplace.webhook_secret()),
         Tracker(stack.tracker_url),
-        lambda: stack.administration.journal(samples.by_ticket),
+        stack.administration,
         stack.check,
         screen.forwarding,
-    ).run()
+    )
 
 
 def _stay_up(stack: Stack, screen: Screen) -> None:

@@ -28,6 +28,8 @@ NEEDED_BY = {
         "SECRET_KEYS_FILE",
         "SWEEP_INTERVAL",
         "SETTLING_TIME",
+        "LOCK_LEASE",
+        "CLAIM_LEASE",
         "RETENTION_DAYS",
     ),
     "beat": ("DATABASE_URL", "REDIS_URL", "SWEEP_INTERVAL"),
@@ -65,7 +67,7 @@ class Stack:
         return f"http://{HOST}:{self._ports['tracker']}"
 
     def start(self, installation: Installation) -> None:
-        """Start everything and set it up; what is there from an earlier start stays.
+        """Start what takes events in, and set it up; what is there from an earlier start stays.
 
         Raises:
             EmbeddedError: something did not start; the message says what, why, and shows its log.
@@ -82,12 +84,15 @@ class Stack:
         tracker.wait_ready(lambda: _answers(self._ports["tracker"], "/_control"))
         self._report("configuration")
         self.administration.set_up(self.tracker_url, DEFAULT_KEY, installation)
+        producer.wait_ready(lambda: _answers(self._ports["producer"], "/readyz"))
+        self.workplace.write_env_file(self._environment)
+
+    def start_workers(self) -> None:
+        """Start what works on the events; nobody waits for it, since events are kept until it takes them."""
         self._report("worker")
         self._start("worker", _command("worker", "--concurrency", str(CONCURRENCY)))
         self._report("beat")
         self._start("beat", _command("beat"))
-        producer.wait_ready(lambda: _answers(self._ports["producer"], "/readyz"))
-        self.workplace.write_env_file(self._environment)
 
     def check(self) -> None:
         """Make sure that every process still runs.

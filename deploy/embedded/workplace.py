@@ -21,6 +21,10 @@ ROOT = Path(__file__).resolve().parents[2]
 RETENTION_DAYS = 36500
 SWEEP_INTERVAL_S = 2
 SETTLING_TIME_S = 2
+# What a killed worker leaves locked or claimed is free again sooner than by default; the claim leaves room for
+# two calls of 5 s.
+CLAIM_LEASE_S = 12
+LOCK_LEASE_S = 15
 
 
 class AlreadyRunning(EmbeddedError):
@@ -123,6 +127,8 @@ class Workplace:
             "DESKBRIDGE_WEBHOOK_SECRETS_FILE": str(self.directory / "webhook-secret"),
             "DESKBRIDGE_SWEEP_INTERVAL": str(SWEEP_INTERVAL_S),
             "DESKBRIDGE_SETTLING_TIME": str(SETTLING_TIME_S),
+            "DESKBRIDGE_CLAIM_LEASE": str(CLAIM_LEASE_S),
+            "DESKBRIDGE_LOCK_LEASE": str(LOCK_LEASE_S),
             "DESKBRIDGE_RETENTION_DAYS": str(RETENTION_DAYS),
         }
 

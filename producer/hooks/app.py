@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import ipaddress
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,6 +13,7 @@ from fastapi import FastAPI, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
 from producer.hooks.intake import LARGEST_BODY, deliveries
@@ -30,7 +32,7 @@ from shared.store.journal import Accepted
 
 log = get_logger("producer")
 RETRY_AFTER_S = 5
-THREADS = 40
+POOL_SIZE = 10
 
 
 def create_app(settings: Settings, *, host: str = "127.0.0.1") -> FastAPI:
@@ -43,60 +45,92 @@ def create_app(settings: Settings, *, host: str = "127.0.0.1") -> FastAPI:
     Raises:
         SettingsError: no signing secret is set, and unsigned events are not allowed on this bind.
     """
-    verifier = _verifier(settings, host)
-    store = Store(Database(settings.database_url.get_secret_value(), pool_size=THREADS // 4))
-    doorbell = Doorbell(settings)
-    ringer = Ringer(doorbell.ring)
-    metrics = Metrics()
+    producer = Producer(settings, host)
+    app = FastAPI(title="deskbridge producer", docs_url=None, redoc_url=None, lifespan=producer.lifespan)
+    app.add_exception_handler(Problem, producer.refuse)
+    app.add_exception_handler(HTTPException, producer.refuse_unknown)
+    app.add_exception_handler(Exception, producer.refuse_by_our_fault)
+    app.add_api_route("/events", producer.events, methods=["POST"], status_code=202)
+    app.add_api_route("/healthz", producer.healthz)
+    app.add_api_route("/readyz", producer.readyz)
+    app.add_api_route("/metrics", producer.prometheus)
+    return app
+
+
+class Producer:
+    """What the producer's routes work with.
+
+    Args:
+        settings: the process's settings.
+        host: the address it will be bound to.
+
+    Raises:
+        SettingsError: as `create_app`.
+    """
+
+    def __init__(self, settings: Settings, host: str) -> None:
+        self._verifier = _verifier(settings, host)
+        self._store = Store(Database(settings.database_url.get_secret_value(), pool_size=POOL_SIZE))
+        self._doorbell = Doorbell(settings)
+        self._ringer = Ringer(self._doorbell.ring)
+        self._metrics = Metrics()
 
     @asynccontextmanager
-    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        ringer.start()
+    async def lifespan(self, _app: FastAPI) -> AsyncIterator[None]:
+        """Ring while the application runs; at its end ring what is left."""
+        self._ringer.start()
         yield
-        await run_in_threadpool(ringer.stop)
-        store.database.close()
+        await run_in_threadpool(self._ringer.stop)
+        self._store.database.close()
 
-    app = FastAPI(title="deskbridge producer", docs_url=None, redoc_url=None, lifespan=lifespan)
-
-    @app.exception_handler(Problem)
-    async def refuse(_request: Request, problem: Problem) -> JSONResponse:
-        metrics.refused(problem.status)
-        log.warning("refused", status=problem.status, title=problem.title, detail=problem.detail or None)
-        return problem.response()
-
-    @app.post("/events", status_code=202)
-    async def events(request: Request) -> JSONResponse:
+    async def events(self, request: Request) -> JSONResponse:
         """Accept one event or an array of them; 202 means: committed to the journal."""
         body = await read_body(request)
-        _verify(verifier, body, request)
+        _verify(self._verifier, body, request)
         delivered = deliveries(body, request.headers.get("webhook-id") or _unsigned_id(body))
-        accepted = await run_in_threadpool(append, store, delivered)
-        ringer.ring({one.ticket_id for one in accepted if not one.duplicate})
-        metrics.accepted(accepted)
+        accepted = await run_in_threadpool(append, self._store, delivered)
+        self._ringer.ring({one.ticket_id for one in accepted if not one.duplicate})
+        self._metrics.accepted(accepted)
         return JSONResponse({"accepted": [_answer(one) for one in accepted]}, 202)
 
-    @app.get("/healthz")
-    async def healthz() -> dict[str, str]:
+    async def healthz(self) -> dict[str, str]:
         """The process is up."""
         return {"status": "ok"}
 
-    @app.get("/readyz")
-    async def readyz() -> JSONResponse:
+    async def readyz(self) -> JSONResponse:
         """The journal can be written; the broker is reported, not required."""
-        database = await run_in_threadpool(store.database.ping)
-        broker = await run_in_threadpool(doorbell.is_answering)
+        database = await run_in_threadpool(self._store.database.ping)
+        broker = await run_in_threadpool(self._doorbell.is_answering)
         content = {
             "database": "ok" if database else "unreachable",
             "broker": "ok" if broker else "unreachable",
         }
         return JSONResponse(content, 200 if database else 503)
 
-    @app.get("/metrics")
-    async def prometheus() -> Response:
+    async def prometheus(self) -> Response:
         """Counters for Prometheus."""
-        return Response(generate_latest(metrics.registry), media_type=CONTENT_TYPE_LATEST)
+        return Response(generate_latest(self._metrics.registry), media_type=CONTENT_TYPE_LATEST)
 
-    return app
+    async def refuse(self, _request: Request, problem: Exception) -> JSONResponse:
+        """Answer a refusal as problem details, and count it."""
+        refusal = problem if isinstance(problem, Problem) else Problem(500, "A fault of deskbridge")
+        self._metrics.refused(refusal.status)
+        log.warning("refused", status=refusal.status, title=refusal.title, detail=refusal.detail or None)
+        return refusal.response()
+
+    async def refuse_unknown(self, request: Request, error: Exception) -> JSONResponse:
+        """Answer an unknown path or method in the same form."""
+        status = error.status_code if isinstance(error, HTTPException) else 500
+        title = str(error.detail) if isinstance(error, HTTPException) else ""
+        headers = error.headers if isinstance(error, HTTPException) else None
+        return await self.refuse(request, Problem(status, title, headers=headers))
+
+    async def refuse_by_our_fault(self, request: Request, error: Exception) -> JSONResponse:
+        """Answer a fault of ours without its traceback."""
+        log.error("a request failed", exc_info=error)
+        return await self.refuse(
+            request, Problem(500, "A fault of deskbridge", "nothing was kept; report it")
+        )
 
 
 async def read_body(request: Request) -> str:
@@ -171,8 +205,6 @@ def _verify(verifier: Verifier | None, body: str, request: Request) -> None:
 
 
 def _unsigned_id(body: str) -> str:
-    import hashlib
-
     return f"unsigned-{hashlib.sha256(body.encode()).hexdigest()}"
 
 

@@ -6,7 +6,7 @@ import binascii
 from collections.abc import Mapping, Sequence
 
 from pydantic import SecretStr
-from standardwebhooks import Webhook
+from standardwebhooks.webhooks import EmptyWebhookSecretError, Webhook
 
 from shared.errors import BadSignature, SettingsError
 
@@ -56,7 +56,7 @@ def _webhook(secret: str) -> Webhook:
         )
     try:
         return Webhook(secret)
-    except (ValueError, RuntimeError, binascii.Error):
+    except (ValueError, RuntimeError, binascii.Error, EmptyWebhookSecretError):
         raise SettingsError(
             f"DESKBRIDGE_WEBHOOK_SECRETS: what follows {PREFIX} must be base64 (make one: `deskbridge make-secret`)"
         ) from None

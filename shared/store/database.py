@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,11 +10,12 @@ from typing import Any
 
 from sqlalchemy import Engine, create_engine, event, make_url, text
 from sqlalchemy.engine import Connection
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DisconnectionError, SQLAlchemyError
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import ConnectionPoolEntry
 
 BUSY_TIMEOUT_S = 30
+IDLE_S = 5.0
 
 
 class Database:
@@ -50,13 +52,15 @@ class Database:
 def _engine(url: str, pool_size: int) -> Engine:
     parsed = make_url(url)
     if parsed.get_backend_name() != "sqlite":
-        return create_engine(
+        engine = create_engine(
             parsed,
             pool_size=pool_size,
             max_overflow=pool_size,
-            pool_pre_ping=True,
             connect_args={"connect_timeout": 5, "application_name": "deskbridge"},
         )
+        event.listen(engine, "checkin", _note_use)
+        event.listen(engine, "checkout", _ping_after_idling)
+        return engine
     if parsed.database:
         Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
     engine = create_engine(
@@ -65,6 +69,22 @@ def _engine(url: str, pool_size: int) -> Engine:
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_immediate)
     return engine
+
+
+def _note_use(_connection: Any, record: ConnectionPoolEntry) -> None:
+    record.info["used_at"] = time.monotonic()
+
+
+def _ping_after_idling(connection: Any, record: ConnectionPoolEntry, _proxy: Any) -> None:
+    """Replace a connection that broke while nobody used it; one in constant use is not asked each time."""
+    if time.monotonic() - record.info.get("used_at", time.monotonic()) < IDLE_S:
+        return
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+        connection.rollback()
+    except Exception as error:
+        raise DisconnectionError from error
 
 
 def _prepare_sqlite(connection: Any, _record: ConnectionPoolEntry) -> None:

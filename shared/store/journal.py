@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
-from sqlalchemy import ColumnElement, Delete, and_, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, Delete, Table, and_, delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from shared.errors import NotFound
@@ -16,6 +16,7 @@ from shared.store.models import NO_SEQUENCE, EventState, JournalEvent, TicketSta
 from shared.store.types import clock, insert_for
 
 CLOCK_TOLERANCE = timedelta(minutes=5)
+JOURNAL = cast(Table, JournalEvent.__table__)
 ENDED = (EventState.DONE, EventState.SKIPPED, EventState.SUPERSEDED)
 
 
@@ -51,41 +52,36 @@ class Journal:
         Returns:
             One answer per delivery, in their order.
         """
+        fresh = self._insert(deliveries, received_at)
         known = self._known(deliveries)
-        used_ids = {delivery_id for delivery_id, _ in known}
-        fresh = self._insert([one for one in deliveries if one.identity not in known], received_at)
-        if any(one.identity not in known and one.identity not in fresh for one in deliveries):
-            known |= self._known(deliveries)  # another request was faster
         answers = []
         for one in deliveries:
-            event_id = fresh.pop(one.identity, None)
-            duplicate = event_id is None
-            event_id = known.setdefault(one.identity, event_id or 0)
-            conflicting = not duplicate and one.delivery_id in used_ids
-            used_ids.add(one.delivery_id)
+            duplicate = one.identity not in fresh
+            fresh.discard(one.identity)
+            event_id = known[one.delivery_id][one.digest]
+            conflicting = not duplicate and event_id > min(known[one.delivery_id].values())
             answers.append(Accepted(event_id, one.event.key, one.event.ticket.id, duplicate, conflicting))
         return answers
 
-    def _known(self, deliveries: Sequence[Delivery]) -> dict[tuple[str, str], int]:
-        columns = select(JournalEvent.delivery_id, JournalEvent.digest, JournalEvent.id)
-        found = self._session.execute(
-            columns.where(JournalEvent.delivery_id.in_({one.delivery_id for one in deliveries}))
-        )
-        return {(delivery_id, digest): event_id for delivery_id, digest, event_id in found}
-
-    def _insert(self, deliveries: Sequence[Delivery], received_at: datetime) -> dict[tuple[str, str], int]:
-        if not deliveries:
-            return {}
+    def _insert(self, deliveries: Sequence[Delivery], received_at: datetime) -> set[tuple[str, str]]:
+        """Insert what is new; return its identities."""
+        rows = [_row(one, received_at) for one in deliveries]
         statement = (
-            insert_for(self._session)(JournalEvent)
-            .values([_row(one, received_at) for one in deliveries])
-            .on_conflict_do_nothing(index_elements=[JournalEvent.delivery_id, JournalEvent.digest])
-            .returning(JournalEvent.delivery_id, JournalEvent.digest, JournalEvent.id)
+            insert_for(self._session)(JOURNAL)
+            .values(rows if len(rows) > 1 else rows[0])
+            .on_conflict_do_nothing(index_elements=["delivery_id", "digest"])
+            .returning(JOURNAL.c.delivery_id, JOURNAL.c.digest)
         )
-        return {
-            (delivery_id, digest): event_id
-            for delivery_id, digest, event_id in self._session.execute(statement)
-        }
+        return {(delivery_id, digest) for delivery_id, digest in self._session.execute(statement)}
+
+    def _known(self, deliveries: Sequence[Delivery]) -> dict[str, dict[str, int]]:
+        """Return what the journal holds of these delivery ids: digest to event id, by delivery id."""
+        columns = select(JournalEvent.delivery_id, JournalEvent.digest, JournalEvent.id)
+        known: dict[str, dict[str, int]] = {}
+        found = columns.where(JournalEvent.delivery_id.in_({one.delivery_id for one in deliveries}))
+        for delivery_id, digest, event_id in self._session.execute(found):
+            known.setdefault(delivery_id, {})[digest] = event_id
+        return known
 
     def due(self, ticket_id: int) -> Sequence[JournalEvent]:
         """Return a ticket's pending events whose time has come, oldest first by (occurred_at, sequence, id).
@@ -113,14 +109,15 @@ class Journal:
             limit: how many at most.
             older_than: seconds since the event came; younger ones have just been rung.
         """
+        oldest = func.min(JournalEvent.id)
         statement = (
-            select(JournalEvent.ticket_id, JournalEvent.id)
+            select(JournalEvent.ticket_id)
             .where(_is_due(), JournalEvent.received_at <= clock(-older_than))
-            .order_by(JournalEvent.id)
-            .limit(limit * 5)
+            .group_by(JournalEvent.ticket_id)
+            .order_by(oldest)
+            .limit(limit)
         )
-        tickets = dict.fromkeys(ticket_id for ticket_id, _ in self._session.execute(statement))
-        return list(tickets)[:limit]
+        return list(self._session.scalars(statement))
 
     def end(self, event_ids: Collection[int], state: EventState, reason: str) -> None:
         """Give events a final state (or `held`, `failed`) with its reason in words."""
@@ -145,20 +142,18 @@ class Journal:
     def hurry(self, ticket_id: int) -> None:
         """Make a ticket's waiting events due now: what they waited for has happened."""
         self._session.execute(
-            update(JournalEvent)
+            update(JOURNAL)
             .where(JournalEvent.ticket_id == ticket_id, JournalEvent.state == EventState.PENDING)
             .values(next_attempt_at=None)
-            .execution_options(synchronize_session=False)
         )
 
     def reopen(self, where: ColumnElement[bool], reason: str) -> list[int]:
         """Make events pending again, with all their attempts before them; return their tickets."""
         changed = self._session.execute(
-            update(JournalEvent)
+            update(JOURNAL)
             .where(where)
             .values(state=EventState.PENDING, reason=reason, next_attempt_at=None, ended_at=None, attempts=0)
             .returning(JournalEvent.ticket_id)
-            .execution_options(synchronize_session=False)
         )
         return sorted(set(changed.scalars()))
 
@@ -217,10 +212,9 @@ class Journal:
     def supersede_failed(self, key: str, reason: str) -> None:
         """End the failed events of a key whose effect has come about through another event."""
         self._session.execute(
-            update(JournalEvent)
+            update(JOURNAL)
             .where(JournalEvent.key == key, JournalEvent.state == EventState.FAILED)
             .values(state=EventState.SUPERSEDED, reason=reason, ended_at=clock())
-            .execution_options(synchronize_session=False)
         )
 
     def find(
@@ -246,12 +240,7 @@ class Journal:
 
     def _change(self, event_ids: Collection[int], **values: object) -> None:
         if event_ids:
-            self._session.execute(
-                update(JournalEvent)
-                .where(JournalEvent.id.in_(event_ids))
-                .values(**values)
-                .execution_options(synchronize_session=False)
-            )
+            self._session.execute(update(JOURNAL).where(JournalEvent.id.in_(event_ids)).values(**values))
 
 
 ORDER = (JournalEvent.occurred_at, JournalEvent.sequence, JournalEvent.id)

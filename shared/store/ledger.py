@@ -6,20 +6,17 @@ a worker that was stopped and comes back with an older number changes nothing by
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, func, or_, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, and_, func, select, update
 
-from shared.kinds import Kind
-from shared.store.models import LedgerRow, LedgerState, TaskTimeLink, TicketIssueLink
+from shared.store.ledger_queries import IN_FLIGHT, LedgerQueries, Row
+from shared.store.models import LedgerState
 from shared.store.types import clock, insert_for
 
-Row = LedgerRow
-MOST_SETTLED = 200
-IN_FLIGHT = (LedgerState.CLAIMED, LedgerState.IN_DOUBT)
+__all__ = ["IN_FLIGHT", "Claim", "Ledger", "Row"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,45 +43,8 @@ class Claim:
     fingerprint: str
 
 
-class Ledger:
-    """The rows of one kind, within one transaction.
-
-    Args:
-        session: the transaction.
-        kind: issues of tickets, or time entries of ticket tasks.
-    """
-
-    def __init__(self, session: Session, kind: Kind) -> None:
-        self._session = session
-        self.kind = kind
-        self._model: type[LedgerRow] = TicketIssueLink if kind is Kind.TICKET else TaskTimeLink
-        self._key_column = "ticket_id" if kind is Kind.TICKET else "task_id"
-
-    def get(self, key: int) -> Row | None:
-        """Return the row of a ticket id or ticket-task id."""
-        return self._session.scalar(select(self._model).where(self._model.key == key))
-
-    def lock(self, key: int) -> Row | None:
-        """Return the row of a key, locked until the end of the transaction."""
-        return self._session.scalar(select(self._model).where(self._model.key == key).with_for_update())
-
-    def of_keys(self, keys: Collection[int]) -> dict[int, Row]:
-        """Return the rows of several keys, by key."""
-        if not keys:
-            return {}
-        rows = self._session.scalars(select(self._model).where(self._model.key.in_(keys)))
-        return {row.key: row for row in rows}
-
-    def of_ticket(self, ticket_id: int) -> Sequence[Row]:
-        """Return every row that belongs to a ticket."""
-        return self._session.scalars(select(self._model).where(self._model.ticket_id == ticket_id)).all()
-
-    def unsettled_of(self, ticket_id: int) -> dict[int, Row]:
-        """Return a ticket's rows that are claimed or in doubt, by key."""
-        statement = select(self._model).where(
-            self._model.ticket_id == ticket_id, self._model.state.in_(IN_FLIGHT)
-        )
-        return {row.key: row for row in self._session.scalars(statement)}
+class Ledger(LedgerQueries):
+    """Changes the rows of one kind, within one transaction."""
 
     def claim(self, claim: Claim, lease: float) -> int | None:
         """Claim a free or new row, raising its attempt number.
@@ -121,7 +81,7 @@ class Ledger:
             "first_claimed_at": func.coalesce(self._model.first_claimed_at, clock()),
         }
         statement = (
-            insert_for(self._session)(self._model)
+            insert_for(self._session)(self._table)
             .values({**values, **first})
             .on_conflict_do_update(
                 index_elements=[self._key_column],
@@ -288,30 +248,6 @@ class Ledger:
             reason=reason,
         )
 
-    def in_doubt_like(self, fingerprint: str, *, settleable: bool = True) -> Sequence[Row]:
-        """Return the rows in doubt that cannot be told apart on the tracker.
-
-        Args:
-            fingerprint: hash of what they have in common.
-            settleable: only those whose settling time is over.
-        """
-        statement = select(self._model).where(
-            self._model.fingerprint == fingerprint, self._model.state == LedgerState.IN_DOUBT
-        )
-        if settleable:
-            statement = statement.where(self._model.settle_after <= clock())
-        oldest_first = statement.order_by(self._model.claimed_at, self._model.key).limit(MOST_SETTLED)
-        return self._session.scalars(oldest_first).all()
-
-    def linked_to_issue(self, ticket_id: int, issue_id: int) -> Sequence[Row]:
-        """Return a ticket's time entries that were logged on an issue."""
-        statement = select(self._model).where(
-            self._model.ticket_id == ticket_id,
-            self._model.issue_id == issue_id,
-            self._model.state == LedgerState.LINKED,
-        )
-        return self._session.scalars(statement).all()
-
     def forget(self, key: int, tracker_id: int, reason: str) -> bool:
         """Free a link whose object went away together with another: it is to be created anew."""
         return self._set(
@@ -324,54 +260,14 @@ class Ledger:
             reason=reason,
         )
 
-    def holders(self, tracker_ids: Collection[int]) -> set[int]:
-        """Return those of the tracker ids that a live row holds."""
-        if not tracker_ids:
-            return set()
-        statement = select(self._model.tracker_id).where(
-            self._model.tracker_id.in_(tracker_ids), self._model.state != LedgerState.GONE
-        )
-        return {tracker_id for tracker_id in self._session.scalars(statement) if tracker_id is not None}
-
-    def holder(self, tracker_id: int) -> Row | None:
-        """Return the live row that holds a tracker id."""
-        return self._session.scalar(
-            select(self._model).where(
-                self._model.tracker_id == tracker_id, self._model.state != LedgerState.GONE
-            )
-        )
-
-    def count_live(self) -> int:
-        """Return how many rows stand for something that is, or may be, on the tracker."""
-        ended = (LedgerState.FREE, LedgerState.GONE)
-        statement = select(func.count()).select_from(self._model).where(self._model.state.not_in(ended))
-        return self._session.scalar(statement) or 0
-
-    def waiting_for_a_person(self) -> Sequence[Row]:
-        """Return held and gone rows, those waiting longest first."""
-        states = (LedgerState.HELD, LedgerState.GONE)
-        statement = select(self._model).where(self._model.state.in_(states))
-        return self._session.scalars(statement.order_by(self._model.changed_at)).all()
-
-    def due_tickets(self, limit: int, settling: float) -> list[int]:
-        """Return tickets with a row that somebody must settle now."""
-        statement = select(self._model.ticket_id).where(self._settleable(settling)).limit(limit)
-        return list(dict.fromkeys(self._session.scalars(statement)))
-
-    def _settleable(self, settling: float) -> ColumnElement[bool]:
-        doubtful = and_(self._model.state == LedgerState.IN_DOUBT, self._model.settle_after <= clock())
-        expired = and_(self._model.state == LedgerState.CLAIMED, self._model.lease_until <= clock(-settling))
-        return or_(doubtful, expired)
-
     def _attempt(self, key: int, attempt: int) -> ColumnElement[bool]:
         return and_(self._model.key == key, self._model.attempt == attempt)
 
     def _set(self, where: ColumnElement[bool], **values: Any) -> bool:
         statement = (
-            update(self._model)
+            update(self._table)
             .where(where)
             .values(**values, changed_at=clock())
             .returning(self._model.attempt)
-            .execution_options(synchronize_session=False)
         )
         return self._session.scalar(statement) is not None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Index, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, declared_attr, mapped_column, synonym
 
-from shared.store.types import Json, Key, UtcDateTime
+from shared.store.types import Json, Key, UtcDateTime, Words
 
 NO_SEQUENCE = -(2**63)
 
@@ -67,7 +67,7 @@ class JournalEvent(Base):
     received_at: Mapped[datetime]
     payload: Mapped[str] = mapped_column(Text)
     state: Mapped[str] = mapped_column(String(12), default=EventState.PENDING)
-    reason: Mapped[str | None] = mapped_column(Text)
+    reason: Mapped[str | None] = mapped_column(Words)
     attempts: Mapped[int] = mapped_column(default=0)
     next_attempt_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None]
@@ -89,7 +89,7 @@ class TicketState(Base):
     status_due: Mapped[bool]
     status_attempts: Mapped[int] = mapped_column(default=0)
     status_next_at: Mapped[datetime | None]
-    status_reason: Mapped[str | None] = mapped_column(Text)
+    status_reason: Mapped[str | None] = mapped_column(Words)
 
 
 class LedgerRow(Base):
@@ -122,7 +122,7 @@ class LedgerRow(Base):
     duplicate: Mapped[bool]
     author_id: Mapped[int | None]
     candidates: Mapped[list[int] | None]
-    reason: Mapped[str | None] = mapped_column(Text)
+    reason: Mapped[str | None] = mapped_column(Words)
     changed_at: Mapped[datetime]
 
     @declared_attr.directive
@@ -188,10 +188,10 @@ class TrackerUser(Base):
     __tablename__ = "tracker_user"
 
     tracker_user_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    login: Mapped[str] = mapped_column(Text)
-    name: Mapped[str] = mapped_column(Text)
-    mail: Mapped[str | None] = mapped_column(Text)
-    mail_key: Mapped[str | None] = mapped_column(Text, index=True)
+    login: Mapped[str] = mapped_column(Words)
+    name: Mapped[str] = mapped_column(Words)
+    mail: Mapped[str | None] = mapped_column(Words)
+    mail_key: Mapped[str | None] = mapped_column(Words, index=True)
     admin: Mapped[bool]
 
 
@@ -225,6 +225,6 @@ class TraceStep(Base):
     ticket_id: Mapped[int] = mapped_column(index=True)
     task_id: Mapped[int | None]
     at: Mapped[datetime] = mapped_column(index=True)
-    what: Mapped[str] = mapped_column(Text)
-    why: Mapped[str] = mapped_column(Text)
+    what: Mapped[str] = mapped_column(Words)
+    why: Mapped[str] = mapped_column(Words)
     call: Mapped[dict[str, Any] | None]

@@ -126,6 +126,12 @@ class People:
         """Tell whether a membership was ensured before."""
         return self._session.get(MembershipKnown, (tracker_project_id, tracker_user_id)) is not None
 
+    def is_member(self, tracker_project_id: int | None, match: Match) -> bool:
+        """Tell whether a matched person's membership was ensured before; nobody's never was."""
+        if match.person is None or tracker_project_id is None:
+            return False
+        return self.is_member_known(tracker_project_id, match.person.tracker_user_id)
+
     def remember_member(self, tracker_project_id: int, tracker_user_id: int) -> None:
         """Remember that a membership is there."""
         self._session.execute(

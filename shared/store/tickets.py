@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import cast
 
-from sqlalchemy import ColumnElement, and_, case, literal, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, Table, and_, case, literal, or_, select, tuple_, update
 from sqlalchemy.orm import Session
 
 from shared.events import Event
@@ -16,6 +17,8 @@ from shared.store.models import (
     TicketState,
 )
 from shared.store.types import clock, insert_for
+
+TICKETS = cast(Table, TicketState.__table__)
 
 
 class TicketStates:
@@ -47,7 +50,7 @@ class TicketStates:
             "status_attempts": 0,
             "status_reason": None,
         }
-        insert = insert_for(self._session)(TicketState).values(
+        insert = insert_for(self._session)(TICKETS).values(
             ticket_id=row.ticket_id, status_due=True, given_event_id=None, **values
         )
         new = insert.excluded
@@ -60,10 +63,10 @@ class TicketStates:
         known = tuple_(TicketState.occurred_at, TicketState.sequence, TicketState.event_id)
         self._session.execute(
             insert.on_conflict_do_update(
-                index_elements=[TicketState.ticket_id],
+                index_elements=["ticket_id"],
                 set_={**{name: new[name] for name in values}, "status_due": case((moves, True), else_=False)},
                 where=known < tuple_(new.occurred_at, new.sequence, new.event_id),
-            ).execution_options(synchronize_session=False)
+            )
         )
 
     def give_again(self, ticket_id: int, event_id: int, *, is_update: bool, is_fresh: bool) -> None:
@@ -160,5 +163,5 @@ class TicketStates:
         return and_(TicketState.ticket_id == ticket_id, TicketState.event_id == event_id)
 
     def _set(self, where: ColumnElement[bool], **values: object) -> bool:
-        statement = update(TicketState).where(where).values(**values).returning(TicketState.ticket_id)
-        return self._session.scalar(statement.execution_options(synchronize_session=False)) is not None
+        statement = update(TICKETS).where(where).values(**values).returning(TicketState.ticket_id)
+        return self._session.scalar(statement) is not None

@@ -42,7 +42,7 @@ class Trace:
         """Append steps in their order."""
         if steps:
             self._session.execute(
-                insert(TraceStep),
+                insert(TraceStep.__table__),  # type: ignore[arg-type]
                 [
                     {
                         "ticket_id": step.ticket_id,

@@ -38,6 +38,17 @@ class UtcDateTime(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
+class Words(TypeDecorator[str]):
+    """Text for people: without U+0000 and lone surrogates, which no database takes."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+        """Leave out what cannot be stored."""
+        return None if value is None else value.encode("utf-8", "ignore").decode().replace("\x00", "")
+
+
 class Json(TypeDecorator[Any]):
     """JSON as ASCII text: also U+0000 and lone surrogates survive, which PostgreSQL's own type refuses."""
 

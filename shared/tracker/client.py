@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from http.cookiejar import DefaultCookiePolicy
 from typing import Any, Literal
 
 import requests
@@ -16,9 +17,10 @@ from requests.structures import CaseInsensitiveDict
 
 from shared.errors import OutcomeUnknown, TrackerError, TrackerUnreachable
 from shared.tracker.answers import Answer, read_answer
-from shared.tracker.watch import WatchedAdapter, watching
+from shared.tracker.watch import Watch, WatchedAdapter, watching
 
 TIMEOUT_S = 5.0
+TIME_OUT = "no answer within 5 s"
 IDLE_S = 1.0
 LARGEST_ANSWER = 16 * 1024 * 1024
 PAGE_SIZE = 100
@@ -132,7 +134,10 @@ class TrackerClient:
             rows = rows_of(answer, name, path)
             yield answer
             offset += PAGE_SIZE
-            if not rows or offset >= int(answer.data.get("total_count") or 0):
+            total = answer.data.get("total_count") or 0
+            if not isinstance(total, int):
+                raise OutcomeUnknown("GET", path, status=answer.status, detail="total_count is not a number")
+            if not rows or offset >= total:
                 return
 
     def close(self) -> None:
@@ -158,12 +163,14 @@ class TrackerClient:
                     stream=True,
                 )
                 with response:
-                    return response.status_code, response.headers, _read(response)
+                    content = _read(response)
+                # a socket shut by the watch reads like the end of headers, or of a body without a length
+                if watch.expired:
+                    raise OutcomeUnknown(method, path, detail=TIME_OUT)
+                return response.status_code, response.headers, content
             except (requests.RequestException, urllib3.exceptions.HTTPError, OSError, ValueError) as error:
-                reason = "time-out after 5 s" if watch.expired else type(error).__name__
-                unclear = OutcomeUnknown if watch.sent else TrackerUnreachable
                 # the library's exception holds the request with its key, so it is not chained
-                raise unclear(method, path, detail=reason) from None
+                raise _failure(watch, method, path, type(error).__name__) from None
             finally:
                 self._local.used_at = time.monotonic()
                 if watch.expired:
@@ -200,10 +207,22 @@ def rows_of(answer: Answer, name: str, path: str) -> list[dict[str, Any]]:
     return rows
 
 
+def _failure(watch: Watch, method: str, path: str, name: str) -> TrackerError:
+    """Return the error of a call that got no answer; the library's class says less than what was sent."""
+    if not watch.sent:
+        return TrackerUnreachable(method, path, detail=f"no connection ({name})")
+    lost = f"the connection was lost before the whole answer came ({name})"
+    return OutcomeUnknown(method, path, detail=TIME_OUT if watch.expired else lost)
+
+
 def _new_session(*, verify: bool) -> requests.Session:
     session = requests.Session()
     session.trust_env = False  # no .netrc or proxy of the environment takes the key elsewhere
     session.verify = verify
+    # what the tracker remembers of one person's call is not sent with the next one's
+    session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+    # the library reads a redirect's target and its whole body even where it does not follow it
+    session.get_redirect_target = lambda resp: None  # type: ignore[method-assign]  # noqa: ARG005
     adapter = WatchedAdapter()
     session.mount("http://", adapter)
     session.mount("https://", adapter)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 from requests.adapters import HTTPAdapter
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, PoolManager
 from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.exceptions import NewConnectionError
 
 _current = threading.local()
 
@@ -28,10 +30,15 @@ class Watch:
         expired: whether the whole call's time is up.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: float) -> None:
         self.sent = False
         self.expired = False
         self._socket: socket.socket | None = None
+        self._deadline = time.monotonic() + seconds
+
+    def left(self) -> float:
+        """Return the seconds that are left of the call's time, at least a moment."""
+        return max(0.001, self._deadline - time.monotonic())
 
     def guard(self, connected: socket.socket | None) -> None:
         """Remember the socket that is to be shut when the time is up."""
@@ -54,7 +61,7 @@ def watching(seconds: float) -> Iterator[Watch]:
     Args:
         seconds: time for the whole call, its answer's body included.
     """
-    watch = _current.watch = Watch()
+    watch = _current.watch = Watch(seconds)
     timer = threading.Timer(seconds, watch.expire)
     timer.daemon = True
     timer.start()
@@ -70,6 +77,27 @@ class _Watched:
     """Mixed into urllib3's connections: reports to the watch of the thread that uses them."""
 
     sock: socket.socket | None
+    port: int
+    timeout: float | None
+    _dns_host: str
+
+    def _new_conn(self) -> socket.socket:
+        """Connect to one address after the other within the call's time; the library gives each the whole of it."""
+        watch: Watch | None = getattr(_current, "watch", None)
+        error: OSError = TimeoutError("no address")
+        addresses = socket.getaddrinfo(self._dns_host, self.port, type=socket.SOCK_STREAM)
+        for tried, (*kind, _, address) in enumerate(addresses):
+            connecting = socket.socket(*kind)
+            connecting.settimeout(watch.left() / (len(addresses) - tried) if watch else self.timeout)
+            try:
+                connecting.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                connecting.connect(address)
+                return connecting
+            except OSError as failed:
+                connecting.close()
+                error = failed
+        # a bare reset would be taken for one while sending, and passed over
+        raise NewConnectionError(self, str(error)) from error  # type: ignore[arg-type]
 
     def send(self, data: Any) -> None:
         """Connect first, so that a failure to connect is known to have sent nothing."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from shared.config import PluginConfig
 from shared.errors import SettingsError
-from shared.store import Store
+from shared.store import Store, Transaction
 from shared.tracker.client import Target, TrackerClient
 from shared.vault import Vault
 
@@ -29,22 +29,30 @@ class Connector:
         self._made_of: tuple[object, ...] | None = None
         self._client: TrackerClient | None = None
 
-    def connect(self) -> tuple[PluginConfig, TrackerClient]:
+    def connect(self, tx: Transaction | None = None) -> tuple[PluginConfig, TrackerClient]:
         """Return the configuration as it is now, and a client for its tracker.
+
+        Args:
+            tx: an open transaction to read it in; None: one of its own.
 
         Raises:
             SettingsError: the address or the key is missing, or the key cannot be opened.
         """
-        with self._store.transaction() as tx:
-            config, encrypted = tx.configs.get()
+        if tx is None:
+            with self._store.transaction() as own:
+                return self.connect(own)
+        config, encrypted = tx.configs.get()
         if config.base_url is None:
             raise SettingsError("no tracker is configured: `deskbridge config set base_url=https://…`")
         if encrypted is None:
             raise SettingsError("no API key is stored: `deskbridge config set-api-key`")
-        made_of = (config.base_url, encrypted, config.header_prefix, config.verify_tls)
+        return config, self._client_for(config.base_url, encrypted, config)
+
+    def _client_for(self, base_url: str, encrypted: str, config: PluginConfig) -> TrackerClient:
+        made_of = (base_url, encrypted, config.header_prefix, config.verify_tls)
         with self._lock:
             if self._client is None or made_of != self._made_of:
                 key = self._vault.decrypt(encrypted)
-                target = Target(config.base_url, key, config.header_prefix, config.verify_tls)
+                target = Target(base_url, key, config.header_prefix, config.verify_tls)
                 self._client, self._made_of = TrackerClient(target, throttle=self._throttle), made_of
-            return config, self._client
+            return self._client

@@ -8,9 +8,9 @@ import time
 
 from rich.console import Console
 
+from tests.bench.errors import BrokenRun
 from tests.bench.measures import FULL, QUICK, run
 from tests.bench.report import as_json, show
-from tests.bench.rounds import BrokenRun
 
 
 def main() -> int:
@@ -24,7 +24,7 @@ def main() -> int:
 
     try:
         outcome = run(QUICK if arguments.quick else FULL, say)
-    except (BrokenRun, RuntimeError) as broken:
+    except BrokenRun as broken:
         print(f"bench: broken run, no figures: {broken}", file=sys.stderr)
         return 1
     judged = not arguments.quick

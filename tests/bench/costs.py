@@ -35,6 +35,7 @@ class Costs:
         redis: Redis commands, those inside of scripts and the workers' idle polling included.
         calls: HTTP calls to the tracker.
         processor_ms: processor time in milliseconds of the side's own processes.
+        database_ms: the same of PostgreSQL's processes.
     """
 
     statements: float
@@ -42,6 +43,7 @@ class Costs:
     redis: float
     calls: float
     processor_ms: float
+    database_ms: float
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,7 @@ class _Reading:
     redis: int
     calls: int
     processor_ms: float
+    database_ms: float
 
     def costs(self, before: _Reading, events: int) -> Costs:
         statements = self.statements - before.statements
@@ -59,6 +62,7 @@ class _Reading:
             (self.redis - before.redis) / events,
             (self.calls - before.calls) / events,
             (self.processor_ms - before.processor_ms) / events,
+            (self.database_ms - before.database_ms) / events,
         )
 
 
@@ -121,13 +125,24 @@ def _read(servers: Servers, side: Side) -> _Reading:
     )
     calls = [one for one in servers.stand_in.requests() if f"{one['path']}?{one['query']}" != QUERY]
     processor = sum(_processor_ms(child.pid) for child in [*side.producers, *side.workers])
-    return _Reading(Counter(match[2].upper() for match in logged), redis, len(calls), processor)
+    database = sum(map(_processor_ms, _children(servers.postgres.child.pid)))
+    return _Reading(Counter(match[2].upper() for match in logged), redis, len(calls), processor, database)
 
 
 def _processor_ms(pid: int) -> float:
     """Return the processor time that a process has used; 0 where the system does not tell (not Linux)."""
+    stat = _stat(pid)
+    return (int(stat[11]) + int(stat[12])) * 1000 / os.sysconf("SC_CLK_TCK") if stat else 0.0
+
+
+def _children(pid: int) -> list[int]:
+    found = [int(path.name) for path in Path("/proc").glob("[0-9]*")]
+    return [child for child in found if (stat := _stat(child)) and int(stat[1]) == pid]
+
+
+def _stat(pid: int) -> list[str]:
+    """Return what /proc tells of a process, from its state on; nothing where there is none."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
-        return 0.0
-    return (int(fields[11]) + int(fields[12])) * 1000 / os.sysconf("SC_CLK_TCK")
+        return []

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deploy.embedded.ports import HOST
+from tests.bench.errors import BrokenRun
 from tests.bench.workload import Delivery
 
 CONNECTIONS = 8
@@ -42,7 +43,7 @@ def post(port: int, deliveries: Sequence[Delivery], *, seconds: float = 60) -> P
         seconds: no request is begun after so many.
 
     Raises:
-        RuntimeError: an answer was not 202: a figure of refusals would mean nothing.
+        BrokenRun: an answer was not 202.
     """
     waiting = deque(deliveries)
     accepted: list[int] = []
@@ -56,7 +57,7 @@ def post(port: int, deliveries: Sequence[Delivery], *, seconds: float = 60) -> P
                 accepted.append(_post(connection, waiting.popleft()))
         except IndexError:  # another connection took the last one
             pass
-        except (OSError, RuntimeError, http.client.HTTPException) as error:
+        except (OSError, BrokenRun, http.client.HTTPException) as error:
             failures.append(f"{type(error).__name__}: {error}")
         finally:
             connection.close()
@@ -68,7 +69,7 @@ def post(port: int, deliveries: Sequence[Delivery], *, seconds: float = 60) -> P
     for thread in threads:
         thread.join()
     if failures:
-        raise RuntimeError(f"not accepted: {failures[0]}")
+        raise BrokenRun(f"not accepted: {failures[0]}")
     return Posted(sum(accepted), time.monotonic() - started)
 
 
@@ -77,5 +78,5 @@ def _post(connection: http.client.HTTPConnection, delivery: Delivery) -> int:
     answer = connection.getresponse()
     content = answer.read()
     if answer.status != 202:
-        raise RuntimeError(f"status {answer.status}: {content[:300]!r}")
+        raise BrokenRun(f"status {answer.status}: {content[:300]!r}")
     return delivery.events

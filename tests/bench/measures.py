@@ -9,13 +9,15 @@ from statistics import median
 
 from tests.bench.costs import Costs, count_costs
 from tests.bench.deskbridge import Deskbridge
+from tests.bench.errors import BrokenRun
 from tests.bench.plain import Plain
 from tests.bench.rounds import accept, load, sync, warm_up
 from tests.bench.servers import Servers, servers
 from tests.bench.side import THREADS, WORKERS, Side
 from tests.bench.workload import batch
 
-REALISTIC_MS = 20.0
+LATENCIES_MS = (0.0, 20.0, 100.0)
+Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -79,19 +81,29 @@ class Outcome:
 
 
 def goals() -> list[Measure]:
-    """Return the measures without figures.
+    """Return the measures without figures, each with its goal.
 
-    The goals are bounds against regressions.
+    A goal is a bound against regressions: about two thirds of the lowest ratio seen on 2 cores that others used,
+    too. It is to be raised with every gain that lasts. What the ratios have to pay for, per event:
+
+    - accepted: one transaction that reaches the disk before the 202; the peer's message is in Redis' memory.
+      In arrays one commit serves 50 events while the peer publishes 50 messages, so there the peer is slower;
+      deskbridge's rings follow behind the 202, and are not in the figure.
+    - synced: a claim and a link around each of the two calls, the trace, the desired state: 5 commits that
+      reach the disk in place of 2, most of it processor time, which is all that counts while the tracker
+      answers at once. No real tracker does: a Redmine on 2 cores creates 20 to 60 issues a second and takes
+      100 ms and more for each under 8 connections, so the last measure is the one that people will notice.
     """
     return [
-        Measure("accepted, one event per request", 0.5),
-        Measure("accepted, arrays of 50", 0.5),
-        Measure("synced, tracker answers at once", 0.3),
-        Measure(f"synced, tracker answers after {REALISTIC_MS:g} ms", 0.5),
+        Measure("accepted, one event per request", 0.28),
+        Measure("accepted, arrays of 50", 1.10),
+        Measure("synced, tracker answers at once", 0.17),
+        Measure(f"synced, tracker answers after {LATENCIES_MS[1]:g} ms", 0.24),
+        Measure(f"synced, tracker answers after {LATENCIES_MS[2]:g} ms", 0.55),
     ]
 
 
-def run(size: Size, say: Callable[[str], None]) -> Outcome:
+def run(size: Size, say: Say) -> Outcome:
     """Take every measure.
 
     Args:
@@ -101,36 +113,52 @@ def run(size: Size, say: Callable[[str], None]) -> Outcome:
     Raises:
         BrokenRun: a side lost or doubled something.
     """
-    single, arrays, at_once, realistic = measures = goals()
+    measures = goals()
     with ExitStack() as stack:
         say("starting PostgreSQL, Redis and the stand-in tracker")
         shared = stack.enter_context(servers())
         sides: list[Side] = [Deskbridge(shared), Plain(shared)]
         for side in sides:
             stack.callback(side.stop)
-            side.set_up()
-            side.start_producer()
-        _each(size, sides, single, say, lambda side: _accept(side, size, 1, size.accept_rate))
-        _each(size, sides, arrays, say, lambda side: _accept(side, size, 50, size.accept_array_rate))
-        say(f"starting {WORKERS} workers of {THREADS} threads for each side, and warming up")
-        for side in sides:
-            side.start_workers()
-            warm_up(side, shared.stand_in, 4 * WORKERS * THREADS)
-            side.freeze()
-        _each(size, sides, at_once, say, lambda side: _sync(shared, side, size, 0.0))
-        _each(size, sides, realistic, say, lambda side: _sync(shared, side, size, REALISTIC_MS))
-        say("counting what one event costs")
-        costs = {}
-        for side in sides:
-            side.thaw()
-            costs[side.name] = count_costs(shared, side, min(100, size.tickets))
-            side.freeze()
-        return Outcome(measures, costs)
+        try:
+            _accepting(size, sides, measures[:2], say)
+            _syncing(size, shared, sides, measures[2:], say)
+            say("counting what one event costs")
+            return Outcome(measures, _counting(size, shared, sides))
+        except BrokenRun as broken:
+            logs = "\n".join(side.log_ends() for side in sides)
+            raise BrokenRun(f"{broken}\n{logs}") from None
 
 
-def _each(
-    size: Size, sides: list[Side], measure: Measure, say: Callable[[str], None], take: Callable[[Side], float]
-) -> None:
+def _accepting(size: Size, sides: list[Side], measures: list[Measure], say: Say) -> None:
+    for side in sides:
+        side.set_up()
+        side.start_producer()
+    single, arrays = measures
+    _each(size, sides, single, say, lambda side: _accept(side, size, 1, size.accept_rate))
+    _each(size, sides, arrays, say, lambda side: _accept(side, size, 50, size.accept_array_rate))
+
+
+def _syncing(size: Size, shared: Servers, sides: list[Side], measures: list[Measure], say: Say) -> None:
+    say(f"starting {WORKERS} workers of {THREADS} threads for each side, and warming up")
+    for side in sides:
+        side.start_workers()
+        warm_up(side, shared.stand_in, 4 * WORKERS * THREADS)
+        side.freeze()
+    for measure, latency_ms in zip(measures, LATENCIES_MS, strict=True):
+        _each(size, sides, measure, say, lambda side, ms=latency_ms: _sync(shared, side, size, ms))  # type: ignore[misc]
+
+
+def _counting(size: Size, shared: Servers, sides: list[Side]) -> dict[str, tuple[Costs, Costs]]:
+    costs = {}
+    for side in sides:
+        side.thaw()
+        costs[side.name] = count_costs(shared, side, min(100, size.tickets))
+        side.freeze()
+    return costs
+
+
+def _each(size: Size, sides: list[Side], measure: Measure, say: Say, take: Callable[[Side], float]) -> None:
     """Take rounds in turn, the first side first in one and last in the next, so that a drift hits both alike."""
     for number in range(size.rounds):
         for side in sides if number % 2 == 0 else reversed(sides):

@@ -18,6 +18,7 @@ COSTS = {
     "redis": "Redis commands",
     "calls": "calls to the tracker",
     "processor_ms": "processor time, ms",
+    "database_ms": "PostgreSQL's, ms",
 }
 
 

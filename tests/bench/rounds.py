@@ -8,6 +8,7 @@ import time
 from urllib.parse import urlsplit
 
 from deploy.sandbox.tracker.control import StandIn
+from tests.bench.errors import BrokenRun
 from tests.bench.load import post
 from tests.bench.side import Side
 from tests.bench.workload import Batch, batch
@@ -15,10 +16,6 @@ from tests.bench.workload import Batch, batch
 SYNC_TIMEOUT_S = 60.0
 POLL_S = 0.02
 QUERY = "/time_entries.json?limit=1"
-
-
-class BrokenRun(Exception):
-    """A side lost, doubled or refused something: its figures would mean nothing."""
 
 
 def accept(side: Side, events: Batch, per_request: int, seconds: float) -> float:

@@ -104,7 +104,9 @@ class Side(ABC):
 
     def log_ends(self) -> str:
         """Return the end of every process's log, for a broken run."""
-        return "\n".join(f"--- {self.name} {child.name}\n{child.log_tail()}" for child in [*self.producers, *self.workers])
+        return "\n".join(
+            f"--- {self.name} {child.name}\n{child.log_tail()}" for child in [*self.producers, *self.workers]
+        )
 
     def _lists(self) -> list[str]:
         return [key for key in self.redis.scan_iter() if self.redis.type(key) == "list"]

@@ -136,7 +136,7 @@ def die_before_linking(monkeypatch: pytest.MonkeyPatch, bridge: Bridge) -> None:
 
     bridge.receive(task_event())
     with monkeypatch.context() as patched:
-        patched.setattr(creation, "_link", die)
+        patched.setattr(creation, "link", die)
         with pytest.raises(WorkerDied):
             bridge.sync()
 

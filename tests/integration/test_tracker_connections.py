@@ -154,7 +154,9 @@ def tls_server(tmp_path: Path) -> Iterator[WireServer]:
         .serial_number(1)
         .not_valid_before(now - datetime.timedelta(days=1))
         .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
+        .add_extension(
+            x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False
+        )
         .sign(key, hashes.SHA256())
     )
     pem = tmp_path / "server.pem"
@@ -170,7 +172,9 @@ def tls_server(tmp_path: Path) -> Iterator[WireServer]:
         yield running
 
 
-def test_a_certificate_that_nobody_vouches_for_is_refused_before_anything_is_sent(tls_server: WireServer) -> None:
+def test_a_certificate_that_nobody_vouches_for_is_refused_before_anything_is_sent(
+    tls_server: WireServer,
+) -> None:
     client = client_of(tls_server.url)
     with pytest.raises(TrackerUnreachable):
         client.call("POST", "/issues.json", body={})

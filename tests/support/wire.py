@@ -62,7 +62,9 @@ class WireServer:
         self._start(self._accept)
         return self
 
-    def __exit__(self, _kind: type | None, _error: BaseException | None, _trace: TracebackType | None) -> None:
+    def __exit__(
+        self, _kind: type | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
         """End every connection and thread."""
         self.ended.set()
         for one in [self._listener, *self._open]:
@@ -109,7 +111,9 @@ def saying(*answers: bytes) -> Script:
     return script
 
 
-def trickle(connection: socket.socket, start: bytes, piece: bytes, every: float, ended: threading.Event) -> None:
+def trickle(
+    connection: socket.socket, start: bytes, piece: bytes, every: float, ended: threading.Event
+) -> None:
     """Send the start at once and then a piece at a time, until the other side has had enough."""
     connection.sendall(start)
     while not ended.wait(every):

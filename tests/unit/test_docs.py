@@ -48,7 +48,9 @@ def test_every_configuration_key_is_documented_and_nothing_else() -> None:
 
 def test_the_example_environment_lists_every_setting() -> None:
     example = (ROOT / ".env.example").read_text(encoding="utf-8")
-    assert set(re.findall(r"DESKBRIDGE_([A-Z_]+)=", example)) == {name.upper() for name in Settings.model_fields}
+    assert set(re.findall(r"DESKBRIDGE_([A-Z_]+)=", example)) == {
+        name.upper() for name in Settings.model_fields
+    }
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

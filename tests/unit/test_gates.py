@@ -86,9 +86,7 @@ def test_every_event_gets_exactly_one_verdict(rows: list[tuple[int, int, int]], 
         for number, (task_id, state, seconds) in enumerate(rows, 1)
     ]
     plan = plan_times(events, dict.fromkeys(done, 1), CONFIG)
-    verdicts = [
-        *(wanted.newest.id for wanted in plan.wanted), *plan.skipped, *plan.logged, *plan.superseded
-    ]
+    verdicts = [*(wanted.newest.id for wanted in plan.wanted), *plan.skipped, *plan.logged, *plan.superseded]
     assert sorted(verdicts) == [event.id for event in events]
     assert len({wanted.task_id for wanted in plan.wanted}) == len(plan.wanted)
     assert not {wanted.task_id for wanted in plan.wanted} & done

@@ -27,7 +27,11 @@ class TestLocksOverAFakeRedis(LockContract):
 def test_a_redis_that_is_down_when_the_lock_is_taken_is_its_own_error() -> None:
     server = fakeredis.FakeServer()
     server.connected = False
-    with fakeredis.FakeRedis(server=server) as down, pytest.raises(RedisConnectionError), Locks(down, 60).hold("x"):
+    with (
+        fakeredis.FakeRedis(server=server) as down,
+        pytest.raises(RedisConnectionError),
+        Locks(down, 60).hold("x"),
+    ):
         pass
 
 

@@ -77,7 +77,14 @@ def test_a_missing_description_is_an_empty_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "changes", [{"subject": "T"}, {"description": "one"}, {"project": {"id": 2}}, {"created_on": "?"}, {"project": None}]
+    "changes",
+    [
+        {"subject": "T"},
+        {"description": "one"},
+        {"project": {"id": 2}},
+        {"created_on": "?"},
+        {"project": None},
+    ],
 )
 def test_another_text_or_project_is_another_issue(changes: dict[str, Any]) -> None:
     assert not issues_like(issue(**changes), issue_sent())
@@ -92,12 +99,16 @@ def test_what_a_ledger_row_holds_is_no_candidate() -> None:
     assert not issues_like(issue(), issue_sent(), held=(6,))
 
 
-@pytest.mark.parametrize(("sent", "kept"), [(1200 / 3600, 0.33), (0.005, 0.01), (60000 / 3600, 16.67), (1.5, 1.5), (2, 2.0)])
+@pytest.mark.parametrize(
+    ("sent", "kept"), [(1200 / 3600, 0.33), (0.005, 0.01), (60000 / 3600, 16.67), (1.5, 1.5), (2, 2.0)]
+)
 def test_hours_are_compared_as_the_tracker_rounds_them(sent: float, kept: float) -> None:
     assert entries_like(entry(hours=kept), entry_sent(hours=sent))
 
 
-@pytest.mark.parametrize("changes", [{"hours": 0.34}, {"hours": None}, {"hours": "x"}, {"comments": "d"}, {"issue": {"id": 7}}])
+@pytest.mark.parametrize(
+    "changes", [{"hours": 0.34}, {"hours": None}, {"hours": "x"}, {"comments": "d"}, {"issue": {"id": 7}}]
+)
 def test_other_time_is_another_entry(changes: dict[str, Any]) -> None:
     assert not entries_like(entry(**changes), entry_sent())
 

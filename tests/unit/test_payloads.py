@@ -107,7 +107,9 @@ def test_a_comment_is_cut_to_1024_characters_with_a_mark() -> None:
     assert (len(comment), comment[-1]) == (1024, "…")
 
 
-@pytest.mark.parametrize(("seconds", "hours"), [(5400, 1.5), (3600, 1.0), (60, 1 / 60), (1, 1 / 3600), (86400 * 30, 720.0)])
+@pytest.mark.parametrize(
+    ("seconds", "hours"), [(5400, 1.5), (3600, 1.0), (60, 1 / 60), (1, 1 / 3600), (86400 * 30, 720.0)]
+)
 def test_seconds_become_decimal_hours(seconds: int, hours: float) -> None:
     assert entry(actiontime=seconds)["hours"] == hours
 

@@ -46,13 +46,21 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[requests.PreparedRequest]:
 def calls(client: TrackerClient, **options: Any) -> tuple[TrackerError, CallRecord]:
     records: list[CallRecord] = []
     with pytest.raises(TrackerError) as failure:
-        client.call("POST", "/issues.json", body={"issue": {"subject": "ü"}}, observe=records.append, **options)
+        client.call(
+            "POST", "/issues.json", body={"issue": {"subject": "ü"}}, observe=records.append, **options
+        )
     return failure.value, records[0]
 
 
 def test_repr_and_str_of_client_and_target_hide_the_key() -> None:
     client = client_of()
-    shown = [repr(client), str(client), repr(client.target), str(client.target), str(dataclasses.asdict(client.target))]
+    shown = [
+        repr(client),
+        str(client),
+        repr(client.target),
+        str(client.target),
+        str(dataclasses.asdict(client.target)),
+    ]
     assert not any(KEY in text for text in shown)
 
 

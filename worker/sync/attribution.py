@@ -13,6 +13,7 @@ from shared.tracker.answers import Answer
 from worker.sync.probes import ask_whether_open
 from worker.sync.run import Run
 
+NEEDED = "the tracker lets only members work in a private project"
 MEMBERSHIP_MAY_HELP = (403, 422)
 
 
@@ -24,12 +25,14 @@ class Sender:
         run: the drain.
         match: who the helpdesk user is on the tracker, and why.
         project_id: the tracker project.
+        is_member: whether the person's membership is known.
         administrators: tracker user ids that a call as the administrator may end with; empty: not known.
     """
 
     run: Run
     match: Match
     project_id: int
+    is_member: bool = False
     administrators: tuple[int, ...] = ()
     _ensured_now: bool = False
 
@@ -46,10 +49,7 @@ class Sender:
         """
         if self.person is None:
             self.run.warn("Sent as the administrator", self.match.why)
-            return
-        with self.run.store.transaction() as tx:
-            known = tx.people.is_member_known(self.project_id, self.person.tracker_user_id)
-        if not known:
+        elif not self.is_member:
             self._ensure_membership(self.person)
 
     def send(self, method: str, path: str, body: Body, before_send: Callable[[], None]) -> Answer:
@@ -115,6 +115,7 @@ class Sender:
         body = membership_body(person.tracker_user_id, role_id)
         try:
             self.run.tracker.call("POST", path, body=body, observe=self.run.observe)
+            self.run.note(f"{person.login} was made a member of tracker project {self.project_id}", NEEDED)
         except TrackerRejected as rejection:
             if rejection.status != 422:  # 422 in any language: mostly "is a member already"
                 self.run.warn(f"{person.login} could not be made a member", str(rejection))

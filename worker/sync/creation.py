@@ -2,44 +2,26 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy.exc import DBAPIError
-
 from shared.errors import LeaseOver, OutcomeUnknown, TrackerError
 from shared.kinds import Kind
-from shared.logs import get_logger
 from shared.payloads import Body
 from shared.store import Transaction
 from shared.store.ledger import Claim, Row
-from shared.store.models import LedgerState, TaskTimeLink
+from shared.store.models import LedgerState
 from shared.tracker.answers import Answer
 from worker.sync.attribution import Sender
+from worker.sync.linking import link
 from worker.sync.matching import fingerprint
 from worker.sync.reconcile import reconcile
-from worker.sync.results import Waiting
+from worker.sync.results import Created, Waiting
 from worker.sync.run import Run, SendWindow
 
-log = get_logger("sync")
 MOST_TURNS = 4
-LINK_AGAIN_S = (0.05, 0.5, 2.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Created:
-    """The object that a ledger row is linked to.
-
-    Attributes:
-        now: whether it was created by this very call.
-    """
-
-    tracker_id: int
-    project_id: int
-    now: bool = False
 
 
 @dataclass(frozen=True)
@@ -136,7 +118,7 @@ def _create(run: Run, creation: Creation) -> Created | Waiting:
         with run.transaction() as tx:
             tx.ledger(kind).free(key, attempt, str(definite))
         raise
-    return _link(run, creation, attempt, found, tracker_id)
+    return link(run, creation, attempt, found, tracker_id)
 
 
 def _claim(run: Run, creation: Creation) -> Claim:
@@ -187,86 +169,3 @@ def _doubt(run: Run, kind: Kind, key: int, attempt: int, unclear: OutcomeUnknown
         ledger.doubt(key, attempt, settling, str(unclear))
         until = tx.now() + timedelta(seconds=settling)
     return Waiting(f"in doubt whether the {kind.noun} was created: {unclear}", until=until, attempt=True)
-
-
-def _link(
-    run: Run, creation: Creation, attempt: int, found: dict[str, Any], tracker_id: int
-) -> Created | Waiting:
-    """Record a definite answer, once more where a sibling's adoption collides or the database fails."""
-    author_id = _author_id(run, creation, found)
-    for delay in LINK_AGAIN_S:
-        try:
-            return _record(run, creation, attempt, found, tracker_id, author_id)
-        except DBAPIError as error:
-            log.warning("not linked yet", error=type(error).__name__, ticket_id=run.ticket_id)
-            time.sleep(delay)
-    return _record(run, creation, attempt, found, tracker_id, author_id)
-
-
-def _record(
-    run: Run,
-    creation: Creation,
-    attempt: int,
-    found: dict[str, Any],
-    tracker_id: int,
-    author_id: int | None,
-) -> Created | Waiting:
-    kind, key = creation.kind, creation.key
-    with run.transaction() as tx:
-        ledger = tx.ledger(kind)
-        row = ledger.lock(key)
-        linked_to = row.tracker_id if row and row.state == LedgerState.LINKED else None
-        if linked_to == tracker_id:
-            return Created(tracker_id, creation.sender.project_id)
-        if row is None or row.attempt != attempt or row.duplicate or _orphans(tx, kind, row, linked_to):
-            ledger.late_answer(key, tracker_id)
-            run.warn(f"{kind.noun} #{tracker_id} came late: possibly created twice", "`deskbridge held`")
-            return Waiting(f"{kind} {key} waits for a person: possibly created twice", for_person=True)
-        release_sibling(run, tx, kind, key, tracker_id)
-        ledger.link(key, attempt, tracker_id, author_id, f"created by event {creation.event_id}")
-        if row.state == LedgerState.HELD:
-            tx.journal.reopen_held(run.ticket_id, "what it waited for was answered after all")
-        creation.on_linked(tx, found)
-    return Created(tracker_id, creation.sender.project_id, now=True)
-
-
-def _orphans(tx: Transaction, kind: Kind, row: Row, linked_to: int | None) -> bool:
-    """Whether what the row had adopted would belong to nobody once its own answer replaces it."""
-    return linked_to is not None and not tx.ledger(kind).in_doubt_like(
-        row.fingerprint or "", settleable=False
-    )
-
-
-def release_sibling(run: Run, tx: Transaction, kind: Kind, key: int, tracker_id: int) -> None:
-    """Take a tracker id from the row that had adopted it, and let that row's work be done again."""
-    sibling = tx.ledger(kind).take_from_sibling(key, tracker_id)
-    if sibling is None:
-        return
-    run.rung.add(sibling.ticket_id)
-    run.note(
-        f"The {kind.noun} #{tracker_id} belongs to {kind} {key}",
-        "its own answer from the tracker came in; what was adopted is settled anew",
-        ticket_id=sibling.ticket_id,
-        task_id=sibling.task_id if isinstance(sibling, TaskTimeLink) else None,
-    )
-    if sibling.adopted and sibling.event_id is not None:
-        tx.journal.reopen_done(sibling.event_id, "what was adopted belongs to another")
-    if kind is Kind.TICKET:
-        for row in tx.times.linked_to_issue(sibling.ticket_id, tracker_id):
-            reason = f"logged on issue #{tracker_id}, which turned out to belong to ticket {key}"
-            tx.times.hold(row.key, None, reason, [row.tracker_id] if row.tracker_id else [])
-
-
-def _author_id(run: Run, creation: Creation, found: dict[str, Any]) -> int | None:
-    """Return the author's id; a difference from the person is told (SPEC section 5)."""
-    author = found.get("author" if creation.kind is Kind.TICKET else "user")
-    author_id = author.get("id") if isinstance(author, dict) else None
-    person = creation.sender.person
-    if person is not None and author_id != person.tracker_user_id:
-        name = author.get("name") if isinstance(author, dict) else None
-        run.warn(
-            f"The {creation.kind.noun} belongs to {name or 'somebody else'}, not to {person.login}",
-            "impersonation was refused, or the API key is not an administrator's",
-            task_id=creation.key if creation.kind is Kind.TICKET_TASK else None,
-        )
-    return author_id if isinstance(author_id, int) else None

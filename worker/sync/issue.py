@@ -8,8 +8,8 @@ from shared.kinds import Kind
 from shared.payloads import issue_body
 from shared.store import Transaction
 from worker.sync.attribution import Sender
-from worker.sync.creation import Created, Creation, ensure
-from worker.sync.results import Waiting
+from worker.sync.creation import Creation, ensure
+from worker.sync.results import Created, Waiting
 from worker.sync.run import Run
 from worker.sync.work import Work
 
@@ -38,7 +38,13 @@ def ensure_issue(run: Run, work: Work, event_id: int | None) -> Created | Waitin
             event_id=asking,
             issue_id=None,
             body=issue_body(work.ticket, link.tracker_project_id, link.default_category_id, run.config),
-            sender=Sender(run, work.technician, link.tracker_project_id, work.administrators),
+            sender=Sender(
+                run,
+                work.technician,
+                link.tracker_project_id,
+                work.is_technician_member,
+                work.administrators,
+            ),
             on_linked=linked,
         )
 

@@ -44,4 +44,17 @@ class Waiting:
     for_person: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Created:
+    """The object that a ledger row is linked to.
+
+    Attributes:
+        now: whether it was created by this very call.
+    """
+
+    tracker_id: int
+    project_id: int
+    now: bool = False
+
+
 Result = Sent | AlreadyDone | Skipped | Waiting

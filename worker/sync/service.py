@@ -17,13 +17,14 @@ from shared.locks import HeldLock, Locks
 from shared.logs import get_logger
 from shared.pause import Pause
 from shared.settings import Settings
-from shared.store import Store
+from shared.store import Store, Transaction
 from shared.store.models import EventState
 from shared.tracker.client import TrackerClient
 from worker.retry import backoff, is_exhausted
 from worker.sync.results import Result, Waiting
 from worker.sync.run import Run
-from worker.sync.ticket import drain
+from worker.sync.ticket import Drain
+from worker.sync.work import load
 
 log = get_logger("sync")
 MOST_PASSES = 20
@@ -44,7 +45,7 @@ class SyncService:
     settings: Settings
     locks: Locks
     pause: Pause
-    connect: Callable[[], tuple[PluginConfig, TrackerClient]]
+    connect: Callable[[Transaction], tuple[PluginConfig, TrackerClient]]
     ring: Callable[[list[int]], bool]
 
     def sync(self, ticket_id: int) -> list[Result]:
@@ -79,11 +80,15 @@ class SyncService:
         return results
 
     def _drain(self, ticket_id: int, lock: HeldLock, *, probing: bool) -> list[Result]:
-        config, tracker = self.connect()
+        with self.store.transaction() as tx:
+            config, tracker = self.connect(tx)
+            work = load(tx, ticket_id)
+        if work is None:
+            return []
         run = Run(ticket_id, self.store, self.settings, config, tracker, self.locks, lock)
         answered = False
         try:
-            results = drain(run)
+            results = Drain(run, work).carry_out()
             answered = run.answered
         finally:
             self._leave(run)

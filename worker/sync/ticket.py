@@ -9,39 +9,20 @@ from typing import TypeVar
 
 from shared.errors import LeaseOver, OutcomeUnknown, TrackerRejected
 from shared.reasons import NO_LINK
-from shared.store.models import EventState
+from shared.store.models import EventState, TicketState
 from worker.retry import is_exhausted
-from worker.sync.creation import Created
 from worker.sync.gates import Pending, Plan, TimeWanted, plan_times
 from worker.sync.issue import ensure_issue
-from worker.sync.results import AlreadyDone, Result, Sent, Skipped, Waiting
+from worker.sync.results import AlreadyDone, Created, Result, Sent, Skipped, Waiting
 from worker.sync.run import Run
 from worker.sync.status import sync_status
 from worker.sync.time_entry import log_time, settle_time
-from worker.sync.work import Work, load
+from worker.sync.work import Work
 
 NO_ISSUE = "the ticket has no issue; its newest status is taken when one is created"
 SOON = timedelta(seconds=2)
 
 T = TypeVar("T")
-
-
-def drain(run: Run) -> list[Result]:
-    """Do everything that is due for the run's ticket, once.
-
-    Args:
-        run: the drain; its ticket's lock is held.
-
-    Returns:
-        What came of it, in order.
-
-    Raises:
-        TrackerError: an outage: the tracker is unreachable, busy or closed; what is left stays pending.
-        LockBusy: the lock ran out meanwhile; whoever holds it now goes on.
-    """
-    with run.transaction() as tx:
-        work = load(tx, run.ticket_id)
-    return Drain(run, work).carry_out() if work else []
 
 
 class Drain:
@@ -58,7 +39,15 @@ class Drain:
         self._results: list[Result] = []
 
     def carry_out(self) -> list[Result]:
-        """Decide, then do: issue, time entries, status."""
+        """Decide, then do: issue, time entries, status.
+
+        Returns:
+            What came of it, in order.
+
+        Raises:
+            TrackerError: an outage: the tracker is unreachable, busy or closed; what is left stays pending.
+            LockBusy: the lock ran out meanwhile; whoever holds it now goes on.
+        """
         work = self._work
         plan = plan_times(work.task_events, work.logged, self._run.config)
         self._end_what_sends_nothing(plan)
@@ -122,13 +111,11 @@ class Drain:
 
     def _status(self, issue: Created | Waiting | None) -> None:
         self._run.lock.renew()
-        with self._run.store.transaction() as tx:
-            state = tx.tickets.get(self._run.ticket_id) or self._work.state
-            if self._work.link is None and state.status_due:
-                tx.tickets.dropped(self._run.ticket_id, state.event_id, NO_LINK)
         if self._work.link is None:
+            self._drop_status()
             return
-        work = self._work = replace(self._work, state=state)
+        work = self._work = replace(self._work, state=self._current_state())
+        state = work.state
         newest = [one for one in work.ticket_events if one.id == state.event_id]
         older = [one for one in work.ticket_events if one.id != state.event_id]
         self._supersede(_ids(older), f"event {state.event_id} of the ticket is newer")
@@ -142,6 +129,19 @@ class Drain:
             self._wait(newest, Waiting(state.status_reason or "the status waits", until=state.status_next_at))
         else:
             self._end(_ids(newest), AlreadyDone(f"issue #{issue.tracker_id} has this status already"))
+
+    def _drop_status(self) -> None:
+        state = self._work.state
+        if state.status_due and self._work.issue_row is not None:
+            with self._run.transaction() as tx:
+                tx.tickets.dropped(self._run.ticket_id, state.event_id, NO_LINK)
+
+    def _current_state(self) -> TicketState:
+        """The desired state, read again where the issue came to be in this drain: that may have settled it."""
+        if self._work.is_issue_linked:
+            return self._work.state
+        with self._run.store.transaction() as tx:
+            return tx.tickets.get(self._run.ticket_id) or self._work.state
 
     def _give_status(self, newest: list[Pending], issue: Created) -> None:
         run, state = self._run, self._work.state

@@ -11,10 +11,10 @@ from shared.store import Transaction
 from shared.store.ledger import Row
 from shared.store.models import EventState
 from worker.sync.attribution import Sender
-from worker.sync.creation import Created, Creation, ensure
+from worker.sync.creation import Creation, ensure
 from worker.sync.gates import TimeWanted
 from worker.sync.probes import is_gone
-from worker.sync.results import AlreadyDone, Result, Sent, Waiting
+from worker.sync.results import AlreadyDone, Created, Result, Sent, Waiting
 from worker.sync.run import Run
 from worker.sync.work import Work
 
@@ -38,13 +38,14 @@ def log_time(run: Run, work: Work, wanted: TimeWanted, issue: Created) -> Result
     def prepare() -> Creation:
         with run.store.transaction() as tx:
             match = tx.people.match(task.user)
+            is_member = tx.people.is_member(issue.project_id, match)
         return Creation(
             kind=Kind.TICKET_TASK,
             key=task.id,
             event_id=event_id,
             issue_id=issue.tracker_id,
             body=time_entry_body(run.ticket_id, task, issue.tracker_id, run.config),
-            sender=Sender(run, match, issue.project_id, work.administrators),
+            sender=Sender(run, match, issue.project_id, is_member, work.administrators),
             on_linked=linked,
         )
 

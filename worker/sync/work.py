@@ -26,6 +26,8 @@ class Work:
         issue_row: the ledger row of the issue.
         time_rows: ledger rows by ticket-task id: those of the events, and those not settled yet.
         technician: who the assigned technician is on the tracker.
+        is_technician_member: whether their membership of the linked project is known.
+        administrators: the tracker's administrators, as far as they are known.
         now: the database's clock.
     """
 
@@ -36,6 +38,7 @@ class Work:
     issue_row: Row | None
     time_rows: dict[int, Row]
     technician: Match
+    is_technician_member: bool
     administrators: tuple[int, ...]
     now: datetime
 
@@ -69,6 +72,11 @@ class Work:
         return self.issue_row is not None and self.issue_row.state in IN_FLIGHT
 
     @property
+    def is_issue_linked(self) -> bool:
+        """Whether the ticket has its issue."""
+        return self.issue_row is not None and self.issue_row.state == LedgerState.LINKED
+
+    @property
     def is_status_due(self) -> bool:
         """Whether a status waits to be given now."""
         next_at = self.state.status_next_at
@@ -99,14 +107,17 @@ def load(tx: Transaction, ticket_id: int) -> Work | None:
     ticket = Ticket.model_validate(state.snapshot)
     task_ids = {pending.task.id for pending in events if pending.event.task}
     time_rows = {**tx.times.unsettled_of(ticket_id), **tx.times.of_keys(task_ids)}
+    link = tx.links.resolve(ticket.project_id, ticket.entity_id)
+    technician = tx.people.match(ticket.technician)
     return Work(
         events=events,
         state=state,
         ticket=ticket,
-        link=tx.links.resolve(ticket.project_id, ticket.entity_id),
+        link=link,
         issue_row=tx.issues.get(ticket_id),
         time_rows=time_rows,
-        technician=tx.people.match(ticket.technician),
+        technician=technician,
+        is_technician_member=tx.people.is_member(link.tracker_project_id if link else None, technician),
         administrators=tx.people.administrators(),
         now=tx.now(),
     )

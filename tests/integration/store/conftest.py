@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from sqlalchemy import delete
 
 from shared.events import parse_delivery
+from shared.kinds import Kind
 from shared.store import Store
 from shared.store.database import Database
 from shared.store.journal import Accepted
+from shared.store.ledger import Claim, Ledger, Row
 from shared.store.migrations import upgrade
-from shared.store.models import Base
+from shared.store.models import Base, LedgerState
 from tests.support.events import START, delivery_id
 
 Append = Callable[..., list[Accepted]]
+BODY = {"issue": {"subject": "a\x00b\ud800€"}}
+PRINT = "f" * 64
 
 
 @pytest.fixture(scope="session", params=["sqlite", "postgresql"])
-def migrated_store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+def migrated_store(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Store]:
     """A store with its tables, for the whole session."""
     if request.param == "sqlite":
         url = f"sqlite:///{tmp_path_factory.mktemp('store')}/store.sqlite3"
@@ -51,3 +58,59 @@ def append(store: Store) -> Append:
             return tx.journal.append(deliveries, START)
 
     return them
+
+
+@pytest.fixture(params=list(Kind))
+def kind(request: pytest.FixtureRequest) -> Kind:
+    found: Kind = request.param
+    return found
+
+
+class Book:
+    """One kind's ledger, each step in a transaction of its own."""
+
+    def __init__(self, store: Store, kind: Kind) -> None:
+        self.store, self.kind = store, kind
+
+    def __getattr__(self, name: str) -> Any:
+        def step(*args: Any, **kwargs: Any) -> Any:
+            with self.store.transaction() as tx:
+                return getattr(tx.ledger(self.kind), name)(*args, **kwargs)
+
+        assert hasattr(Ledger, name)
+        return step
+
+    def take(self, key: int = 1, *, lease: float = 20, fingerprint: str = PRINT) -> int | None:
+        """Claim a row; return the attempt."""
+        claim = Claim(
+            key, 4711 if self.kind is Kind.TICKET_TASK else key, 7, 11, None, BODY, [5, 1], fingerprint
+        )
+        attempt: int | None = self.claim(claim, lease)
+        return attempt
+
+    def row(self, key: int = 1) -> Row:
+        found: Row | None = self.get(key)
+        assert found is not None
+        return found
+
+    def in_state(self, state: LedgerState, key: int = 1, tracker_id: int = 60) -> int:
+        """Bring a new row into a state; return its attempt."""
+        attempt = self.take(key)
+        assert attempt is not None
+        if state is LedgerState.FREE:
+            self.free(key, attempt, "refused")
+        elif state is LedgerState.IN_DOUBT:
+            self.doubt(key, attempt, 0, "lost")
+        elif state is LedgerState.HELD:
+            self.hold(key, attempt, "who knows", [tracker_id])
+        elif state in (LedgerState.LINKED, LedgerState.GONE):
+            self.link(key, attempt, tracker_id, 5, "created")
+        if state is LedgerState.GONE:
+            self.gone(key, tracker_id, "deleted")
+        assert self.row(key).state == state
+        return attempt
+
+
+@pytest.fixture
+def book(store: Store, kind: Kind) -> Book:
+    return Book(store, kind)

@@ -50,7 +50,11 @@ def link(tx: Transaction) -> None:
 
 def test_every_order_of_the_same_events_gives_the_same_snapshot(store: Store, append: Append) -> None:
     accepted = append(
-        titled(1, "a"), titled(2, "bb"), titled(2, "ccc", sequence=1), titled(2, "dddd", sequence=1), titled(0, "eeeee")
+        titled(1, "a"),
+        titled(2, "bb"),
+        titled(2, "ccc", sequence=1),
+        titled(2, "dddd", sequence=1),
+        titled(0, "eeeee"),
     )
     ids = [one.event_id for one in accepted]
     seen = set()
@@ -78,9 +82,7 @@ def test_a_status_that_was_given_is_due_again_with_a_newer_update(store: Store, 
 
 
 def test_a_task_event_makes_the_status_due_only_where_it_differs(store: Store, append: Append) -> None:
-    first, same, other = append(
-        task_event(0), task_event(1), task_event(2, of_ticket=ticket(status=5))
-    )
+    first, same, other = append(task_event(0), task_event(1), task_event(2, of_ticket=ticket(status=5)))
     fold(store, [first.event_id])
     with store.transaction() as tx:
         tx.tickets.given(4711, first.event_id)
@@ -98,7 +100,9 @@ def test_an_older_event_that_comes_late_does_not_make_the_status_due(store: Stor
     assert (found.event_id, found.status_due) == (newer.event_id, False)
 
 
-def test_what_was_given_of_an_older_snapshot_does_not_settle_a_newer_one(store: Store, append: Append) -> None:
+def test_what_was_given_of_an_older_snapshot_does_not_settle_a_newer_one(
+    store: Store, append: Append
+) -> None:
     first, second = append(titled(0, "a"), titled(1, "b"))
     fold(store, [first.event_id, second.event_id])
     with store.transaction() as tx:
@@ -131,7 +135,9 @@ def test_the_sweep_finds_linked_tickets_whose_status_is_due_now(store: Store, ap
         assert tx.tickets.due_tickets(10) == []
 
 
-@pytest.mark.parametrize(("mapped", "found", "due"), [(3, 3, False), (3, 1, True), (None, 1, False), (3, None, True)])
+@pytest.mark.parametrize(
+    ("mapped", "found", "due"), [(3, 3, False), (3, 1, True), (None, 1, False), (3, None, True)]
+)
 def test_after_a_creation_the_status_is_due_unless_the_tracker_took_it(
     store: Store, append: Append, mapped: int | None, found: int | None, due: bool
 ) -> None:
@@ -147,11 +153,11 @@ def test_a_replayed_update_is_given_again_unless_the_tracker_had_it(store: Store
     fold(store, [one.event_id])
     with store.transaction() as tx:
         tx.tickets.dropped(4711, one.event_id, "refused")
-        tx.tickets.give_again(4711, one.event_id, is_update=True)
+        tx.tickets.give_again(4711, one.event_id, is_update=True, is_fresh=True)
     assert state(store).status_due is True
     with store.transaction() as tx:
         tx.tickets.given(4711, one.event_id)
-        tx.tickets.give_again(4711, one.event_id, is_update=True)
+        tx.tickets.give_again(4711, one.event_id, is_update=True, is_fresh=True)
     assert state(store).status_due is False
 
 

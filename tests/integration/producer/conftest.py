@@ -1,0 +1,145 @@
+"""A running producer over a real database; its broker is a real Redis or nothing at all."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+import uvicorn
+from pydantic import SecretStr
+from sqlalchemy import delete
+
+from deploy.embedded.ports import free_port
+from producer.hooks.app import create_app
+from shared.settings import Settings
+from shared.store import Store
+from shared.store.database import Database
+from shared.store.migrations import upgrade
+from shared.store.models import JournalEvent
+from tests.support.events import delivery_id
+
+
+def secret(word: str) -> str:
+    """Return a signing secret."""
+    return "whsec_" + base64.b64encode(word.encode().ljust(24, b"-")).decode()
+
+
+SECRET = secret("the secret")
+
+
+def sign(body: bytes, webhook_id: str, timestamp: str, with_secret: str = SECRET) -> str:
+    """Sign as Standard Webhooks says, without the library that the producer verifies with."""
+    key = base64.b64decode(with_secret.removeprefix("whsec_"))
+    digest = hmac.new(key, f"{webhook_id}.{timestamp}.".encode() + body, hashlib.sha256).digest()
+    return f"v1,{base64.b64encode(digest).decode()}"
+
+
+class RunningProducer:
+    """A producer on a free port, and what it wrote."""
+
+    def __init__(self, app: Any, store: Store) -> None:
+        self.store = store
+        self._port = free_port()
+        config = uvicorn.Config(app, host="127.0.0.1", port=self._port, log_config=None, access_log=False)
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._server.run, daemon=True)
+        self.http = requests.Session()
+        self.http.trust_env = False
+
+    def start(self) -> None:
+        self._thread.start()
+        while not self._server.started:
+            assert self._thread.is_alive(), "the producer did not start"
+            time.sleep(0.005)
+
+    def stop(self) -> None:
+        self.http.close()
+        self._server.should_exit = True
+        self._thread.join(timeout=10)
+
+    def get(self, path: str) -> requests.Response:
+        return self.http.get(f"http://127.0.0.1:{self._port}{path}", timeout=10)
+
+    def post(self, body: bytes, **headers: str | None) -> requests.Response:
+        """POST a body with these headers and no others of ours."""
+        given = {"Content-Type": "application/json", **headers}
+        return self.http.post(f"http://127.0.0.1:{self._port}/events", data=body, headers=given, timeout=10)
+
+    def send(
+        self, data: Any, webhook_id: str | None = None, *, with_secret: str = SECRET, age: float = 0
+    ) -> requests.Response:
+        """Sign and POST an event, an array of them, or a body as it is."""
+        body = data if isinstance(data, bytes) else json.dumps(data).encode()
+        name, timestamp = webhook_id or delivery_id(), str(int(time.time() - age))
+        signature = sign(body, name, timestamp, with_secret)
+        return self.post(
+            body, **{"webhook-id": name, "webhook-timestamp": timestamp, "webhook-signature": signature}
+        )
+
+    def journal(self) -> list[JournalEvent]:
+        """Return what was kept, oldest first."""
+        with self.store.transaction() as tx:
+            return list(reversed(tx.journal.find(limit=None)))
+
+
+Run = Callable[..., RunningProducer]
+
+
+@contextmanager
+def running(directory: Path, **values: Any) -> Iterator[RunningProducer]:
+    """Run a producer with settings; by default its broker cannot be reached."""
+    url = f"sqlite:///{directory}/producer.sqlite3"
+    no_broker = f"redis://127.0.0.1:{free_port()}/0"
+    given = {"webhook_secrets": (SecretStr(SECRET),), "redis_url": SecretStr(no_broker), **values}
+    store = Store(Database(url))
+    upgrade(store.database)
+    producer = RunningProducer(create_app(Settings(database_url=SecretStr(url), **given)), store)
+    producer.start()
+    try:
+        yield producer
+    finally:
+        producer.stop()
+        store.database.close()
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Run]:
+    """Runs a producer of the test's own."""
+    with ExitStack() as stack:
+        yield lambda **values: stack.enter_context(running(tmp_path, **values))
+
+
+@pytest.fixture(scope="package")
+def shared_producer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningProducer]:
+    """A producer that wants signed events, for every test that changes nothing about it."""
+    with running(tmp_path_factory.mktemp("producer")) as producer:
+        yield producer
+
+
+@pytest.fixture
+def producer(shared_producer: RunningProducer) -> RunningProducer:
+    """A producer that wants signed events, with an empty journal."""
+    with shared_producer.store.database.transaction() as session:
+        session.execute(delete(JournalEvent))
+    return shared_producer
+
+
+def refused(answer: requests.Response, status: int) -> dict[str, Any]:
+    """Return the problem that a refusal describes, whose form is that of RFC 9457."""
+    assert answer.status_code == status, answer.text
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    problem: dict[str, Any] = answer.json()
+    assert problem["type"]
+    assert problem["title"]
+    assert problem["status"] == status
+    return problem

@@ -1,0 +1,174 @@
+"""202 means committed; a broker that is down delays nobody; health, readiness, counters."""
+
+from __future__ import annotations
+
+import base64
+import json
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+
+import pytest
+from pydantic import SecretStr
+from redis import Redis
+from sqlalchemy import event
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.orm import Session
+
+from deploy.embedded.redis import RedisServer
+from producer.hooks import ringer as ringer_module
+from producer.hooks.ringer import Ringer
+from tests.integration.producer.conftest import Run, RunningProducer, refused
+from tests.support.events import task, task_event, ticket, ticket_event
+
+QUEUE = "deskbridge:deskbridge"
+
+
+def rung(url: str, count: int) -> list[int]:
+    """Return the tickets that were rung, once there are so many."""
+    with closing(Redis.from_url(url)) as redis:
+        ends = time.monotonic() + 3
+        while redis.llen(QUEUE) < count and time.monotonic() < ends:
+            time.sleep(0.01)
+        time.sleep(0.05)  # one too many would come now
+        messages = [json.loads(message) for message in redis.lrange(QUEUE, 0, -1)]
+    return sorted(json.loads(base64.b64decode(message["body"]))[1]["ticket_id"] for message in messages)
+
+
+def test_a_commit_that_fails_is_503_and_nothing_is_kept(producer: RunningProducer) -> None:
+    def fail(_session: Session) -> None:
+        raise OperationalError("COMMIT", {}, Exception("disk full"))
+
+    event.listen(Session, "before_commit", fail)
+    try:
+        answer = producer.send([task_event(), ticket_event()], "one")
+    finally:
+        event.remove(Session, "before_commit", fail)
+    refused(answer, 503)
+    assert int(answer.headers["Retry-After"]) > 0
+    assert "disk full" not in answer.text
+    assert producer.journal() == []
+    again = producer.send([task_event(), ticket_event()], "one")
+    assert [one["duplicate"] for one in again.json()["accepted"]] == [False, False]
+
+
+def test_a_broker_that_cannot_be_reached_is_no_error_and_delays_nobody(producer: RunningProducer) -> None:
+    for number in range(1, 6):
+        started = time.monotonic()
+        assert producer.send(task_event(of_task=task(number))).status_code == 202
+        assert time.monotonic() - started < 1
+    assert len(producer.journal()) == 5
+
+
+def test_a_broker_that_hangs_delays_nobody(run: Run, redis_server: RedisServer) -> None:
+    redis_server.revive()
+    producer = run(redis_url=SecretStr(redis_server.url))
+    redis_server.child.send_signal(signal.SIGSTOP)
+    try:
+        for number in range(1, 4):
+            started = time.monotonic()
+            assert producer.send(task_event(of_task=task(number))).status_code == 202
+            assert time.monotonic() - started < 1
+    finally:
+        redis_server.child.send_signal(signal.SIGCONT)
+
+
+def test_each_ticket_is_rung_once_and_a_duplicate_not_at_all(run: Run, redis_url: str) -> None:
+    producer = run(redis_url=SecretStr(redis_url))
+    events = [task_event(of_task=task(number)) for number in range(1, 6)]
+    producer.send([*events, ticket_event(of_ticket=ticket(2))], "one")
+    assert rung(redis_url, 2) == [2, 4711]
+    producer.send([*events, ticket_event(of_ticket=ticket(2))], "one")
+    time.sleep(0.2)
+    assert rung(redis_url, 2) == [2, 4711]
+
+
+def test_what_was_refused_rings_nobody(run: Run, redis_url: str) -> None:
+    producer = run(redis_url=SecretStr(redis_url))
+    refused(producer.send([task_event(), {}]), 422)
+    producer.send(task_event(of_ticket=ticket(2)))
+    assert rung(redis_url, 1) == [2]
+
+
+def test_requests_at_once_are_all_kept(producer: RunningProducer) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        answers = list(
+            threads.map(lambda number: producer.send(task_event(of_task=task(number))), range(1, 41))
+        )
+    assert {answer.status_code for answer in answers} == {202}
+    assert sorted(row.task_id or 0 for row in producer.journal()) == list(range(1, 41))
+
+
+def test_the_process_is_healthy_and_ready_without_a_broker(producer: RunningProducer) -> None:
+    assert producer.get("/healthz").status_code == 200
+    started = time.monotonic()
+    ready = producer.get("/readyz")
+    assert time.monotonic() - started < 1, "a probe of the platform waits no longer than that"
+    assert (ready.status_code, ready.json()) == (200, {"database": "ok", "broker": "unreachable"})
+
+
+def test_a_broker_that_answers_is_reported(run: Run, redis_url: str) -> None:
+    assert run(redis_url=SecretStr(redis_url)).get("/readyz").json() == {"database": "ok", "broker": "ok"}
+
+
+def test_without_its_database_the_process_is_healthy_but_not_ready(
+    producer: RunningProducer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from shared.store.database import Database
+
+    monkeypatch.setattr(Database, "ping", lambda _self: False)
+    assert producer.get("/healthz").status_code == 200
+    ready = producer.get("/readyz")
+    assert ready.status_code == 503
+    assert ready.json()["database"] == "unreachable"
+
+
+def test_the_counters_tell_what_was_accepted_and_refused(run: Run) -> None:
+    producer = run()
+    producer.send([task_event(), ticket_event()], "one")
+    producer.send([task_event(), ticket_event()], "one")
+    producer.send({})
+    producer.post(b"{}")
+    answer = producer.get("/metrics")
+    assert answer.headers["Content-Type"].startswith("text/plain")
+    lines = answer.text.splitlines()
+    assert "deskbridge_events_accepted_total 2.0" in lines
+    assert "deskbridge_events_duplicate_total 2.0" in lines
+    assert 'deskbridge_requests_refused_total{status="422"} 1.0' in lines
+    assert 'deskbridge_requests_refused_total{status="401"} 1.0' in lines
+
+
+def test_the_ringer_survives_whatever_a_broker_s_library_raises(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ringer_module, "QUIET_S", 0.01)
+    tickets: list[int] = []
+
+    def ring(some: object) -> bool:
+        tickets.extend(some)  # type: ignore[arg-type]
+        if 1 in tickets and 2 not in tickets:
+            raise KeyError("broker")
+        return True
+
+    ringer = Ringer(ring)
+    ringer.start()
+    ringer.ring([1])
+    while not tickets:
+        time.sleep(0.005)
+    ringer.ring([2])
+    ringer.stop()
+    assert tickets == [1, 2]
+
+
+def test_the_ringer_rings_what_is_left_before_it_ends() -> None:
+    tickets: list[int] = []
+
+    def ring(some: object) -> bool:
+        tickets.extend(some)  # type: ignore[arg-type]
+        return True
+
+    ringer = Ringer(ring)
+    ringer.ring([3, 1])
+    ringer.ring([1, 2])
+    ringer.start()
+    ringer.stop()
+    assert tickets == [3, 1, 2]

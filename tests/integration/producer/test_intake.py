@@ -1,0 +1,171 @@
+"""What the producer takes in, and what it refuses: nothing of a refusal is kept (CONTRACT "HTTP: producer")."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import structlog
+
+from shared.events import stored_event
+from tests.integration.producer.conftest import RunningProducer, refused
+from tests.support.events import task, task_event, ticket, ticket_event
+
+
+def test_an_event_is_accepted_once_it_is_in_the_journal(producer: RunningProducer) -> None:
+    answer = producer.send(task_event())
+    assert answer.status_code == 202
+    (row,) = producer.journal()
+    assert answer.json() == {"accepted": [{"event_id": row.id, "key": "ticket-task:512", "duplicate": False}]}
+    assert json.loads(row.payload) == task_event()
+
+
+def test_the_same_id_with_the_same_body_is_a_duplicate_and_changes_nothing(producer: RunningProducer) -> None:
+    first = producer.send(task_event(), "one").json()["accepted"][0]
+    again = producer.send(task_event(), "one")
+    assert again.status_code == 202
+    assert again.json() == {"accepted": [{**first, "duplicate": True}]}
+    assert len(producer.journal()) == 1
+
+
+def test_the_same_id_with_another_body_is_a_new_event_and_a_warning(producer: RunningProducer) -> None:
+    with structlog.testing.capture_logs() as logged:
+        producer.send(task_event(), "one")
+        assert not [
+            line for line in logged if line["log_level"] == "warning" and "delivery id" in line["event"]
+        ]
+        other = producer.send(ticket_event(), "one")
+    assert other.json()["accepted"][0]["duplicate"] is False
+    assert len(producer.journal()) == 2
+    assert [line for line in logged if line["log_level"] == "warning" and "delivery id" in line["event"]]
+
+
+def test_an_array_s_events_are_numbered_or_carry_their_own_id(producer: RunningProducer) -> None:
+    events = [task_event(), task_event(delivery_id="mine"), ticket_event(delivery_id=None)]
+    answer = producer.send(events, "batch")
+    assert [one["key"] for one in answer.json()["accepted"]] == [
+        "ticket-task:512",
+        "ticket-task:512",
+        "ticket:4711",
+    ]
+    assert [row.delivery_id for row in producer.journal()] == ["batch/0", "mine", "batch/2"]
+    again = producer.send([task_event(delivery_id="mine")], "another")
+    assert again.json()["accepted"][0]["duplicate"] is True
+
+
+def test_500_events_at_once_are_the_most(producer: RunningProducer) -> None:
+    events = [ticket_event(of_ticket=ticket(number)) for number in range(1, 502)]
+    problem = refused(producer.send(events), 422)
+    assert "500" in problem["detail"]
+    assert producer.journal() == []
+    assert len(producer.send(events[:500]).json()["accepted"]) == 500
+    assert len(producer.journal()) == 500
+
+
+def test_an_empty_array_is_refused(producer: RunningProducer) -> None:
+    refused(producer.send([]), 422)
+
+
+def test_one_fault_in_an_array_keeps_none_of_it(producer: RunningProducer) -> None:
+    events: list[Any] = [task_event(), task_event(of_task=task(0)), 7, task_event(delivery_id=9)]
+    problem = refused(producer.send(events), 422)
+    assert {fault["path"] for fault in problem["errors"]} == {"[1].task.id", "[2].(event)", "[3].delivery_id"}
+    assert all(fault["detail"] for fault in problem["errors"])
+    assert producer.journal() == []
+
+
+def test_every_fault_of_an_event_is_named_by_its_path(producer: RunningProducer) -> None:
+    problem = refused(producer.send({"event": "ticket.updated", "ticket": {"id": "x"}}), 422)
+    assert {"occurred_at", "ticket.id", "ticket.title", "ticket.status", "ticket.entity_id"} <= {
+        fault["path"] for fault in problem["errors"]
+    }
+
+
+NOT_JSON = {
+    "empty": b"",
+    "cut off": b'{"event": ',
+    "two values": b"{} {}",
+    "not UTF-8": b'{"event": "\xff"}',
+    "byte order mark": b"\xef\xbb\xbf{}",
+    "NaN": b'{"event": NaN}',
+    "Infinity": b"[-Infinity]",
+    "huge integer": b'{"ticket": ' + b"9" * 5000 + b"}",
+    "deep nesting": b"[" * 100_000 + b"]" * 100_000,
+    "comment": b"{} // hi",
+}
+
+
+@pytest.mark.parametrize("body", NOT_JSON.values(), ids=NOT_JSON.keys())
+def test_what_is_not_json_is_refused(producer: RunningProducer, body: bytes) -> None:
+    refused(producer.send(body), 400)
+    assert producer.journal() == []
+
+
+@pytest.mark.parametrize("body", [b"null", b"7", b'"text"', b"true", b"[[]]", b"{}"])
+def test_json_that_is_no_event_is_refused(producer: RunningProducer, body: bytes) -> None:
+    assert refused(producer.send(body), 422)["errors"]
+
+
+@pytest.mark.parametrize("depth", [100, 450, 600, 990])
+def test_deep_nesting_in_an_extra_key_is_no_crash(producer: RunningProducer, depth: int) -> None:
+    body = json.dumps(task_event())[:-1] + ', "extra": ' + "[" * depth + "]" * depth + "}"
+    assert producer.send(body.encode()).status_code in (202, 400, 422)
+
+
+@pytest.mark.parametrize("number", ["1e400", "1" + "0" * 400, "-0", "1.0"])
+def test_odd_numbers_are_named(producer: RunningProducer, number: str) -> None:
+    body = json.dumps(ticket_event()).replace('"status": 2', f'"status": {number}').encode()
+    answer = producer.send(body)
+    if number == "-0":
+        assert answer.status_code == 202
+    else:
+        assert refused(answer, 422)["errors"][0]["path"] == "ticket.status"
+
+
+def test_nul_and_lone_surrogates_are_accepted(producer: RunningProducer) -> None:
+    body = json.dumps(ticket_event(of_ticket=ticket(title="a\x00b\ud800c"))).encode()
+    assert producer.send(body).status_code == 202
+    (row,) = producer.journal()
+    assert json.loads(row.payload)["ticket"]["title"] == "a\x00b\ud800c"
+    assert stored_event(row.payload).ticket.id == 4711
+
+
+def test_extra_keys_are_kept_and_ignored(producer: RunningProducer) -> None:
+    assert producer.send(task_event(site="north", urgency=[1, {"a": None}])).status_code == 202
+    assert json.loads(producer.journal()[0].payload)["site"] == "north"
+
+
+def test_one_mebibyte_is_the_most(producer: RunningProducer) -> None:
+    def sized(size: int) -> bytes:
+        empty = json.dumps(ticket_event(of_ticket=ticket(content=""))).encode()
+        return empty.replace(b'"content": ""', b'"content": "' + b"x" * (size - len(empty)) + b'"')
+
+    assert producer.send(sized(2**20)).status_code == 202
+    refused(producer.send(sized(2**20 + 1)), 413)
+    refused(producer.post(b"x" * (2**20 + 1)), 413)
+    assert len(producer.journal()) == 1
+
+
+@pytest.mark.parametrize(
+    "content_type", ["text/plain", "application/x-www-form-urlencoded", "", None, "application/jsonp"]
+)
+def test_another_content_type_is_refused(producer: RunningProducer, content_type: str | None) -> None:
+    refused(producer.post(json.dumps(task_event()).encode(), **{"Content-Type": content_type}), 415)
+
+
+@pytest.mark.parametrize("content_type", ["application/json; charset=utf-8", "Application/JSON"])
+def test_the_content_type_may_have_parameters_and_any_case(
+    producer: RunningProducer, content_type: str
+) -> None:
+    refused(producer.post(b"{}", **{"Content-Type": content_type}), 401)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"), [("GET", "/events", 405), ("POST", "/nothing", 404), ("GET", "/docs", 404)]
+)
+def test_other_paths_and_methods_are_problems_of_the_same_form(
+    producer: RunningProducer, method: str, path: str, status: int
+) -> None:
+    address = f"http://127.0.0.1:{producer._port}{path}"
+    refused(producer.http.request(method, address, timeout=5), status)

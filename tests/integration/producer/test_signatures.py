@@ -1,0 +1,170 @@
+"""Who may send events (CONTRACT "HTTP: producer"; Standard Webhooks)."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+import structlog
+from pydantic import SecretStr
+
+from producer.hooks.app import create_app
+from shared.errors import SettingsError
+from shared.settings import Settings
+from tests.integration.producer.conftest import SECRET, Run, RunningProducer, refused, secret, sign
+from tests.support.events import task_event, ticket_event
+
+BODY = json.dumps(task_event()).encode()
+OTHER = secret("another secret")
+
+
+def headers(**changes: str | None) -> dict[str, str | None]:
+    """Return the headers of a request that is signed well, but for the changes."""
+    now = str(int(time.time()))
+    signed: dict[str, str | None] = {
+        "webhook-id": "one", "webhook-timestamp": now, "webhook-signature": sign(BODY, "one", now)
+    }  # fmt: skip
+    return {**signed, **{name.replace("_", "-"): value for name, value in changes.items()}}
+
+
+def test_an_unsigned_event_is_refused(producer: RunningProducer) -> None:
+    refused(producer.post(BODY), 401)
+    assert producer.journal() == []
+
+
+@pytest.mark.parametrize("name", ["webhook_id", "webhook_timestamp", "webhook_signature"])
+@pytest.mark.parametrize("value", [None, ""])
+def test_each_header_is_needed(producer: RunningProducer, name: str, value: str | None) -> None:
+    refused(producer.post(BODY, **headers(**{name: value})), 401)
+
+
+@pytest.mark.parametrize("age", [-301, 301, 86400])
+def test_a_time_more_than_five_minutes_off_is_refused(producer: RunningProducer, age: float) -> None:
+    refused(producer.send(task_event(), age=age + (5 if age > 0 else -5)), 401)
+    assert producer.journal() == []
+
+
+@pytest.mark.parametrize("age", [-290, 290])
+def test_a_time_within_five_minutes_is_accepted(producer: RunningProducer, age: float) -> None:
+    assert producer.send(task_event(), age=age).status_code == 202
+
+
+def test_another_secret_s_signature_is_refused(producer: RunningProducer) -> None:
+    refused(producer.send(task_event(), with_secret=OTHER), 401)
+    assert producer.journal() == []
+
+
+def test_while_secrets_are_rotated_each_of_them_is_accepted(run: Run) -> None:
+    producer = run(webhook_secrets=(SecretStr(OTHER), SecretStr(SECRET)))
+    assert producer.send(task_event(), with_secret=SECRET).status_code == 202
+    assert producer.send(task_event(), with_secret=OTHER).status_code == 202
+    refused(producer.send(task_event(), with_secret=secret("a third")), 401)
+
+
+def test_of_several_signatures_one_must_fit(producer: RunningProducer) -> None:
+    now = str(int(time.time()))
+    several = f"v2,AAAA {sign(BODY, 'one', now, OTHER)} {sign(BODY, 'one', now)}"
+    assert producer.post(BODY, **headers(webhook_timestamp=now, webhook_signature=several)).status_code == 202
+
+
+@pytest.mark.parametrize(
+    "changes", [{"webhook_id": "two"}, {"webhook_timestamp": str(int(time.time()) - 60)}]
+)
+def test_the_signature_covers_id_and_time(producer: RunningProducer, changes: dict[str, str]) -> None:
+    refused(producer.post(BODY, **headers(**changes)), 401)
+
+
+def test_the_signature_covers_the_body(producer: RunningProducer) -> None:
+    refused(producer.post(json.dumps(ticket_event()).encode(), **headers()), 401)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "v1",
+        "v1,",
+        "v1,!!!",
+        "v1,a",
+        ",",
+        "v1 ,AAAA",
+        "v1,AAAA,BBBB",
+        "v0,AAAA",
+        "\xe9",
+        "v1,\xe9",
+        "v1," + "A" * 5000,
+    ],
+)
+def test_a_malformed_signature_is_refused(producer: RunningProducer, value: str) -> None:
+    sent = {name: (text or "").encode("latin-1") for name, text in headers(webhook_signature=value).items()}
+    refused(producer.post(BODY, **sent), 401)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "value", ["now", "-1", "1e400", "nan", "inf", "9" * 400, "0", "\xb2", "2026-11-21T09:30:00Z"]
+)
+def test_a_malformed_time_is_refused(producer: RunningProducer, value: str) -> None:
+    sent = {name: (text or "").encode("latin-1") for name, text in headers(webhook_timestamp=value).items()}
+    refused(producer.post(BODY, **sent), 401)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["with blank", "ü", "x" * 256])
+def test_an_id_that_cannot_be_kept_is_named(producer: RunningProducer, name: str) -> None:
+    now = str(int(time.time()))
+    sent = {
+        "webhook-id": name.encode("latin-1"),
+        "webhook-timestamp": now,
+        "webhook-signature": sign(BODY, name, now),
+    }
+    problem = refused(producer.post(BODY, **sent), 422)  # type: ignore[arg-type]
+    assert problem["errors"][0]["path"] == "delivery_id"
+
+
+def test_a_refusal_does_not_log_what_was_sent(producer: RunningProducer) -> None:
+    with structlog.testing.capture_logs() as logged:
+        refused(producer.send(task_event(note="hidden-word"), with_secret=OTHER), 401)
+    assert logged
+    assert "hidden-word" not in str(logged)
+    assert SECRET not in str(logged)
+
+
+def test_unsigned_events_are_accepted_where_that_was_switched_on(run: Run) -> None:
+    producer = run(webhook_secrets=(), allow_unsigned=True)
+    assert producer.post(BODY).status_code == 202
+    assert producer.post(BODY).json()["accepted"][0]["duplicate"] is True
+    assert producer.post(BODY, **{"webhook-id": "named"}).status_code == 202
+    assert producer.journal()[1].delivery_id == "named"
+
+
+@pytest.fixture(autouse=True)
+def _away_from_the_work_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_without_secrets_the_producer_refuses_to_start() -> None:
+    with pytest.raises(SettingsError, match="WEBHOOK_SECRETS"):
+        create_app(Settings())
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "example.org", "", "127.0.0.1.example.org"])  # noqa: S104
+def test_unsigned_is_refused_on_a_bind_that_others_can_reach(host: str) -> None:
+    with pytest.raises(SettingsError, match="ALLOW_UNSIGNED"):
+        create_app(Settings(allow_unsigned=True), host=host)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "::1", "localhost"])
+def test_unsigned_is_accepted_on_a_loopback_bind(host: str) -> None:
+    create_app(Settings(allow_unsigned=True), host=host)
+
+
+def test_secrets_are_needed_even_where_unsigned_is_switched_on(run: Run) -> None:
+    producer = run(allow_unsigned=True)
+    refused(producer.post(BODY), 401)
+
+
+@pytest.mark.parametrize("value", ["plain", "whsec_", "whsec_ü", "whsec_!!!", "whsec_a"])
+def test_a_secret_of_another_form_is_refused_without_being_shown(value: str) -> None:
+    with pytest.raises(SettingsError, match="WEBHOOK_SECRETS") as failure:
+        create_app(Settings(webhook_secrets=(SecretStr(value),)))
+    assert value == "whsec_" or value not in str(failure.value)

@@ -1,0 +1,126 @@
+"""The ledger: every step is a compare-and-set that carries its attempt number (DESIGN "The ledger")."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from shared.kinds import Kind
+from shared.store.models import LedgerState
+from tests.integration.store.conftest import BODY, PRINT, Book
+
+FREE, CLAIMED, IN_DOUBT, LINKED, HELD, GONE = (
+    LedgerState.FREE, LedgerState.CLAIMED, LedgerState.IN_DOUBT, LedgerState.LINKED, LedgerState.HELD, LedgerState.GONE
+)  # fmt: skip
+
+
+def test_a_claim_keeps_what_is_going_to_be_sent(book: Book) -> None:
+    assert book.take() == 1
+    row = book.row()
+    assert (row.state, row.attempt, row.body, row.authors, row.fingerprint) == (
+        CLAIMED,
+        1,
+        BODY,
+        [5, 1],
+        PRINT,
+    )
+    assert row.lease_until is not None
+    assert row.claimed_at is not None
+    assert 19.9 < (row.lease_until - row.claimed_at).total_seconds() < 20.1
+
+
+def test_of_many_claims_at_once_one_succeeds(book: Book) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        attempts = list(threads.map(lambda _: book.take(), range(16)))
+    assert sorted(attempts, key=str) == [1, *[None] * 15]
+
+
+@pytest.mark.parametrize("state", [CLAIMED, IN_DOUBT, LINKED, HELD, GONE])
+def test_only_a_free_row_can_be_claimed(book: Book, state: LedgerState) -> None:
+    book.in_state(state)
+    assert book.take() is None
+    assert book.row().state == state
+
+
+def test_a_freed_row_is_claimed_again_with_a_higher_attempt_and_its_first_time(book: Book) -> None:
+    book.in_state(FREE)
+    first = book.row().first_claimed_at
+    assert book.take() == 2
+    assert book.row().first_claimed_at == first
+
+
+ALLOWED: dict[str, set[LedgerState]] = {
+    "link": set(LedgerState),
+    "adopt": {IN_DOUBT},
+    "free": {CLAIMED, IN_DOUBT},
+    "doubt": {CLAIMED},
+    "expire": set(),  # the lease still runs
+    "another_round": {IN_DOUBT},
+    "hold": {CLAIMED, IN_DOUBT},
+}
+ARGUMENTS: dict[str, tuple[Any, ...]] = {
+    "link": (61, 5, "created"),
+    "adopt": (61, 5, "found"),
+    "free": ("refused",),
+    "doubt": (15, "lost"),
+    "expire": (15,),
+    "another_round": (15, "nothing found"),
+    "hold": ("who knows",),
+}
+AFTER = {
+    "link": LINKED,
+    "adopt": LINKED,
+    "free": FREE,
+    "doubt": IN_DOUBT,
+    "another_round": IN_DOUBT,
+    "hold": HELD,
+}
+
+
+@pytest.mark.parametrize("step", ALLOWED)
+@pytest.mark.parametrize("state", list(LedgerState))
+def test_a_step_is_taken_from_its_states_and_from_no_other(book: Book, state: LedgerState, step: str) -> None:
+    attempt = book.in_state(state)
+    before = (book.row().state, book.row().tracker_id)
+    taken = getattr(book, step)(1, attempt, *ARGUMENTS[step])
+    assert taken is (state in ALLOWED[step])
+    after = book.row()
+    assert (after.state == AFTER[step]) if taken else ((after.state, after.tracker_id) == before)
+
+
+@pytest.mark.parametrize("step", ALLOWED)
+def test_a_step_of_an_older_attempt_changes_nothing(book: Book, step: str) -> None:
+    book.in_state(FREE)
+    assert book.take() == 2
+    assert getattr(book, step)(1, 1, *ARGUMENTS[step]) is False
+    assert (book.row().state, book.row().attempt, book.row().tracker_id) == (CLAIMED, 2, None)
+
+
+def test_a_claim_whose_lease_and_settling_time_are_over_is_in_doubt(book: Book) -> None:
+    book.take(lease=-10)
+    assert book.expire(1, 1, 15) is False
+    assert book.expire(1, 1, 5) is True
+    assert book.row().state == IN_DOUBT
+
+
+def test_a_row_in_doubt_is_settled_only_after_its_settling_time(book: Book) -> None:
+    ticket_id = 4711 if book.kind is Kind.TICKET_TASK else 1
+    book.take()
+    assert book.due_tickets(10, 15) == []
+    book.doubt(1, 1, 60, "lost")
+    assert book.due_tickets(10, 15) == []
+    assert book.in_doubt_like(PRINT) == []
+    assert len(book.in_doubt_like(PRINT, settleable=False)) == 1
+    book.another_round(1, 1, 0, "nothing found")
+    assert book.row().rounds == 1
+    assert book.due_tickets(10, 15) == [ticket_id]
+    assert [row.key for row in book.in_doubt_like(PRINT)] == [1]
+    assert book.in_doubt_like("other") == []
+
+
+def test_the_sweep_finds_expired_claims(book: Book) -> None:
+    book.take(lease=-20)
+    assert len(book.due_tickets(10, 15)) == 1
+    assert book.due_tickets(10, 25) == []

@@ -1,0 +1,204 @@
+"""Who someone is on the tracker, which project something belongs to, the configuration, the clock, the trace."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from shared.config import PluginConfig
+from shared.events import HelpdeskUser
+from shared.store import Store
+from shared.store.links import Link, LinkKind
+from shared.store.people import TrackerPerson
+from shared.store.trace import Step
+
+ALICE = TrackerPerson(5, "alice", "Alice", "Alice@Example.test")
+BOB = TrackerPerson(6, "bob", "Bob", "bob@example.test")
+ADMIN = TrackerPerson(1, "admin", "Admin", None, admin=True)
+
+
+@pytest.fixture
+def people(store: Store) -> Store:
+    """A store that knows alice, bob and an administrator."""
+    with store.transaction() as tx:
+        tx.people.replace_cache([ALICE, BOB, ADMIN])
+    return store
+
+
+def who(store: Store, user_id: int = 7, email: str | None = None) -> TrackerPerson | None:
+    with store.transaction() as tx:
+        match = tx.people.match(HelpdeskUser(id=user_id, email=email))
+    assert match.why
+    return match.person
+
+
+@pytest.mark.parametrize("email", ["alice@example.test", "ALICE@EXAMPLE.TEST", " alice@example.test\n"])
+def test_people_match_by_e_mail_whatever_its_case(people: Store, email: str) -> None:
+    assert who(people, email=email) == ALICE
+
+
+def test_an_override_comes_before_the_e_mail(people: Store) -> None:
+    with people.transaction() as tx:
+        tx.people.put_override(7, 6)
+    assert who(people, 7, "alice@example.test") == BOB
+    assert who(people, 8, "alice@example.test") == ALICE
+    with people.transaction() as tx:
+        tx.people.put_override(7, 5)
+        assert tx.people.overrides() == {7: 5}
+    assert who(people, 7) == ALICE
+
+
+def test_an_override_to_nobody_does_not_fall_back_to_the_e_mail(people: Store) -> None:
+    with people.transaction() as tx:
+        tx.people.put_override(7, 99)
+    assert who(people, 7, "alice@example.test") is None
+
+
+@pytest.mark.parametrize("email", [None, "", "  ", "\x00", "nobody@example.test", "alice@example.tes_", "%"])
+def test_without_a_match_it_is_nobody(people: Store, email: str | None) -> None:
+    assert who(people, email=email) is None
+
+
+def test_an_e_mail_that_two_people_have_is_nobody_s(people: Store) -> None:
+    with people.transaction() as tx:
+        tx.people.replace_cache([ALICE, TrackerPerson(9, "alicia", "Alicia", "ALICE@example.test")])
+    assert who(people, email="alice@example.test") is None
+
+
+def test_nobody_is_nobody(people: Store) -> None:
+    with people.transaction() as tx:
+        assert tx.people.match(None).person is None
+
+
+def test_the_cache_holds_exactly_who_was_read_last(people: Store) -> None:
+    renamed = TrackerPerson(5, "alice2", "Alice", "new@example.test")
+    many = [TrackerPerson(number, f"u{number}", "U", None) for number in range(100, 1300)]
+    with people.transaction() as tx:
+        tx.people.replace_cache([renamed, *many])
+        assert tx.people.cached_count() == 1201
+    with people.transaction() as tx:
+        tx.people.replace_cache([renamed])
+        assert tx.people.cached() == [renamed]
+        assert not tx.people.is_cached(6)
+    assert who(people, email="alice@example.test") is None
+    assert who(people, email="new@example.test") == renamed
+
+
+def test_the_administrators_are_known(people: Store) -> None:
+    with people.transaction() as tx:
+        assert tx.people.administrators() == (1,)
+
+
+def test_memberships_are_remembered_and_forgotten(store: Store) -> None:
+    with store.transaction() as tx:
+        assert not tx.people.is_member_known(1, 5)
+        tx.people.remember_member(1, 5)
+        tx.people.remember_member(1, 5)
+        assert tx.people.is_member_known(1, 5)
+        assert not tx.people.is_member_known(2, 5)
+        tx.people.forget_member(1, 5)
+        assert not tx.people.is_member_known(1, 5)
+
+
+def test_another_tracker_has_other_people_but_the_same_overrides(people: Store) -> None:
+    with people.transaction() as tx:
+        tx.people.put_override(7, 5)
+        tx.people.remember_member(1, 5)
+        tx.people.forget_tracker()
+        assert tx.people.cached() == []
+        assert not tx.people.is_member_known(1, 5)
+        assert tx.people.overrides() == {7: 5}
+
+
+def test_a_project_link_comes_before_the_entity_s(store: Store) -> None:
+    project, entity = Link(LinkKind.PROJECT, 3, 11, 4), Link(LinkKind.ENTITY, 3, 12, None)
+    with store.transaction() as tx:
+        tx.links.put(project)
+        tx.links.put(entity)
+        assert tx.links.resolve(3, 3) == project
+        assert tx.links.resolve(None, 3) == entity
+        assert tx.links.resolve(99, 3) == entity, "a project without a link falls through to the entity"
+        assert tx.links.resolve(3, 99) == project
+        assert tx.links.resolve(None, 4) is None
+        assert tx.links.all() == [project, entity]
+
+
+def test_the_root_entity_is_an_entity_like_any_other(store: Store) -> None:
+    with store.transaction() as tx:
+        tx.links.put(Link(LinkKind.ENTITY, 0, 11, None))
+        assert tx.links.resolve(None, 0) == Link(LinkKind.ENTITY, 0, 11, None)
+        assert tx.links.resolve(None, 1) is None, "the match is exact, never through the entity tree"
+
+
+def test_a_link_is_replaced_and_removed(store: Store) -> None:
+    with store.transaction() as tx:
+        tx.links.put(Link(LinkKind.ENTITY, 3, 11, 4))
+        tx.links.put(Link(LinkKind.ENTITY, 3, 12, None))
+        assert tx.links.get(LinkKind.ENTITY, 3) == Link(LinkKind.ENTITY, 3, 12, None)
+        assert tx.links.remove(LinkKind.ENTITY, 3) is True
+        assert tx.links.remove(LinkKind.ENTITY, 3) is False
+        assert tx.links.all() == []
+
+
+def test_the_configuration_and_the_key_are_written_apart(store: Store) -> None:
+    config = PluginConfig(base_url="https://tracker.test", status_map={1: 2}, default_watcher_ids=(5,))
+    with store.transaction() as tx:
+        assert tx.configs.get() == (PluginConfig(), None)
+        tx.configs.put_api_key("token")
+        assert tx.configs.get() == (PluginConfig(), "token")
+        tx.configs.put(config)
+        assert tx.configs.get() == (config, "token")
+        tx.configs.put_api_key("other")
+        assert tx.configs.get() == (config, "other")
+
+
+def test_the_database_s_clock_runs_and_is_aware(store: Store) -> None:
+    with store.transaction() as tx:
+        first = tx.now()
+        time.sleep(0.02)
+        second = tx.now()
+    assert first.tzinfo is not None
+    assert timedelta(milliseconds=10) < second - first < timedelta(seconds=5)
+    assert abs(first - datetime.now(UTC)) < timedelta(seconds=5)
+
+
+def test_the_trace_keeps_its_order_and_any_text(store: Store) -> None:
+    call = {"method": "POST", "body": {"subject": "a\x00\ud800"}}
+    with store.transaction() as tx:
+        tx.trace.append([Step(1, "one", call=call), Step(2, "other"), Step(1, "two", "because", task_id=9)])
+        tx.trace.append([])
+    with store.transaction() as tx:
+        steps = tx.trace.of_ticket(1)
+        assert [(step.what, step.why, step.task_id) for step in steps] == [
+            ("one", "", None),
+            ("two", "because", 9),
+        ]
+        assert steps[0].call == call
+
+
+def test_the_trace_is_pruned_past_its_retention(store: Store) -> None:
+    old = datetime.now(UTC) - timedelta(days=91)
+    with store.transaction() as tx:
+        tx.trace.append([Step(1, "old", at=old), Step(1, "old", at=old), Step(1, "new")])
+        assert tx.trace.prune(90, 1) == 1
+        assert tx.trace.prune(90, 10) == 1
+        assert [step.what for step in tx.trace.of_ticket(1)] == ["new"]
+
+
+ODD = "a\x00b\ud800c€😀"
+
+
+def test_words_with_nul_and_surrogates_can_be_kept_in_the_trace(store: Store) -> None:
+    with store.transaction() as tx:
+        tx.trace.append([Step(1, ODD, ODD)])
+    with store.transaction() as tx:
+        assert "€😀" in tx.trace.of_ticket(1)[0].why
+
+
+def test_people_with_nul_and_surrogates_in_their_names_can_be_cached(store: Store) -> None:
+    with store.transaction() as tx:
+        tx.people.replace_cache([TrackerPerson(5, ODD, ODD, ODD)])
+    with store.transaction() as tx:
+        assert [person.tracker_user_id for person in tx.people.cached()] == [5]
