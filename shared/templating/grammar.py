@@ -174,14 +174,16 @@ class _Parser:
         self._close()
 
     def _else(self, block: tuple[str, int] | None, after_else: bool) -> None:
-        at = self._token.at
+        at = self._tokens.tag_at
         if block is None:
             raise self._tokens.error("{{else}} stands outside a block", at)
         if after_else:
             raise self._tokens.error("a second {{else}} in the same block", at)
         self._advance()
         if self._token.text in BLOCKS:
-            raise self._tokens.error("instead of {{else if}}, put an {{#if}} between {{else}} and {{/if}}")
+            raise self._tokens.error(
+                "instead of {{else if}}, put an {{#if}} between {{else}} and {{/if}}", at
+            )
         self._close()
 
     def _output(self, at: int) -> Output:
