@@ -76,7 +76,7 @@ class Checks:
         if value is None:
             self.warnings.append(f"{self._operation.top_key}.{field.name} is missing; the tracker needs it")
         else:
-            body[field.name] = value
+            body[field.name] = self._typed(field, value)
             self.filled_in.append(f"{self._operation.top_key}.{field.name}")
 
     def _compare(self, body: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from shared.config import PluginConfig
-from shared.events import Event, HelpdeskUser, Ticket, TicketTask, as_utc
+from shared.events import Event, Ticket, TicketTask, as_utc
 from shared.templating.operations import CustomField, Operation
 
 Context = dict[str, Any]
@@ -255,9 +255,3 @@ def _copied(value: Any) -> Any:
 def _config(config: PluginConfig) -> ConfigPart:
     dumped = config.model_dump(mode="json", include=set(ConfigPart.model_fields))
     return ConfigPart.model_validate(dumped)
-
-
-__all__ = [
-    "Context", "FormContext", "FormPart", "HelpdeskUser", "TicketContext", "context_type", "from_event",
-    "from_form", "from_ticket", "part_of", "sample",
-]  # fmt: skip

@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 import linecache
+import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +20,7 @@ from shared.templating.contexts import sample
 from shared.templating.program import evaluable
 from tests.unit.templating.support import ISSUE, body, context, one
 
+ROOT = Path(__file__).resolve().parents[3]
 CODE = "{{[x') or str(__import__('os').getpid()) or str('y]}}"
 ATTACKS = [
     CODE,
@@ -188,3 +191,13 @@ def test_compiling_leaves_nothing_behind_in_the_process() -> None:
         one(f"{{{{ticket.id}}}} {number}")
     assert {name for name in set(sys.modules) - modules if "pybars" in name} == set()
     assert len(linecache.cache) <= lines + 1
+
+
+def test_pybars_is_imported_only_when_a_template_is_compiled() -> None:
+    program = (
+        "import sys, shared.templating as t\n"
+        "assert 'pybars' not in sys.modules\n"
+        "t.Engine(t.catalogue_for('issue.create')).check('{\"issue\": {}}')\n"
+        "assert 'pybars' in sys.modules\n"
+    )
+    assert subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=False).returncode == 0

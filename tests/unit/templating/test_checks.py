@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from shared.errors import TemplateError
 from shared.templating import Engine, Operation, Rendering, catalogue_for
 from shared.templating.contexts import sample
 from shared.templating.fields import FIELDS, fields_for
@@ -46,6 +47,11 @@ def test_a_missing_or_blank_subject_is_the_one_of_1_x(title: str, subject: str) 
     for members in ({}, {"subject": " "}, {"subject": "{{ticket.title | plain | default: null}}"}):
         rendering = rendered(ISSUE, {"project_id": 11, **members}, ticket__title=title)
         assert rendering.payload["issue"]["subject"] == subject
+
+
+def test_what_is_filled_in_has_the_type_that_the_tracker_takes() -> None:
+    found = fault('{"issue": {"subject": "a"}}', project__tracker_project_id=[None])
+    assert found.message == "project_id must be an integer, not a list"
 
 
 def test_the_tickets_own_issue_may_be_named() -> None:
@@ -114,7 +120,7 @@ def test_a_value_that_the_tracker_cannot_take_is_an_error(
     operation: Operation, name: str, value: Any, words: str
 ) -> None:
     template = json.dumps({operation.top_key: {name: value}})
-    with pytest.raises(Exception, match=words):
+    with pytest.raises(TemplateError, match=words):
         Engine(catalogue_for(operation)).render(template, sample(operation))
 
 
