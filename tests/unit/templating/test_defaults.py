@@ -47,8 +47,11 @@ TASKS = st.builds(
     TicketTask, id=IDS, content=st.none() | RICH, state=st.just(2), actiontime=st.integers(1, 2**40),
     user=st.none(), date=st.none(),
 )  # fmt: skip
+TYPED = st.text(
+    st.characters(exclude_categories=("Cc", "Cs")), max_size=20
+)  # a template leaves control characters out
 FORMS = st.builds(
-    FormPart, name=st.text(max_size=20).filter(str.strip), description=st.none() | st.text(max_size=20),
+    FormPart, name=TYPED.filter(str.strip), description=st.none() | TYPED,
     is_public=st.booleans(),
     identifier=st.text("abcXYZ0-", min_size=1), parent_id=OPTIONAL_ID,
     enabled_module_names=st.none() | st.lists(st.sampled_from(["wiki", "news"])),
@@ -125,15 +128,7 @@ def test_a_status_and_a_membership_are_as_in_1_x(ticket: Ticket, config: PluginC
 @given(FORMS, CONFIGS)
 def test_a_project_is_as_in_1_x(form: FormPart, config: PluginConfig) -> None:
     payload = rendered(Operation.PROJECT_CREATE, from_form(form, config))
-    wanted = json.loads(_clean(json.dumps(project_body(**form.model_dump()))))
-    assert same(payload, wanted)
-
-
-def _clean(text: str) -> str:
-    """Leave out what no template sends: control characters."""
-    for code in (*range(9), 11, 12, *range(14, 32)):
-        text = text.replace(f"\\u{code:04x}", "")
-    return text.replace("\\b", "").replace("\\f", "")
+    assert same(payload, project_body(**form.model_dump()))
 
 
 def test_required_custom_fields_are_merged_into_an_issue() -> None:
