@@ -2,6 +2,7 @@
 
     BridgeError
     ├ SettingsError · InvalidEvent · BadSignature · NotFound · LockBusy · LeaseOver
+    ├ TemplateError (message, line, column)
     └ TrackerError (method, path, status, body)
       ├ TrackerUnreachable    never sent: connection refused, DNS, connect time-out
       ├ TrackerBusy           429, or 503 with Retry-After
@@ -44,6 +45,23 @@ class BadSignature(BridgeError):
 
 class NotFound(BridgeError):
     """What a person named (an event, a held row, a link) does not exist."""
+
+
+class TemplateError(BridgeError):
+    """A payload template is faulty, or could not be rendered: the 1.x body is sent instead (SPEC section 7).
+
+    Args:
+        message: what is wrong and what was expected; never holds text of a ticket.
+        line: line in the template as the person typed it, from 1.
+        column: character in that line, from 1.
+    """
+
+    def __init__(self, message: str, line: int, column: int) -> None:
+        self.message, self.line, self.column = message, line, column
+        super().__init__(message, line, column)
+
+    def __str__(self) -> str:
+        return f"line {self.line}, column {self.column}: {self.message}"
 
 
 class LockBusy(BridgeError):

@@ -54,19 +54,21 @@ def one_line(rich: str | None, limit: int) -> str:
     return text[: _boundary(text, limit)].rstrip()
 
 
-def cut(text: str, limit: int) -> str:
+def cut(text: str, limit: int, mark: str = "…") -> str:
     """Cut a text, such as a comment, and mark the cut with ``…`` as its last character.
 
     Args:
         text: plain text.
         limit: most characters (code points) to return, the mark included.
+        mark: what stands for the part that was cut off.
 
     Returns:
         The text itself if it is short enough.
     """
     if len(text) <= limit:
         return text
-    return text[: _boundary(text, limit - 1)].rstrip() + "…" if limit > 0 else ""
+    room = limit - len(mark)
+    return text[: _boundary(text, room)].rstrip() + mark if room >= 0 else ""
 
 
 def hours(seconds: int) -> float:

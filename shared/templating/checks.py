@@ -1,0 +1,154 @@
+"""A rendered payload against its operation (DESIGN "Decided": what is filled in, what is refused)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from shared.errors import TemplateError
+from shared.templating.fields import FIELDS, Field
+from shared.templating.operations import Operation
+from shared.templating.source import Node, Object, Source, Text
+from shared.templating.values import Fault, Json, as_number, follow, is_empty, kind_of, to_text
+from shared.text import cut, hours, one_line
+
+_WANTED = {
+    "integer": "an integer",
+    "number": "a number",
+    "text": "a text",
+    "list": "a list",
+    "map": "an object",
+}
+
+
+def check_shape(operation: Operation, source: Source, document: Node) -> None:
+    """Check, before anything is rendered, that the body is an object with the operation's top key.
+
+    Raises:
+        TemplateError: it is something else.
+    """
+    wanted = f'the template must be an object with "{operation.top_key}" in it'
+    if not isinstance(document, Object) or operation.top_key not in document.members:
+        raise source.error(wanted, document.at)
+    inner = document.members[operation.top_key]
+    if not isinstance(inner, Object) and not (isinstance(inner, Text) and "{{" in inner.text):
+        raise source.error(f'"{operation.top_key}" must be an object', inner.at)
+
+
+class Checks:
+    """Completes one payload; afterwards, `filled_in` and `warnings` say what was done.
+
+    Args:
+        operation: what the payload is for.
+        source: the template.
+        document: its JSON, for the places of errors.
+        context: what it was rendered from.
+    """
+
+    def __init__(
+        self, operation: Operation, source: Source, document: Node, context: Mapping[str, Any]
+    ) -> None:
+        self._operation, self._source, self._document, self._context = operation, source, document, context
+        self.filled_in: list[str] = []
+        self.warnings: list[str] = []
+
+    def complete(self, payload: Json) -> dict[str, Any]:
+        """Return the payload with what it must have, and with the types that the tracker takes.
+
+        Raises:
+            TemplateError: a field's value cannot be sent, or it names another issue than the ticket's.
+        """
+        top = self._operation.top_key
+        body = payload.get(top) if isinstance(payload, dict) else None
+        if not isinstance(body, dict):
+            raise self._error(f'"{top}" must be an object', None)
+        self.warnings += [f"{name} stands beside {top} and means nothing" for name in payload if name != top]
+        for field in FIELDS[self._operation]:
+            if field.name in body:
+                body[field.name] = self._typed(field, body[field.name])
+            if field.required and is_empty(body.get(field.name)):
+                self._fill_in(field, body)
+        self._compare(body)
+        return dict(payload)
+
+    def _fill_in(self, field: Field, body: dict[str, Any]) -> None:
+        value = _KNOWN[field.name](self._known) if field.filled_in else None
+        if value is None:
+            self.warnings.append(f"{self._operation.top_key}.{field.name} is missing; the tracker needs it")
+        else:
+            body[field.name] = self._typed(field, value)
+            self.filled_in.append(f"{self._operation.top_key}.{field.name}")
+
+    def _compare(self, body: dict[str, Any]) -> None:
+        issue_id = self._known("issue", "id")
+        if self._operation is Operation.TIME_ENTRY_CREATE and body.get("issue_id", issue_id) != issue_id:
+            raise self._error("issue_id is another issue than the ticket's", "issue_id")
+        project_id = self._known("project", "tracker_project_id")
+        if self._operation is Operation.ISSUE_CREATE and body.get("project_id") != project_id:
+            self.warnings.append("issue.project_id is another project than the link's")
+
+    def _typed(self, field: Field, value: Json) -> Json:
+        kind = field.type
+        if kind in ("integer", "number"):
+            return self._number(field, value)
+        if (kind == "list" and not isinstance(value, list)) or (
+            kind == "map" and not isinstance(value, dict)
+        ):
+            raise self._unfit(field, value)
+        if kind != "text":
+            return value
+        if isinstance(value, (list, dict)):
+            raise self._unfit(field, value)
+        text = to_text(value)
+        if field.longest and len(text) > field.longest:
+            self.warnings.append(
+                f"{self._operation.top_key}.{field.name} was cut to {field.longest} characters"
+            )
+            return cut(text, field.longest, "" if field.name == "subject" else "…")
+        return text if text.strip() or field.name != "subject" else ""
+
+    def _number(self, field: Field, value: Json) -> Json:
+        try:
+            number = as_number(value)
+        except Fault:
+            raise self._unfit(field, value) from None
+        if field.type == "integer" and isinstance(number, float):
+            if not number.is_integer():
+                raise self._unfit(field, value)
+            return int(number)
+        return number
+
+    def _unfit(self, field: Field, value: Json) -> TemplateError:
+        return self._error(f"{field.name} must be {_WANTED[field.type]}, not {kind_of(value)}", field.name)
+
+    def _known(self, *segments: str) -> Json:
+        return follow(self._context, segments)[1]
+
+    def _error(self, message: str, name: str | None) -> TemplateError:
+        node = self._document
+        for key in (self._operation.top_key, name):
+            if key and isinstance(node, Object):
+                node = node.members.get(key, node)
+        return self._source.error(message, node.at)
+
+
+Known = Callable[..., Json]
+
+
+def _subject(known: Known) -> str | None:
+    title, ticket_id = known("ticket", "title"), known("ticket", "id")
+    subject = one_line(title, 255) if isinstance(title, str) else ""
+    return subject or (f"Ticket #{to_text(ticket_id)}" if ticket_id is not None else None)
+
+
+def _hours(known: Known) -> float | None:
+    seconds = known("task", "actiontime")
+    return hours(seconds) if isinstance(seconds, int) and not isinstance(seconds, bool) else None
+
+
+_KNOWN: dict[str, Callable[[Known], Json]] = {
+    "project_id": lambda known: known("project", "tracker_project_id"),
+    "subject": _subject,
+    "issue_id": lambda known: known("issue", "id"),
+    "hours": _hours,
+}

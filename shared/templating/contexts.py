@@ -1,0 +1,257 @@
+"""What templates can read (SPEC 9.1 "Contexts"): types with descriptions and samples, and how they are filled.
+
+A context is plain JSON data, with every variable of the catalogue in it, and never a secret. The catalogue is
+generated from these types, so that the two cannot drift apart.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from shared.config import PluginConfig
+from shared.events import Event, Ticket, TicketTask, as_utc
+from shared.templating.operations import CustomField, Operation
+
+Context = dict[str, Any]
+
+
+def _about(description: str, sample: object) -> Any:
+    return Field(description=description, examples=[sample])
+
+
+class Part(BaseModel):
+    """Base of a context's parts: read from our own objects, extra attributes left out."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", from_attributes=True)
+
+
+class HelpdeskPerson(Part):
+    """A person as the helpdesk knows them."""
+
+    id: Annotated[int, _about("Helpdesk user id", 7)]
+    email: Annotated[str | None, _about("E-mail address", "alice@example.org")] = None
+
+
+class TicketPart(Part):
+    """The ticket, in its newest snapshot."""
+
+    id: Annotated[int, _about("Ticket number", 4711)]
+    title: Annotated[
+        str, _about("Title as the helpdesk sent it; may hold markup", "Printer on the 2nd floor")
+    ]
+    content: Annotated[
+        str | None,
+        _about("Description as the helpdesk sent it, mostly HTML", "<p>It <b>does not</b> print.</p>"),
+    ] = None
+    status: Annotated[int, _about("Helpdesk status number", 2)]
+    entity_id: Annotated[int, _about("Helpdesk entity", 3)]
+    project_id: Annotated[int | None, _about("Helpdesk project, where the ticket is linked to one", 40)] = (
+        None
+    )
+    technician: Annotated[HelpdeskPerson | None, Field(description="Technician assigned")] = None
+
+
+class TaskPart(Part):
+    """The ticket task that is logged."""
+
+    id: Annotated[int, _about("Ticket-task number", 512)]
+    content: Annotated[
+        str | None, _about("Text as the helpdesk sent it, mostly HTML", "<p>Replaced the toner</p>")
+    ] = None
+    state: Annotated[int, _about("State number; 2 is Done", 2)]
+    actiontime: Annotated[int, _about("Time spent, in seconds", 5400)]
+    date: Annotated[str | None, _about("Day of the work", "2026-11-20")] = None
+    user: Annotated[HelpdeskPerson | None, Field(description="Who logged the task")] = None
+
+
+class ProjectPart(Part):
+    """Where the link of the project or entity leads."""
+
+    tracker_project_id: Annotated[int, _about("Tracker project that the link names", 11)]
+    default_category_id: Annotated[int | None, _about("Default category of the link", 5)] = None
+    name: Annotated[str | None, _about("Name of the tracker project", "Support")] = None
+
+
+class IssuePart(Part):
+    """The issue that the ticket is linked to."""
+
+    id: Annotated[int | None, _about("Tracker issue; none while it is being created", 1042)] = None
+
+
+class StatusPart(Part):
+    """What status_map makes of the ticket's status."""
+
+    mapped_id: Annotated[int | None, _about("Tracker status for the ticket's status", 4)] = None
+
+
+class PersonPart(Part):
+    """On whose behalf the tracker is called."""
+
+    tracker_user_id: Annotated[int | None, _about("Tracker user", 21)] = None
+    login: Annotated[str | None, _about("Tracker login", "alice")] = None
+
+
+class EventPart(Part):
+    """What started this."""
+
+    name: Annotated[str | None, _about("Name of the event", "ticket_task.added")] = None
+    occurred_at: Annotated[str, _about("When, by the helpdesk's clock, in UTC", "2026-11-21T09:30:00Z")]
+
+
+class ConfigPart(Part):
+    """What the administrator configured; the API key is no part of it."""
+
+    default_tracker_id: Annotated[int | None, _about("Issue type of new issues", 3)] = None
+    default_priority_id: Annotated[int | None, _about("Priority of new issues", 2)] = None
+    default_activity_id: Annotated[int | None, _about("Time-entry activity", 9)] = None
+    default_role_id: Annotated[int | None, _about("Role given to new members", 4)] = None
+    default_watcher_ids: Annotated[list[int], _about("Watchers of new issues", [5, 6])] = []
+    status_map: Annotated[
+        dict[str, int], _about("Ticket status to tracker status, as in config.status_map.5", {"2": 4, "5": 3})
+    ] = {}
+    done_state: Annotated[int, _about("The ticket-task state that means Done", 2)] = 2
+
+
+class FormPart(Part):
+    """The form of the project or entity tab (SPEC 2.3 "Project")."""
+
+    name: Annotated[str, _about("Name of the new project", "Support North")]
+    description: Annotated[str | None, _about("Description", "Tickets of the north")] = None
+    is_public: Annotated[bool, _about("Whether everybody sees it", False)] = False
+    identifier: Annotated[str, _about("Identifier as typed", "Support-North")]
+    parent_id: Annotated[int | None, _about("Parent project on the tracker", 11)] = None
+    enabled_module_names: Annotated[
+        list[str] | None,
+        _about("Modules; null leaves the choice to the tracker", ["issue_tracking", "time_tracking"]),
+    ] = None
+    custom_field_values: Annotated[
+        dict[str, str], _about("Custom fields by id, as in form.custom_field_values.7", {"7": "North"})
+    ] = {}
+
+
+class TicketContext(BaseModel):
+    """What every operation but project.create can read."""
+
+    event: EventPart
+    ticket: TicketPart
+    task: Annotated[TaskPart | None, Field(description="The ticket task, where the event is about one")] = (
+        None
+    )
+    project: ProjectPart
+    issue: IssuePart
+    status: StatusPart
+    person: PersonPart
+    config: ConfigPart
+
+
+class FormContext(BaseModel):
+    """What project.create can read."""
+
+    form: FormPart
+    config: ConfigPart
+
+
+def context_type(operation: Operation) -> type[TicketContext] | type[FormContext]:
+    """Return the type of an operation's context."""
+    return FormContext if operation.from_form else TicketContext
+
+
+def from_ticket(
+    ticket: Ticket,
+    task: TicketTask | None,
+    config: PluginConfig,
+    *,
+    occurred_at: datetime,
+    tracker_project_id: int,
+    default_category_id: int | None = None,
+    project_name: str | None = None,
+    issue_id: int | None = None,
+    tracker_user_id: int | None = None,
+    login: str | None = None,
+    event_name: str | None = None,
+) -> Context:
+    """Return the context of a ticket's operation.
+
+    Args:
+        ticket: the ticket's newest snapshot.
+        task: the ticket task, where the operation is about one.
+        config: the plugin configuration.
+        occurred_at: when it happened, by the helpdesk's clock.
+        tracker_project_id: the project that the project rule resolved, or that the issue was created in.
+        default_category_id: of the link that resolved.
+        project_name: as the metadata cache has it.
+        issue_id: the ticket's issue; None while it is being created.
+        tracker_user_id: whom the helpdesk's person was matched with.
+        login: the same person's login on the tracker.
+        event_name: such as `ticket_task.added`.
+    """
+    context = TicketContext(
+        event=EventPart(
+            name=event_name,
+            occurred_at=as_utc(occurred_at).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        ),
+        ticket=TicketPart.model_validate(ticket),
+        task=TaskPart.model_validate(task) if task else None,
+        project=ProjectPart(
+            tracker_project_id=tracker_project_id, default_category_id=default_category_id, name=project_name
+        ),
+        issue=IssuePart(id=issue_id),
+        status=StatusPart(mapped_id=config.status_map.get(ticket.status)),
+        person=PersonPart(tracker_user_id=tracker_user_id, login=login),
+        config=_config(config),
+    )
+    return context.model_dump(mode="json")
+
+
+def from_event(event: Event, config: PluginConfig, *, tracker_project_id: int, **known: Any) -> Context:
+    """Return the context of an event as it stands in the journal; the rest as for `from_ticket`."""
+    return from_ticket(
+        event.ticket, event.task, config, occurred_at=event.occurred_at, event_name=event.event,
+        tracker_project_id=tracker_project_id, **known,
+    )  # fmt: skip
+
+
+def from_form(form: FormPart, config: PluginConfig) -> Context:
+    """Return the context of project.create."""
+    return FormContext(form=form, config=_config(config)).model_dump(mode="json")
+
+
+def sample(operation: Operation, custom_fields: tuple[CustomField, ...] = ()) -> Context:
+    """Return a context for previews, made of each variable's sample value.
+
+    Args:
+        operation: what the template is for.
+        custom_fields: the tracker's; those of a new project get a value in the form.
+    """
+    context = _sample_of(context_type(operation))
+    if operation.from_form:
+        values = context["form"]["custom_field_values"]
+        own = [field for field in custom_fields if field.belongs_to(operation)]
+        values.update({str(field.id): next(iter(field.possible_values), "sample") for field in own})
+    return context
+
+
+def part_of(annotation: Any) -> type[BaseModel] | None:
+    """Return the part that a field holds, also where it may be null; None for a plain value."""
+    options = getattr(annotation, "__args__", (annotation,))
+    return next((one for one in options if isinstance(one, type) and issubclass(one, BaseModel)), None)
+
+
+def _sample_of(model: type[BaseModel]) -> Context:
+    def value(field: Any) -> Any:
+        part = part_of(field.annotation)
+        return _sample_of(part) if part else field.examples[0]
+
+    return {name: _copied(value(field)) for name, field in model.model_fields.items()}
+
+
+def _copied(value: Any) -> Any:
+    return value.copy() if isinstance(value, (dict, list)) else value
+
+
+def _config(config: PluginConfig) -> ConfigPart:
+    dumped = config.model_dump(mode="json", include=set(ConfigPart.model_fields))
+    return ConfigPart.model_validate(dumped)

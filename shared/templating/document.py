@@ -1,0 +1,197 @@
+"""Reads a template's body as strict JSON and keeps the place of everything in it.
+
+Python's own decoder takes NaN and duplicate keys and forgets where a character of a text was typed; a person
+who mends a template needs to know.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+
+from shared.errors import TemplateError
+from shared.templating.limits import BODY_BYTES, JSON_DEPTH
+from shared.templating.source import Array, Node, Object, Scalar, Source, Text
+from shared.templating.values import Fault, number
+
+_BLANKS = re.compile(r"[ \t\r\n]*")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_WORD = re.compile(r"-?[A-Za-z_]+")
+_RUN = re.compile(r'[^"\\\x00-\x1f]+')
+_HEX = re.compile(r"[0-9a-fA-F]{4}")
+_ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_CONSTANTS = {"true": True, "false": False, "null": None}
+
+
+def read(body: str) -> tuple[Source, Node]:
+    """Read a template's body.
+
+    Returns:
+        The source, for errors found later, and the JSON with every place.
+
+    Raises:
+        TemplateError: it is too large, or not strict JSON.
+    """
+    if not isinstance(body, str):
+        raise TemplateError("a template is a text", 1, 1)
+    source = Source(body)
+    if len(body) > BODY_BYTES or len(body.encode("utf-8", "surrogatepass")) > BODY_BYTES:
+        raise source.error("the template is larger than 64 KiB", 0)
+    return source, _Reader(source).whole()
+
+
+class _Reader:
+    def __init__(self, source: Source) -> None:
+        self._source, self._text, self._at = source, source.text, 0
+        self._last: Text | None = None
+
+    def whole(self) -> Node:
+        self._skip()
+        node = self._value(0)
+        self._skip()
+        if self._at < len(self._text):
+            raise self._unexpected("the end of the template")
+        return node
+
+    def _skip(self) -> None:
+        found = _BLANKS.match(self._text, self._at)
+        self._at = found.end() if found else self._at
+
+    def _peek(self) -> str:
+        return self._text[self._at : self._at + 1]
+
+    def _value(self, depth: int) -> Node:
+        if self._text.startswith("{{", self._at):
+            raise self._source.error(
+                'a tag stands outside a text: put quotes around it, as in "{{…}}"', self._at
+            )
+        if depth > JSON_DEPTH:
+            raise self._source.error(f"nested more than {JSON_DEPTH} levels deep", self._at)
+        character = self._peek()
+        if character == "{":
+            return self._object(depth)
+        if character == "[":
+            return self._array(depth)
+        if character == '"':
+            return self._string()
+        return self._scalar()
+
+    def _object(self, depth: int) -> Object:
+        start, members = self._at, dict[str, Node]()
+        self._at += 1
+        self._skip()
+        while self._peek() != "}" or members:
+            if self._peek() != '"':
+                raise self._unexpected('a name in double quotes (and no comma before "}")')
+            key = self._string()
+            if "{{" in key.text:
+                raise self._source.error("a tag cannot stand in a name, only in a value", key.at)
+            if key.text in members:
+                raise self._source.error("this name stands twice in the same object", key.at)
+            self._skip()
+            self._expect(":", 'a ":" after the name')
+            members[key.text] = self._value(depth + 1)
+            self._skip()
+            if self._peek() == "}":
+                break
+            self._expect(",", 'a "," or "}"')
+        self._at += 1
+        return Object(members, start)
+
+    def _array(self, depth: int) -> Array:
+        start, items = self._at, list[Node]()
+        self._at += 1
+        self._skip()
+        while self._peek() != "]" or items:
+            items.append(self._value(depth + 1))
+            self._skip()
+            if self._peek() == "]":
+                break
+            self._expect(",", 'a "," or "]"')
+        self._at += 1
+        return Array(tuple(items), start)
+
+    def _expect(self, character: str, wanted: str) -> None:
+        if self._peek() != character:
+            raise self._unexpected(wanted)
+        self._at += 1
+        self._skip()
+
+    def _unexpected(self, wanted: str) -> TemplateError:
+        if self._last and self._last.text.rfind("{{") > self._last.text.rfind("}}"):
+            return self._source.error(
+                "the text ends inside a tag: within a tag, write texts in single quotes", self._at
+            )
+        if self._text.startswith("{{", self._at):
+            return self._source.error(
+                "a tag stands outside a text: only values in quotes hold tags", self._at
+            )
+        return self._source.error(f"not JSON: expected {wanted}", self._at)
+
+    def _scalar(self) -> Scalar:
+        start = self._at
+        digits = _NUMBER.match(self._text, start)
+        if digits and not _WORD.match(self._text, digits.end()):
+            self._at = digits.end()
+            try:
+                return Scalar(number(float(digits[0]) if digits[1] or digits[2] else int(digits[0])), start)
+            except (Fault, ValueError):
+                raise self._source.error("this number is out of range", start) from None
+        word = _WORD.match(self._text, start)
+        if word and word[0] in _CONSTANTS:
+            self._at = word.end()
+            return Scalar(_CONSTANTS[word[0]], start)
+        if word and word[0].lstrip("-") in ("NaN", "Infinity"):
+            raise self._source.error(f"{word[0]} is not JSON", start)
+        raise self._unexpected(
+            "a value: a text in double quotes, a number, true, false, null, an object, a list"
+        )
+
+    def _string(self) -> Text:
+        start, pieces, offsets = self._at, list[str](), array("l")
+        self._at += 1
+        while (character := self._peek()) != '"':
+            run = _RUN.match(self._text, self._at)
+            if run:
+                pieces.append(run[0])
+                offsets.extend(range(self._at, run.end()))
+                self._at = run.end()
+            elif character == "\\":
+                offsets.append(self._at)
+                pieces.append(self._escape())
+            elif not character:
+                raise self._source.error("this text is not closed", start)
+            else:
+                raise self._source.error(
+                    "a line break or control character in a text: write \\n, \\t, …", self._at
+                )
+        offsets.append(self._at)
+        self._at += 1
+        self._last = Text("".join(pieces), offsets, start)
+        if re.search("[\ud800-\udfff]", self._last.text):
+            raise self._source.error("this text holds half a character (a lone surrogate)", start)
+        return self._last
+
+    def _escape(self) -> str:
+        start, kind = self._at, self._text[self._at + 1 : self._at + 2]
+        if kind in _ESCAPES:
+            self._at += 2
+            return _ESCAPES[kind]
+        if kind == "u":
+            code = self._unit(start)
+            if 0xD800 <= code < 0xDC00 and self._text.startswith("\\u", self._at):
+                low = self._unit(self._at)
+                if not 0xDC00 <= low < 0xE000:
+                    raise self._source.error("this text holds half a character (a lone surrogate)", start)
+                code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00)
+            return chr(code)
+        if kind == "{":
+            raise self._source.error("for a literal {{ write two backslashes before it, as in \\\\{{", start)
+        raise self._source.error("not JSON: no such escape; a backslash itself is written \\\\", start)
+
+    def _unit(self, at: int) -> int:
+        digits = _HEX.match(self._text, at + 2)
+        if not digits:
+            raise self._source.error("not JSON: \\u needs four hexadecimal digits", at)
+        self._at = digits.end()
+        return int(digits[0], 16)

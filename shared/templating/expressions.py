@@ -1,0 +1,128 @@
+"""Expressions become functions of one rendering; names and arguments are checked on the way, once."""
+
+from __future__ import annotations
+
+from shared.errors import TemplateError
+from shared.templating.catalogue import ANY, Catalogue, Shape, step
+from shared.templating.conditions import CONDITIONS
+from shared.templating.filters import FILTERS
+from shared.templating.functions import Function
+from shared.templating.limits import OUTPUT_BYTES
+from shared.templating.nodes import Call, Expression, Literal, Path
+from shared.templating.run import Evaluate, Run
+from shared.templating.source import Source
+from shared.templating.values import Fault, Json, follow
+
+FUNCTIONS: dict[str, Function] = {function.name: function for function in (*FILTERS, *CONDITIONS)}
+THIS = "this"
+
+
+class Expressions:
+    """Makes functions of expressions.
+
+    Args:
+        source: the template, for the places of errors.
+        catalogue: the variables that there are.
+    """
+
+    def __init__(self, source: Source, catalogue: Catalogue) -> None:
+        self._source, self._catalogue = source, catalogue
+
+    def evaluator(self, expression: Expression, items: tuple[Shape, ...]) -> Evaluate:
+        """Return the function that gives an expression's value.
+
+        Args:
+            expression: as parsed.
+            items: what `this` is, in each #each around it.
+
+        Raises:
+            TemplateError: an unknown variable or filter, or arguments that cannot fit.
+        """
+        if isinstance(expression, Literal):
+            value = expression.value
+            return lambda _run: value
+        if isinstance(expression, Path):
+            self.shape_of(expression, items)
+            return self._reader(expression)
+        return self._caller(expression, items)
+
+    def shape_of(self, expression: Expression, items: tuple[Shape, ...]) -> Shape:
+        """Return what an expression leads to, as far as is known before rendering.
+
+        Raises:
+            TemplateError: it is a path that the catalogue does not know.
+        """
+        if not isinstance(expression, Path):
+            return ANY
+        name = expression.segments[0]
+        try:
+            if name != THIS:
+                return self._catalogue.shape_of(expression.segments)
+            if not items:
+                raise Fault("there is “this” only inside #each")
+            shape = items[-1]
+            for segment in expression.segments[1:]:
+                shape = step(shape, segment, THIS)
+            return shape
+        except Fault as fault:
+            message = str(fault)
+            if len(expression.segments) == 1 and name in FUNCTIONS:
+                message = f"{name} needs a value: {FUNCTIONS[name].example}"
+            raise self._source.error(message, expression.at) from None
+
+    def _reader(self, path: Path) -> Evaluate:
+        segments, name, source, at = path.segments, str(path), self._source, path.at
+        inner = segments[0] == THIS
+        below = segments[1:] if inner else segments
+
+        def read(run: Run) -> Json:
+            try:
+                found, value = follow(run.items[-1] if inner else run.context, below)
+            except Fault as fault:
+                raise source.error(f"{name} holds {fault}", at) from None
+            if not found:
+                run.absent = name
+            return value
+
+        return read
+
+    def _caller(self, call: Call, items: tuple[Shape, ...]) -> Evaluate:
+        function = self._function(call)
+        values = [self.evaluator(argument, items) for argument in call.arguments]
+        first, rest = values[0], values[1:]
+        source, at = self._source, call.at
+
+        def apply(run: Run) -> Json:
+            value = first(run)
+            arguments = [argument(run) for argument in rest]
+            run.tick(at)
+            try:
+                result = function.call(value, arguments)
+                if isinstance(result, str) and len(result) > OUTPUT_BYTES:
+                    raise Fault("the text would become longer than 1 MiB")
+            except Fault as fault:
+                raise source.error(f"{function.name}: {fault}", at) from None
+            return result
+
+        return apply
+
+    def _function(self, call: Call) -> Function:
+        function = FUNCTIONS.get(call.name)
+        if function is None:
+            raise self._unknown(call)
+        try:
+            function.check_count(len(call.arguments) - 1)
+        except Fault as fault:
+            raise self._source.error(str(fault), call.at) from None
+        for index, argument in enumerate(call.arguments[1:]):
+            if isinstance(argument, Literal):
+                try:
+                    function.parameter(index).convert(argument.value)
+                except Fault as fault:
+                    raise self._source.error(f"{function.name}: {fault}", argument.at) from None
+        return function
+
+    def _unknown(self, call: Call) -> TemplateError:
+        if call.name == "lookup":
+            return self._source.error("lookup is not part of the language: write a path", call.at)
+        return self._source.error(f"there is no such filter; there are: {', '.join(FUNCTIONS)}", call.at)

@@ -1,0 +1,117 @@
+"""The field dictionary (SPEC 9.1, "TO" dictionary): what the tracker takes, per operation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from shared.payloads import LONGEST_COMMENT, LONGEST_SUBJECT
+from shared.templating.operations import CustomField, Operation
+
+FieldType = Literal["text", "integer", "number", "boolean", "date", "list", "map"]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a request body.
+
+    Attributes:
+        name: its key below the operation's top key; `custom_fields[7]` is the entry with id 7 of that list.
+        type: what the tracker takes.
+        description: what it means.
+        required: whether the tracker refuses the call without it.
+        filled_in: whether a template may leave it out: it is known, and filled in.
+        longest: most characters of a text.
+        possible_values: what it accepts, where that is a closed list.
+    """
+
+    name: str
+    type: FieldType
+    description: str
+    required: bool = False
+    filled_in: bool = False
+    longest: int | None = None
+    possible_values: tuple[str, ...] = ()
+
+
+_NOTES = Field("notes", "text", "Comment on the issue")
+FIELDS: dict[Operation, tuple[Field, ...]] = {
+    Operation.ISSUE_CREATE: (
+        Field("project_id", "integer", "Tracker project", required=True, filled_in=True),
+        Field("subject", "text", "Subject", required=True, filled_in=True, longest=LONGEST_SUBJECT),
+        Field("description", "text", "Description"),
+        Field("tracker_id", "integer", "Issue type"),
+        Field("status_id", "integer", "Status"),
+        Field("priority_id", "integer", "Priority"),
+        Field("category_id", "integer", "Category"),
+        Field("assigned_to_id", "integer", "Assignee"),
+        Field("watcher_user_ids", "list", "Watchers"),
+        Field("parent_issue_id", "integer", "Parent issue"),
+        Field("fixed_version_id", "integer", "Target version"),
+        Field("start_date", "date", "Start date"),
+        Field("due_date", "date", "Due date"),
+        Field("estimated_hours", "number", "Estimated time"),
+        Field("done_ratio", "integer", "Percent done"),
+        Field("is_private", "boolean", "Private"),
+        Field("custom_fields", "list", "Custom fields, as objects with id and value"),
+    ),
+    Operation.ISSUE_UPDATE_STATUS: (
+        Field("status_id", "integer", "Status", required=True),
+        Field("done_ratio", "integer", "Percent done"),
+        _NOTES,
+        Field("private_notes", "boolean", "Whether the comment is private"),
+    ),
+    Operation.TIME_ENTRY_CREATE: (
+        Field("issue_id", "integer", "Issue; only the ticket's own", required=True, filled_in=True),
+        Field("hours", "number", "Decimal hours", required=True, filled_in=True),
+        Field("comments", "text", "Comment; the tracker may require one", longest=LONGEST_COMMENT),
+        Field("activity_id", "integer", "Activity; it must be enabled in the project"),
+        Field("spent_on", "date", "Day; today where it is left out"),
+        Field("custom_fields", "list", "Custom fields, as objects with id and value"),
+    ),
+    Operation.PROJECT_CREATE: (
+        Field("name", "text", "Name", required=True, longest=255),
+        Field("identifier", "text", "Lowercase letters, digits and dashes", required=True),
+        Field("description", "text", "Description"),
+        Field("is_public", "boolean", "Whether everybody sees it"),
+        Field("parent_id", "integer", "Parent project"),
+        Field("enabled_module_names", "list", "Modules"),
+        Field("inherit_members", "boolean", "Whether the parent's members are members"),
+        Field("custom_field_values", "map", "Custom fields, id to value"),
+    ),
+    Operation.MEMBERSHIP_CREATE: (
+        Field("user_id", "integer", "Tracker user", required=True),
+        Field("role_ids", "list", "Roles", required=True),
+    ),
+}
+_TYPES: dict[str, FieldType] = {
+    "int": "integer", "float": "number", "bool": "boolean", "date": "date", "user": "integer", "version": "integer",
+}  # fmt: skip
+
+
+def fields_for(operation: Operation | str, custom_fields: tuple[CustomField, ...] = ()) -> tuple[Field, ...]:
+    """Return all fields that an operation's payload may hold.
+
+    Args:
+        operation: one of OPERATIONS.
+        custom_fields: the tracker's, from the metadata cache; those of other objects are left out.
+
+    Raises:
+        ValueError: there is no such operation.
+    """
+    operation = Operation(operation)
+    container = "custom_field_values.{}" if operation.from_form else "custom_fields[{}]"
+    own = [field for field in custom_fields if field.belongs_to(operation)]
+    return (
+        *FIELDS[operation],
+        *(
+            Field(
+                container.format(one.id),
+                "list" if one.multiple else _TYPES.get(one.field_format, "text"),
+                one.name,
+                required=one.required,
+                possible_values=one.possible_values,
+            )
+            for one in own
+        ),
+    )

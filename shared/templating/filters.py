@@ -1,0 +1,191 @@
+"""The filters. All of them are pure, and none makes a text longer than the output may be."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from decimal import ROUND_HALF_UP, Decimal
+
+from shared.templating.conditions import equal
+from shared.templating.dates import date_format, format_date, timezone
+from shared.templating.functions import Function, Parameter
+from shared.templating.limits import OUTPUT_BYTES
+from shared.templating.values import (
+    Fault,
+    Json,
+    as_decimal,
+    as_integer,
+    as_number,
+    as_text,
+    is_empty,
+    kind_of,
+    number,
+    to_json,
+    to_text,
+)
+from shared.text import cut, hours, plain_text
+
+LONGEST_IDENTIFIER = 100
+_TRUE = ("true", "yes", "on", "1")
+_FALSE = ("false", "no", "off", "0", "")
+
+
+def _truncate(value: Json, limit: int, mark: str = "") -> str:
+    if limit < 0:
+        raise Fault("truncate needs a length of 0 or more")
+    return cut(as_text(value), limit, mark)
+
+
+def _replace(value: Json, old: str, new: str) -> str:
+    text = as_text(value)
+    if not old:
+        raise Fault("replace needs a text to look for")
+    if len(text) + text.count(old) * (len(new) - len(old)) > OUTPUT_BYTES:
+        raise Fault("the text would become longer than 1 MiB")
+    return text.replace(old, new)
+
+
+def _slice(value: Json, start: int, length: int | None = None) -> Json:
+    items = value if isinstance(value, list) else as_text(value)
+    begin = max(start + len(items), 0) if start < 0 else start
+    end = len(items) if length is None else (begin + length if length >= 0 else len(items) + length)
+    return items[begin : max(end, begin)]
+
+
+def _split(value: Json, separator: str | None = None) -> list[str]:
+    if separator == "":
+        raise Fault("split needs a separator")
+    return as_text(value).split(separator)
+
+
+def _join(value: Json, separator: str = ", ") -> str:
+    texts = [to_text(item) for item in _list(value, "join")]
+    if sum(map(len, texts)) + len(separator) * len(texts) > OUTPUT_BYTES:
+        raise Fault("the text would become longer than 1 MiB")
+    return separator.join(texts)
+
+
+def _first(value: Json) -> Json:
+    items = value if isinstance(value, list) else as_text(value)
+    return items[0] if items else None
+
+
+def _last(value: Json) -> Json:
+    items = value if isinstance(value, list) else as_text(value)
+    return items[-1] if items else None
+
+
+def _length(value: Json) -> int:
+    return len(value) if isinstance(value, (list, dict)) else len(to_text(value))
+
+
+def _map(value: Json, *arguments: Json) -> Json:
+    pairs = len(arguments) // 2
+    for key, result in zip(arguments[: 2 * pairs : 2], arguments[1 : 2 * pairs : 2], strict=True):
+        if equal(value, key):
+            return result
+    return arguments[-1] if len(arguments) % 2 else None
+
+
+def _round(value: Json, digits: int = 0) -> int | float:
+    if not 0 <= digits <= 10:
+        raise Fault("round takes 0 to 10 digits")
+    try:
+        rounded = as_decimal(value).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
+    except ArithmeticError:
+        raise Fault("this number is too large to be rounded") from None
+    result: int | float = number(float(rounded) if digits else int(rounded))
+    return result
+
+
+def _hours(value: Json) -> float:
+    return hours(as_integer(value))
+
+
+def _bool(value: Json) -> bool:
+    if isinstance(value, (list, dict)):
+        raise Fault(f"bool needs a text or a number, not {kind_of(value)}")
+    written = to_text(value).strip().lower()
+    if isinstance(value, str) and written not in (*_TRUE, *_FALSE):
+        raise Fault("bool knows true, yes, on, 1 and false, no, off, 0")
+    return written in _TRUE if isinstance(value, str) else bool(value)
+
+
+def _slug(value: Json) -> str:
+    ascii_text = unicodedata.normalize("NFKD", as_text(value)).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9]+", "-", ascii_text).strip("-")[:LONGEST_IDENTIFIER].rstrip("-")
+
+
+def _prefix(value: Json, added: str) -> str:
+    text = as_text(value)
+    return added + text if text else ""
+
+
+def _suffix(value: Json, added: str) -> str:
+    text = as_text(value)
+    return text + added if text else ""
+
+
+def _list(value: Json, name: str) -> list[Json]:
+    if not isinstance(value, list):
+        raise Fault(f"{name} needs a list, not {kind_of(value)}")
+    return value
+
+
+def _optional(name: str, convert: object = as_text) -> Parameter:
+    return Parameter(name, convert, required=False)  # type: ignore[arg-type]
+
+
+FILTERS: tuple[Function, ...] = (
+    Function("default", lambda value, fallback: fallback if is_empty(value) else value, (Parameter("fallback"),),
+             "another value in place of null, an empty text or an empty list",
+             "{{task.date | default: 'unknown'}}", takes_null=True),
+    Function("truncate", _truncate, (Parameter("length", as_integer), _optional("mark")),
+             "at most so many characters, the mark for the cut included (none unless given)",
+             "{{ticket.title | truncate: 10 '…'}}"),
+    Function("upper", lambda value: as_text(value).upper(), (), "capital letters", "{{ticket.title | upper}}"),
+    Function("lower", lambda value: as_text(value).lower(), (), "small letters", "{{ticket.title | lower}}"),
+    Function("capitalize", lambda value: as_text(value).capitalize(), (),
+             "the first letter a capital, the others small", "{{ticket.title | capitalize}}"),
+    Function("trim", lambda value: as_text(value).strip(), (), "no blanks at the ends", "{{ticket.title | trim}}"),
+    Function("plain", lambda value: plain_text(as_text(value)), (),
+             "rich text as plain text, as without a template", "{{ticket.content | plain}}"),
+    Function("replace", _replace, (Parameter("old", as_text), Parameter("new", as_text)),
+             "one text in place of another, literally", "{{ticket.title | replace: 'Printer' 'Copier'}}"),
+    Function("slice", _slice, (Parameter("start", as_integer), _optional("length", as_integer)),
+             "a part of a text or list; start counts from 0, from the end if negative",
+             "{{ticket.title | slice: 0 7}}"),
+    Function("split", _split, (_optional("separator"),),
+             "a text as a list; at blanks and line ends, unless a separator is given", "{{ticket.title | split}}"),
+    Function("join", _join, (_optional("separator"),), "a list as one text, with a comma and a blank unless given",
+             "{{config.default_watcher_ids | join: '/'}}"),
+    Function("first", _first, (), "the first item of a list, or character of a text",
+             "{{config.default_watcher_ids | first}}"),
+    Function("last", _last, (), "the last item of a list, or character of a text",
+             "{{config.default_watcher_ids | last}}"),
+    Function("length", _length, (), "how many items or characters; 0 for null",
+             "{{config.default_watcher_ids | length}}", takes_null=True),
+    Function("map", _map,
+             (Parameter("from"), Parameter("to"), Parameter("…, otherwise", required=False, repeated=True)),
+             "pairs of from and to; a last one alone is for everything else (null unless given)",
+             "{{ticket.status | map: 1 'new' 2 'assigned' 'other'}}", takes_null=True),
+    Function("int", as_integer, (), "an integer; what stands behind the point is dropped", "{{int '42'}}"),
+    Function("float", lambda value: float(as_number(value)), (), "a decimal number", "{{float '1.5'}}"),
+    Function("round", _round, (_optional("digits", as_integer),),
+             "rounded, half away from zero; to an integer unless given",
+             "{{task.actiontime | hours | round: 2}}"),
+    Function("hours", _hours, (), "seconds as decimal hours, not rounded", "{{task.actiontime | hours}}"),
+    Function("string", to_text, (), "a number or boolean as text", "{{ticket.id | string}}"),
+    Function("bool", _bool, (), "true for true, yes, on, 1; false for false, no, off, 0, nothing", "{{bool 'yes'}}",
+             takes_null=True),
+    Function("date", format_date, (_optional("format", date_format), _optional("timezone", timezone)),
+             "a date in another form, in UTC unless a time zone is given",
+             "{{event.occurred_at | date: '%d.%m.%Y %H:%M' 'Europe/Paris'}}"),
+    Function("json", to_json, (), "a value as JSON text", "{{config.default_watcher_ids | json}}", takes_null=True),
+    Function("slug", _slug, (), "small letters, digits and dashes, as in a project's identifier",
+             "{{ticket.title | slug}}"),
+    Function("prefix", _prefix, (Parameter("text", as_text),), "a text before it, unless it is empty",
+             "{{ticket.id | prefix: 'Ticket #'}}"),
+    Function("suffix", _suffix, (Parameter("text", as_text),), "a text behind it, unless it is empty",
+             "{{task.actiontime | hours | suffix: ' h'}}"),
+)  # fmt: skip

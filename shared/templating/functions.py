@@ -1,0 +1,74 @@
+"""What a filter or condition is: its parameters, what it does, and how it is shown to people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from shared.templating.values import Fault, Json, as_any
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """An argument after the value itself.
+
+    Attributes:
+        name: as the documentation calls it.
+        convert: turns a value into what the function takes, or raises Fault.
+        required: whether it must be given.
+        repeated: whether any number of them may follow.
+    """
+
+    name: str
+    convert: Callable[[Json], Json] = as_any
+    required: bool = True
+    repeated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A filter or a condition.
+
+    Attributes:
+        name: as it is written in a tag.
+        apply: the work: takes the value, then the arguments, converted.
+        parameters: the arguments, in order.
+        takes_null: whether it is asked about null too; the others let null pass.
+        summary: what it does, for the documentation and the console.
+        example: how it is written.
+    """
+
+    name: str
+    apply: Callable[..., Json]
+    parameters: tuple[Parameter, ...]
+    summary: str
+    example: str
+    takes_null: bool = False
+
+    def call(self, value: Json, arguments: Sequence[Json]) -> Json:
+        """Apply it.
+
+        Raises:
+            Fault: the value or an argument does not fit.
+        """
+        if value is None and not self.takes_null:
+            return None
+        if not arguments:
+            return self.apply(value)
+        return self.apply(value, *(self.parameter(i).convert(one) for i, one in enumerate(arguments)))
+
+    def parameter(self, index: int) -> Parameter:
+        """Return the parameter of an argument's place; the last one may be repeated."""
+        return self.parameters[min(index, len(self.parameters) - 1)]
+
+    def check_count(self, given: int) -> None:
+        """Check how many arguments there are.
+
+        Raises:
+            Fault: too few or too many.
+        """
+        least = sum(parameter.required for parameter in self.parameters)
+        endless = any(parameter.repeated for parameter in self.parameters)
+        if given < least or (given > len(self.parameters) and not endless):
+            shown = ", ".join(parameter.name for parameter in self.parameters) or "none"
+            raise Fault(f"{self.name} was given {given} argument{'s' * (given != 1)}; it takes: {shown}")

@@ -1,0 +1,200 @@
+"""Values inside a template: plain JSON data, their conversions, and the pruning of nulls. Nothing else gets in."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from shared.templating.limits import JSON_DEPTH, LARGEST_INTEGER, OUTPUT_BYTES
+
+Json = Any
+"""None, bool, int, float, str, list and dict with text keys, as `json.loads` gives them."""
+
+NUMBER = re.compile(r"[+-]?[0-9]{1,40}(?:\.[0-9]{1,40})?")
+UNWANTED = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
+
+
+class Fault(Exception):
+    """Something in a template does not work; whoever knows the place makes a TemplateError of it.
+
+    The text never quotes a value: it may be a ticket's.
+    """
+
+
+def plain(value: object, depth: int = 0) -> Json:
+    """Return a copy of a value of the context, if it is plain JSON data.
+
+    Raises:
+        Fault: it is something else, or larger or deeper than JSON data of the helpdesk can be.
+    """
+    kind = type(value)
+    if value is None or kind is bool:
+        return value
+    if isinstance(value, str) and kind is str:
+        if len(value) > OUTPUT_BYTES:
+            raise Fault("a text of more than 1 MiB")
+        return value
+    if kind is int or kind is float:
+        return number(value)
+    if depth >= JSON_DEPTH:
+        raise Fault(f"data nested more than {JSON_DEPTH} levels deep")
+    if isinstance(value, list) and kind is list:
+        return [plain(item, depth + 1) for item in value]
+    if isinstance(value, dict) and kind is dict and all(type(key) is str for key in value):
+        return {key: plain(item, depth + 1) for key, item in value.items()}
+    raise Fault("a value that is not plain JSON data")
+
+
+def number(value: Any) -> Json:
+    """Return a number, if JSON and the tracker can hold it.
+
+    Raises:
+        Fault: it is infinite, not a number, or beyond 64 bits.
+    """
+    if isinstance(value, float) and not math.isfinite(value):
+        raise Fault("a number that is infinite or none at all")
+    if isinstance(value, int) and abs(value) > LARGEST_INTEGER:
+        raise Fault("an integer beyond 64 bits")
+    return value
+
+
+def follow(value: Json, segments: tuple[str, ...]) -> tuple[bool, Json]:
+    """Follow a path: keys of objects and indices of lists, and nothing else.
+
+    Returns:
+        Whether there is such a key (an object that is null has nothing to miss), and the value.
+    """
+    for segment in segments:
+        if type(value) is dict:
+            if segment not in value:
+                return False, None
+            value = value[segment]
+        elif type(value) is list and segment.isascii() and segment.isdigit() and len(segment) < 7:
+            if int(segment) >= len(value):
+                return False, None
+            value = value[int(segment)]
+        else:
+            return value is None, None
+    return True, plain(value)
+
+
+def is_empty(value: Json) -> bool:
+    """Tell whether there is nothing in it: null, or an empty text, list or object. 0 and false are something."""
+    return value is None or value == "" or value == [] or value == {}
+
+
+def to_text(value: Json) -> str:
+    """Return a value as it stands inside a text: null as nothing, lists with commas, objects as JSON."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return f"{value:.0f}" if value.is_integer() and abs(value) < 1e15 else repr(value)
+    if isinstance(value, list):
+        return ", ".join(to_text(item) for item in value)
+    return to_json(value) if isinstance(value, dict) else str(value)
+
+
+def to_json(value: Json) -> str:
+    """Return a value as compact JSON text."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def as_text(value: Json) -> str:
+    """Return a text, or a number or boolean as text.
+
+    Raises:
+        Fault: it is a list, an object or null.
+    """
+    if isinstance(value, (list, dict)) or value is None:
+        raise Fault(f"a text is needed, not {kind_of(value)}")
+    return to_text(value)
+
+
+def as_number(value: Json) -> int | float:
+    """Return a number, also one written as text.
+
+    Raises:
+        Fault: it is neither.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        raise Fault(f"a number is needed, not {kind_of(value)}")
+    if not isinstance(value, str):
+        return value
+    written = value.strip()
+    if not NUMBER.fullmatch(written):
+        raise Fault("a number is needed, and this text is none")
+    parsed: int | float = number(float(written) if "." in written else int(written))
+    return parsed
+
+
+def as_integer(value: Json) -> int:
+    """Return an integer, also one written as text; what stands behind the point is dropped.
+
+    Raises:
+        Fault: it is no number, or beyond 64 bits.
+    """
+    parsed: int = number(int(as_number(value)))
+    return parsed
+
+
+def as_decimal(value: Json) -> Decimal:
+    """Return a number as people write it: 1.005 is 1.005."""
+    return Decimal(repr(as_number(value)))
+
+
+def as_any(value: Json) -> Json:
+    """Return a value as it is."""
+    return value
+
+
+def kind_of(value: Json) -> str:
+    """Return what a value is, in the words of JSON."""
+    names: tuple[tuple[type, str], ...] = (
+        (bool, "a boolean"), (int, "a number"), (float, "a number"), (str, "a text"), (list, "a list"),
+        (dict, "an object"),
+    )  # fmt: skip
+    return next((name for kind, name in names if isinstance(value, kind)), "null")
+
+
+def size(value: Json) -> int:
+    """Return roughly how many bytes of JSON a value makes."""
+    if isinstance(value, str):
+        return len(value) if value.isascii() else len(value.encode("utf-8", "surrogatepass"))
+    if isinstance(value, list):
+        return 2 + sum(size(item) + 1 for item in value)
+    if isinstance(value, dict):
+        return 2 + sum(size(key) + size(item) + 4 for key, item in value.items())
+    return 8
+
+
+def pruned(value: Json, name: str, report: Callable[[str], None]) -> Json:
+    """Return a value without the nulls in it (SPEC 9.1), and its texts without what no tracker takes.
+
+    Args:
+        value: not null itself.
+        name: its path in the payload, such as `issue.custom_fields`.
+        report: told the path of each member or item that is left out.
+    """
+    if isinstance(value, str):
+        return UNWANTED.sub("", value)
+    if isinstance(value, dict):
+        members: list[tuple[Any, Json, str]] = [
+            (UNWANTED.sub("", key), item, f"{name}.{key}" if name else key) for key, item in value.items()
+        ]
+    elif isinstance(value, list):
+        members = [(index, item, f"{name}.{index}") for index, item in enumerate(value)]
+    else:
+        return value
+    for _, item, path in members:
+        if item is None:
+            report(path)
+    kept = [(key, pruned(item, path, report)) for key, item, path in members if item is not None]
+    return dict(kept) if isinstance(value, dict) else [item for _, item in kept]

@@ -1,0 +1,179 @@
+"""The default templates give exactly the 1.x bodies (SPEC section 9), whatever the event."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.config import PluginConfig
+from shared.events import Ticket, TicketTask
+from shared.payloads import issue_body, membership_body, project_body, status_body, time_entry_body
+from shared.templating import OPERATIONS, Engine, Operation, catalogue_for
+from shared.templating.contexts import FormPart, from_form, from_ticket, sample
+from shared.templating.defaults import default_template
+from shared.templating.operations import CustomField
+from tests.unit.templating.support import PROFILE
+
+NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
+IDS = st.integers(1, 2**63 - 1)
+OPTIONAL_ID = st.none() | IDS
+RICH = st.text(max_size=80) | st.lists(
+    st.sampled_from(
+        ["<p>", "</p>", "<b>", "</b>", "&amp;", "&lt;", " ", "\n", "\r\n", "\t", "{{ticket.id}}", "'", '"', "\\",
+         "\\{{", "wörd", "e\u0301", "😀", "\u2028", "\xa0", "x" * 300,
+         "\x00", "\x0b", "\x85", "<br>", "<li>a</li>", "#"]
+    ),
+    max_size=14,
+).map("".join)  # fmt: skip
+CONFIGS = st.builds(
+    PluginConfig,
+    default_tracker_id=OPTIONAL_ID,
+    default_priority_id=OPTIONAL_ID,
+    default_activity_id=OPTIONAL_ID,
+    default_role_id=IDS,
+    default_watcher_ids=st.lists(IDS, max_size=3).map(tuple),
+    status_map=st.dictionaries(st.integers(0, 6), IDS, max_size=4),
+)
+TICKETS = st.builds(
+    Ticket, id=IDS, title=RICH, content=st.none() | RICH, status=st.integers(-2, 7), entity_id=st.integers(0, 9),
+    project_id=OPTIONAL_ID, technician=st.none(),
+)  # fmt: skip
+TASKS = st.builds(
+    TicketTask, id=IDS, content=st.none() | RICH, state=st.just(2), actiontime=st.integers(1, 2**40),
+    user=st.none(), date=st.none(),
+)  # fmt: skip
+TYPED = st.text(
+    st.characters(exclude_categories=("Cc", "Cs")), max_size=20
+)  # a template leaves control characters out
+FORMS = st.builds(
+    FormPart, name=TYPED.filter(str.strip), description=st.none() | TYPED,
+    is_public=st.booleans(),
+    identifier=st.text("abcXYZ0-", min_size=1), parent_id=OPTIONAL_ID,
+    enabled_module_names=st.none() | st.lists(st.sampled_from(["wiki", "news"])),
+    custom_field_values=st.dictionaries(st.sampled_from(["1", "2"]), st.text("ab'{}", max_size=9)),
+)  # fmt: skip
+REQUIRED = (
+    CustomField(1, "Cause", "issue", "list", required=True, possible_values=("it's {{broken}}", "other")),
+    CustomField(2, "Day", "issue", "date", required=True),
+    CustomField(3, "Optional", "issue"),
+    CustomField(4, "Areas", "issue", "list", required=True, possible_values=("a", "b"), multiple=True),
+    CustomField(5, "Billed", "time_entry", "bool", required=True),
+    CustomField(6, "Note", "time_entry", "string", required=True),
+    CustomField(
+        7, "Region", "project", "list", required=True, possible_values=("it's \\ {{North}}", "South")
+    ),
+    CustomField(8, "Floor", "project"),
+    CustomField(9, "Preset", "issue", required=True, default_value="as always"),
+)
+
+
+def rendered(
+    operation: Operation, context: dict[str, Any], fields: tuple[CustomField, ...] = ()
+) -> dict[str, Any]:
+    rendering = Engine(catalogue_for(operation, fields)).render(default_template(operation, fields), context)
+    assert rendering.warnings == ()
+    assert rendering.filled_in == ()
+    return rendering.payload
+
+
+def same(payload: object, body: object) -> bool:
+    """Compare to the letter: types, and the order of the fields."""
+    return json.dumps(payload) == json.dumps(body)
+
+
+@PROFILE
+@given(TICKETS, CONFIGS, IDS, OPTIONAL_ID)
+def test_an_issue_is_as_in_1_x(
+    ticket: Ticket, config: PluginConfig, project_id: int, category_id: int | None
+) -> None:
+    context = from_ticket(
+        ticket, None, config, occurred_at=NOW, tracker_project_id=project_id, default_category_id=category_id
+    )
+    assert same(
+        rendered(Operation.ISSUE_CREATE, context), issue_body(ticket, project_id, category_id, config)
+    )
+
+
+@PROFILE
+@given(TICKETS, TASKS, CONFIGS, IDS)
+def test_a_time_entry_is_as_in_1_x(
+    ticket: Ticket, task: TicketTask, config: PluginConfig, issue_id: int
+) -> None:
+    context = from_ticket(ticket, task, config, occurred_at=NOW, tracker_project_id=11, issue_id=issue_id)
+    assert same(
+        rendered(Operation.TIME_ENTRY_CREATE, context), time_entry_body(ticket.id, task, issue_id, config)
+    )
+
+
+@PROFILE
+@given(TICKETS, CONFIGS, IDS)
+def test_a_status_and_a_membership_are_as_in_1_x(ticket: Ticket, config: PluginConfig, user_id: int) -> None:
+    context = from_ticket(
+        ticket, None, config, occurred_at=NOW, tracker_project_id=11, issue_id=1, tracker_user_id=user_id
+    )
+    assert config.default_role_id is not None
+    member = membership_body(user_id, config.default_role_id)
+    assert same(rendered(Operation.MEMBERSHIP_CREATE, context), member)
+    wanted = config.status_map.get(ticket.status)
+    if wanted is not None:
+        assert same(rendered(Operation.ISSUE_UPDATE_STATUS, context), status_body(wanted))
+
+
+@PROFILE
+@given(FORMS, CONFIGS)
+def test_a_project_is_as_in_1_x(form: FormPart, config: PluginConfig) -> None:
+    payload = rendered(Operation.PROJECT_CREATE, from_form(form, config))
+    assert same(payload, project_body(**form.model_dump()))
+
+
+def test_required_custom_fields_are_merged_into_an_issue() -> None:
+    operation = Operation.ISSUE_CREATE
+    plain = rendered(operation, sample(operation))
+    merged = rendered(operation, sample(operation), REQUIRED)
+    assert merged["issue"].pop("custom_fields") == [
+        {"id": 1, "value": "it's {{broken}}"},
+        {"id": 2, "value": "2026-11-21"},
+        {"id": 4, "value": ["a"]},
+        {"id": 9, "value": "as always"},
+    ]
+    assert merged == plain
+
+
+def test_required_custom_fields_are_merged_into_a_time_entry() -> None:
+    operation = Operation.TIME_ENTRY_CREATE
+    assert rendered(operation, sample(operation), REQUIRED)["time_entry"]["custom_fields"] == [
+        {"id": 5, "value": "0"},
+        {"id": 6, "value": "Ticket #4711"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("typed", "sent"),
+    [
+        ({}, {"7": "it's \\ {{North}}"}),
+        ({"7": "South"}, {"7": "South"}),
+        ({"8": "2nd"}, {"7": "it's \\ {{North}}", "8": "2nd"}),
+    ],
+)
+def test_custom_fields_of_a_project_come_from_the_form(typed: dict[str, str], sent: dict[str, str]) -> None:
+    operation = Operation.PROJECT_CREATE
+    context = from_form(FormPart(name="N", identifier="n", custom_field_values=typed), PluginConfig())
+    engine = Engine(catalogue_for(operation, REQUIRED))
+    payload = engine.render(default_template(operation, REQUIRED), context).payload
+    assert payload["project"]["custom_field_values"] == sent
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_a_default_template_is_json_for_people(operation: Operation) -> None:
+    text = default_template(operation)
+    assert list(json.loads(text)) == [operation.top_key]
+    assert text.count("\n") > 2
+
+
+def test_a_status_update_has_no_required_custom_fields() -> None:
+    assert default_template("issue.update_status", REQUIRED) == default_template("issue.update_status")

@@ -1,0 +1,95 @@
+"""docs/templates.md says what the engine does: every filter, condition, variable and limit, and every example."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from shared.templating import OPERATIONS, Engine, catalogue_for, limits
+from shared.templating.conditions import CONDITIONS
+from shared.templating.dates import LETTERS
+from shared.templating.filters import FILTERS
+from shared.templating.functions import Function
+from tests.unit.templating.support import ISSUE, body, context, one
+
+PAGE = (Path(__file__).resolve().parents[3] / "docs" / "templates.md").read_text(encoding="utf-8")
+
+
+def rows(first_cell: str) -> list[list[str]]:
+    """Return the rows of every table whose heading begins with a cell; code without its backquotes."""
+    found: list[list[str]] = []
+    for table in re.findall(rf"\| {re.escape(first_cell)} \|.*\n\|[-|]+\|\n((?:\|.*\n)+)", PAGE):
+        for line in table.splitlines():
+            cells = re.split(r"(?<!\\)\|", line)[1:-1]
+            found.append([cell.strip().strip("`").replace("\\|", "|") for cell in cells])
+    return found
+
+
+def signature(function: Function) -> str:
+    """Return how the page writes a filter with its arguments."""
+    parts = [part.name if part.required else f"[{part.name}]" for part in function.parameters]
+    return f"{function.name}: {' '.join(parts)}" if parts else function.name
+
+
+def test_every_filter_is_documented_and_nothing_else() -> None:
+    documented = {row[0]: row[1:3] for row in rows("filter")}
+    assert documented == {signature(one): [one.summary, one.example] for one in FILTERS}
+
+
+def test_every_condition_is_documented_and_nothing_else() -> None:
+    documented = {row[0].split()[0]: row[1:3] for row in rows("condition")}
+    assert documented == {one.name: [one.summary, one.example] for one in CONDITIONS}
+
+
+@pytest.mark.parametrize("row", rows("filter"), ids=lambda row: row[0])
+def test_every_example_of_a_filter_gives_what_the_page_says(row: list[str]) -> None:
+    assert one(row[2]) == json.loads(row[3])
+
+
+@pytest.mark.parametrize("row", rows("condition"), ids=lambda row: row[0])
+def test_every_example_of_a_condition_works(row: list[str]) -> None:
+    assert one(row[2] + "yes{{else}}no{{/if}}") in ("yes", "no")
+
+
+def test_every_variable_is_documented_and_nothing_else() -> None:
+    known = {
+        variable.path: variable.type + (" or null" if variable.optional else "")
+        for operation in OPERATIONS
+        for variable in catalogue_for(operation).variables
+    }
+    assert {row[0]: row[1] for row in rows("variable")} == known
+
+
+def test_every_operation_is_documented() -> None:
+    assert [(row[0], row[1]) for row in rows("operation")] == [(one.value, one.top_key) for one in OPERATIONS]
+
+
+def test_every_letter_of_a_date_is_documented() -> None:
+    line = next(line for line in PAGE.splitlines() if line.startswith("Letters of `date`"))
+    assert re.findall(r"`%(.)`", line) == list(LETTERS)
+
+
+def test_the_limits_are_the_real_ones() -> None:
+    numbers = [float(row[1].split()[0]) for row in rows("limit")]
+    assert numbers == [
+        limits.BODY_BYTES / 1024, limits.TAGS, limits.FILTERS_PER_TAG, limits.DEPTH, limits.ITEMS_PER_EACH,
+        limits.OUTPUT_BYTES / 1024**2, limits.SECONDS,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("example", re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL))
+def test_every_template_of_the_page_renders_without_a_warning(example: str) -> None:
+    rendering = Engine(catalogue_for("issue.create")).render(example, context())
+    assert rendering.warnings == ()
+    assert rendering.payload["issue"]["priority_id"] == 4
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in rows("written") if "\\{{" not in row[0]], ids=lambda row: row[0]
+)
+def test_every_tag_of_the_page_is_part_of_the_language(row: list[str]) -> None:
+    for tag in row[0].split("`, `"):
+        ISSUE.check(body(tag))
