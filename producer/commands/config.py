@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from producer.commands.assignments import pairs
 from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import plain, print_json, say, table, warn
@@ -51,7 +52,7 @@ def change(
     from shared.errors import SettingsError
     from shared.usecases import configuration
 
-    given = _parsed(assignments)
+    given = pairs(assignments, "KEY=VALUE", "config set")
     try:
         PluginConfig().changed(given)
     except SettingsError as error:
@@ -95,16 +96,6 @@ def rotate_keys() -> None:
         )
     else:
         say("No API key is stored, so there is nothing to encrypt anew.")
-
-
-def _parsed(assignments: list[str]) -> dict[str, str]:
-    given = {}
-    for assignment in assignments:
-        name, equals, value = assignment.partition("=")
-        if not equals:
-            raise WrongUsage(f"expected KEY=VALUE, got `{name}`: see `deskbridge config set --help`")
-        given[name.strip()] = value
-    return given
 
 
 def _shown(value: object) -> str:

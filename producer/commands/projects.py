@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+from producer.commands.assignments import pairs
 from producer.commands.desk import open_desk
-from producer.commands.failures import WrongUsage
 from producer.commands.links import From, HelpdeskId, check_helpdesk_id
 from producer.commands.output import print_json, say, warn
 from producer.commands.register import Json, add, fits
@@ -66,7 +66,7 @@ def create_project(
             "is_public": public,
             "parent_id": parent,
             "enabled_module_names": module or None,
-            "custom_field_values": _fields(field or []),
+            "custom_field_values": pairs(field or [], "ID=VALUE", "create-project"),
         }
     )
     with open_desk() as desk:
@@ -81,13 +81,3 @@ def create_project(
     link = made.linked.link
     verb = "was created" if made.created else "was there already"
     say(f"Tracker project {link.tracker_project_id} ({form.identifier}) {verb}; {link} is linked to it.")
-
-
-def _fields(given: list[str]) -> dict[str, str]:
-    values = {}
-    for one in given:
-        field_id, equals, value = one.partition("=")
-        if not equals:
-            raise WrongUsage(f"expected ID=VALUE, got `{field_id}`: see `deskbridge create-project --help`")
-        values[field_id.strip()] = value
-    return values

@@ -94,11 +94,6 @@ class Metadata:
         found: dict[str, int] = dict(rows.all())
         return {str(kind): found.get(kind, 0) for kind in MetadataKind}
 
-    def is_filled(self, kind: MetadataKind) -> bool:
-        """Tell whether the cache knows anything of a kind, and can confirm an id."""
-        found = self._session.scalar(select(MetadataRow.tracker_id).where(MetadataRow.kind == kind).limit(1))
-        return found is not None
-
     def put(self, entries: Iterable[Entry]) -> None:
         """Create or replace entries."""
         values = [{**asdict(entry), "kind": str(entry.kind)} for entry in entries]

@@ -2,46 +2,23 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import requests
-import uvicorn
 from pydantic import SecretStr
 
-from deploy.embedded.ports import free_port
 from producer.console.app import create_console
 from tests.support.bridge import Bridge
+from tests.support.serving import Served
 
 TOKEN = "the-token-of-the-tests"
 OLD_TOKEN = "the-token-before"
 
 
-class Console:
+class Console(Served):
     """A console on a free port."""
-
-    def __init__(self, app: Any) -> None:
-        self.base_url = f"http://127.0.0.1:{free_port()}"
-        port = int(self.base_url.rpartition(":")[2])
-        config = uvicorn.Config(app, host="127.0.0.1", port=port, log_config=None, access_log=False)
-        self._server = uvicorn.Server(config)
-        self._thread = threading.Thread(target=self._server.run, daemon=True)
-        self.http = requests.Session()
-        self.http.trust_env = False
-
-    def start(self) -> None:
-        self._thread.start()
-        while not self._server.started:
-            assert self._thread.is_alive(), "the console did not start"
-            time.sleep(0.005)
-
-    def stop(self) -> None:
-        self.http.close()
-        self._server.should_exit = True
-        self._thread.join(timeout=10)
 
     def ask(self, method: str, path: str, *, token: str | None = TOKEN, **options: Any) -> requests.Response:
         """Make a request."""

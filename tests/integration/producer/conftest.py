@@ -6,7 +6,6 @@ import base64
 import hashlib
 import hmac
 import json
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -15,7 +14,6 @@ from typing import Any
 
 import pytest
 import requests
-import uvicorn
 from pydantic import SecretStr
 from sqlalchemy import delete
 
@@ -27,6 +25,7 @@ from shared.store.database import Database
 from shared.store.migrations import upgrade
 from shared.store.models import JournalEvent
 from tests.support.events import delivery_id
+from tests.support.serving import Served
 
 
 def secret(word: str) -> str:
@@ -44,36 +43,20 @@ def sign(body: bytes, webhook_id: str, timestamp: str, with_secret: str = SECRET
     return f"v1,{base64.b64encode(digest).decode()}"
 
 
-class RunningProducer:
+class RunningProducer(Served):
     """A producer on a free port, and what it wrote."""
 
     def __init__(self, app: Any, store: Store) -> None:
         self.store = store
-        self._port = free_port()
-        config = uvicorn.Config(app, host="127.0.0.1", port=self._port, log_config=None, access_log=False)
-        self._server = uvicorn.Server(config)
-        self._thread = threading.Thread(target=self._server.run, daemon=True)
-        self.http = requests.Session()
-        self.http.trust_env = False
-
-    def start(self) -> None:
-        self._thread.start()
-        while not self._server.started:
-            assert self._thread.is_alive(), "the producer did not start"
-            time.sleep(0.005)
-
-    def stop(self) -> None:
-        self.http.close()
-        self._server.should_exit = True
-        self._thread.join(timeout=10)
+        super().__init__(app)
 
     def get(self, path: str) -> requests.Response:
-        return self.http.get(f"http://127.0.0.1:{self._port}{path}", timeout=10)
+        return self.http.get(self.base_url + path, timeout=10)
 
     def post(self, body: bytes, **headers: str | None) -> requests.Response:
         """POST a body with these headers and no others of ours."""
         given = {"Content-Type": "application/json", **headers}
-        return self.http.post(f"http://127.0.0.1:{self._port}/events", data=body, headers=given, timeout=10)
+        return self.http.post(self.base_url + "/events", data=body, headers=given, timeout=10)
 
     def send(
         self, data: Any, webhook_id: str | None = None, *, with_secret: str = SECRET, age: float = 0

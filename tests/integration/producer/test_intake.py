@@ -167,5 +167,5 @@ def test_the_content_type_may_have_parameters_and_any_case(
 def test_other_paths_and_methods_are_problems_of_the_same_form(
     producer: RunningProducer, method: str, path: str, status: int
 ) -> None:
-    address = f"http://127.0.0.1:{producer._port}{path}"
+    address = producer.base_url + path
     refused(producer.http.request(method, address, timeout=5), status)

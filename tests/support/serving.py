@@ -1,0 +1,46 @@
+"""Serves an application on a free port, in a thread of the test."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import requests
+import uvicorn
+
+from deploy.embedded.ports import HOST, free_port
+
+
+class Served:
+    """An application behind a real server.
+
+    Args:
+        app: the ASGI application.
+
+    Attributes:
+        base_url: its address.
+        http: a session to call it with.
+    """
+
+    def __init__(self, app: Any) -> None:
+        port = free_port()
+        self.base_url = f"http://{HOST}:{port}"
+        config = uvicorn.Config(app, host=HOST, port=port, log_config=None, access_log=False)
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._server.run, daemon=True)
+        self.http = requests.Session()
+        self.http.trust_env = False
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        self._thread.start()
+        while not self._server.started:
+            assert self._thread.is_alive(), "the application did not start"
+            time.sleep(0.005)
+
+    def stop(self) -> None:
+        """Stop it."""
+        self.http.close()
+        self._server.should_exit = True
+        self._thread.join(timeout=10)
