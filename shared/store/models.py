@@ -272,6 +272,76 @@ class PluginConfigRecord(Base):
     changed_at: Mapped[datetime]
 
 
+class PayloadTemplate(Base):
+    """A payload template (SPEC 2.2 "Template store"); at most one of an operation is active.
+
+    `version` is the newest; `active_version` the one in force, NULL where the template is not active.
+    """
+
+    __tablename__ = "payload_template"
+    __table_args__ = (
+        UniqueConstraint("operation", "name", name="uq_payload_template_name"),
+        Index(
+            "uq_payload_template_active",
+            "operation",
+            unique=True,
+            sqlite_where=text("active_version IS NOT NULL"),
+            postgresql_where=text("active_version IS NOT NULL"),
+        ),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    operation: Mapped[str] = mapped_column(String(32))
+    name: Mapped[str] = mapped_column(String(100))
+    version: Mapped[int]
+    active_version: Mapped[int | None]
+
+
+class TemplateVersion(Base):
+    """The text of one version of a payload template; never changed."""
+
+    __tablename__ = "payload_template_version"
+
+    template_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    version: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    body: Mapped[str] = mapped_column(Text)
+
+
+class TemplateChange(Base):
+    """What was done to a payload template, when, and by whom."""
+
+    __tablename__ = "payload_template_change"
+    __table_args__ = (
+        Index("ix_payload_template_change_template", "template_id"),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    template_id: Mapped[int]
+    version: Mapped[int]
+    what: Mapped[str] = mapped_column(String(16))
+    at: Mapped[datetime]
+    who: Mapped[str] = mapped_column(Words)
+
+
+class DryRunObject(Base):
+    """Something that a dry run asked the tracker for, until it is known to be gone again."""
+
+    __tablename__ = "dry_run_object"
+    __table_args__ = ({"sqlite_autoincrement": True},)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    kind: Mapped[str] = mapped_column(String(16))
+    mark: Mapped[str] = mapped_column(String(64))
+    tracker_project_id: Mapped[int | None]
+    tracker_id: Mapped[int | None]
+    begun_at: Mapped[datetime]
+    attempts: Mapped[int]
+    next_attempt_at: Mapped[datetime]
+    reason: Mapped[str | None] = mapped_column(Words)
+
+
 class TraceStep(Base):
     """One thing that happened to a ticket and why, with the outbound call where there was one."""
 
