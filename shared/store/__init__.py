@@ -23,6 +23,7 @@ from shared.store.links import Links
 from shared.store.metadata import Metadata
 from shared.store.people import People
 from shared.store.projects import ProjectClaims
+from shared.store.templates import Templates
 from shared.store.tickets import TicketStates
 from shared.store.trace import Trace
 from shared.store.types import clock
@@ -44,6 +45,7 @@ class Transaction:
         self.metadata = Metadata(session)
         self.project_claims = ProjectClaims(session)
         self.configs = Configs(session)
+        self.templates = Templates(session)
         self.trace = Trace(session)
 
     def ledger(self, kind: Kind) -> Ledger:

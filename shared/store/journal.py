@@ -228,6 +228,10 @@ class Journal:
             .values(state=EventState.SUPERSEDED, reason=reason, ended_at=clock())
         )
 
+    def get(self, event_id: int) -> JournalEvent | None:
+        """Return one event."""
+        return self._session.get(JournalEvent, event_id)
+
     def find(
         self, *, state: str | None = None, ticket_id: int | None = None, limit: int | None = 100
     ) -> Sequence[JournalEvent]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import hashlib
 import types
 from collections.abc import Mapping
@@ -98,6 +99,7 @@ def step(shape: Shape, segment: str, known: str, hint: Any = lambda: "") -> Shap
     raise Fault(f"{known} is {_article(shape.kind)} and has no such part")
 
 
+@functools.lru_cache(maxsize=64)
 def catalogue_for(operation: Operation | str, custom_fields: tuple[CustomField, ...] = ()) -> Catalogue:
     """Return the catalogue of an operation.
 

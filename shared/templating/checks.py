@@ -83,6 +83,9 @@ class Checks:
         issue_id = self._known("issue", "id")
         if self._operation is Operation.TIME_ENTRY_CREATE and body.get("issue_id", issue_id) != issue_id:
             raise self._error("issue_id is another issue than the ticket's", "issue_id")
+        user_id = self._known("person", "tracker_user_id")
+        if self._operation is Operation.MEMBERSHIP_CREATE and user_id not in (None, body.get("user_id")):
+            raise self._error("user_id is somebody else than the person who is to be a member", "user_id")
         project_id = self._known("project", "tracker_project_id")
         if self._operation is Operation.ISSUE_CREATE and body.get("project_id") != project_id:
             self.warnings.append("issue.project_id is another project than the link's")
@@ -146,9 +149,16 @@ def _hours(known: Known) -> float | None:
     return hours(seconds) if isinstance(seconds, int) and not isinstance(seconds, bool) else None
 
 
+def _roles(known: Known) -> list[Json] | None:
+    role_id = known("config", "default_role_id")
+    return None if role_id is None else [role_id]
+
+
 _KNOWN: dict[str, Callable[[Known], Json]] = {
     "project_id": lambda known: known("project", "tracker_project_id"),
     "subject": _subject,
     "issue_id": lambda known: known("issue", "id"),
     "hours": _hours,
+    "user_id": lambda known: known("person", "tracker_user_id"),
+    "role_ids": _roles,
 }

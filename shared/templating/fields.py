@@ -80,8 +80,8 @@ FIELDS: dict[Operation, tuple[Field, ...]] = {
         Field("custom_field_values", "map", "Custom fields, id to value"),
     ),
     Operation.MEMBERSHIP_CREATE: (
-        Field("user_id", "integer", "Tracker user", required=True),
-        Field("role_ids", "list", "Roles", required=True),
+        Field("user_id", "integer", "Tracker user; only the person's own", required=True, filled_in=True),
+        Field("role_ids", "list", "Roles", required=True, filled_in=True),
     ),
 }
 _TYPES: dict[str, FieldType] = {

@@ -79,8 +79,16 @@ def test_what_stands_beside_the_top_key_is_warned_of() -> None:
     )
 
 
+def test_a_membership_is_the_persons_own_and_its_user_and_role_are_filled_in() -> None:
+    completed = rendered(Operation.MEMBERSHIP_CREATE, {})
+    assert completed.payload == {"membership": {"user_id": 21, "role_ids": [4]}}
+    assert completed.filled_in == ("membership.user_id", "membership.role_ids")
+    with pytest.raises(TemplateError, match="somebody else"):
+        rendered(Operation.MEMBERSHIP_CREATE, {"user_id": 22})
+
+
 def test_what_the_tracker_needs_and_nobody_knows_is_warned_of() -> None:
-    assert rendered(Operation.MEMBERSHIP_CREATE, {"user_id": 1}).warnings == (
+    assert rendered(Operation.MEMBERSHIP_CREATE, {"user_id": 21}, config__default_role_id=None).warnings == (
         "membership.role_ids is missing; the tracker needs it",
     )
 

@@ -1,0 +1,56 @@
+"""Which body is sent (SPEC section 9): the active template's; the 1.x body where it fails or where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from shared.errors import TemplateError
+from shared.logs import get_logger
+from shared.payloads import Body
+from shared.store.templates import ActiveTemplate
+from shared.templating import Engine
+from shared.templating.contexts import Context
+
+log = get_logger("templates")
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The body to send, and where it came from.
+
+    Attributes:
+        template: the template that was rendered; None: it is the 1.x body.
+        warnings: what the rendering warns of.
+        fault: why a template was not used.
+    """
+
+    body: Body
+    template: ActiveTemplate | None = None
+    warnings: tuple[str, ...] = ()
+    fault: TemplateError | None = None
+
+
+def choose(
+    template: ActiveTemplate | None,
+    engine: Callable[[], Engine],
+    context: Callable[[], Context],
+    plain: Callable[[], Body],
+) -> Chosen:
+    """Return the body of an operation. A template never stops what is to be sent.
+
+    Args:
+        template: the one in force, None where there is none.
+        engine: returns what renders it.
+        context: returns what it is rendered from.
+        plain: returns the 1.x body.
+    """
+    if template is None:
+        return Chosen(plain())
+    given = context()
+    try:
+        rendering = engine().render(template.body, given)
+    except TemplateError as fault:
+        log.error("a template failed; the 1.x body is sent", template=str(template), fault=str(fault))
+        return Chosen(plain(), fault=fault)
+    return Chosen(rendering.payload, template, rendering.warnings)

@@ -1,0 +1,156 @@
+"""What templates are rendered from: one builder for the worker and for previews (SPEC 9.1 "Contexts")."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from shared.config import PluginConfig
+from shared.errors import BridgeError, NotFound
+from shared.events import Ticket, TicketTask, stored_event
+from shared.store import Transaction
+from shared.store.links import Link
+from shared.store.metadata import Entry, MetadataKind
+from shared.store.models import JournalEvent, LedgerState
+from shared.store.people import TrackerPerson
+from shared.templating import Engine, Operation, catalogue_for
+from shared.templating.contexts import Context, from_ticket, sample
+from shared.templating.operations import CustomField
+
+
+class NoContext(BridgeError):
+    """A template of this operation cannot be rendered from what was named; the text says why."""
+
+
+def operation_of(name: str) -> Operation:
+    """Return an operation by its name.
+
+    Raises:
+        NotFound: naming the operations there are.
+    """
+    try:
+        return Operation(name)
+    except ValueError:
+        raise NotFound(f"no such operation: {name:.40} (there are: {', '.join(Operation)})") from None
+
+
+def custom_fields_of(tx: Transaction) -> tuple[CustomField, ...]:
+    """Return every custom field that the metadata cache knows."""
+    return tuple(map(_custom_field, tx.metadata.of_kind(MetadataKind.CUSTOM_FIELD)))
+
+
+def engine_for(tx: Transaction, operation: Operation) -> Engine:
+    """Return what renders an operation's templates, with the variables that there are now."""
+    return Engine(catalogue_for(operation, custom_fields_of(tx) if operation.from_form else ()))
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What an operation on a ticket is about.
+
+    Attributes:
+        ticket: the newest snapshot.
+        task: the ticket task, where there is one.
+        occurred_at: when it happened, by the helpdesk's clock.
+        event_name: what started it.
+        link: what the project rule resolved.
+        project_id: the tracker project.
+        issue_id: the ticket's issue, None while it is being created.
+        person: on whose behalf, None for the administrator.
+    """
+
+    ticket: Ticket
+    task: TicketTask | None
+    occurred_at: datetime
+    event_name: str | None
+    link: Link | None
+    project_id: int
+    issue_id: int | None = None
+    person: TrackerPerson | None = None
+
+
+def ticket_context(tx: Transaction, config: PluginConfig, about: About) -> Context:
+    """Return the context of an operation on a ticket."""
+    project = tx.metadata.get(MetadataKind.PROJECT, about.project_id)
+    link, person = about.link, about.person
+    return from_ticket(
+        about.ticket,
+        about.task,
+        config,
+        occurred_at=about.occurred_at,
+        event_name=about.event_name,
+        tracker_project_id=about.project_id,
+        default_category_id=link.default_category_id if link else None,
+        project_name=project.name if project else None,
+        issue_id=about.issue_id,
+        tracker_user_id=person.tracker_user_id if person else None,
+        login=person.login if person else None,
+    )
+
+
+def preview_context(
+    tx: Transaction,
+    operation: Operation,
+    *,
+    event_id: int | None = None,
+    given: Mapping[str, Any] | None = None,
+) -> Context:
+    """Return the context of a preview: of a stored event, as given, or else the sample.
+
+    Raises:
+        NotFound: there is no such event.
+        NoContext: the operation cannot be rendered from that event.
+    """
+    if given is not None:
+        return dict(given)
+    if event_id is None:
+        return sample(operation, custom_fields_of(tx))
+    row = tx.journal.get(event_id)
+    if row is None:
+        raise NotFound(f"there is no event {event_id} (`deskbridge events`)")
+    if operation.from_form:
+        raise NoContext(
+            f"{operation} starts from a form: preview it with the sample or a context of your own"
+        )
+    return _event_context(tx, operation, row)
+
+
+def _event_context(tx: Transaction, operation: Operation, row: JournalEvent) -> Context:
+    config, _ = tx.configs.get()
+    event = stored_event(row.payload)
+    if operation is Operation.TIME_ENTRY_CREATE and event.task is None:
+        raise NoContext(f"event {row.id} is about no ticket task, so no time is logged for it")
+    link = tx.links.resolve(event.ticket.project_id, event.ticket.entity_id)
+    if link is None:
+        raise NoContext(f"the ticket of event {row.id} has no project or entity link, so nothing is sent")
+    issue = None if operation is Operation.ISSUE_CREATE else tx.issues.get(event.ticket.id)
+    linked = issue if issue and issue.state == LedgerState.LINKED else None
+    logged = event.task if operation is Operation.TIME_ENTRY_CREATE else None
+    person = tx.people.match(logged.user if logged else event.ticket.technician).person
+    about = About(
+        event.ticket,
+        event.task,
+        row.occurred_at,
+        row.event,
+        link,
+        (linked and linked.tracker_project_id) or link.tracker_project_id,
+        linked.tracker_id if linked else None,
+        person,
+    )
+    return ticket_context(tx, config, about)
+
+
+def _custom_field(entry: Entry) -> CustomField:
+    details = entry.details
+    return CustomField(
+        id=entry.tracker_id,
+        name=entry.name,
+        customized_type=details["customized_type"],
+        field_format=details["field_format"],
+        required=details["is_required"],
+        possible_values=tuple(str(one["value"]) for one in details["possible_values"]),
+        multiple=details["multiple"],
+        default_value=details["default_value"],
+    )
