@@ -85,9 +85,14 @@ class ProjectForm(BaseModel):
         return {"project": values}
 
 
-def faults_of(tx: Transaction, form: ProjectForm) -> Faults:
-    """Return what the tracker would refuse, as far as the form and the cache can tell, in the form's words."""
-    return [*_name_faults(form), *_parent_faults(tx, form), *_custom_field_faults(tx, form)]
+def faults_of(tx: Transaction, project: Mapping[str, Any]) -> Faults:
+    """Return what the tracker would refuse, as far as the cache can tell, in the form's words.
+
+    Args:
+        tx: an open transaction.
+        project: what is to be sent: the form itself, or what a template made of it.
+    """
+    return [*_name_faults(project), *_parent_faults(tx, project), *_custom_field_faults(tx, project)]
 
 
 def refusal(tx: Transaction, messages: Sequence[str]) -> FormRefused:
@@ -106,15 +111,16 @@ def refusal(tx: Transaction, messages: Sequence[str]) -> FormRefused:
     )
 
 
-def _name_faults(form: ProjectForm) -> Faults:
+def _name_faults(project: Mapping[str, Any]) -> Faults:
     faults: Faults = []
-    if not form.name:
+    name, identifier = str(project.get("name") or ""), str(project.get("identifier") or "")
+    if not name.strip():
         faults.append(("name", "a name is needed"))
-    if len(form.name) > LONGEST_NAME:
+    if len(name) > LONGEST_NAME:
         faults.append(("name", f"at most {LONGEST_NAME} characters"))
-    if len(form.identifier) > LONGEST_IDENTIFIER:
+    if len(identifier) > LONGEST_IDENTIFIER:
         faults.append(("identifier", f"at most {LONGEST_IDENTIFIER} characters"))
-    elif not IDENTIFIER.fullmatch(form.identifier) or form.identifier in RESERVED:
+    elif not IDENTIFIER.fullmatch(identifier) or identifier in RESERVED:
         faults.append(
             (
                 "identifier",
@@ -124,40 +130,48 @@ def _name_faults(form: ProjectForm) -> Faults:
     return faults
 
 
-def _parent_faults(tx: Transaction, form: ProjectForm) -> Faults:
-    if form.parent_id is None:
+def _parent_faults(tx: Transaction, project: Mapping[str, Any]) -> Faults:
+    if project.get("parent_id") is None:
         return []
     try:
-        confirm(tx, MetadataKind.PROJECT, form.parent_id)
+        confirm(tx, MetadataKind.PROJECT, project["parent_id"])
     except NotFound as unknown:
         return [("parent_id", str(unknown))]
     return []
 
 
-def _custom_field_faults(tx: Transaction, form: ProjectForm) -> Faults:
+def _custom_field_faults(tx: Transaction, project: Mapping[str, Any]) -> Faults:
     """Ask for required fields before the call, and refuse values that the tracker would drop or refuse."""
     fields = {str(one.tracker_id): one for one in _project_fields(tx)}
+    values = _custom_values(project)
     faults: Faults = []
-    for field_id in form.custom_field_values:
+    for field_id in values:
         if not field_id.isascii() or not field_id.isdigit() or (fields and field_id not in fields):
             known = ", ".join(map(str, fields.values())) or "none"
             faults.append(
                 (f"custom_field_values.{field_id[:20]}", f"no such field of projects; there are: {known}")
             )
     for field_id, field in fields.items():
-        value = form.custom_field_values.get(field_id, "").strip()
-        place = f"custom_field_values.{field_id}"
-        if not value and field.details["is_required"] and field.details["default_value"] is None:
+        given, place = values.get(field_id), f"custom_field_values.{field_id}"
+        value = given.strip() if isinstance(given, str) else given
+        if (
+            value in (None, "", [])
+            and field.details["is_required"]
+            and field.details["default_value"] is None
+        ):
             faults.append((place, f"the tracker requires {field.name} ({FIELD_RECORD})"))
         choices = [one["value"] for one in field.details["possible_values"]]
-        if (
-            value
-            and choices
-            and field.details["field_format"] in ("list", "enumeration")
-            and value not in choices
-        ):
+        closed = choices and field.details["field_format"] in ("list", "enumeration")
+        if closed and isinstance(value, str) and value and value not in choices:
             faults.append((place, f"{field.name} is one of: {', '.join(choices[:20])}"))
     return faults
+
+
+def _custom_values(project: Mapping[str, Any]) -> dict[str, Any]:
+    """Return custom-field values by id; a template may also give them as a list, as the tracker's own API does."""
+    listed = project.get("custom_fields") or ()
+    values = {str(one["id"]): one.get("value") for one in listed if isinstance(one, dict) and "id" in one}
+    return {**values, **(project.get("custom_field_values") or {})}
 
 
 def _project_fields(tx: Transaction) -> list[Entry]:

@@ -7,11 +7,13 @@ claims its identifier before the call, and whoever comes after looks the project
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
+from shared.config import PluginConfig
 from shared.errors import BridgeError, LeaseOver, LockBusy, OutcomeUnknown, TrackerError, TrackerRejected
 from shared.locks import Locks
 from shared.logs import get_logger
@@ -20,11 +22,15 @@ from shared.store.links import Link, LinkKind
 from shared.store.metadata import Entry, MetadataKind
 from shared.store.models import ProjectClaim
 from shared.store.projects import ClaimState
+from shared.templating import Operation
+from shared.templating.contexts import FormPart, from_form
 from shared.tracker.client import TrackerClient
 from shared.usecases.links import Linked, make_link, put_link
 from shared.usecases.metadata import Connect, MetadataResult, synchronise
 from shared.usecases.metadata_reading import find_project
+from shared.usecases.precedence import choose
 from shared.usecases.project_forms import FormRefused, ProjectForm, faults_of, refusal
+from shared.usecases.template_contexts import engine_for
 
 log = get_logger("projects")
 PATIENCE_S = 20.0
@@ -85,17 +91,34 @@ class ProjectForms:
             LockBusy: another form with this identifier takes too long.
             TrackerError: the tracker could not be asked.
         """
-        with self.store.transaction() as tx:
-            if faults := faults_of(tx, form):
-                raise FormRefused(faults)
-        _, client = self.connect()
+        config, client = self.connect()
         try:
-            with self._alone(form.identifier):
-                project, created = self._ensure(client, kind, helpdesk_id, form)
-                linked = self._keep(Link(kind, helpdesk_id, project.tracker_id, None), project, replay=replay)
+            project = self._project(form, config)
+            with self._alone(project["identifier"]):
+                entry, created = self._ensure(client, kind, helpdesk_id, project)
+                linked = self._keep(Link(kind, helpdesk_id, entry.tracker_id, None), entry, replay=replay)
         finally:
             client.close()
         return Made(linked, created, synchronise(self.store, self.locks, self.connect))
+
+    def _project(self, form: ProjectForm, config: PluginConfig) -> dict[str, Any]:
+        """Return the object to send: the active template's, else the form's own (SPEC section 9).
+
+        Raises:
+            FormRefused: the tracker would refuse it.
+        """
+        with self.store.transaction() as tx:
+            template = tx.templates.active().get(Operation.PROJECT_CREATE)
+            chosen = choose(
+                template,
+                lambda: engine_for(Operation.PROJECT_CREATE, tx),
+                lambda: from_form(FormPart.model_validate(form), config),
+                form.body,
+            )
+            project: dict[str, Any] = chosen.body["project"]
+            if faults := faults_of(tx, project):
+                raise FormRefused(faults)
+        return project
 
     @contextmanager
     def _alone(self, identifier: str) -> Iterator[None]:
@@ -112,12 +135,13 @@ class ProjectForms:
             self.sleep(LOOK_AGAIN_S)
 
     def _ensure(
-        self, client: TrackerClient, kind: LinkKind, helpdesk_id: int, form: ProjectForm
+        self, client: TrackerClient, kind: LinkKind, helpdesk_id: int, project: dict[str, Any]
     ) -> tuple[Entry, bool]:
         """Return the project and whether it was created just now."""
+        identifier = project["identifier"]
         with self.store.transaction() as tx:
-            claim = tx.project_claims.get(form.identifier)
-        found = find_project(client, form.identifier)
+            claim = tx.project_claims.get(identifier)
+        found = find_project(client, identifier)
         if found is not None:
             if claim is None or not _is_ours(claim, kind, helpdesk_id):
                 raise FormRefused(
@@ -127,18 +151,17 @@ class ProjectForms:
         settling = CALL_S + self.settling
         with self.store.transaction() as tx:
             seen = claim.attempt if claim else 0
-            attempt = tx.project_claims.claim(
-                form.identifier, kind, helpdesk_id, attempt=seen, settling=settling
-            )
+            attempt = tx.project_claims.claim(identifier, kind, helpdesk_id, attempt=seen, settling=settling)
         if attempt is None:
             raise ProjectInDoubt(
-                f"a form asked for the tracker project {form.identifier} a moment ago, and it is not known yet whether "
+                f"a form asked for the tracker project {identifier} a moment ago, and it is not known yet whether "
                 f"it was created: send the form again in {settling:g} seconds"
             )
-        return self._send(client, form, attempt), True
+        return self._send(client, project, attempt), True
 
-    def _send(self, client: TrackerClient, form: ProjectForm, attempt: int) -> Entry:
-        give_back = partial(self._free, form.identifier, attempt)
+    def _send(self, client: TrackerClient, project: dict[str, Any], attempt: int) -> Entry:
+        identifier = project["identifier"]
+        give_back = partial(self._free, identifier, attempt)
         ends = time.monotonic() + self.settling
 
         def in_time() -> None:
@@ -146,8 +169,8 @@ class ProjectForms:
                 raise LeaseOver("the claim ran out before the project was asked for; send the form again")
 
         try:
-            answer = client.call("POST", "/projects.json", body=form.body(), before_send=in_time)
-            return _entry(form, answer.object("project").get("id"))
+            answer = client.call("POST", "/projects.json", body={"project": project}, before_send=in_time)
+            return _entry(project, answer.object("project").get("id"))
         except TrackerRejected as rejection:
             give_back(str(rejection))
             if rejection.status != 422:
@@ -155,20 +178,20 @@ class ProjectForms:
             with self.store.transaction() as tx:
                 raise refusal(tx, rejection.errors) from None
         except (OutcomeUnknown, KeyError) as unclear:
-            return self._look_up(client, form, unclear)
+            return self._look_up(client, identifier, unclear)
         except (TrackerError, LeaseOver) as never_sent:
             give_back(str(never_sent))
             raise
 
-    def _look_up(self, client: TrackerClient, form: ProjectForm, unclear: Exception) -> Entry:
-        log.warning("no clear answer to the creation of a project; looking it up", identifier=form.identifier)
+    def _look_up(self, client: TrackerClient, identifier: str, unclear: Exception) -> Entry:
+        log.warning("no clear answer to the creation of a project; looking it up", identifier=identifier)
         try:
-            found = find_project(client, form.identifier)
+            found = find_project(client, identifier)
         except TrackerError:
             found = None
         if found is None:
             raise ProjectInDoubt(
-                f"whether the tracker project {form.identifier} was created is not known ({unclear}): send the same "
+                f"whether the tracker project {identifier} was created is not known ({unclear}): send the same "
                 "form again in a moment; it is looked up before anything is sent"
             ) from None
         return found
@@ -191,8 +214,12 @@ def _is_ours(claim: ProjectClaim, kind: LinkKind, helpdesk_id: int) -> bool:
     return same and claim.state in (ClaimState.CLAIMED, ClaimState.CREATED)
 
 
-def _entry(form: ProjectForm, tracker_project_id: object) -> Entry:
+def _entry(project: Mapping[str, Any], tracker_project_id: object) -> Entry:
     if type(tracker_project_id) is not int:
         raise KeyError("id")
-    details = {"identifier": form.identifier, "parent_id": form.parent_id, "is_public": form.is_public}
-    return Entry(MetadataKind.PROJECT, tracker_project_id, form.name, details)
+    details = {
+        "identifier": project["identifier"],
+        "parent_id": project.get("parent_id"),
+        "is_public": project.get("is_public", False),
+    }
+    return Entry(MetadataKind.PROJECT, tracker_project_id, project["name"], details)

@@ -41,9 +41,15 @@ def custom_fields_of(tx: Transaction) -> tuple[CustomField, ...]:
     return tuple(map(_custom_field, tx.metadata.of_kind(MetadataKind.CUSTOM_FIELD)))
 
 
-def engine_for(tx: Transaction, operation: Operation) -> Engine:
-    """Return what renders an operation's templates, with the variables that there are now."""
-    return Engine(catalogue_for(operation, custom_fields_of(tx) if operation.from_form else ()))
+def engine_for(operation: Operation, tx: Transaction | None = None) -> Engine:
+    """Return what renders an operation's templates, with the variables that there are now.
+
+    Args:
+        operation: what the templates are for.
+        tx: an open transaction, needed only for an operation that starts from a form.
+    """
+    custom_fields = custom_fields_of(tx) if tx is not None and operation.from_form else ()
+    return Engine(catalogue_for(operation, custom_fields))
 
 
 @dataclass(frozen=True, slots=True)

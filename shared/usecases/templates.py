@@ -215,7 +215,7 @@ class TemplateStore:
     def _put_in_force(
         tx: Transaction, template: PayloadTemplate, version: int, who: str, what: Change
     ) -> Described:
-        engine_for(tx, Operation(template.operation)).check(_text(tx, template, version))
+        engine_for(Operation(template.operation), tx).check(_text(tx, template, version))
         tx.templates.activate(template, version, who, what)
         return _described(tx, template)
 
@@ -253,7 +253,7 @@ def _described(tx: Transaction, template: PayloadTemplate, version: int | None =
 def fault_of(tx: Transaction, operation: Operation, body: str) -> TemplateError | None:
     """Return why a text cannot be a template of an operation, None where it can."""
     try:
-        engine_for(tx, operation).check(body)
+        engine_for(operation, tx).check(body)
     except TemplateError as fault:
         return fault
     return None

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shared.errors import ImpersonationRefused, OutcomeUnknown, TrackerRejected
 from shared.payloads import Body, membership_body
 from shared.store.people import Match, TrackerPerson
+from shared.templating import Operation
 from shared.tracker.answers import Answer
+from shared.usecases.template_contexts import About
+from worker.sync.bodies import body_for
 from worker.sync.probes import ask_whether_open
 from worker.sync.run import Run
 
@@ -24,17 +27,22 @@ class Sender:
     Args:
         run: the drain.
         match: who the helpdesk user is on the tracker, and why.
-        project_id: the tracker project.
+        about: what is sent.
         is_member: whether the person's membership is known.
         administrators: tracker user ids that a call as the administrator may end with; empty: not known.
     """
 
     run: Run
     match: Match
-    project_id: int
+    about: About
     is_member: bool = False
     administrators: tuple[int, ...] = ()
     _ensured_now: bool = False
+
+    @property
+    def project_id(self) -> int:
+        """The tracker project."""
+        return self.about.project_id
 
     @property
     def person(self) -> TrackerPerson | None:
@@ -112,7 +120,13 @@ class Sender:
             return
         self._ensured_now = True
         path = f"/projects/{self.project_id}/memberships.json"
-        body = membership_body(person.tracker_user_id, role_id)
+        about = replace(self.about, person=person)
+        body = body_for(
+            self.run,
+            Operation.MEMBERSHIP_CREATE,
+            about,
+            lambda: membership_body(person.tracker_user_id, role_id),
+        ).body
         try:
             self.run.tracker.call("POST", path, body=body, observe=self.run.observe)
             self.run.note(f"{person.login} was made a member of tracker project {self.project_id}", NEEDED)

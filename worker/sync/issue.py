@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from shared.kinds import Kind
 from shared.payloads import issue_body
 from shared.store import Transaction
+from shared.templating import Operation
+from shared.usecases.precedence import Chosen
+from shared.usecases.template_contexts import About
 from worker.sync.attribution import Sender
+from worker.sync.bodies import body_for
 from worker.sync.creation import Creation, ensure
+from worker.sync.gates import Pending
 from worker.sync.results import Created, Waiting
 from worker.sync.run import Run
 from worker.sync.work import Work
 
 
-def ensure_issue(run: Run, work: Work, event_id: int | None) -> Created | Waiting | None:
+def ensure_issue(run: Run, work: Work, asking: Pending | None) -> Created | Waiting | None:
     """Return the ticket's issue, creating it from the newest snapshot where an event asks for it.
 
     Args:
         run: the drain.
         work: what is known of the ticket.
-        event_id: the journal event that asks for the issue; None: only what was begun is settled.
+        asking: the event that asks for the issue; None: only what was begun is settled.
 
     Returns:
         The issue, what it waits for, or None where there is none and none is wanted.
@@ -28,34 +34,55 @@ def ensure_issue(run: Run, work: Work, event_id: int | None) -> Created | Waitin
     Raises:
         TrackerError: an outage, or the administrator's call was refused.
     """
+    wanted = None if asking is None else lambda: _creation(run, work, asking)
+    return ensure(run, Kind.TICKET, run.ticket_id, work.issue_row, work.now, wanted)
 
-    def prepare(asking: int) -> Creation:
-        link = work.link
-        assert link is not None, "the project rule comes before any creation"  # noqa: S101
-        return Creation(
-            kind=Kind.TICKET,
-            key=run.ticket_id,
-            event_id=asking,
-            issue_id=None,
-            body=issue_body(work.ticket, link.tracker_project_id, link.default_category_id, run.config),
-            sender=Sender(
-                run,
-                work.technician,
-                link.tracker_project_id,
-                work.is_technician_member,
-                work.administrators,
-            ),
-            on_linked=linked,
-        )
+
+def _creation(run: Run, work: Work, asking: Pending) -> Creation:
+    link = work.link
+    assert link is not None, "the project rule comes before any creation"  # noqa: S101
+    about = About(
+        ticket=work.ticket,
+        task=asking.event.task,
+        occurred_at=asking.event.occurred_at,
+        event_name=asking.event.event,
+        link=link,
+        project_id=link.tracker_project_id,
+        person=work.technician.person,
+    )
+    chosen = body_for(
+        run,
+        Operation.ISSUE_CREATE,
+        about,
+        lambda: issue_body(work.ticket, link.tracker_project_id, link.default_category_id, run.config),
+    )
+    project_id = chosen.body["issue"]["project_id"]  # a template may send it elsewhere than the link
+    is_member = work.is_technician_member and project_id == link.tracker_project_id
 
     def linked(tx: Transaction, issue: dict[str, Any]) -> None:
-        status = issue.get("status") or {}
-        tx.tickets.owe(run.ticket_id, run.config.status_map, status.get("id"))
-        link = work.link
+        _settle_status(tx, run, work, chosen, issue)
         run.note(
-            f"Issue #{issue.get('id')} created in tracker project {link.tracker_project_id if link else '?'}",
+            f"Issue #{issue.get('id')} created in tracker project {project_id}",
             f"first finished ticket task of a ticket linked by {link}; {work.technician.why}",
         )
 
-    wanted = None if event_id is None else lambda: prepare(event_id)
-    return ensure(run, Kind.TICKET, run.ticket_id, work.issue_row, work.now, wanted)
+    return Creation(
+        kind=Kind.TICKET,
+        key=run.ticket_id,
+        event_id=asking.id,
+        issue_id=None,
+        body=chosen.body,
+        sender=Sender(
+            run, work.technician, replace(about, project_id=project_id), is_member, work.administrators
+        ),
+        on_linked=linked,
+    )
+
+
+def _settle_status(tx: Transaction, run: Run, work: Work, chosen: Chosen, issue: dict[str, Any]) -> None:
+    """Note which status is still owed; a template's own choice stands until the ticket changes."""
+    has = (issue.get("status") or {}).get("id")
+    if chosen.template and chosen.body["issue"].get("status_id") in (None, has):
+        tx.tickets.given(run.ticket_id, work.state.event_id)
+    else:
+        tx.tickets.owe(run.ticket_id, run.config.status_map, has)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -15,6 +15,7 @@ from shared.locks import HeldLock, Locks
 from shared.logs import get_logger
 from shared.settings import Settings
 from shared.store import Store, Transaction
+from shared.store.templates import ActiveTemplate
 from shared.store.trace import Step
 from shared.tracker.client import CallRecord, TrackerClient
 from worker.retry import backoff
@@ -54,6 +55,7 @@ class Run:
 
     Attributes:
         ticket_id: the ticket whose lock is held.
+        templates: the payload templates in force, by operation.
         rung: tickets that others' waiting work should be rung for when the drain ends.
         answered: whether the tracker has answered anything in this drain.
     """
@@ -65,6 +67,7 @@ class Run:
     tracker: TrackerClient
     locks: Locks
     lock: HeldLock
+    templates: Mapping[str, ActiveTemplate] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
     rung: set[int] = field(default_factory=set)
     answered: bool = False

@@ -82,10 +82,11 @@ class SyncService:
     def _drain(self, ticket_id: int, lock: HeldLock, *, probing: bool) -> list[Result]:
         with self.store.transaction() as tx:
             config, tracker = self.connect(tx)
+            templates = tx.templates.active()
             work = load(tx, ticket_id)
         if work is None:
             return []
-        run = Run(ticket_id, self.store, self.settings, config, tracker, self.locks, lock)
+        run = Run(ticket_id, self.store, self.settings, config, tracker, self.locks, lock, templates)
         answered = False
         try:
             results = Drain(run, work).carry_out()

@@ -3,37 +3,40 @@
 from __future__ import annotations
 
 from shared.errors import OutcomeUnknown, TrackerRejected
-from shared.payloads import status_body
+from shared.payloads import Body, status_body
+from shared.templating import Operation
+from shared.usecases.template_contexts import About
 from worker.retry import is_exhausted
+from worker.sync.bodies import body_for
 from worker.sync.probes import ask_whether_open, is_gone
-from worker.sync.results import Result, Sent, Skipped
+from worker.sync.results import Created, Result, Sent, Skipped
 from worker.sync.run import Run
 from worker.sync.time_entry import mark_gone
 from worker.sync.work import Work
 
 
-def sync_status(run: Run, work: Work, issue_id: int) -> Result:
+def sync_status(run: Run, work: Work, issue: Created) -> Result:
     """Give the tracker the newest status, as the administrator, who may make any transition.
 
     Args:
         run: the drain.
         work: what is known of the ticket; its status is due.
-        issue_id: the linked issue.
+        issue: the linked issue.
 
     Raises:
         TrackerRejected: the tracker refused it for good, or never gave a clear answer.
         OutcomeUnknown: no clear answer; it may be repeated.
         TrackerError: an outage.
     """
-    state = work.state
-    wanted = run.config.status_map.get(state.status)
-    if wanted is None:
+    state, issue_id = work.state, issue.tracker_id
+    body = _body(run, work, issue)
+    if not body["issue"]:
         reason = f"ticket status {state.status} is not in status_map"
         with run.transaction() as tx:
             tx.tickets.dropped(run.ticket_id, state.event_id, reason)
         return Skipped(reason)
     try:
-        run.tracker.call("PUT", f"/issues/{issue_id}.json", body=status_body(wanted), observe=run.observe)
+        run.tracker.call("PUT", f"/issues/{issue_id}.json", body=body, observe=run.observe)
     except OutcomeUnknown as unclear:
         if is_exhausted(state.status_attempts + 1):
             detail = "no clear answer, many times over"
@@ -47,10 +50,29 @@ def sync_status(run: Run, work: Work, issue_id: int) -> Result:
         if rejection.status == 404 and is_gone(run, issue_id):
             return mark_gone(run, issue_id)
         raise
+    done = f"issue #{issue_id} set to tracker status {body['issue'].get('status_id')}"
     run.note(
-        f"Issue #{issue_id} set to tracker status {wanted}",
+        done.capitalize(),
         f"the ticket's newest status is {state.status} (event {state.event_id})",
     )
     with run.transaction() as tx:
         tx.tickets.given(run.ticket_id, state.event_id)
-    return Sent(f"issue #{issue_id} set to tracker status {wanted}")
+    return Sent(done)
+
+
+def _body(run: Run, work: Work, issue: Created) -> Body:
+    """Return the request; its object is empty where the status is mapped to nothing."""
+    state = work.state
+    about = About(
+        ticket=work.ticket,
+        task=None,
+        occurred_at=state.occurred_at,
+        event_name=next((one.event.event for one in work.events if one.id == state.event_id), None),
+        link=work.link,
+        project_id=issue.project_id,
+        issue_id=issue.tracker_id,
+        person=work.technician.person,
+    )
+    mapped = run.config.status_map.get(state.status)
+    plain = status_body(mapped) if mapped is not None else {"issue": {}}
+    return body_for(run, Operation.ISSUE_UPDATE_STATUS, about, lambda: plain).body

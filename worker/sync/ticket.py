@@ -87,8 +87,8 @@ class Drain:
         asking = [one.newest for one in wanted]
         if not asking and self._work.issue_row is None:
             return None
-        event_id = asking[0].id if asking else None
-        outcome = self._attempt(asking, lambda: ensure_issue(self._run, self._work, event_id))
+        first = asking[0] if asking else None
+        outcome = self._attempt(asking, lambda: ensure_issue(self._run, self._work, first))
         if isinstance(outcome, Waiting):
             self._wait(asking, outcome)
         return outcome
@@ -146,7 +146,7 @@ class Drain:
     def _give_status(self, newest: list[Pending], issue: Created) -> None:
         run, state = self._run, self._work.state
         try:
-            result = sync_status(run, self._work, issue.tracker_id)
+            result = sync_status(run, self._work, issue)
         except TrackerRejected as rejection:
             reason = f"the status was not given: {rejection}"
             run.warn(f"Issue #{issue.tracker_id} kept its status", reason)

@@ -9,7 +9,10 @@ from shared.kinds import Kind
 from shared.payloads import time_entry_body
 from shared.store import Transaction
 from shared.store.ledger import Row
+from shared.templating import Operation
+from shared.usecases.template_contexts import About
 from worker.sync.attribution import Sender
+from worker.sync.bodies import body_for
 from worker.sync.creation import Creation, ensure
 from worker.sync.gates import TimeWanted
 from worker.sync.probes import is_gone
@@ -38,13 +41,28 @@ def log_time(run: Run, work: Work, wanted: TimeWanted, issue: Created) -> Result
         with run.store.transaction() as tx:
             match = tx.people.match(task.user)
             is_member = tx.people.is_member(issue.project_id, match)
+        about = About(
+            ticket=work.ticket,
+            task=task,
+            occurred_at=wanted.newest.event.occurred_at,
+            event_name=wanted.newest.event.event,
+            link=work.link,
+            project_id=issue.project_id,
+            issue_id=issue.tracker_id,
+            person=match.person,
+        )
         return Creation(
             kind=Kind.TICKET_TASK,
             key=task.id,
             event_id=event_id,
             issue_id=issue.tracker_id,
-            body=time_entry_body(run.ticket_id, task, issue.tracker_id, run.config),
-            sender=Sender(run, match, issue.project_id, is_member, work.administrators),
+            body=body_for(
+                run,
+                Operation.TIME_ENTRY_CREATE,
+                about,
+                lambda: time_entry_body(run.ticket_id, task, issue.tracker_id, run.config),
+            ).body,
+            sender=Sender(run, match, about, is_member, work.administrators),
             on_linked=linked,
         )
 
