@@ -1,0 +1,130 @@
+"""With no active template every request is, byte for byte, what version 1.x sends (SPEC section 9).
+
+`golden/requests.txt` was recorded before there were templates. A difference is a change of what trackers get: it
+belongs into the changelog, and only then into that file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from deploy.sandbox.tracker.control import StandIn
+from shared.locks import Locks
+from shared.store.links import LinkKind
+from shared.templating import Operation
+from shared.templating.defaults import default_template
+from shared.usecases.connection import Connector
+from shared.usecases.metadata import synchronise
+from shared.usecases.project_forms import ProjectForm
+from shared.usecases.projects import ProjectForms
+from shared.usecases.templates import TemplateStore
+from shared.vault import Vault
+from tests.support.bridge import Bridge
+from tests.support.events import BOB, SUPPORT_ENTITY, task, task_event, ticket, ticket_event
+
+GOLDEN = Path(__file__).parent / "golden" / "requests.txt"
+Recorded = Callable[[], str]
+
+
+@pytest.fixture
+def recorded(monkeypatch: pytest.MonkeyPatch, stand_in: StandIn) -> Recorded:
+    """What was written to the tracker so far, a line per request: method, path, person, body as sent."""
+    lines: list[str] = []
+    send = requests.Session.request
+
+    def request(self: requests.Session, method: str, url: str, **options: Any) -> requests.Response:
+        if url.startswith(stand_in.base_url) and method != "GET":
+            person = options["headers"].get("X-Redmine-Switch-User", b"-").decode()
+            body = options["data"].decode("ascii")
+            lines.append(f"{method} {url.removeprefix(stand_in.base_url)} {person} {body}")
+        return send(self, method, url, **options)
+
+    monkeypatch.setattr(requests.Session, "request", request)
+    return lambda: "\n".join(lines) + "\n"
+
+
+def test_every_operation_sends_what_it_sent_before_there_were_templates(
+    bridge: Bridge, recorded: Recorded
+) -> None:
+    configure(bridge)
+    forward_tickets(bridge)
+    create_projects(bridge)
+    assert recorded() == GOLDEN.read_text()
+
+
+def test_the_generated_default_templates_send_the_same(bridge: Bridge, recorded: Recorded) -> None:
+    configure(bridge)
+    templates = TemplateStore(bridge.store)
+    for operation in Operation:
+        made = templates.create(operation, "default", default_template(operation), "a test")
+        templates.activate(made.id, "a test")
+    forward_tickets(bridge)
+    create_projects(bridge)
+    assert [readable(line) for line in recorded().splitlines()] == [
+        readable(line) for line in GOLDEN.read_text().splitlines()
+    ]
+    assert any("from template" in step for step in bridge.steps(1))
+
+
+def readable(line: str) -> tuple[str, Any]:
+    """Return a recorded request with its body as data: the order of names means nothing to a tracker."""
+    request, _, body = line.partition(" {")
+    return request, json.loads("{" + body)
+
+
+def configure(bridge: Bridge) -> None:
+    """Set what can be set, so that every field of the bodies is there."""
+    bridge.configure(default_tracker_id=3, default_priority_id=2, default_watcher_ids=[5, 6])
+    bridge.link(LinkKind.ENTITY, SUPPORT_ENTITY, 1, 1)
+    bridge.link(LinkKind.PROJECT, 40, 2)
+
+
+def forward_tickets(bridge: Bridge) -> None:
+    """Forward tickets of every kind: plain, hostile, empty, in a project, with statuses mapped and not."""
+    plain, hostile, empty = ticket(1), ticket(2, **HOSTILE), ticket(3, title=" ", content=None, status=99)
+    elsewhere = ticket(4, project_id=40, technician=None, title="x" * 300)
+    bridge.forward(task_event(0, of_ticket=plain, of_task=task(11)), ticket_id=1)
+    bridge.forward(ticket_event(5, of_ticket={**plain, "status": 5}), ticket_id=1)
+    bridge.forward(
+        task_event(6, of_ticket={**plain, "status": 5}, of_task=task(12, user=BOB, content=None)), ticket_id=1
+    )
+    bridge.forward(
+        task_event(7, of_ticket=hostile, of_task=task(21, content=HOSTILE["content"], actiontime=1000)),
+        ticket_id=2,
+    )
+    bridge.forward(
+        task_event(8, of_ticket=empty, of_task=task(31, content="x" * 2000, actiontime=1)), ticket_id=3
+    )
+    bridge.forward(ticket_event(9, of_ticket={**empty, "status": 6}), ticket_id=3)
+    bridge.forward(task_event(10, of_ticket=elsewhere, of_task=task(41, user=None)), ticket_id=4)
+
+
+HOSTILE = {
+    "title": 'A "quoted" {{ticket.title}} <b>bold</b>\u2028 \U0001f9ea\x00 \n two',
+    "content": "<p>{{#if x}} &amp; \\ / '</p><ul><li>one</li><li>two</li></ul>\x00",
+}
+
+
+def create_projects(bridge: Bridge) -> None:
+    """Create a project with as little as can be, and one with everything."""
+    connect = Connector(bridge.store, Vault(bridge.settings.secret_keys)).connect
+    locks = Locks(bridge.redis, 60)
+    assert synchronise(bridge.store, locks, connect)
+    forms = ProjectForms(bridge.store, locks, connect, bridge.settings.settling_time)
+    forms.create(LinkKind.ENTITY, 8, ProjectForm.of({"name": "Lab", "identifier": "Lab-1"}))
+    full = {
+        "name": "North \U0001f9ea",
+        "identifier": "North",
+        "description": "Tickets of the north",
+        "is_public": True,
+        "parent_id": 1,
+        "enabled_module_names": ["issue_tracking", "time_tracking"],
+        "custom_field_values": {"2": "CC-17"},
+    }
+    forms.create(LinkKind.PROJECT, 9, ProjectForm.of(full))
