@@ -52,6 +52,32 @@ class Answer:
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class RawAnswer:
+    """An answer as it came, whatever it says (SPEC 4.3: the error is the information being sought).
+
+    Attributes:
+        status: HTTP status.
+        body: the whole body, undecodable bytes replaced.
+        at: the tracker's own clock (Date header), None where it sent none.
+    """
+
+    status: int
+    body: str
+    at: datetime | None
+
+
+def raw_answer(status: int, headers: Mapping[str, str], body: bytes) -> RawAnswer:
+    """Return an answer with nothing of it interpreted.
+
+    Args:
+        status: HTTP status.
+        headers: the answer's headers (case-insensitive mapping).
+        body: the whole body.
+    """
+    return RawAnswer(status, body.decode("utf-8", "replace"), _date(headers.get("Date")))
+
+
 def read_answer(
     method: str,
     path: str,

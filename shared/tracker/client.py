@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from requests.structures import CaseInsensitiveDict
 
 from shared.errors import OutcomeUnknown, TrackerError, TrackerUnreachable
-from shared.tracker.answers import Answer, read_answer
+from shared.tracker.answers import Answer, RawAnswer, raw_answer, read_answer
 from shared.tracker.watch import Watch, WatchedAdapter, watching
 
 TIMEOUT_S = 5.0
@@ -101,10 +101,7 @@ class TrackerClient:
         Raises:
             TrackerError: of the class that says whether it was sent and may be repeated.
         """
-        if self._throttle:
-            self._throttle()
-        if before_send:
-            before_send()
+        self._wait_for_leave(before_send)
         started = time.monotonic()
         status: int | None = None
         error: str | None = None
@@ -120,6 +117,32 @@ class TrackerClient:
             elapsed = round((time.monotonic() - started) * 1000)
             if observe:
                 observe(CallRecord(method, path, login, body, status, elapsed, error))
+
+    def raw(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: Any = None,
+        before_send: Callable[[], None] | None = None,
+    ) -> RawAnswer:
+        """Make one call as the administrator and return its answer unchanged (SPEC 4.3 "raw request facility").
+
+        Args:
+            method: GET, POST, PUT or DELETE.
+            path: path below base_url.
+            body: sent as JSON with POST and PUT.
+            before_send: called right before the request leaves; whatever it raises stops the call.
+
+        Returns:
+            The answer, whatever its status.
+
+        Raises:
+            TrackerUnreachable: nothing was sent.
+            OutcomeUnknown: sent, and no whole answer came.
+        """
+        self._wait_for_leave(before_send)
+        return raw_answer(*self._exchange(method, path, body, None, None))
 
     def pages(self, path: str, name: str, params: Mapping[str, str | int] | None = None) -> Iterator[Answer]:
         """Read a paged list to its end, a page at a time (limit=100&offset=…).
@@ -145,6 +168,12 @@ class TrackerClient:
         session: requests.Session | None = getattr(self._local, "session", None)
         if session is not None:
             session.close()
+
+    def _wait_for_leave(self, before_send: Callable[[], None] | None) -> None:
+        if self._throttle:
+            self._throttle()
+        if before_send:
+            before_send()
 
     def _exchange(
         self, method: str, path: str, body: Any, params: Mapping[str, str | int] | None, login: str | None

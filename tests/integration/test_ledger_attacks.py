@@ -29,12 +29,12 @@ from shared.store.types import clock
 from shared.tracker.answers import read_answer
 from shared.tracker.client import TrackerClient
 from shared.usecases.resolve import held_rows, resolve
+from shared.windows import SendWindow
 from tests.support.bridge import PEOPLE, Bridge
 from tests.support.events import delivery_id, task, task_event, ticket, ticket_event
 from worker.sweep import Sweep
 from worker.sync import issue as issue_step
 from worker.sync import reconcile
-from worker.sync.run import SendWindow
 from worker.sync.ticket import Drain
 
 MODELS = {Kind.TICKET: TicketIssueLink, Kind.TICKET_TASK: TaskTimeLink}

@@ -14,12 +14,13 @@ from shared.store import Transaction
 from shared.store.ledger import Claim, Row
 from shared.store.models import LedgerState
 from shared.tracker.answers import Answer
+from shared.windows import SendWindow
 from worker.sync.attribution import Sender
 from worker.sync.linking import link
 from worker.sync.matching import fingerprint
 from worker.sync.reconcile import reconcile
 from worker.sync.results import Created, Waiting
-from worker.sync.run import Run, SendWindow
+from worker.sync.run import Run
 
 MOST_TURNS = 4
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from shared.config import PluginConfig
-from shared.errors import LeaseOver
 from shared.locks import HeldLock, Locks
 from shared.logs import get_logger
 from shared.settings import Settings
@@ -21,32 +19,6 @@ from shared.tracker.client import CallRecord, TrackerClient
 from worker.retry import backoff
 
 log = get_logger("sync")
-
-
-def _now() -> float:
-    """Return the monotonic time that, where the system has it, also goes on while the machine sleeps."""
-    clock = getattr(time, "CLOCK_BOOTTIME", None)
-    return time.clock_gettime(clock) if clock is not None else time.monotonic()
-
-
-class SendWindow:
-    """The time in which a claim may send, by the monotonic clock; started before the claim is committed.
-
-    Args:
-        seconds: the claim's lease.
-    """
-
-    def __init__(self, seconds: float) -> None:
-        self._ends = _now() + seconds
-
-    def check(self) -> None:
-        """Called right before every send of a claim, the administrator's repeat included.
-
-        Raises:
-            LeaseOver: the lease has run out; nothing may be sent for this claim any more.
-        """
-        if _now() >= self._ends:
-            raise LeaseOver("the claim's lease ran out before the call was made")
 
 
 @dataclass

@@ -1,0 +1,80 @@
+"""What the metadata cache knows of the tracker, as far as a payload can be judged by it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from shared.store import Transaction
+from shared.store.metadata import Entry, MetadataKind
+
+Entries = Mapping[int, Entry]
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """One explanation of a refusal.
+
+    Attributes:
+        field: where in the payload, such as `issue.category_id`; empty: the payload as a whole.
+        problem: what is wrong and what would be right, for a person.
+        record: the knowledge record about it.
+    """
+
+    field: str
+    problem: str
+    record: str
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The cache, for one project. A part that is empty confirms and denies nothing.
+
+    Attributes:
+        tracker_project_id: the project that the payload is for; None for a new one.
+        projects: the active ones; closed and archived ones are not in the cache.
+        issue_types, statuses, priorities, activities, roles: all of the tracker.
+        categories: of the project.
+        custom_fields: of issues, time entries and projects.
+        users: active users, id to login.
+    """
+
+    tracker_project_id: int | None = None
+    projects: Entries = field(default_factory=dict)
+    issue_types: Entries = field(default_factory=dict)
+    statuses: Entries = field(default_factory=dict)
+    priorities: Entries = field(default_factory=dict)
+    activities: Entries = field(default_factory=dict)
+    roles: Entries = field(default_factory=dict)
+    categories: Entries = field(default_factory=dict)
+    custom_fields: Entries = field(default_factory=dict)
+    users: Mapping[int, str] = field(default_factory=dict)
+
+
+def known_of(tx: Transaction, tracker_project_id: int | None) -> Known:
+    """Return what the cache knows.
+
+    Args:
+        tx: an open transaction.
+        tracker_project_id: the project that a payload is for; None where it is not about one.
+    """
+
+    def of(kind: MetadataKind) -> Entries:
+        return {one.tracker_id: one for one in tx.metadata.of_kind(kind)}
+
+    categories: Entries = {}
+    if tracker_project_id is not None:
+        own = tx.metadata.of_kind(MetadataKind.CATEGORY, tracker_project_id=tracker_project_id)
+        categories = {one.tracker_id: one for one in own}
+    return Known(
+        tracker_project_id=tracker_project_id,
+        projects=of(MetadataKind.PROJECT),
+        issue_types=of(MetadataKind.ISSUE_TYPE),
+        statuses=of(MetadataKind.STATUS),
+        priorities=of(MetadataKind.PRIORITY),
+        activities=of(MetadataKind.ACTIVITY),
+        roles=of(MetadataKind.ROLE),
+        categories=categories,
+        custom_fields=of(MetadataKind.CUSTOM_FIELD),
+        users={one.tracker_user_id: one.login for one in tx.people.cached()},
+    )
