@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from shared.settings import Settings
     from shared.store import Store
     from shared.usecases.connection import Connector
+    from shared.usecases.dryrun import DryRuns
     from shared.usecases.projects import ProjectForms
+    from shared.usecases.templates import TemplateStore
     from shared.vault import Vault
 
 
@@ -61,6 +63,20 @@ class Desk:
         from shared.usecases.projects import ProjectForms
 
         return ProjectForms(self.store, self.locks, self.connector.connect, self.settings.settling_time)
+
+    @property
+    def templates(self) -> TemplateStore:
+        """The template store."""
+        from shared.usecases.templates import TemplateStore
+
+        return TemplateStore(self.store)
+
+    @property
+    def dry_runs(self) -> DryRuns:
+        """Dry runs of templates."""
+        from shared.usecases.dryrun import DryRuns
+
+        return DryRuns(self.store, self.connector.connect, self.settings.settling_time)
 
     def ring(self, ticket_ids: Sequence[int]) -> bool:
         """Ring tickets; False where the broker is down, and the sweep does it later."""

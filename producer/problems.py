@@ -17,6 +17,7 @@ class Problem(Exception):
         detail: what to do about it.
         faults: (path, what was expected) for each fault of an event.
         headers: further response headers.
+        members: further members of the problem, such as line and column.
     """
 
     def __init__(
@@ -27,9 +28,10 @@ class Problem(Exception):
         *,
         faults: Sequence[tuple[str, str]] = (),
         headers: Mapping[str, str] | None = None,
+        members: Mapping[str, Any] | None = None,
     ) -> None:
         self.status, self.title, self.detail, self.faults = status, title, detail, tuple(faults)
-        self.headers = dict(headers or {})
+        self.headers, self.members = dict(headers or {}), dict(members or {})
         super().__init__(title)
 
     def response(self) -> JSONResponse:
@@ -39,4 +41,5 @@ class Problem(Exception):
             content["detail"] = self.detail
         if self.faults:
             content["errors"] = [{"path": path, "detail": problem} for path, problem in self.faults]
+        content |= self.members
         return JSONResponse(content, self.status, headers=self.headers, media_type="application/problem+json")

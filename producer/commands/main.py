@@ -22,6 +22,7 @@ from producer.commands import (
     projects,
     send,
     setup,
+    template,
     trace,
 )
 from producer.commands.failures import explain
@@ -70,6 +71,7 @@ links.register(app, SET_UP)
 backfill.register(app, SET_UP)
 projects.register(app, SET_UP)
 people.register(app, SET_UP)
+app.add_typer(template.app, name="template", rich_help_panel=SET_UP)
 processes.register(app, RUN)
 events.register(app, LOOK, DECIDE)
 trace.register(app, LOOK)

@@ -25,6 +25,13 @@ def _desk(request: Request) -> Desk:
     return found
 
 
+def _who(request: Request) -> str:
+    who: str = request.state.who
+    return who
+
+
+Who = Annotated[str, Depends(_who)]
+"""Who asks, as histories name them."""
 AtDesk = Annotated[Desk, Depends(_desk)]
 Id = Annotated[int, Path(ge=1, le=LARGEST)]
 IdOrZero = Annotated[int, Path(ge=0, le=LARGEST)]

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 
-from producer.console import journal, links, refusals, setup
+from producer.console import journal, links, refusals, setup, templates, trials
 from producer.console.guard import Guard
 from producer.desk import Desk
 from shared.errors import SettingsError
@@ -49,7 +49,7 @@ def create_console(settings: Settings) -> FastAPI:
         lifespan=lifespan,
     )
     app.state.desk = Desk(settings, store)
-    for module in (links, journal, setup):
+    for module in (links, journal, setup, templates, trials):
         app.include_router(module.router)
     refusals.register(app)
     app.add_api_route("/healthz", _healthz, include_in_schema=False)

@@ -11,10 +11,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from producer.problems import Problem
-from shared.errors import BridgeError, LockBusy, NotFound, SettingsError, TrackerError
+from shared.errors import BridgeError, LockBusy, NotFound, SettingsError, TemplateError, TrackerError
 from shared.logs import get_logger
 from shared.usecases.project_forms import FormRefused
 from shared.usecases.projects import ProjectInDoubt
+from shared.usecases.templates import TemplateRefused
 
 log = get_logger("console")
 AGAIN_S = {"Retry-After": "20"}
@@ -57,6 +58,14 @@ def problem_of(error: Exception) -> Problem:
 def _of_ours(error: BridgeError) -> Problem:
     if isinstance(error, FormRefused):
         return Problem(422, "Not valid", "mend the named fields", faults=error.faults)
+    if isinstance(error, TemplateError):
+        place = {"line": error.line, "column": error.column}
+        return Problem(
+            422, "The template is faulty", str(error), faults=[("body", error.message)], members=place
+        )
+    if isinstance(error, TemplateRefused):
+        faults = [(error.field, error.problem)] if error.field else ()
+        return Problem(422 if error.field else 409, "Not possible", str(error), faults=faults)
     if isinstance(error, NotFound):
         return Problem(404, "Not found", str(error))
     if isinstance(error, ProjectInDoubt):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 
 from shared.errors import BridgeError
-from shared.usecases.doctor import services, setup, tracker, work
+from shared.usecases.doctor import services, setup, templates, tracker, work
 from shared.usecases.doctor.finding import RECORDS, Finding, Status
 from shared.usecases.doctor.patient import Patient
 
@@ -31,7 +31,12 @@ def examine(patient: Patient) -> Iterator[Finding]:
     yield from setup.api_key(patient)
     yield from tracker.connection(patient)
     yield from services.clocks(patient)
-    checks: list[Callable[[Patient], Iterator[Finding]]] = [*setup.CHECKS, *tracker.CHECKS, *work.CHECKS]
+    checks: list[Callable[[Patient], Iterator[Finding]]] = [
+        *setup.CHECKS,
+        *templates.CHECKS,
+        *tracker.CHECKS,
+        *work.CHECKS,
+    ]
     for check in checks:
         with suppress(BridgeError):
             yield from check(patient)

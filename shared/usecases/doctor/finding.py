@@ -26,6 +26,8 @@ RECORDS = {
     "metadata": "KB-SETUP-005",
     "people": "KB-SETUP-006",
     "ids": "KB-SETUP-007",
+    "templates": "KB-TEMPLATE-001",
+    "dry runs": "KB-TEMPLATE-002",
     "pending": "KB-WORK-001",
     "held": "KB-WORK-002",
     "failed": "KB-WORK-003",

@@ -7,7 +7,7 @@ from datetime import UTC
 
 from shared.config import PluginConfig
 from shared.errors import NotFound, SettingsError
-from shared.store.metadata import Entry, MetadataKind
+from shared.store.metadata import MetadataKind
 from shared.usecases.confirming import OF_SPEC, confirm, confirm_link
 from shared.usecases.doctor.finding import Finding, failure, ok, warning
 from shared.usecases.doctor.patient import Patient
@@ -16,8 +16,6 @@ from shared.usecases.people import confirm_people, user_map
 INTERVALS_MISSED = 3
 MOST_NAMED = 10
 SYNC = "run `deskbridge sync-metadata`"
-OPERATIONS = {"issue": "issue.create", "time_entry": "time_entry.create"}
-"""Kinds of custom fields, and the operation whose payload would have to fill them."""
 
 
 def api_key(patient: Patient) -> Iterator[Finding]:
@@ -122,36 +120,6 @@ def activities_of_projects(patient: Patient) -> Iterator[Finding]:
             )
 
 
-def custom_fields(patient: Patient) -> Iterator[Finding]:
-    """No custom field is required that a 1.x payload cannot fill."""
-    with patient.store.transaction() as tx:
-        config, _ = tx.configs.get()
-        fields = [one for one in tx.metadata.of_kind(MetadataKind.CUSTOM_FIELD) if _is_open(one, config)]
-    for kind, operation in OPERATIONS.items():
-        names = [str(one) for one in fields if one.details["customized_type"] == kind]
-        if names:
-            yield warning(
-                "custom fields",
-                f"{operation} lacks required custom fields: {', '.join(names)}",
-                f"give them a default value on the tracker, or activate a template for {operation}",
-            )
-    if not fields:
-        yield ok("custom fields", "none is required without a default value")
-
-
-def _is_open(field: Entry, config: PluginConfig) -> bool:
-    """Tell whether something must be sent for a field; one of other issue types than ours is left out."""
-    details = field.details
-    if (
-        not details["is_required"]
-        or details["default_value"] is not None
-        or details["customized_type"] == "project"
-    ):
-        return False
-    types = details["tracker_ids"]
-    return not types or config.default_tracker_id is None or config.default_tracker_id in types
-
-
 def statuses(patient: Patient) -> Iterator[Finding]:
     """Every status that events have named is mapped, and to one that exists."""
     with patient.store.transaction() as tx:
@@ -198,4 +166,4 @@ def _fault(check: Callable[..., object], *arguments: object) -> str | None:
     return None
 
 
-CHECKS = (metadata, links, ids, activities_of_projects, custom_fields, statuses, people)
+CHECKS = (metadata, links, ids, activities_of_projects, statuses, people)

@@ -1,0 +1,235 @@
+"""Try a template before it is put in force, and find out what it can say (SPEC 4.3, 9.1)."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from producer.commands.desk import CommandDesk, open_desk
+from producer.commands.failures import WrongUsage
+from producer.commands.output import count, print_json, say, table, warn
+from producer.commands.register import Json, add, fits
+from producer.template_shapes import dry_run_json, field_json, preview_json, variable_json
+
+if TYPE_CHECKING:
+    from shared.templating import Operation
+    from shared.templating.operations import CustomField
+    from shared.usecases.dryrun import DryRun
+    from shared.usecases.preview import Preview
+
+File = Annotated[str, typer.Option("--file", metavar="F", help="Where its text is; - is standard input.")]
+SomeFile = Annotated[
+    str | None, typer.Option("--file", metavar="F", help="A text that is not kept; - is standard input.")
+]
+Stored = Annotated[
+    int | None,
+    typer.Argument(metavar="[ID]", min=1, callback=fits, help="A template that is kept.", show_default=False),
+]
+Op = Annotated[str, typer.Option("--operation", metavar="OP", help="Such as issue.create.")]
+SomeOp = Annotated[
+    str | None, typer.Option("--operation", metavar="OP", help="What the text is for, such as issue.create.")
+]
+Event = Annotated[
+    int | None,
+    typer.Option("--event", metavar="ID", min=1, callback=fits, help="Render it from this event."),
+]
+Context = Annotated[str | None, typer.Option("--context", metavar="F", help="Render it from this JSON file.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    example = "--operation issue.create --file issue.json --event 17"
+    add(app, preview, None, "deskbridge template preview 3", f"deskbridge template preview {example}")
+    add(app, dryrun, None, "deskbridge template dryrun 3", f"deskbridge template dryrun {example}")
+    add(app, generate, None, "deskbridge template generate --operation issue.create > issue.json")
+    add(app, variables, None, "deskbridge template variables --operation issue.create")
+    add(app, fields, None, "deskbridge template fields --operation issue.create")
+
+
+def preview(
+    number: Stored = None,
+    operation: SomeOp = None,
+    file: SomeFile = None,
+    event: Event = None,
+    context: Context = None,
+    as_json: Json = False,
+) -> None:
+    """Show what a template would send, without sending it.
+
+    It is rendered from the sample unless an event or a context is named. A faulty template: exit code 1, and the line
+    and column of the fault.
+    """
+    from shared.usecases import preview as previews
+
+    with open_desk() as desk:
+        wanted, body = _template(desk, number, operation, file)
+        shown = previews.preview(desk.store, wanted, body, event_id=event, context=_context(context))
+    if as_json:
+        print_json(preview_json(shown))
+    else:
+        _show_preview(shown)
+
+
+def dryrun(
+    number: Stored = None,
+    operation: SomeOp = None,
+    file: SomeFile = None,
+    event: Event = None,
+    context: Context = None,
+    as_json: Json = False,
+) -> None:
+    """Create what a template describes on the tracker, as the administrator, and delete it again.
+
+    The tracker may tell people of it by e-mail. What cannot be deleted is named, kept in a list, and deleted as soon as
+    that can be done. Exit code 1 where the tracker refuses the payload, with what may explain it.
+    """
+    from shared.usecases.template_contexts import custom_fields_of, preview_context
+
+    with open_desk() as desk:
+        wanted, body = _template(desk, number, operation, file)
+        with desk.store.transaction() as tx:
+            data = preview_context(tx, wanted, event_id=event, given=_context(context))
+            custom_fields = custom_fields_of(tx)
+        made = desk.dry_runs.run(wanted, body, data, custom_fields)
+    if as_json:
+        print_json(dry_run_json(made))
+    else:
+        _show_dry_run(made)
+    if not made.ok or made.left:
+        raise typer.Exit(1)
+
+
+def generate(operation: Op, as_json: Json = False) -> None:
+    """Print a template that sends the standard body, with the custom fields that the tracker requires."""
+    from shared.templating.defaults import default_template
+
+    wanted, custom_fields = _known(operation)
+    body = default_template(wanted, custom_fields)
+    if as_json:
+        print_json({"operation": str(wanted), "body": body})
+    else:
+        say(body.rstrip("\n"))
+
+
+def variables(operation: Op, as_json: Json = False) -> None:
+    """List what an operation's templates can read."""
+    from shared.templating import catalogue_for
+
+    wanted, custom_fields = _known(operation)
+    found = catalogue_for(wanted, custom_fields).variables
+    if as_json:
+        print_json([variable_json(one) for one in found])
+        return
+    rows = [
+        (one.path, f"{one.type}{' or null' if one.optional else ''}", one.description, _sample(one.sample))
+        for one in found
+    ]  # fmt: skip
+    table(("Variable", "Type", "Is", "Sample"), rows)
+
+
+def fields(operation: Op, as_json: Json = False) -> None:
+    """List what the tracker takes, its own custom fields included."""
+    from shared.templating.fields import fields_for
+
+    wanted, custom_fields = _known(operation)
+    found = fields_for(wanted, custom_fields)
+    if as_json:
+        print_json([field_json(one) for one in found])
+        return
+    rows = [
+        (
+            one.name,
+            one.type,
+            one.description,
+            "filled in" if one.filled_in else "required" if one.required else "",
+            ", ".join(one.possible_values),
+        )
+        for one in found
+    ]
+    table((f"Field of {wanted.top_key}", "Type", "Is", "Needed", "One of"), rows)
+    if not custom_fields:
+        warn("no custom fields are cached: fill the cache with `deskbridge sync-metadata`")
+
+
+def read(file: str) -> str:
+    """Return a file's text.
+
+    Raises:
+        WrongUsage: it is not UTF-8.
+        OSError: it cannot be read.
+    """
+    try:
+        content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as wrong:
+        raise WrongUsage(f"{file}: not UTF-8 at byte {wrong.start}") from None
+
+
+def _template(
+    desk: CommandDesk, number: int | None, operation: str | None, file: str | None
+) -> tuple[Operation, str]:
+    """Return the operation and the text that are to be tried."""
+    from shared.usecases.template_contexts import operation_of
+
+    if number is not None and file is None and operation is None:
+        found = desk.templates.show(number)
+        return found.operation, found.body
+    if number is None and operation is not None and file is not None:
+        return operation_of(operation), read(file)
+    raise WrongUsage("give the ID of a template, or --operation and --file")
+
+
+def _context(file: str | None) -> dict[str, Any] | None:
+    if file is None:
+        return None
+    try:
+        data = json.loads(read(file))
+    except (ValueError, RecursionError) as wrong:
+        raise WrongUsage(f"{file}: not JSON ({wrong})") from None
+    if not isinstance(data, dict):
+        raise WrongUsage(f"{file}: a JSON object is expected, of the shape that `template variables` lists")
+    return data
+
+
+def _known(operation: str) -> tuple[Operation, tuple[CustomField, ...]]:
+    """Return an operation by its name, and the custom fields of the tracker."""
+    from shared.usecases.template_contexts import custom_fields_of, operation_of
+
+    with open_desk() as desk, desk.store.transaction() as tx:
+        return operation_of(operation), custom_fields_of(tx)
+
+
+def _show_preview(shown: Preview) -> None:
+    say(json.dumps(shown.payload, indent=2, ensure_ascii=False))
+    for what, names in (("Filled in", shown.filled_in), ("Left out, being null", shown.pruned)):
+        if names:
+            say(f"{what}: {', '.join(names)}")
+    for name in shown.unknown:
+        warn(f"{name} is no field that is known; the tracker may ignore it")
+    for warning in shown.warnings:
+        warn(warning)
+
+
+def _show_dry_run(made: DryRun) -> None:
+    answered = f"answered {made.status}" if made.status else "gave no answer"
+    say(f"{made.method} {made.path}: the tracker {answered} ({made.milliseconds} ms).")
+    if made.created:
+        gone = "and deleted again" if made.deleted else "and NOT deleted yet"
+        say(f"{made.created} was created {gone}.")
+    elif made.answer:
+        say(made.answer)
+    for hint in made.hints:
+        warn(f"{hint.field + ': ' if hint.field else ''}{hint.problem} ({hint.record})")
+    for warning in made.warnings:
+        warn(warning)
+    if made.left:
+        named = "; ".join(map(str, made.left))
+        warn(f"{count(len(made.left), 'object')} LEFT on the tracker, deleted as soon as it can be: {named}")
+
+
+def _sample(value: object) -> str:
+    return "" if value is None else json.dumps(value, ensure_ascii=False)

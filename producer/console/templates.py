@@ -1,0 +1,144 @@
+"""/api/templates: the template store, the variable catalogue and the field dictionary (SPEC 9.1)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from producer.console.answers import LARGEST, AtDesk, Id, Who, answer
+from producer.template_shapes import change_json, field_json, left_json, template_json, variable_json
+from shared.templating import Operation, catalogue_for
+from shared.templating.defaults import default_template
+from shared.templating.fields import fields_for
+from shared.templating.limits import BODY_BYTES
+from shared.templating.operations import CustomField
+from shared.usecases.template_contexts import custom_fields_of
+
+router = APIRouter(prefix="/api/templates", tags=["templates"])
+Version = Annotated[int, Field(ge=1, le=LARGEST, strict=True)]
+Text = Annotated[
+    str, Field(max_length=BODY_BYTES, description="The template, as docs/templates.md describes.")
+]
+OfOperation = Annotated[Operation, Query(description="What the templates are for.")]
+
+
+class NewTemplate(BaseModel):
+    """A template to be kept; a faulty one is kept as a draft."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    operation: Operation
+    name: Annotated[str, Field(max_length=1000, description="For people; unique among the operation's.")]
+    body: Text
+
+
+class Edit(BaseModel):
+    """A new version of a template."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    body: Text
+    based_on: Annotated[Version, Field(description="The version that was edited.")]
+
+
+class Choice(BaseModel):
+    """Which version; the newest (to activate) or the one in force before (to roll back) unless named."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    version: Version | None = None
+
+
+@router.get("")
+def templates(
+    desk: AtDesk, operation: Annotated[Operation | None, Query(description="Only of this operation.")] = None
+) -> Response:
+    """List the templates, by operation and name; `fault` says why a newest version is a draft."""
+    return answer([template_json(one) for one in desk.templates.list(operation)])
+
+
+@router.post("", status_code=201)
+def create_template(desk: AtDesk, who: Who, form: NewTemplate) -> Response:
+    """Keep a new template; it is not in force before it is activated."""
+    return answer(template_json(desk.templates.create(form.operation, form.name, form.body, who)), 201)
+
+
+@router.get("/variables")
+def variables(desk: AtDesk, operation: OfOperation) -> Response:
+    """List the variables that an operation's templates can read."""
+    return answer([variable_json(one) for one in catalogue_for(operation, _fields(desk)).variables])
+
+
+@router.get("/fields")
+def fields(desk: AtDesk, operation: OfOperation) -> Response:
+    """List the fields that the tracker takes, with its own custom fields."""
+    return answer([field_json(one) for one in fields_for(operation, _fields(desk))])
+
+
+@router.get("/generate")
+def generate(desk: AtDesk, operation: OfOperation) -> Response:
+    """Return a template that sends the standard body, with the tracker's required custom fields."""
+    return answer({"operation": operation, "body": default_template(operation, _fields(desk))})
+
+
+@router.get("/left")
+def left(desk: AtDesk) -> Response:
+    """List what dry runs have left on the tracker; it is deleted as soon as that can be done."""
+    return answer([left_json(one) for one in desk.dry_runs.left()])
+
+
+@router.get("/{template_id}")
+def template(
+    desk: AtDesk,
+    template_id: Id,
+    version: Annotated[int | None, Query(ge=1, le=LARGEST, description="An earlier version.")] = None,
+) -> Response:
+    """Show a template."""
+    return answer(template_json(desk.templates.show(template_id, version)))
+
+
+@router.put("/{template_id}")
+def edit_template(desk: AtDesk, who: Who, template_id: Id, form: Edit) -> Response:
+    """Keep a new version; 409 where somebody else saved one after `based_on`. What is in force stays in force."""
+    return answer(template_json(desk.templates.edit(template_id, form.body, who, based_on=form.based_on)))
+
+
+@router.delete("/{template_id}", status_code=204)
+def delete_template(desk: AtDesk, template_id: Id) -> Response:
+    """Delete a template that is not active."""
+    desk.templates.delete(template_id)
+    return Response(status_code=204)
+
+
+@router.get("/{template_id}/history")
+def history(desk: AtDesk, template_id: Id) -> Response:
+    """Tell what was done to a template, when and by whom; newest first."""
+    return answer([change_json(one) for one in desk.templates.history(template_id)])
+
+
+@router.post("/{template_id}/activate")
+def activate(desk: AtDesk, who: Who, template_id: Id, choice: Choice | None = None) -> Response:
+    """Put a version in force, in place of whatever was in force for the operation."""
+    version = choice.version if choice else None
+    return answer(template_json(desk.templates.activate(template_id, who, version)))
+
+
+@router.post("/{template_id}/deactivate")
+def deactivate(desk: AtDesk, who: Who, template_id: Id) -> Response:
+    """Take a template out of force: the standard body is sent again."""
+    return answer(template_json(desk.templates.deactivate(template_id, who)))
+
+
+@router.post("/{template_id}/rollback")
+def roll_back(desk: AtDesk, who: Who, template_id: Id, choice: Choice | None = None) -> Response:
+    """Put an earlier version in force again."""
+    version = choice.version if choice else None
+    return answer(template_json(desk.templates.roll_back(template_id, who, version)))
+
+
+def _fields(desk: AtDesk) -> tuple[CustomField, ...]:
+    with desk.store.transaction() as tx:
+        return custom_fields_of(tx)

@@ -1,0 +1,100 @@
+"""/ajax/template_test.php: try a template before it is activated (SPEC 4.3); the path is the helpdesk's own."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from producer.console.answers import LARGEST, AtDesk, answer
+from producer.desk import Desk
+from producer.problems import Problem
+from producer.template_shapes import dry_run_json, preview_json
+from shared.templating import Operation
+from shared.templating.limits import BODY_BYTES
+from shared.usecases import preview as previews
+from shared.usecases.template_contexts import custom_fields_of, preview_context
+
+router = APIRouter(prefix="/ajax", tags=["templates"])
+Number = Annotated[int, Field(ge=1, le=LARGEST, strict=True)]
+QueryNumber = Annotated[int | None, Query(ge=1, le=LARGEST)]
+
+
+class Action(StrEnum):
+    """What to do with the template."""
+
+    PREVIEW = "preview"
+    DRYRUN = "dryrun"
+
+
+class Trial(BaseModel):
+    """A template and what to render it from: an event, a context, or (with neither) the sample.
+
+    The template is `body` with its `operation`, or the newest version of `template_id`.
+    """
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    operation: Operation | None = None
+    body: Annotated[str, Field(max_length=BODY_BYTES)] | None = None
+    template_id: Number | None = None
+    event_id: Number | None = Field(default=None, description="An event of the journal.")
+    context: dict[str, Any] | None = Field(default=None, description="Data of the shape of the variables.")
+
+
+@router.post("/template_test.php")
+def try_template(desk: AtDesk, action: Action, trial: Trial) -> Response:
+    """Preview a template, or make a dry run of it.
+
+    A preview answers with `payload`, `warnings`, `filled_in`, `pruned`, `unknown` fields, `compile_ms` and `render_ms`.
+    A dry run creates the object on the tracker as the administrator and deletes it again; its answer has, besides, the
+    tracker's `status` and `answer` unchanged, `ok`, `hints` (each with its knowledge record), `created`, `deleted`, and
+    `left`: what could not be deleted yet. A faulty template: 422, with `line` and `column`.
+    """
+    operation, body = _template(desk, trial)
+    if trial.event_id is not None and trial.context is not None:
+        raise Problem(422, "Not valid", "give `event_id` or `context`, not both")
+    if action is Action.PREVIEW:
+        shown = previews.preview(desk.store, operation, body, event_id=trial.event_id, context=trial.context)
+        return answer(preview_json(shown))
+    with desk.store.transaction() as tx:
+        context = preview_context(tx, operation, event_id=trial.event_id, given=trial.context)
+        custom_fields = custom_fields_of(tx)
+    return answer(dry_run_json(desk.dry_runs.run(operation, body, context, custom_fields)))
+
+
+@router.get("/template_test.php")
+def preview_template(
+    desk: AtDesk,
+    action: Annotated[Action, Query()],
+    operation: Annotated[Operation | None, Query()] = None,
+    body: Annotated[str | None, Query(max_length=BODY_BYTES)] = None,
+    template_id: QueryNumber = None,
+    event_id: QueryNumber = None,
+) -> Response:
+    """Preview a template; a dry run changes the tracker, so it is asked for with POST."""
+    if action is not Action.PREVIEW:
+        raise Problem(
+            405,
+            "Not by GET",
+            "a dry run changes the tracker: ask for it with POST",
+            headers={"Allow": "POST"},
+        )
+    trial = Trial(operation=operation, body=body, template_id=template_id, event_id=event_id)
+    return try_template(desk, action, trial)
+
+
+def _template(desk: Desk, trial: Trial) -> tuple[Operation, str]:
+    """Return the operation and the text that are to be tried."""
+    if trial.template_id is not None and trial.body is None:
+        found = desk.templates.show(trial.template_id)
+        if trial.operation not in (None, found.operation):
+            fault = ("operation", f"template {found.id} is for {found.operation}")
+            raise Problem(422, "Not valid", "mend the named fields", faults=[fault])
+        return found.operation, found.body
+    if trial.body is None or trial.operation is None or trial.template_id is not None:
+        raise Problem(422, "Not valid", "give `operation` and `body`, or `template_id`")
+    return trial.operation, trial.body
