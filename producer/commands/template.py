@@ -93,14 +93,10 @@ def save(
             kept = desk.templates.activate(kept.id, _who())
     if as_json:
         print_json(template_json(kept))
-        return
-    say(f"Template {kept.id} ({kept.name}) is at version {kept.version}.")
-    if kept.fault:
-        warn(f"it is a draft and cannot be activated: {kept.fault}")
-        if activate:
-            raise typer.Exit(1)
-    elif kept.active_version != kept.version:
-        say(f"It is not in force yet: `deskbridge template activate {kept.id}`.")
+    else:
+        _tell_saved(kept)
+    if activate and kept.fault:
+        raise typer.Exit(1)
 
 
 def activate_template(number: Number, version: Version = None) -> None:
@@ -145,6 +141,14 @@ def delete(number: Number) -> None:
     with open_desk() as desk:
         desk.templates.delete(number)
     say(f"Template {number} is deleted.")
+
+
+def _tell_saved(kept: Described) -> None:
+    say(f"Template {kept.id} ({kept.name}) is at version {kept.version}.")
+    if kept.fault:
+        warn(f"it is a draft and cannot be activated: {kept.fault}")
+    elif kept.active_version != kept.version:
+        say(f"It is not in force yet: `deskbridge template activate {kept.id}`.")
 
 
 def _row(one: Described) -> tuple[object, ...]:

@@ -15,6 +15,7 @@ from shared.errors import BridgeError, LockBusy, NotFound, SettingsError, Templa
 from shared.logs import get_logger
 from shared.usecases.project_forms import FormRefused
 from shared.usecases.projects import ProjectInDoubt
+from shared.usecases.template_contexts import NoContext
 from shared.usecases.templates import TemplateRefused
 
 log = get_logger("console")
@@ -66,6 +67,8 @@ def _of_ours(error: BridgeError) -> Problem:
     if isinstance(error, TemplateRefused):
         faults = [(error.field, error.problem)] if error.field else ()
         return Problem(422 if error.field else 409, "Not possible", str(error), faults=faults)
+    if isinstance(error, NoContext):
+        return Problem(422, "Not valid", str(error))
     if isinstance(error, NotFound):
         return Problem(404, "Not found", str(error))
     if isinstance(error, ProjectInDoubt):
