@@ -79,6 +79,8 @@ def _forwarding(stack: Stack, samples: Samples, screen: Screen) -> Forwarding:
 
 def _stay_up(stack: Stack, screen: Screen) -> None:
     """Follow what comes in until Ctrl-C or another signal, which is the ordinary end here."""
+    with screen.busy():
+        stack.start_console()
     _show_where(stack, screen)
     try:
         with screen.live() as line:
@@ -95,6 +97,7 @@ def _show_where(stack: Stack, screen: Screen) -> None:
     command = ROOT / ".venv" / "bin" / "deskbridge"
     addresses = {
         "Producer": f"{stack.producer_url}/events",
+        "Console (API)": f"{stack.console_url}/api/openapi.json (the token: {stack.workplace.directory}/console-token)",
         "Stand-in tracker": f"{stack.tracker_url} (what it holds: /_control/state)",
         "Data, logs, secrets": str(stack.workplace.directory),
     }

@@ -32,6 +32,7 @@ NEEDED_BY = {
         "CLAIM_LEASE",
         "RETENTION_DAYS",
     ),
+    "console": ("DATABASE_URL", "REDIS_URL", "SECRET_KEYS_FILE", "CONSOLE_TOKENS_FILE", "SETTLING_TIME"),
     "beat": ("DATABASE_URL", "REDIS_URL", "SWEEP_INTERVAL"),
     "tracker": (),
 }
@@ -50,7 +51,7 @@ class Stack:
         self.workplace = workplace
         self._report = report
         self._processes = ProcessGroup()
-        self._ports = workplace.ports("redis", "tracker", "producer")
+        self._ports = workplace.ports("redis", "tracker", "producer", "console")
         redis_dir = workplace.directory / "redis"
         self._redis = RedisServer(redis_dir, port=self._ports["redis"])
         self._environment = workplace.environment(self._redis.url)
@@ -60,6 +61,11 @@ class Stack:
     def producer_url(self) -> str:
         """The producer's address."""
         return f"http://{HOST}:{self._ports['producer']}"
+
+    @property
+    def console_url(self) -> str:
+        """The console's address."""
+        return f"http://{HOST}:{self._ports['console']}"
 
     @property
     def tracker_url(self) -> str:
@@ -93,6 +99,15 @@ class Stack:
         self._start("worker", _command("worker", "--concurrency", str(CONCURRENCY)))
         self._report("beat")
         self._start("beat", _command("beat"))
+
+    def start_console(self) -> None:
+        """Start the console's API, for whoever stays.
+
+        Raises:
+            EmbeddedError: it did not start.
+        """
+        console = self._start("console", _command("console", "--port", str(self._ports["console"])))
+        console.wait_ready(lambda: _answers(self._ports["console"], "/healthz"))
 
     def check(self) -> None:
         """Make sure that every process still runs.

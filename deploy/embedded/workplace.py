@@ -103,6 +103,10 @@ class Workplace:
             "webhook-secret", lambda: f"whsec_{base64.b64encode(secrets.token_bytes(32)).decode()}"
         )
 
+    def console_token(self) -> str:
+        """Return the token that the console's API asks for; made at the first start."""
+        return self._secret("console-token", lambda: secrets.token_urlsafe(32))
+
     def ports(self, *names: str) -> dict[str, int]:
         """Return a free port by name: the one of the last start where it is still free."""
         path = self.directory / "ports.json"
@@ -120,11 +124,13 @@ class Workplace:
         """Return the settings of this installation, secrets as paths of files; see docs/configuration.md."""
         self._secret("fernet-key", lambda: base64.urlsafe_b64encode(secrets.token_bytes(32)).decode())
         self.webhook_secret()
+        self.console_token()
         return {
             "DESKBRIDGE_DATABASE_URL": self.database_url,
             "DESKBRIDGE_REDIS_URL": redis_url,
             "DESKBRIDGE_SECRET_KEYS_FILE": str(self.directory / "fernet-key"),
             "DESKBRIDGE_WEBHOOK_SECRETS_FILE": str(self.directory / "webhook-secret"),
+            "DESKBRIDGE_CONSOLE_TOKENS_FILE": str(self.directory / "console-token"),
             "DESKBRIDGE_SWEEP_INTERVAL": str(SWEEP_INTERVAL_S),
             "DESKBRIDGE_SETTLING_TIME": str(SETTLING_TIME_S),
             "DESKBRIDGE_CLAIM_LEASE": str(CLAIM_LEASE_S),
