@@ -30,8 +30,7 @@ def rule_for(top_key: str) -> Rule:
                 yield Hint(place, problem, REQUIRED_FIELD)
         strangers = given.keys() - {one.tracker_id for one in own} if known.custom_fields else ()
         for field_id in sorted(strangers):
-            noun = top_key.replace("_", " ")
-            problem = f"no such custom field of a {noun} {SINCE}; there are: {named(own) or 'none'}"
+            problem = f"there is no such custom field here {SINCE}; there are: {named(own) or 'none'}"
             yield Hint(_place(top_key, field_id), problem, IGNORED)
 
     return rule

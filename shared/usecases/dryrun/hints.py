@@ -58,7 +58,7 @@ def explain(operation: Operation, payload: dict[str, Any], known: Known, status:
         return found
     fields, guess = payload.get(operation.top_key), GUESSES.get(operation)
     if guess is not None and isinstance(fields, dict):
-        found += guess(fields, known)
+        return [*found, *guess(fields, known)]
     problem = "the tracker gave no reason that can be told from here; its own words are in the answer"
     return [*found, Hint("", problem, NO_REASON)]
 

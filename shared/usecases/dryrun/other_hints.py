@@ -97,19 +97,18 @@ def time_project(_fields: Fields, known: Known) -> Iterator[Hint]:
 
 def time_guesses(fields: Fields, known: Known) -> Iterator[Hint]:
     """What may be wrong with a time entry that the cache cannot tell."""
+    spent, project = number(fields.get("hours")), known.projects.get(known.tracker_project_id or 0)
     if blank(fields.get("comments")):
         yield Hint("time_entry.comments", "possibly the tracker requires a comment", COMMENT)
-    spent = number(fields.get("hours"))
     if spent is not None and round(spent, 2) == 0:
         yield Hint("time_entry.hours", "possibly the tracker refuses hours that round to 0", HOURS)
-    elif spent is not None:
-        yield Hint("time_entry.hours", "possibly more than the tracker takes from one person in a day", HOURS)
-    project = known.projects.get(known.tracker_project_id or 0)
     if project is None or "activity_ids" not in project.details:
         problem = "possibly the activity is switched off for this project (not read; see project_activities)"
         yield Hint("time_entry.activity_id", problem, ACTIVITY)
     problem = "possibly the project lacks the module time_tracking, or was closed meanwhile"
     yield Hint("time_entry.issue_id", problem, NO_TIME_ENTRIES)
+    if spent is not None and round(spent, 2) > 0:
+        yield Hint("time_entry.hours", "possibly more than the tracker takes from one person in a day", HOURS)
 
 
 def name(fields: Fields, _known: Known) -> Iterator[Hint]:

@@ -1,10 +1,11 @@
 """One dry run: create on the tracker as the administrator, delete again (SPEC 4.3).
 
-What people may notice of it: the tracker sends the same notifications as for any new issue, to the project's members
-and to the watchers and the assignee of the payload. Redmine 5.0's REST interface has nothing to suppress them: only
-copying a project asks whether to notify, and issues#create always does (projects, memberships, time entries and
-deletions notify nobody). A subtask also changes its parent's dates and progress for a moment. Status updates, time
-entries and memberships are tried on a temporary issue or project, so that nobody's own is touched.
+What people may notice of it: the tracker sends the notifications that it sends for any new or changed issue, to whom
+the project's settings say, and to the watchers and the assignee of the payload. Redmine 5.0 offers nothing over REST
+to suppress them: its model knows how (`notify`), but only imports and mails set it, and only the copy of a project asks.
+New projects, memberships and time entries, and all deletions, notify nobody. A subtask also changes its parent's
+dates and progress for a moment. Status updates, time entries and memberships are tried on a temporary issue or project,
+so that nobody's own is touched.
 """
 
 from __future__ import annotations
