@@ -28,6 +28,7 @@ class Worker:
     settings: Settings
     store: Store
     locks: Locks
+    pause: Pause
     connector: Connector
     service: SyncService
     sweep: Sweep
@@ -53,6 +54,7 @@ def bootstrap(settings: Settings, *, concurrency: int) -> Worker:
         settings=settings,
         store=store,
         locks=locks,
+        pause=pause,
         presence=Presence(redis),
         connector=connector,
         service=SyncService(store, settings, locks, pause, connector.connect, doorbell.ring),

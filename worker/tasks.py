@@ -13,6 +13,7 @@ from shared.broker import PRUNE, SWEEP, SYNC_METADATA, SYNC_TICKET
 from shared.logs import get_logger
 from shared.presence import BEAT
 from worker.bootstrap import Worker
+from worker.dry_runs import clean_dry_runs
 from worker.metadata import sync_metadata
 
 log = get_logger("tasks")
@@ -31,6 +32,7 @@ def register(app: Celery, worker: Worker) -> None:
         with left_to_the_sweep():
             worker.presence.mark(BEAT)
             worker.sweep.run()
+            clean_dry_runs(worker)
 
     @app.task(name=SYNC_METADATA)  # type: ignore[untyped-decorator]
     def metadata(**_: object) -> None:

@@ -17,6 +17,7 @@ from sqlalchemy.orm import Session
 from shared.kinds import Kind
 from shared.store.configs import Configs
 from shared.store.database import Database
+from shared.store.dry_runs import DryRunObjects
 from shared.store.journal import Journal
 from shared.store.ledger import Ledger
 from shared.store.links import Links
@@ -44,6 +45,7 @@ class Transaction:
         self.people = People(session)
         self.metadata = Metadata(session)
         self.project_claims = ProjectClaims(session)
+        self.dry_runs = DryRunObjects(session)
         self.configs = Configs(session)
         self.templates = Templates(session)
         self.trace = Trace(session)

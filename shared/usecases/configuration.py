@@ -151,6 +151,11 @@ def _change_address(tx: Transaction, before: PluginConfig, *, moved: bool) -> li
     tx.people.forget_tracker()
     tx.metadata.forget_tracker()
     tx.project_claims.forget_tracker()
-    if not tx.people.overrides():
-        return []
-    return ["the user overrides (`deskbridge map-user`) hold ids of the old tracker: map these users anew"]
+    warnings = [f"a dry run left {one.kind} {one.tracker_id or '?'} “{one.mark}” on {before.base_url}: delete it there"
+                for one in tx.dry_runs.all()]  # fmt: skip
+    tx.dry_runs.forget_tracker()
+    if tx.people.overrides():
+        warnings.append(
+            "the user overrides (`deskbridge map-user`) hold ids of the old tracker: map these users anew"
+        )
+    return warnings

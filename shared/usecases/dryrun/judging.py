@@ -1,0 +1,61 @@
+"""What the rules of hints share: reading a payload's values, and asking the cache about an id."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date
+from typing import Any
+
+from shared.store.metadata import Entry
+from shared.usecases.confirming import named
+from shared.usecases.dryrun.known import Entries, Hint, Known
+
+Fields = Mapping[str, Any]
+Rule = Callable[[Fields, Known], Iterator[Hint]]
+DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+SINCE = "as of the last metadata synchronisation"
+
+
+def whole(value: Any) -> int | None:
+    """Return an id, also one written as text; None for anything else."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    text = value.strip() if isinstance(value, str) else ""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else None
+
+
+def number(value: Any) -> float | None:
+    """Return a number, also one written as text; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return None
+    try:
+        return float(value)
+    except ValueError:
+        return None
+
+
+def blank(value: Any) -> bool:
+    """Tell whether the tracker takes a value for none."""
+    return value is None or value == [] or (isinstance(value, str) and not value.strip())
+
+
+def is_date(value: Any) -> bool:
+    """Tell whether a value is a day as the tracker takes it."""
+    if not isinstance(value, str) or not DAY.fullmatch(value.strip()):
+        return False
+    try:
+        return bool(date.fromisoformat(value.strip()))
+    except ValueError:
+        return False
+
+
+def unknown(fields: Fields, name: str, choices: Entries) -> bool:
+    """Tell whether a field is sent and is none of the choices; an empty cache denies nothing."""
+    return bool(choices) and not blank(fields.get(name)) and whole(fields[name]) not in choices
+
+
+def there_are(choices: Entries) -> str:
+    """Return the choices for a person."""
+    in_order: list[Entry] = sorted(choices.values(), key=lambda one: one.tracker_id)
+    return f"there are: {named(in_order)}" if in_order else "there is none"
