@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 import shared.templating.engine as engine_module
 from shared.templating import Engine, Operation, catalogue_for
 from shared.templating.contexts import sample
+from shared.templating.expressions import FUNCTIONS
 from shared.templating.program import compile_program
 from tests.unit.templating.support import ISSUE, PROFILE, body, context, fault, one
 
@@ -88,11 +90,20 @@ def test_rendering_ends_after_half_a_second() -> None:
     assert "longer than 0.5 s" in fault(body("{{ticket.id}} " * 9), engine).message
 
 
+def test_waiting_for_a_busy_machine_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    def waiting(value: str) -> str:
+        time.sleep(0.6)
+        return value
+
+    monkeypatch.setitem(FUNCTIONS, "trim", replace(FUNCTIONS["trim"], apply=waiting))
+    assert one("{{ticket.id}} {{ticket.title | trim}}", ticket__title="late") == "4711 late"
+
+
 def test_loops_inside_loops_end_after_half_a_second() -> None:
     tag = "{{#each config.default_watcher_ids}}" * 4 + "{{/each}}" * 4
-    began = time.monotonic()
+    began = time.thread_time()
     assert "longer than 0.5 s" in fault(body(tag), config__default_watcher_ids=[1] * 200).message
-    assert time.monotonic() - began < 2
+    assert time.thread_time() - began < 2
 
 
 def test_check_needs_no_data() -> None:

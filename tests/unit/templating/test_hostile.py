@@ -49,12 +49,12 @@ OPERATION = st.sampled_from(OPERATIONS)
 
 def outcome(operation: Any, template: Any, context: Any) -> object:
     found: TemplateError | None = None
-    began = time.perf_counter()
+    began = time.thread_time()
     try:
         rendering = ENGINES[operation].render(template, context)
     except TemplateError as error:
         found = error
-    assert time.perf_counter() - began < 5
+    assert time.thread_time() - began < 5
     if found is not None:
         assert found.line >= 1
         assert found.column >= 1
