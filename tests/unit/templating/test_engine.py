@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from dataclasses import replace
@@ -13,6 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import shared.templating.engine as engine_module
+from shared.errors import TemplateError
 from shared.templating import Engine, Operation, catalogue_for
 from shared.templating.contexts import sample
 from shared.templating.expressions import FUNCTIONS
@@ -103,6 +105,28 @@ def test_loops_inside_loops_end_after_half_a_second() -> None:
     tag = "{{#each config.default_watcher_ids}}" * 4 + "{{/each}}" * 4
     began = time.thread_time()
     assert "longer than 0.5 s" in fault(body(tag), config__default_watcher_ids=[1] * 200).message
+    assert time.thread_time() - began < 2
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+@pytest.mark.parametrize(
+    "piece", ["\u0316\u0301", "<p>", "<", "&amp;", "a ", "9", "\ufdfa", "{{", "\x00", "'\\"]
+)
+def test_no_filter_is_slow_with_a_long_text(name: str, piece: str) -> None:
+    text = ("a" + piece * 200_000)[:200_000]
+    arguments = {
+        "truncate": " 1000",
+        "replace": " 'a' 'bc'",
+        "slice": " 1",
+        "split": " 'a'",
+        "map": " 'a' 'b'",
+    }
+    given = arguments.get(name, " 'a'" * sum(one.required for one in FUNCTIONS[name].parameters))
+    template = body(f"{{{{{name} ticket.title{given}}}}}")
+    data = context(ticket__title=text)
+    began = time.thread_time()
+    with contextlib.suppress(TemplateError):
+        ISSUE.render(template, data)
     assert time.thread_time() - began < 2
 
 
