@@ -14,7 +14,9 @@ from shared.errors import TemplateError
 from shared.templating import OPERATIONS, Engine, catalogue_for
 from shared.templating.contexts import sample
 from shared.templating.expressions import FUNCTIONS
-from tests.unit.templating.support import PROFILE
+from tests.unit.templating.support import PATIENTLY, PROFILE
+
+pytestmark = PATIENTLY
 
 ENGINES = {operation: Engine(catalogue_for(operation)) for operation in OPERATIONS}
 PATHS = sorted({one.path for operation in OPERATIONS for one in catalogue_for(operation).variables})
