@@ -6,7 +6,6 @@ these are what is sent.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shared.config import PluginConfig
@@ -70,40 +69,6 @@ def status_body(status_id: int) -> Body:
 def membership_body(tracker_user_id: int, role_id: int) -> Body:
     """Return the body that makes a person a member."""
     return {"membership": {"user_id": tracker_user_id, "role_ids": [role_id]}}
-
-
-def project_body(
-    *,
-    name: str,
-    identifier: str,
-    is_public: bool,
-    description: str | None = None,
-    parent_id: int | None = None,
-    enabled_module_names: Sequence[str] | None = None,
-    custom_field_values: Mapping[str, str] | None = None,
-) -> Body:
-    """Return the body that creates a tracker project from the form (SPEC 2.3 "Project").
-
-    Args:
-        name: as typed.
-        identifier: as typed; lowercased here.
-        is_public: whether everybody sees it.
-        description: left out where it is empty.
-        parent_id: tracker project above it.
-        enabled_module_names: None leaves the choice to the tracker.
-        custom_field_values: custom-field id to value; left out where there are none.
-    """
-    return {
-        "project": _without_nulls(
-            name=name,
-            description=description or None,
-            is_public=is_public,
-            identifier=identifier.lower(),
-            parent_id=parent_id,
-            enabled_module_names=None if enabled_module_names is None else list(enabled_module_names),
-            custom_field_values=dict(custom_field_values or {}) or None,
-        )
-    }
 
 
 def _without_nulls(**fields: Any) -> Body:

@@ -33,9 +33,9 @@ _DEFAULTS: dict[Operation, dict[str, Any]] = {
     },
     Operation.PROJECT_CREATE: {
         "name": "{{form.name}}",
-        "description": "{{form.description | default: null}}",
-        "is_public": "{{form.is_public}}",
         "identifier": "{{form.identifier | lower}}",
+        "description": "{{form.description}}",
+        "is_public": "{{form.is_public}}",
         "parent_id": "{{form.parent_id}}",
         "enabled_module_names": "{{form.enabled_module_names}}",
         "custom_field_values": "{{form.custom_field_values | default: null}}",

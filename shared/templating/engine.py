@@ -45,10 +45,11 @@ class Engine:
 
     Args:
         catalogue: the operation, and the variables that its templates may name.
-        clock: seconds, monotonic.
+        clock: seconds of computing by the thread that asks; on any other clock, a busy machine would now and
+            then end a good template.
     """
 
-    def __init__(self, catalogue: Catalogue, clock: Clock = time.monotonic) -> None:
+    def __init__(self, catalogue: Catalogue, clock: Clock = time.thread_time) -> None:
         self._catalogue, self._clock = catalogue, clock
 
     def render(self, body: str, context: Mapping[str, Any]) -> Rendering:

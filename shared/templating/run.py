@@ -49,7 +49,7 @@ class Run:
         table: the program's side table.
         slots: how many values hold tags.
         context: the data; only read.
-        clock: seconds, monotonic.
+        clock: seconds of computing by this thread.
     """
 
     def __init__(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, ValidationError
 
 from shared.errors import BridgeError, NotFound
 from shared.payloads import Body
@@ -24,7 +24,8 @@ FIELD_RECORD = "KB-TRACKER-003"
 """The knowledge record on required custom fields."""
 
 Faults = list[tuple[str, str]]
-Text = Annotated[str, Field(max_length=100_000)]
+Text = Annotated[str, Field(max_length=100_000), AfterValidator(clean)]
+"""What a person typed; the tracker answers some control characters with an error of its own."""
 
 
 class FormRefused(BridgeError):
@@ -52,13 +53,13 @@ class ProjectForm(BaseModel):
     is_public: StrictBool = False
     parent_id: Annotated[int, Field(gt=0, le=2**63 - 1)] | None = None
     enabled_module_names: (
-        Annotated[list[Annotated[str, Field(max_length=255)]], Field(max_length=100)] | None
+        Annotated[list[Annotated[Text, Field(max_length=255)]], Field(max_length=100)] | None
     ) = None
     custom_field_values: Annotated[dict[str, Text], Field(max_length=MOST_FIELDS)] = {}
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> ProjectForm:
-        """Return the form with its identifier lower-cased (SPEC 2.4).
+        """Return the form without control characters in its texts, its identifier lower-cased (SPEC 2.4).
 
         Raises:
             FormRefused: naming each field that is missing, unknown or of the wrong type.
@@ -70,11 +71,7 @@ class ProjectForm(BaseModel):
                 [(".".join(map(str, one["loc"])), one["msg"]) for one in error.errors()]
             ) from None
         return form.model_copy(
-            update={
-                "name": clean(form.name).strip(),
-                "description": clean(form.description) if form.description is not None else None,
-                "identifier": form.identifier.strip().lower(),
-            }
+            update={"name": form.name.strip(), "identifier": form.identifier.strip().lower()}
         )
 
     def body(self) -> Body:

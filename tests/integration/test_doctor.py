@@ -19,7 +19,7 @@ from shared.store import Store
 from shared.store.database import Database
 from shared.store.links import LinkKind
 from shared.store.metadata import Entry, MetadataKind
-from shared.store.models import JournalEvent, MetadataRun
+from shared.store.models import DryRunObject, JournalEvent, MetadataRun
 from shared.store.types import clock
 from shared.usecases.connection import Connector
 from shared.usecases.doctor import RECORDS, Finding, Patient, Status, examine
@@ -89,11 +89,34 @@ def required(customized_type: str) -> Change:
             "is_required": True,
             "default_value": None,
             "tracker_ids": [],
+            "field_format": "string",
+            "multiple": False,
+            "possible_values": [],
         }
         with bridge.store.transaction() as tx:
             tx.metadata.put([Entry(MetadataKind.CUSTOM_FIELD, 99, "Contract", details)])
 
     return put
+
+
+def in_force(operation: str, body: str) -> Change:
+    """A template in force, whatever its text."""
+
+    def put(bridge: Bridge, _: StandIn) -> None:
+        with bridge.store.transaction() as tx:
+            tx.templates.activate(tx.templates.create(operation, "of the test", body, "a test"), 1, "a test")
+
+    return put
+
+
+def left_by_a_dry_run(bridge: Bridge, _: StandIn) -> None:
+    with bridge.store.database.transaction() as session:
+        session.add(
+            DryRunObject(
+                kind="issue", mark="[deskbridge dry run 1]", tracker_id=17, begun_at=clock(), attempts=0,
+                next_attempt_at=clock(),
+            )
+        )  # fmt: skip
 
 
 def age(model: type[JournalEvent] | type[MetadataRun], column: str, seconds: float) -> Change:
@@ -147,6 +170,13 @@ def project_activities(bridge: Bridge, _: StandIn) -> None:
         (configure(status_map={1: 1}), "statuses", "warning", "2 (1 tickets)"),
         (required("issue"), "custom fields", "warning", "issue.create"),
         (required("time_entry"), "custom fields", "warning", "time_entry.create"),
+        (
+            in_force("issue.create", '{"issue": {"subject": "{{a}}"}}'),
+            "templates",
+            "warning",
+            "line 1, column 25",
+        ),
+        (left_by_a_dry_run, "dry runs", "warning", "#17"),
         (age(MetadataRun, "ended_at", 86400), "metadata", "warning", "24.0 hours"),
         (
             lambda b, _: b.forward(
@@ -168,6 +198,14 @@ def test_what_is_wrong_is_found(
     assert told in f"{found.what} {found.todo}"
     assert found.todo
     assert found.record == RECORDS[check]
+
+
+def test_a_required_custom_field_that_a_template_fills_is_no_fault(
+    healthy: Bridge, stand_in: StandIn
+) -> None:
+    required("issue")(healthy, stand_in)
+    in_force("issue.create", '{"issue": {"custom_fields": [{"id": 99, "value": "x"}]}}')(healthy, stand_in)
+    assert "custom fields" not in wrong(healthy)
 
 
 def test_what_failed_or_is_held_is_counted(healthy: Bridge) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shared.config import PluginConfig
-from shared.payloads import Body, project_body
+from shared.payloads import Body
 from shared.store.metadata import Entry
 from shared.usecases.dryrun.custom_field_hints import fields_of, is_missing
 from shared.usecases.dryrun.known import Known
@@ -54,11 +54,15 @@ def temporary_project(mark: str, known: Known) -> Body:
         DryRunRefused: as `temporary_issue`.
     """
     required = _required(known, "project", None)
-    body = project_body(name=mark, identifier=mark, is_public=False, enabled_module_names=[])
+    project: dict[str, Any] = {
+        "name": mark,
+        "identifier": mark,
+        "is_public": False,
+        "enabled_module_names": [],
+    }
     if required:
-        values = {str(one.tracker_id): _any_value(one, "project") for one in required}
-        body["project"]["custom_field_values"] = values
-    return body
+        project["custom_field_values"] = {str(one.tracker_id): _any_value(one, "project") for one in required}
+    return {"project": project}
 
 
 def _required(known: Known, customized_type: str, issue_type_id: int | None) -> list[Entry]:

@@ -18,7 +18,16 @@ for _name, _examples in {"quick": 60, "long": 20_000}.items():
         _name, max_examples=_examples, deadline=None, suppress_health_check=[HealthCheck.too_slow]
     )
 PROFILE = settings.get_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
-"""Small and fast; HYPOTHESIS_PROFILE=long for a thorough search."""
+"""Small and fast; HYPOTHESIS_PROFILE=long for a thorough search, of about eight minutes."""
+
+PATIENTLY = pytest.mark.timeout(max(120, PROFILE.max_examples // 10))
+"""A thorough search may take longer than any other test."""
+
+
+def still() -> float:
+    """A clock that stands still, where a result is expected: a long search's memory is not cleared in 0.5 s."""
+    return 0.0
+
 
 ISSUE = Engine(catalogue_for(Operation.ISSUE_CREATE))
 WATCHERS = "config.default_watcher_ids"

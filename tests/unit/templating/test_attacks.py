@@ -93,11 +93,11 @@ def test_an_attack_in_a_title_is_only_text(attack: str) -> None:
 
 def test_the_text_that_takes_pybars_17_seconds_takes_none() -> None:
     text = "\n" + "{{!a}}  " * 16 + "x"
-    began = time.monotonic()
+    began = time.thread_time()
     assert one(text) == "\n" + "  " * 16 + "x"
     assert one("{{ticket.title}}", ticket__title=text) == text
     assert one("{{ticket.id}}" + text) == "4711\n" + "  " * 16 + "x"
-    assert time.monotonic() - began < 2
+    assert time.thread_time() - began < 2
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from shared.errors import TemplateError
 from shared.templating.document import read
 from shared.templating.source import Array, Node, Object, Text
-from tests.unit.templating.support import PROFILE, fault
+from tests.unit.templating.support import PATIENTLY, PROFILE, fault
+
+pytestmark = PATIENTLY
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63) + 1, 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False)

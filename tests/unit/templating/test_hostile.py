@@ -14,7 +14,9 @@ from shared.errors import TemplateError
 from shared.templating import OPERATIONS, Engine, catalogue_for
 from shared.templating.contexts import sample
 from shared.templating.expressions import FUNCTIONS
-from tests.unit.templating.support import PROFILE
+from tests.unit.templating.support import PATIENTLY, PROFILE
+
+pytestmark = PATIENTLY
 
 ENGINES = {operation: Engine(catalogue_for(operation)) for operation in OPERATIONS}
 PATHS = sorted({one.path for operation in OPERATIONS for one in catalogue_for(operation).variables})
@@ -49,12 +51,12 @@ OPERATION = st.sampled_from(OPERATIONS)
 
 def outcome(operation: Any, template: Any, context: Any) -> object:
     found: TemplateError | None = None
-    began = time.perf_counter()
+    began = time.thread_time()
     try:
         rendering = ENGINES[operation].render(template, context)
     except TemplateError as error:
         found = error
-    assert time.perf_counter() - began < 5
+    assert time.thread_time() - began < 5
     if found is not None:
         assert found.line >= 1
         assert found.column >= 1
