@@ -174,7 +174,7 @@ def project_activities(bridge: Bridge, _: StandIn) -> None:
             in_force("issue.create", '{"issue": {"subject": "{{a}}"}}'),
             "templates",
             "warning",
-            "line 1, column 25",
+            "line 1, column 26",
         ),
         (left_by_a_dry_run, "dry runs", "warning", "#17"),
         (age(MetadataRun, "ended_at", 86400), "metadata", "warning", "24.0 hours"),

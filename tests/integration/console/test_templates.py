@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from deploy.sandbox.tracker.control import StandIn
 from tests.integration.console.conftest import OLD_TOKEN, TOKEN, Console
 from tests.support.bridge import Bridge
 from tests.support.events import task_event
@@ -151,3 +152,34 @@ def test_trials_need_an_action_a_token_and_post_for_a_dry_run(console: Console) 
     console.refused("POST", TRY + "run", 422, trial)
     console.refused("POST", TRY + "preview", 401, trial, token=None)
     assert "POST" in console.refused("GET", f"{TRY}dryrun&template_id=1", 405)["detail"]
+
+
+def test_a_dry_run_makes_the_object_and_leaves_nothing_behind(console: Console, stand_in: StandIn) -> None:
+    console.do("POST", "/api/metadata/sync")
+    before = stand_in.state()["issues"]
+    body = '{"issue": {"subject": "{{ticket.title}}", "project_id": 1}}'
+    made = console.do("POST", TRY + "dryrun", {"operation": "issue.create", "body": body})
+    assert (made["ok"], made["status"], made["deleted"], made["left"]) == (True, 201, True, [])
+    assert made["payload"]["issue"]["subject"] == "Printer on the 2nd floor"
+    assert '"subject"' in made["answer"]
+    assert stand_in.state()["issues"] == before
+    assert console.get("/api/templates/left") == []
+
+
+def test_a_refused_dry_run_has_the_trackers_answer_unchanged_and_hints(
+    console: Console, stand_in: StandIn
+) -> None:
+    console.do("POST", "/api/metadata/sync")
+    body = '{"issue": {"subject": "a", "project_id": 1, "priority_id": 999}}'
+    made = console.do("POST", TRY + "dryrun", {"operation": "issue.create", "body": body})
+    assert (made["ok"], made["status"], made["created"], made["deleted"]) == (False, 422, None, None)
+    assert made["answer"] == '{"errors":["Priority cannot be blank"]}'
+    (hint,) = made["hints"]
+    assert hint["field"] == "issue.priority_id"
+    assert hint["record"].startswith("KB-HINT-")
+    assert stand_in.state()["issues"][-1]["id"] == 5
+
+
+def test_a_faulty_template_is_never_sent(console: Console, stand_in: StandIn) -> None:
+    console.refused("POST", TRY + "dryrun", 422, {"operation": "issue.create", "body": FAULTY})
+    assert all(call["method"] == "GET" for call in stand_in.requests())
