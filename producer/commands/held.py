@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from producer.commands.desk import open_desk
+from producer.commands.desk import CommandDesk, open_desk
 from producer.commands.failures import WrongUsage
-from producer.commands.output import in_words, print_json, say, table
+from producer.commands.output import in_words, print_json, say, table, warn
 from producer.commands.register import Json, add, fits
 from producer.shapes import held_json
 from shared.kinds import Kind
+
+if TYPE_CHECKING:
+    from shared.store.ledger import Row
 
 
 def register(app: typer.Typer, look: str, decide: str) -> None:
@@ -81,15 +85,30 @@ def resolve(
         bool, typer.Option("--create-again", help="It does not exist on the tracker: create it.")
     ] = False,
 ) -> None:
-    """Decide on what waits for a person (see `held`)."""
+    """Decide on what waits for a person (see `held`).
+
+    What is adopted must exist on the tracker; where the tracker cannot be asked, that is only a warning.
+    """
     from shared.usecases.resolve import resolve as carry_out
 
     if (adopt is not None) == create_again:
         raise WrongUsage("say either --adopt TRACKER_ID or --create-again")
     with open_desk() as desk:
-        ticket_id = carry_out(desk.store, kind, key, adopt)
+        ticket_id = carry_out(desk.store, kind, key, adopt, partial(_check, desk))
         desk.ring([ticket_id])
     verdict = f"is {kind.noun} #{adopt}" if adopt is not None else f"gets its {kind.noun} again"
     say(
         f"{kind.capitalize()} {key} {verdict}; what waited for it goes on (see `deskbridge trace {ticket_id}`)."
     )
+
+
+def _check(desk: CommandDesk, kind: Kind, row: Row, tracker_id: int) -> None:
+    """Ask the tracker for what is to be adopted."""
+    from shared.errors import SettingsError, TrackerError
+    from shared.usecases.adoption import check_there
+
+    try:
+        _, client = desk.connector.connect()
+        check_there(client, kind, row, tracker_id)
+    except (SettingsError, TrackerError) as failure:
+        warn(f"{kind.noun} #{tracker_id} is adopted without a check: {failure}")

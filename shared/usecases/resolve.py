@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sqlalchemy import and_, or_
 from sqlalchemy.exc import IntegrityError
@@ -30,7 +30,13 @@ def held_rows(store: Store) -> list[tuple[Kind, Row]]:
     return sorted(found, key=lambda one: one[1].changed_at)
 
 
-def resolve(store: Store, kind: Kind, key: int, adopt: int | None) -> int:
+def resolve(
+    store: Store,
+    kind: Kind,
+    key: int,
+    adopt: int | None,
+    check: Callable[[Kind, Row, int], None] = lambda *_: None,
+) -> int:
     """Link a held row to an existing object of the tracker, or let it be created again.
 
     Args:
@@ -38,6 +44,7 @@ def resolve(store: Store, kind: Kind, key: int, adopt: int | None) -> int:
         kind: an issue of a ticket, or a time entry of a ticket task.
         key: ticket id or ticket-task id.
         adopt: the tracker id to adopt; None: create again.
+        check: makes sure that it exists on the tracker; whatever it raises stops the verdict.
 
     Returns:
         The ticket, to be rung.
@@ -46,18 +53,28 @@ def resolve(store: Store, kind: Kind, key: int, adopt: int | None) -> int:
         NotFound: nothing of this kind and key waits for a person.
         NotResolved: the tracker id belongs to another row.
     """
+    if adopt is not None:
+        with store.transaction() as tx:
+            waiting = _waiting(tx, kind, key)
+        check(kind, waiting, adopt)
     try:
         with store.transaction() as tx:
-            row = tx.ledger(kind).lock(key)
-            if row is None or row.state not in DECIDABLE:
-                state = f"it is {row.state.replace('_', ' ')}" if row else "it is not known"
-                raise NotFound(f"{kind} {key} does not wait for a person: {state} (see `deskbridge held`)")
+            row = _waiting(tx, kind, key)
             if adopt is not None:
                 _check_free(tx, kind, key, adopt)
             _carry_out(tx, kind, row, adopt)
             return row.ticket_id
     except IntegrityError:
         raise NotResolved(f"{kind.noun} #{adopt} was linked to something else just now") from None
+
+
+def _waiting(tx: Transaction, kind: Kind, key: int) -> Row:
+    """Return a row that waits for a person, locked."""
+    row = tx.ledger(kind).lock(key)
+    if row is None or row.state not in DECIDABLE:
+        state = f"it is {row.state.replace('_', ' ')}" if row else "it is not known"
+        raise NotFound(f"{kind} {key} does not wait for a person: {state} (see `deskbridge held`)")
+    return row
 
 
 def _check_free(tx: Transaction, kind: Kind, key: int, adopt: int) -> None:

@@ -68,7 +68,9 @@ def test_adopting_an_issue_links_it_and_lets_what_waited_go_on(shell: Shell) -> 
     shell.end([waiting], EventState.HELD, "waits")
     shell.end([other], EventState.DONE, "done")
     hold(shell, Kind.TICKET, 4711, waiting, (12,))
-    shell.do("resolve", "ticket", "4711", "--adopt", "12")
+    result = shell.type("resolve", "ticket", "4711", "--adopt", "12")
+    assert result.exit_code == 0
+    assert "issue #12 is adopted without a check: no tracker is configured" in result.stderr
     with shell.store.transaction() as tx:
         row, state = tx.issues.get(4711), tx.tickets.get(4711)
         steps = [step.what for step in tx.trace.of_ticket(4711)]

@@ -1,0 +1,41 @@
+"""A person adopts only what the tracker has."""
+
+from __future__ import annotations
+
+import pytest
+
+from deploy.sandbox.tracker.control import StandIn
+from shared.errors import TrackerClosed
+from shared.kinds import Kind
+from shared.store.ledger import Row
+from shared.usecases.adoption import NotThere, check_there
+from shared.usecases.connection import Connector
+from shared.vault import Vault
+from tests.support.bridge import Bridge
+from tests.support.events import task_event
+
+
+def check(bridge: Bridge, kind: Kind, key: int, tracker_id: int) -> None:
+    """Check what a row of the ledger is to adopt."""
+    with bridge.store.transaction() as tx:
+        row = tx.ledger(kind).get(key)
+    assert isinstance(row, Row)
+    _, client = Connector(bridge.store, Vault(bridge.settings.secret_keys)).connect()
+    check_there(client, kind, row, tracker_id)
+
+
+def test_what_exists_can_be_adopted_and_what_does_not_cannot(bridge: Bridge) -> None:
+    bridge.forward(task_event())
+    check(bridge, Kind.TICKET, 4711, 6)
+    check(bridge, Kind.TICKET_TASK, 512, 1)
+    with pytest.raises(NotThere, match="no issue #99"):
+        check(bridge, Kind.TICKET, 4711, 99)
+    with pytest.raises(NotThere, match="no time entry #2 on issue #6"):
+        check(bridge, Kind.TICKET_TASK, 512, 2)
+
+
+def test_an_empty_list_for_a_refused_key_is_no_answer(bridge: Bridge, stand_in: StandIn) -> None:
+    bridge.forward(task_event())
+    stand_in.settings(rest_enabled=False)
+    with pytest.raises(TrackerClosed):
+        check(bridge, Kind.TICKET, 4711, 6)
