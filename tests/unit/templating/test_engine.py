@@ -91,7 +91,7 @@ def test_the_result_has_at_most_1_mib() -> None:
 def test_rendering_ends_after_half_a_second() -> None:
     ticking = count()
     engine = Engine(catalogue_for(Operation.ISSUE_CREATE), clock=lambda: next(ticking) * 0.1)
-    assert "longer than 0.5 s" in fault(body("{{ticket.id}} " * 9), engine).message
+    assert "longer than 0.5 s" in fault(body("{{ticket.id | string}} " * 9), engine).message
 
 
 def test_waiting_for_a_busy_machine_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
