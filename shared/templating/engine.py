@@ -19,7 +19,7 @@ from shared.templating.values import pruned
 
 MOST_KEPT = 200
 
-_programs: dict[tuple[str, str], Program] = {}
+_programs: dict[tuple[str, str], Program | TemplateError] = {}
 _compiling = threading.Lock()
 
 
@@ -92,12 +92,18 @@ class Engine:
                 while len(_programs) >= MOST_KEPT:
                     _programs.pop(next(iter(_programs)))
                 _programs[key] = program
+        if isinstance(program, TemplateError):
+            raise TemplateError(program.message, program.line, program.column)
         return program
 
-    def _compile(self, body: str) -> Program:
-        source, document = read(body)
-        check_shape(self._catalogue.operation, source, document)
-        return compile_program(source, document, self._catalogue)
+    def _compile(self, body: str) -> Program | TemplateError:
+        """Return the program, or what is wrong: a faulty template is not read again for every event."""
+        try:
+            source, document = read(body)
+            check_shape(self._catalogue.operation, source, document)
+            return compile_program(source, document, self._catalogue)
+        except TemplateError as error:
+            return TemplateError(error.message, error.line, error.column)  # without frames that it would keep
 
 
 @contextmanager

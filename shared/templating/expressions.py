@@ -88,16 +88,17 @@ class Expressions:
 
     def _caller(self, call: Call, items: tuple[Shape, ...]) -> Evaluate:
         function = self._function(call)
-        values = [self.evaluator(argument, items) for argument in call.arguments]
-        first, rest = values[0], values[1:]
+        first = self.evaluator(call.arguments[0], items)
+        rest = [self._argument(function, i, one, items) for i, one in enumerate(call.arguments[1:])]
         source, at = self._source, call.at
 
         def apply(run: Run) -> Json:
             value = first(run)
-            arguments = [argument(run) for argument in rest]
+            if value is None and not function.takes_null:
+                return None
             run.tick(at)
             try:
-                result = function.call(value, arguments)
+                result = function.apply(value, *[argument(run) for argument in rest])
                 if isinstance(result, str) and len(result) > OUTPUT_BYTES:
                     raise Fault("the text would become longer than 1 MiB")
             except Fault as fault:
@@ -105,6 +106,20 @@ class Expressions:
             return result
 
         return apply
+
+    def _argument(
+        self, function: Function, index: int, argument: Expression, items: tuple[Shape, ...]
+    ) -> Evaluate:
+        """Return what gives an argument as the function takes it; a literal is converted only once."""
+        convert = function.parameter(index).convert
+        if isinstance(argument, Literal):
+            try:
+                value = convert(argument.value)
+            except Fault as fault:
+                raise self._source.error(f"{function.name}: {fault}", argument.at) from None
+            return lambda _run: value
+        evaluate = self.evaluator(argument, items)
+        return lambda run: convert(evaluate(run))
 
     def _function(self, call: Call) -> Function:
         function = FUNCTIONS.get(call.name)
@@ -114,12 +129,6 @@ class Expressions:
             function.check_count(len(call.arguments) - 1)
         except Fault as fault:
             raise self._source.error(str(fault), call.at) from None
-        for index, argument in enumerate(call.arguments[1:]):
-            if isinstance(argument, Literal):
-                try:
-                    function.parameter(index).convert(argument.value)
-                except Fault as fault:
-                    raise self._source.error(f"{function.name}: {fault}", argument.at) from None
         return function
 
     def _unknown(self, call: Call) -> TemplateError:

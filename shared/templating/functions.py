@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from shared.templating.values import Fault, Json, as_any
@@ -44,18 +44,6 @@ class Function:
     summary: str
     example: str
     takes_null: bool = False
-
-    def call(self, value: Json, arguments: Sequence[Json]) -> Json:
-        """Apply it.
-
-        Raises:
-            Fault: the value or an argument does not fit.
-        """
-        if value is None and not self.takes_null:
-            return None
-        if not arguments:
-            return self.apply(value)
-        return self.apply(value, *(self.parameter(i).convert(one) for i, one in enumerate(arguments)))
 
     def parameter(self, index: int) -> Parameter:
         """Return the parameter of an argument's place; the last one may be repeated."""

@@ -117,7 +117,6 @@ class Run:
         self._size += added
         if self._size > OUTPUT_BYTES:
             raise self._source.error("the result is larger than 1 MiB", at)
-        self.tick(at)
 
     def _when(self, this: object, options: Mapping[str, Any], number: int) -> Any:
         entry = self._choice(number)

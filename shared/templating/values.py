@@ -186,15 +186,21 @@ def pruned(value: Json, name: str, report: Callable[[str], None]) -> Json:
     if isinstance(value, str):
         return UNWANTED.sub("", value)
     if isinstance(value, dict):
-        members: list[tuple[Any, Json, str]] = [
-            (UNWANTED.sub("", key), item, f"{name}.{key}" if name else key) for key, item in value.items()
-        ]
-    elif isinstance(value, list):
-        members = [(index, item, f"{name}.{index}") for index, item in enumerate(value)]
-    else:
-        return value
-    for _, item, path in members:
-        if item is None:
-            report(path)
-    kept = [(key, pruned(item, path, report)) for key, item, path in members if item is not None]
-    return dict(kept) if isinstance(value, dict) else [item for _, item in kept]
+        members = {}
+        for key, item in value.items():
+            path = f"{name}.{key}" if name else key
+            if item is None:
+                report(path)
+            else:
+                members[UNWANTED.sub("", key)] = pruned(item, path, report)
+        return members
+    if isinstance(value, list):
+        items = []
+        for index, item in enumerate(value):
+            path = f"{name}.{index}"
+            if item is None:
+                report(path)
+            else:
+                items.append(pruned(item, path, report))
+        return items
+    return value

@@ -17,6 +17,7 @@ import shared.templating.engine as engine_module
 from shared.errors import TemplateError
 from shared.templating import Engine, Operation, catalogue_for
 from shared.templating.contexts import sample
+from shared.templating.document import read
 from shared.templating.expressions import FUNCTIONS
 from shared.templating.program import compile_program
 from tests.unit.templating.support import ISSUE, PATIENTLY, PROFILE, body, context, fault, one, still
@@ -38,6 +39,22 @@ def test_a_template_is_compiled_once_per_body_and_catalogue(monkeypatch: pytest.
         Engine(catalogue_for(Operation.ISSUE_CREATE)).render(template, context())
         Engine(catalogue_for(Operation.ISSUE_UPDATE_STATUS)).render(template, context())
     assert len(compiled) == len(set(compiled)) == 2
+
+
+def test_a_faulty_template_is_read_once_and_told_every_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts: list[str] = []
+    real = read
+
+    def counting(text: str) -> Any:
+        texts.append(text)
+        return real(text)
+
+    monkeypatch.setattr(engine_module, "read", counting)
+    template = body("{{ticket.nothing}} once")
+    first, second = fault(template), fault(template)
+    assert texts == [template]
+    assert str(first) == str(second)
+    assert first is not second
 
 
 def test_the_kept_programs_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,7 +108,7 @@ def test_the_result_has_at_most_1_mib() -> None:
 def test_rendering_ends_after_half_a_second() -> None:
     ticking = count()
     engine = Engine(catalogue_for(Operation.ISSUE_CREATE), clock=lambda: next(ticking) * 0.1)
-    assert "longer than 0.5 s" in fault(body("{{ticket.id}} " * 9), engine).message
+    assert "longer than 0.5 s" in fault(body("{{ticket.id | string}} " * 9), engine).message
 
 
 def test_waiting_for_a_busy_machine_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:

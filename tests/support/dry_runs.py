@@ -1,0 +1,59 @@
+"""What the tests of dry runs share: a template for each operation, and time that passes at once."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from sqlalchemy import update
+
+from shared.store import Store
+from shared.store.models import DryRunObject
+from shared.store.types import clock
+from shared.templating.contexts import Context, sample
+from shared.templating.operations import Operation
+from shared.usecases.dryrun import DryRun, DryRuns
+
+BODIES: dict[Operation, dict[str, Any]] = {
+    Operation.ISSUE_CREATE: {"issue": {"subject": "{{ticket.title}}", "description": "{{ticket.content | plain}}"}},
+    Operation.ISSUE_UPDATE_STATUS: {"issue": {"status_id": 2}},
+    Operation.TIME_ENTRY_CREATE: {"time_entry": {"comments": "{{task.content | plain}}", "activity_id": 9}},
+    Operation.PROJECT_CREATE: {"project": {"name": "{{form.name}}", "identifier": "{{form.identifier | slug}}"}},
+    Operation.MEMBERSHIP_CREATE: {"membership": {"user_id": 7, "role_ids": [4]}},
+}  # fmt: skip
+"""Bodies that a tracker with the contract suite's seed takes."""
+
+
+def context_for(operation: Operation, tracker_project_id: int = 1) -> Context:
+    """Return the sample context, in a tracker project that exists."""
+    context = sample(operation)
+    if not operation.from_form:
+        context["project"]["tracker_project_id"] = tracker_project_id
+    return context
+
+
+def dry_run(
+    runs: DryRuns, operation: Operation, body: dict[str, Any] | None = None, *, tracker_project_id: int = 1
+) -> DryRun:
+    """Make a dry run.
+
+    Args:
+        runs: makes it.
+        operation: what the template is for.
+        body: fields below the top key; None: those that the tracker takes.
+        tracker_project_id: where.
+    """
+    document = BODIES[operation] if body is None else {operation.top_key: body}
+    return runs.run(operation, json.dumps(document), context_for(operation, tracker_project_id), ())
+
+
+def make_due(store: Store) -> None:
+    """Let the time of the next attempt come, but no more."""
+    with store.database.transaction() as session:
+        session.execute(update(DryRunObject).values(next_attempt_at=clock(-1)))
+
+
+def let_time_pass(store: Store) -> None:
+    """Let so much time pass that every call has taken effect or never will."""
+    with store.database.transaction() as session:
+        session.execute(update(DryRunObject).values(next_attempt_at=clock(-1), begun_at=clock(-1000)))

@@ -1,0 +1,265 @@
+"""Hints: what a refusal means, told from the payload and the cache alone."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shared.store.metadata import Entry, MetadataKind
+from shared.templating.operations import OPERATIONS, Operation
+from shared.usecases.dryrun import records
+from shared.usecases.dryrun.hints import explain, hints, ignored
+from shared.usecases.dryrun.known import Hint, Known
+
+KNOWLEDGE = Path(__file__).resolve().parents[3] / "docs" / "knowledge"
+ISSUE, TIME = Operation.ISSUE_CREATE, Operation.TIME_ENTRY_CREATE
+STATUS, PROJECT, MEMBER = (
+    Operation.ISSUE_UPDATE_STATUS,
+    Operation.PROJECT_CREATE,
+    Operation.MEMBERSHIP_CREATE,
+)
+
+
+def entries(kind: MetadataKind, *ids: int, **details: Any) -> dict[int, Entry]:
+    return {one: Entry(kind, one, f"{kind} {one}", details) for one in ids}
+
+
+def custom_field(field_id: int, customized_type: str, **details: Any) -> Entry:
+    values = {
+        "customized_type": customized_type, "field_format": "string", "is_required": False, "multiple": False,
+        "default_value": None, "possible_values": [], "tracker_ids": [], **details,
+    }  # fmt: skip
+    return Entry(MetadataKind.CUSTOM_FIELD, field_id, f"field {field_id}", values)
+
+
+def choices(*values: str) -> list[dict[str, str]]:
+    return [{"value": one, "label": one} for one in values]
+
+
+FIELDS = [
+    custom_field(1, "project", is_required=True),
+    custom_field(2, "issue", is_required=True, tracker_ids=[3]),
+    custom_field(3, "issue", field_format="list", possible_values=choices("Phone", "Mail")),
+    custom_field(4, "time_entry", is_required=True),
+    custom_field(5, "issue", field_format="int"),
+    custom_field(6, "issue", field_format="date"),
+    custom_field(7, "issue", field_format="bool"),
+    custom_field(8, "issue", is_required=True, default_value="set"),
+    custom_field(9, "issue", field_format="list", multiple=True, possible_values=choices("a", "b")),
+    custom_field(10, "issue", field_format="float"),
+]
+KNOWN = Known(
+    tracker_project_id=1,
+    projects={
+        1: Entry(MetadataKind.PROJECT, 1, "Support", {"identifier": "support", "activity_ids": [9, 13]}),
+        2: Entry(MetadataKind.PROJECT, 2, "Other", {"identifier": "other"}),
+    },
+    issue_types=entries(MetadataKind.ISSUE_TYPE, 1, 3),
+    statuses=entries(MetadataKind.STATUS, 1, 2),
+    priorities=entries(MetadataKind.PRIORITY, 4, 5),
+    activities={
+        **entries(MetadataKind.ACTIVITY, 9, 10, active=True),
+        **entries(MetadataKind.ACTIVITY, 12, active=False),
+    },
+    roles=entries(MetadataKind.ROLE, 3, 4),
+    categories=entries(MetadataKind.CATEGORY, 1),
+    custom_fields={one.tracker_id: one for one in FIELDS},
+    users={5: "alice", 6: "bob"},
+)
+FINE_ISSUE = {"project_id": 1, "subject": "It does not print", "priority_id": 4, "tracker_id": 1}
+FINE_ENTRY = {
+    "issue_id": 1, "hours": 1.5, "comments": "x", "activity_id": 9, "custom_fields": [{"id": 4, "value": "x"}],
+}  # fmt: skip
+FINE_PROJECT = {"name": "North", "identifier": "north", "custom_field_values": {"1": "x"}}
+FINE = {
+    ISSUE: FINE_ISSUE,
+    STATUS: {"status_id": 2},
+    TIME: FINE_ENTRY,
+    PROJECT: FINE_PROJECT,
+    MEMBER: {"user_id": 5, "role_ids": [4]},
+}
+CASES: list[tuple[Operation, dict[str, Any], str, str]] = [
+    (ISSUE, {"project_id": 6}, "issue.project_id", records.NO_CREATION),
+    (ISSUE, {"project_id": None}, "issue.project_id", records.NO_CREATION),
+    (ISSUE, {"subject": " "}, "issue.subject", records.SUBJECT),
+    (ISSUE, {"subject": "x" * 256}, "issue.subject", records.SUBJECT),
+    (ISSUE, {"priority_id": 99}, "issue.priority_id", records.NOT_THERE),
+    (ISSUE, {"priority_id": None}, "issue.priority_id", records.NOT_THERE),
+    (ISSUE, {"category_id": 2}, "issue.category_id", records.NOT_THERE),
+    (ISSUE, {"tracker_id": 2, "custom_fields": []}, "issue.tracker_id", records.IGNORED),
+    (ISSUE, {"status_id": 9}, "issue.status_id", records.IGNORED),
+    (ISSUE, {"watcher_user_ids": [5, 77]}, "issue.watcher_user_ids", records.WATCHER),
+    (ISSUE, {"assigned_to_id": 77}, "issue.assigned_to_id", records.ASSIGNEE),
+    (ISSUE, {"start_date": "tomorrow"}, "issue.start_date", records.DATE_OR_NUMBER),
+    (ISSUE, {"due_date": "2026-02-30"}, "issue.due_date", records.DATE_OR_NUMBER),
+    (ISSUE, {"start_date": "2026-11-21", "due_date": "2026-11-20"}, "issue.due_date", records.DATE_OR_NUMBER),
+    (ISSUE, {"estimated_hours": -1}, "issue.estimated_hours", records.DATE_OR_NUMBER),
+    (ISSUE, {"done_ratio": 101}, "issue.done_ratio", records.DATE_OR_NUMBER),
+    (ISSUE, {"tracker_id": 3}, "issue.custom_fields[2]", records.REQUIRED_FIELD),
+    (ISSUE, {"custom_fields": [{"id": 8, "value": ""}]}, "issue.custom_fields[8]", records.REQUIRED_FIELD),
+    (ISSUE, {"custom_fields": [{"id": 3, "value": "phone"}]}, "issue.custom_fields[3]", records.CHOICE),
+    (ISSUE, {"custom_fields": [{"id": 9, "value": ["a", "c"]}]}, "issue.custom_fields[9]", records.CHOICE),
+    (ISSUE, {"custom_field_values": {"5": "x"}}, "issue.custom_fields[5]", records.FIELD_FORMAT),
+    (ISSUE, {"custom_fields": [{"id": 6, "value": "21.11.2026"}]}, "issue.custom_fields[6]", records.FIELD_FORMAT),
+    (ISSUE, {"custom_fields": [{"id": 7, "value": "yes"}]}, "issue.custom_fields[7]", records.FIELD_FORMAT),
+    (ISSUE, {"custom_fields": [{"id": 10, "value": "1,5"}]}, "issue.custom_fields[10]", records.FIELD_FORMAT),
+    (ISSUE, {"custom_fields": [{"id": 3, "value": ["Mail", "Phone"]}]}, "issue.custom_fields[3]", records.FIELD_FORMAT),
+    (ISSUE, {"custom_fields": [{"id": 99, "value": "x"}]}, "issue.custom_fields[99]", records.IGNORED),
+    (ISSUE, {"custom_fields": [{"id": 2, "value": "x"}]}, "issue.custom_fields[2]", records.IGNORED),
+    (STATUS, {"status_id": 9}, "issue.status_id", records.IGNORED),
+    (STATUS, {"status_id": None}, "issue.status_id", records.IGNORED),
+    (TIME, {"activity_id": 10}, "time_entry.activity_id", records.ACTIVITY),
+    (TIME, {"activity_id": 12}, "time_entry.activity_id", records.ACTIVITY),
+    (TIME, {"activity_id": None}, "time_entry.activity_id", records.ACTIVITY),
+    (TIME, {"comments": "x" * 1025}, "time_entry.comments", records.COMMENT),
+    (TIME, {"hours": -1}, "time_entry.hours", records.HOURS),
+    (TIME, {"hours": 1000}, "time_entry.hours", records.HOURS),
+    (TIME, {"hours": None}, "time_entry.hours", records.HOURS),
+    (TIME, {"spent_on": "today"}, "time_entry.spent_on", records.DATE_OR_NUMBER),
+    (TIME, {"custom_fields": []}, "time_entry.custom_fields[4]", records.REQUIRED_FIELD),
+    (PROJECT, {"name": ""}, "project.name", records.PROJECT_NAME),
+    (PROJECT, {"name": "x" * 256}, "project.name", records.PROJECT_NAME),
+    (PROJECT, {"identifier": "North"}, "project.identifier", records.IDENTIFIER),
+    (PROJECT, {"identifier": "123"}, "project.identifier", records.IDENTIFIER),
+    (PROJECT, {"identifier": "new"}, "project.identifier", records.IDENTIFIER),
+    (PROJECT, {"identifier": ""}, "project.identifier", records.IDENTIFIER),
+    (PROJECT, {"identifier": "a" * 101}, "project.identifier", records.IDENTIFIER),
+    (PROJECT, {"identifier": "support"}, "project.identifier", records.IDENTIFIER),
+    (PROJECT, {"parent_id": 6}, "project.parent_id", records.PARENT_PROJECT),
+    (PROJECT, {"custom_field_values": {}}, "project.custom_field_values.1", records.REQUIRED_FIELD),
+    (MEMBER, {"role_ids": [1]}, "membership.role_ids", records.MEMBERSHIP),
+    (MEMBER, {"role_ids": []}, "membership.role_ids", records.MEMBERSHIP),
+    (MEMBER, {"user_id": 77}, "membership.user_id", records.MEMBERSHIP),
+    (MEMBER, {"user_id": None}, "membership.user_id", records.MEMBERSHIP),
+]  # fmt: skip
+
+
+def payload(operation: Operation, changes: dict[str, Any]) -> dict[str, Any]:
+    fields = {**FINE[operation], **changes}
+    return {operation.top_key: {name: value for name, value in fields.items() if value is not None}}
+
+
+@pytest.mark.parametrize(("operation", "changes", "field", "record"), CASES)
+def test_what_the_cache_can_tell_is_told_with_its_field_and_record(
+    operation: Operation, changes: dict[str, Any], field: str, record: str
+) -> None:
+    found = hints(operation, payload(operation, changes), KNOWN)
+    assert [(one.field, one.record) for one in found] == [(field, record)]
+    assert found[0].problem
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_a_payload_that_fits_has_no_hints(operation: Operation) -> None:
+    assert hints(operation, payload(operation, {}), KNOWN) == []
+    assert explain(operation, payload(operation, {}), KNOWN, 201) == []
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_an_empty_cache_denies_nothing(operation: Operation) -> None:
+    sent = payload(operation, {"priority_id": 99, "user_id": 77, "custom_fields": [{"id": 1, "value": "x"}]})
+    assert hints(operation, sent, Known()) == []
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_a_refusal_that_nothing_explains_gets_guesses_that_say_so(operation: Operation) -> None:
+    guesses = explain(operation, payload(operation, {}), KNOWN, 422)
+    assert guesses
+    assert all(one.problem.startswith("possibly") or one.record == records.NO_REASON for one in guesses)
+
+
+def test_a_refusal_that_is_explained_gets_no_guesses() -> None:
+    sent = payload(TIME, {"activity_id": 10, "comments": ""})
+    assert [one.record for one in explain(TIME, sent, KNOWN, 422)] == [records.ACTIVITY]
+
+
+def test_what_the_tracker_only_ignores_explains_no_refusal() -> None:
+    sent = payload(ISSUE, {"status_id": 9})
+    assert [one.record for one in explain(ISSUE, sent, KNOWN, 422)] == [records.IGNORED, records.NO_CREATION]
+
+
+def test_guesses_are_made_for_refused_payloads_only() -> None:
+    for status in (201, 403, 404, 500):
+        assert explain(ISSUE, payload(ISSUE, {}), KNOWN, status) == []
+
+
+def test_a_project_that_was_made_is_still_judged_by_the_identifier_that_was_not_sent() -> None:
+    found = explain(PROJECT, payload(PROJECT, {"identifier": "North", "parent_id": 6}), KNOWN, 201)
+    assert [one.record for one in found] == [records.IDENTIFIER]
+
+
+def test_time_in_a_project_that_is_not_active_is_told() -> None:
+    closed = Known(tracker_project_id=6, projects=KNOWN.projects)
+    assert [one.record for one in hints(TIME, payload(TIME, {}), closed)] == [records.NO_TIME_ENTRIES]
+
+
+@pytest.mark.parametrize("activity_id", [10, 13])
+def test_where_the_projects_activities_were_not_read_only_those_of_the_tracker_count(
+    activity_id: int,
+) -> None:
+    unread = Known(tracker_project_id=2, projects=KNOWN.projects, activities=KNOWN.activities)
+    refused = hints(TIME, payload(TIME, {"activity_id": activity_id}), unread)
+    assert bool(refused) is (activity_id == 13)
+    guessed = explain(TIME, payload(TIME, {"activity_id": 10}), unread, 422)
+    assert records.ACTIVITY in {one.record for one in guessed}
+
+
+@pytest.mark.parametrize(
+    "strange",
+    [{}, {"issue": None}, {"issue": []}, {"issue": {"custom_fields": [None, 1, {"id": "x"}, {"id": []}]}},
+     {"issue": {"custom_field_values": {"x": [], "٣": 1}, "watcher_user_ids": "x", "subject": [1], "project_id": {}}},
+     {"issue": {"tracker_id": True, "done_ratio": "x", "start_date": 7, "custom_fields": {"id": 1}}}],
+)  # fmt: skip
+def test_no_payload_breaks_the_rules(strange: dict[str, Any]) -> None:
+    for operation in OPERATIONS:
+        inner = strange.get("issue", {})
+        for status in (201, 422):
+            explain(operation, {operation.top_key: inner}, KNOWN, status)
+            explain(operation, strange, KNOWN, status)
+
+
+def test_what_the_tracker_made_otherwise_than_asked_is_told_from_its_answer() -> None:
+    sent = payload(
+        ISSUE, {"status_id": 2, "custom_fields": [{"id": 3, "value": "Mail"}, {"id": 99, "value": "x"}]}
+    )
+    made = {
+        "tracker": {"id": 1},
+        "status": {"id": 1, "name": "New"},
+        "custom_fields": [{"id": 3, "value": "Mail"}],
+    }
+    found = ignored(ISSUE, sent, {"issue": made})
+    assert [(one.field, one.record) for one in found] == [
+        ("issue.status_id", records.IGNORED), ("issue.custom_fields[99]", records.IGNORED),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "answer", [None, [], "x", {}, {"issue": []}, {"issue": {"status": 1, "custom_fields": 2}}]
+)
+def test_an_answer_that_is_no_object_tells_nothing(answer: Any) -> None:
+    assert ignored(ISSUE, payload(ISSUE, {"status_id": 2}), answer) == []
+
+
+def all_hints() -> list[Hint]:
+    found = [
+        one
+        for operation, changes, _, _ in CASES
+        for one in hints(operation, payload(operation, changes), KNOWN)
+    ]
+    for operation in OPERATIONS:
+        found += explain(operation, payload(operation, {}), KNOWN, 422)
+    return found
+
+
+def test_every_record_that_a_hint_names_exists_and_every_hint_record_is_named_by_a_hint() -> None:
+    there = {path.stem for path in KNOWLEDGE.glob("KB-HINT-*.md")}
+    assert {one.record for one in all_hints()} == there
+
+
+def test_hints_never_look_at_the_trackers_words() -> None:
+    package = Path(records.__file__).parent
+    for name in ("hints.py", "issue_hints.py", "other_hints.py", "custom_field_hints.py", "judging.py"):
+        text = (package / name).read_text("utf-8")
+        assert not re.search(r"cannot be blank|is invalid|not included|errors\b", text), name
