@@ -152,6 +152,17 @@ def test_a_status_that_the_tracker_ignored_at_creation_is_given_afterwards(
     assert ours(stand_in)[0]["status_id"] == ASSIGNED
 
 
+def test_a_refusal_is_explained_in_words_that_do_not_depend_on_the_trackers_language(
+    bridge: Bridge, stand_in: StandIn
+) -> None:
+    forms_of(bridge)  # the cache is filled
+    activate(bridge, "time_entry.create", activity_id=999)
+    assert bridge.forward(task_event()) == ["failed"]
+    (told,) = [step for step in bridge.steps() if "Why it may have been refused" in step]
+    assert "time_entry.activity_id" in told
+    assert "KB-HINT-002" in told
+
+
 def test_a_membership_template_decides_the_role_and_never_the_person(
     bridge: Bridge, stand_in: StandIn
 ) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from shared.errors import LeaseOver, OutcomeUnknown, TrackerError
+from shared.errors import LeaseOver, OutcomeUnknown, TrackerError, TrackerRejected
 from shared.kinds import Kind
 from shared.payloads import Body
 from shared.store import Transaction
@@ -19,6 +19,7 @@ from worker.sync.attribution import Sender
 from worker.sync.linking import link
 from worker.sync.matching import fingerprint
 from worker.sync.reconcile import reconcile
+from worker.sync.refusals import tell_why
 from worker.sync.results import Created, Waiting
 from worker.sync.run import Run
 
@@ -118,6 +119,8 @@ def _create(run: Run, creation: Creation) -> Created | Waiting:
     except (LeaseOver, TrackerError) as definite:
         with run.transaction() as tx:
             tx.ledger(kind).free(key, attempt, str(definite))
+        if isinstance(definite, TrackerRejected):
+            tell_why(run, kind, key, creation.body, sender.project_id, definite)
         raise
     return link(run, creation, attempt, found, tracker_id)
 

@@ -1,0 +1,31 @@
+"""What may explain a refusal, for the trace: the tracker's own words are in its language, and name no field."""
+
+from __future__ import annotations
+
+from shared.errors import TrackerRejected
+from shared.kinds import Kind
+from shared.payloads import Body
+from shared.templating import Operation
+from shared.usecases.dryrun import explain, known_of
+from worker.sync.run import Run
+
+OPERATIONS = {Kind.TICKET: Operation.ISSUE_CREATE, Kind.TICKET_TASK: Operation.TIME_ENTRY_CREATE}
+
+
+def tell_why(run: Run, kind: Kind, key: int, body: Body, project_id: int, refusal: TrackerRejected) -> None:
+    """Note what the payload and the cached metadata tell of a refusal, each with its knowledge record.
+
+    Args:
+        run: the drain.
+        kind: issue or time entry.
+        key: ticket id or ticket-task id.
+        body: what was sent.
+        project_id: the tracker project it was for.
+        refusal: the tracker's answer.
+    """
+    with run.store.transaction() as tx:
+        known = known_of(tx, project_id)
+    for hint in explain(OPERATIONS[kind], body, known, refusal.status or 422):
+        place = f"{hint.field}: " if hint.field else ""
+        task_id = key if kind is Kind.TICKET_TASK else None
+        run.warn(f"Why it may have been refused: {place}{hint.problem}", hint.record, task_id=task_id)
