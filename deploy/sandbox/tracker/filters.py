@@ -26,8 +26,10 @@ def issue_tests(call: Call) -> list[Test]:
     for name, value in call.query.items():
         if name == "issue_id":
             tests.append(_ids(value))
-        elif name in ("tracker_id", "priority_id") or (
-            name == "category_id" and call.query.get("project_id")
+        elif (
+            name in ("tracker_id", "priority_id")
+            or (name == "category_id" and call.query.get("project_id"))
+            or name == "parent_id"
         ):
             tests.append(_attribute(name, value))
         elif name == "author_id":

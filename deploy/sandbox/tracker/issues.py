@@ -73,6 +73,9 @@ def _validated(call: Call, project: Project, attributes: dict[str, Any], watcher
     if subject is not None and len(subject) > SUBJECT_LIMIT:
         errors.append(call.fault("subject", "too_long", SUBJECT_LIMIT))
     category_id, assignee_id = _category_and_assignee(call, project, attributes, errors)
+    parent_id = fields.whole(attributes.get("parent_issue_id"))
+    if parent_id is not None and parent_id not in tracker.issues:
+        errors.append(call.fault("parent_task", "invalid"))
     fields.refuse_null_character(call, subject, description)
     if errors or subject is None or priority_id is None:
         raise RefusedError(answers.invalid(errors))
@@ -90,6 +93,7 @@ def _validated(call: Call, project: Project, attributes: dict[str, Any], watcher
         assigned_to_id=assignee_id,
         start_date=fields.iso_date(attributes.get("start_date"))
         or time.strftime("%Y-%m-%d", time.gmtime(now)),
+        parent_id=parent_id,
         watchers=watchers,
         values=values,
         created_on=now,
@@ -209,7 +213,7 @@ def _change(call: Call, issue: Issue, after: dict[str, Any], notes: str) -> None
 
 
 def delete(call: Call) -> Answer:
-    """DELETE /issues/:id.json; the issue's time entries go with it."""
+    """DELETE /issues/:id.json; the issues below it and all their time entries go with it."""
     issue = find(call)
     call.require("delete_issues", call.tracker.projects[issue.project_id])
     call.tracker.delete_issue(issue.id)

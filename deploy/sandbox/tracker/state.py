@@ -127,7 +127,9 @@ class Tracker:
         self.changes += 1
 
     def delete_issue(self, issue_id: int) -> None:
-        """Delete an issue and its time entries."""
+        """Delete an issue, those below it, and their time entries."""
+        for row in [one for one in self.issues.values() if one.parent_id == issue_id]:
+            self.delete_issue(row.id)
         for entry_id in list(self.entries_of_issue.get(issue_id, ())):
             self.delete_time_entry(entry_id)
         del self.issues[issue_id]

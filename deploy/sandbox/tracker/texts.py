@@ -24,6 +24,7 @@ _FIELDS: dict[str, tuple[str, str, str]] = {
     "user": ("User", "Benutzer", "Utilisateur"),
     "name": ("Name", "Name", "Nom"),
     "identifier": ("Identifier", "Kennung", "Identifiant"),
+    "parent_task": ("Parent task", "Übergeordnetes Ticket", "Tâche parente"),
     "parent": ("Subproject of", "Unterprojekt von", "Sous-projet de"),
     "principal": ("Principal", "Auftraggeber", "Principal"),
     "role": ("Role", "Rolle", "Rôle"),

@@ -64,6 +64,8 @@ def issue(tracker: Tracker, row: Issue, *, spent: bool = False) -> dict[str, Any
         shown["assigned_to"] = named(tracker.users[row.assigned_to_id])
     if row.category_id is not None:
         shown["category"] = named(tracker.categories[row.category_id])
+    if row.parent_id is not None:
+        shown["parent"] = {"id": row.parent_id}
     shown |= {
         "subject": row.subject,
         "description": row.description,

@@ -89,7 +89,7 @@ class Trial:
         mark = new_mark(kind)
         thing = self.bench.make(kind, mark, marked(kind, self.rendering.payload, mark), self.project_id)
         self.bench.remove(thing)
-        _raise_outage("POST", kind.path, thing.answer)
+        self._raise_outage("POST", kind.path, thing.answer)
         created = f"{kind} #{thing.tracker_id}" if thing.tracker_id else None
         warnings = (NOT_ASKED,) if kind is Kind.PROJECT else ()
         return Tried(self.rendering, "POST", kind.path, thing.answer, created, warnings)
@@ -130,7 +130,7 @@ class Trial:
         if thing.tracker_id is not None:
             return thing, thing.tracker_id
         self.bench.remove(thing)
-        _raise_outage("POST", kind.path, thing.answer)
+        self._raise_outage("POST", kind.path, thing.answer)
         raise self._no(kind, body, thing)
 
     def _no(self, kind: Kind, body: Body, thing: Thing) -> BridgeError:
@@ -155,7 +155,7 @@ class Trial:
             answer = self.bench.client.raw(method, path, body=payload, before_send=within.window.check)
         except OutcomeUnknown:
             return None
-        _raise_outage(method, path, answer)
+        self._raise_outage(method, path, answer)
         return answer
 
     def _delete_time_entry(self, entry_id: int | None) -> str | None:
@@ -167,18 +167,20 @@ class Trial:
             self.bench.client.call("DELETE", path, before_send=SendWindow(FRESH_S).check)
         return f"time entry #{entry_id}"
 
+    def _raise_outage(self, method: str, path: str, answer: RawAnswer | None) -> None:
+        """Raise what says nothing of the payload.
 
-def _raise_outage(method: str, path: str, answer: RawAnswer | None) -> None:
-    """Raise what says nothing of the payload.
-
-    Raises:
-        TrackerClosed: the key is refused.
-        TrackerBusy: the tracker asks to wait.
-    """
-    if answer is not None and answer.status == 401:
-        raise TrackerClosed(method, path, status=401)
-    if answer is not None and answer.status == 429:
-        raise TrackerBusy(method, path, status=429, retry_after=None)
+        Raises:
+            TrackerClosed: the key is refused, or the REST API is off.
+            TrackerBusy: the tracker asks to wait.
+        """
+        status = answer.status if answer else None
+        if status == 401:
+            raise TrackerClosed(method, path, status=status)
+        if status == 429:
+            raise TrackerBusy(method, path, status=status, retry_after=None)
+        if status == 403:
+            self.bench.client.call("GET", "/users.json", params={"limit": 1})
 
 
 def rendering_with(engine: Engine, body: str, context: dict[str, Any]) -> Render:

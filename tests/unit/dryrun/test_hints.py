@@ -74,7 +74,7 @@ FINE_ENTRY = {
     "issue_id": 1, "hours": 1.5, "comments": "x", "activity_id": 9, "custom_fields": [{"id": 4, "value": "x"}],
 }  # fmt: skip
 FINE_PROJECT = {"name": "North", "identifier": "north", "custom_field_values": {"1": "x"}}
-FINE = {
+FINE: dict[Operation, dict[str, Any]] = {
     ISSUE: FINE_ISSUE,
     STATUS: {"status_id": 2},
     TIME: FINE_ENTRY,

@@ -44,6 +44,7 @@ def test_an_issue_type_the_project_lacks_becomes_its_first(api: Any, tracker_id:
         ({"category_id": 3}, ["Category is not included in the list"]),
         ({"watcher_user_ids": [10]}, ["Watchers is invalid"]),
         ({"assigned_to_id": 7}, ["Assignee is invalid"]),
+        ({"parent_issue_id": 99}, ["Parent task is invalid"]),
         ({"subject": "  "}, ["Subject cannot be blank"]),
         ({"subject": "x" * 256}, ["Subject is too long (maximum is 255 characters)"]),
         ({"custom_fields": [{"id": 4, "value": "Fax"}]}, ["Channel is not included in the list"]),

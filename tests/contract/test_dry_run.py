@@ -1,0 +1,210 @@
+"""Dry runs over a tracker: nothing stays behind, also when answers are lost, and hints in any language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from shared.config import PluginConfig
+from shared.store import Store
+from shared.store.database import Database
+from shared.store.migrations import upgrade
+from shared.templating.operations import OPERATIONS, Operation
+from shared.tracker.client import Target, TrackerClient
+from shared.usecases.dryrun import DryRunRefused, DryRuns, clean_up, records
+from shared.usecases.metadata import sync_metadata
+from tests.contract.seed import Activity, Category, CustomField, Project, Role, Status, User
+from tests.contract.support import Tracker, unique
+from tests.support.dry_runs import dry_run, let_time_pass
+from tests.support.lossy import LossyProxy
+
+ISSUE, TIME = Operation.ISSUE_CREATE, Operation.TIME_ENTRY_CREATE
+PROJECT, MEMBER = Operation.PROJECT_CREATE, Operation.MEMBERSHIP_CREATE
+GERMAN = "Accept-Language: de"
+
+
+@pytest.fixture
+def proxy(tracker: Tracker) -> Iterator[LossyProxy]:
+    """What stands between deskbridge and the tracker."""
+    with LossyProxy(tracker.base_url, GERMAN) as made:
+        yield made
+
+
+@pytest.fixture
+def runs(tracker: Tracker, proxy: LossyProxy, tmp_path: Path) -> Iterator[DryRuns]:
+    """Dry runs of a deskbridge that reaches the tracker through the proxy, with a cache that is filled."""
+    store = Store(Database(f"sqlite:///{tmp_path}/dry.sqlite3"))
+    upgrade(store.database)
+    client = TrackerClient(Target(proxy.url, SecretStr(tracker.api_key)))
+    sync_metadata(store, client, project_activities=True)
+    config = PluginConfig(default_tracker_id=1, default_priority_id=2, default_activity_id=9)
+    yield DryRuns(store, lambda: (config, client))
+    client.close()
+    store.database.close()
+
+
+def held(tracker: Tracker) -> dict[str, Any]:
+    """Return what the tracker holds: how many issues and time entries, which projects and members."""
+    return {
+        "issues": tracker.read("/issues.json?status_id=*&limit=1")["total_count"],
+        "time entries": tracker.read("/time_entries.json?limit=1")["total_count"],
+        "projects": [one["identifier"] for one in tracker.read("/projects.json?limit=100")["projects"]],
+        "members": tracker.read(f"/projects/{Project.SUPPORT}/memberships.json?limit=1")["total_count"],
+    }
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_a_dry_run_leaves_nothing_behind(operation: Operation, runs: DryRuns, tracker: Tracker) -> None:
+    before = held(tracker)
+    told = dry_run(runs, operation)
+    assert (told.ok, told.deleted, told.left) == (True, True, []), told
+    assert told.status in (201, 204)
+    assert held(tracker) == before
+    assert runs.left() == []
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_a_dry_run_leaves_nothing_behind_also_when_the_deletions_answer_is_lost(
+    operation: Operation, runs: DryRuns, proxy: LossyProxy, tracker: Tracker
+) -> None:
+    before = held(tracker)
+    proxy.loses = lambda request: request.startswith("DELETE ")
+    told = dry_run(runs, operation)
+    assert proxy.lost
+    assert (told.ok, told.deleted, told.left) == (True, True, []), told
+    assert held(tracker) == before
+    assert runs.left() == []
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_a_dry_run_leaves_nothing_behind_also_when_the_creations_answer_is_lost(
+    operation: Operation, runs: DryRuns, proxy: LossyProxy, tracker: Tracker
+) -> None:
+    before = held(tracker)
+    proxy.loses = lambda request: request in ("POST /issues.json", "POST /projects.json")
+    told = dry_run(runs, operation)
+    assert len(proxy.lost) == 1
+    assert (told.deleted, told.left) == (True, []), told
+    assert held(tracker) == before
+    assert runs.left() == []
+
+
+@pytest.mark.parametrize("operation", [ISSUE, PROJECT])
+def test_after_a_lost_deletion_whatever_got_the_same_id_survives_the_sweep(
+    operation: Operation, runs: DryRuns, proxy: LossyProxy, tracker: Tracker
+) -> None:
+    proxy.loses = lambda request: request.startswith(("DELETE ", "GET /users.json"))
+    told = dry_run(runs, operation)
+    assert told.deleted is False
+    name = unique("own")
+    if operation is ISSUE:
+        made = tracker.issue(subject=name)
+    else:
+        made = tracker.create_project(name=name, identifier=name).json()["project"]
+    proxy.loses = lambda _request: False
+    let_time_pass(runs.store)
+    assert clean_up(runs.store, runs.connect) == 1
+    assert runs.left() == []
+    if operation is ISSUE:
+        assert tracker.read(f"/issues/{made['id']}.json")["issue"]["subject"] == name
+    else:
+        assert tracker.read(f"/projects/{made['id']}.json")["project"]["name"] == name
+
+
+def test_what_a_lost_deletion_left_is_deleted_by_the_sweep(
+    runs: DryRuns, proxy: LossyProxy, tracker: Tracker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = held(tracker)
+    for operation in OPERATIONS:
+        monkeypatch.setattr("shared.usecases.dryrun.objects.Bench.remove", lambda *_: None)
+        (left,) = dry_run(runs, operation).left
+        monkeypatch.undo()
+        assert left.tracker_id
+        let_time_pass(runs.store)
+        assert clean_up(runs.store, runs.connect) == 1
+    assert held(tracker) == before
+
+
+REFUSALS: list[tuple[Operation, dict[str, Any], int, str]] = [
+    (ISSUE, {"subject": "x", "category_id": int(Category.OTHER)}, 422, records.NOT_THERE),
+    (ISSUE, {"subject": "x", "priority_id": 999}, 422, records.NOT_THERE),
+    (ISSUE, {"subject": "x", "watcher_user_ids": [5, 99999]}, 404, records.WATCHER),
+    (ISSUE, {"subject": "x", "watcher_user_ids": [int(User.DAVE)]}, 422, records.WATCHER),
+    (ISSUE, {"subject": "x", "assigned_to_id": int(User.DAVE)}, 422, records.ASSIGNEE),
+    (ISSUE, {"subject": "x", "project_id": int(Project.CLOSED)}, 422, records.NO_CREATION),
+    (ISSUE, {"subject": "x", "project_id": int(Project.ARCHIVED)}, 422, records.NO_CREATION),
+    (ISSUE, {"subject": "x", "custom_fields": [{"id": int(CustomField.ISSUE_CHANNEL), "value": "Fax"}]}, 422,
+     records.CHOICE),
+    (TIME, {"comments": "x", "activity_id": int(Activity.ONSITE)}, 422, records.ACTIVITY),
+    (TIME, {"comments": "x", "activity_id": int(Activity.LEGACY)}, 422, records.ACTIVITY),
+    (TIME, {"comments": "x", "hours": -1}, 422, records.HOURS),
+    (TIME, {"comments": "x", "hours": 1000}, 422, records.HOURS),
+    (PROJECT, {"name": " ", "identifier": "x"}, 422, records.PROJECT_NAME),
+    (PROJECT, {"name": "x", "identifier": "x", "parent_id": int(Project.CLOSED)}, 422, records.PARENT_PROJECT),
+    (MEMBER, {"user_id": 99999, "role_ids": [int(Role.DEVELOPER)]}, 422, records.MEMBERSHIP),
+    (MEMBER, {"user_id": int(User.CAROL), "role_ids": [1]}, 422, records.MEMBERSHIP),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("operation", "body", "status", "record"), REFUSALS)
+def test_a_refusal_of_a_german_tracker_gives_its_hint(
+    operation: Operation, body: dict[str, Any], status: int, record: str, runs: DryRuns, tracker: Tracker
+) -> None:
+    before = held(tracker)
+    told = dry_run(runs, operation, body)
+    assert (told.status, told.ok) == (status, False), told
+    assert [one.record for one in told.hints] == [record]
+    assert "cannot" not in told.answer
+    assert " is " not in told.answer
+    assert held(tracker) == before
+    assert runs.left() == []
+
+
+def test_what_the_tracker_ignores_is_told_although_it_took_the_payload(runs: DryRuns) -> None:
+    body = {"subject": "x", "status_id": int(Status.REJECTED), "tracker_id": 2}
+    told = dry_run(runs, ISSUE, body)
+    assert told.ok
+    assert {(one.field, one.record) for one in told.hints} == {
+        ("issue.status_id", records.IGNORED), ("issue.tracker_id", records.IGNORED),
+    }  # fmt: skip
+
+
+def test_time_on_a_project_without_the_module_is_guessed(runs: DryRuns) -> None:
+    told = dry_run(runs, TIME, tracker_project_id=int(Project.NO_TIME))
+    assert told.status == 422
+    assert records.NO_TIME_ENTRIES in {one.record for one in told.hints}
+
+
+def test_in_a_closed_project_there_is_no_temporary_issue(runs: DryRuns, tracker: Tracker) -> None:
+    before = held(tracker)
+    with pytest.raises(DryRunRefused, match=records.NO_CREATION):
+        dry_run(runs, TIME, tracker_project_id=int(Project.CLOSED))
+    assert held(tracker) == before
+
+
+def test_issues_below_an_issue_are_found_by_it_and_deleted_with_it(tracker: Tracker) -> None:
+    above = tracker.issue()["id"]
+    below = tracker.issue(parent_issue_id=above)
+    assert below["parent"] == {"id": above}
+    rows = tracker.read(f"/issues.json?parent_id={above}&status_id=*")["issues"]
+    assert [one["id"] for one in rows] == [below["id"]]
+    assert tracker.call("DELETE", f"/issues/{above}.json").status_code == 204
+    assert tracker.call("GET", f"/issues/{below['id']}.json").status_code == 404
+
+
+def test_the_time_of_an_issue_is_deleted_with_it(tracker: Tracker) -> None:
+    issue_id = tracker.issue()["id"]
+    entry = tracker.log_time(issue_id).json()["time_entry"]["id"]
+    assert tracker.call("DELETE", f"/issues/{issue_id}.json").status_code == 204
+    assert tracker.call("GET", f"/time_entries/{entry}.json").status_code == 404
+
+
+def test_a_project_is_deleted_by_its_identifier_which_no_other_project_has(tracker: Tracker) -> None:
+    identifier = unique()
+    tracker.create_project(identifier=identifier)
+    assert tracker.call("DELETE", f"/projects/{identifier}.json").status_code == 204
+    assert tracker.call("DELETE", f"/projects/{identifier}.json").status_code == 404
