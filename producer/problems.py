@@ -10,6 +10,7 @@ from typing import Any
 from starlette.responses import Response
 
 MEDIA_TYPE = "application/problem+json"
+NAME = "Problem"
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "description": "Why a request was refused (RFC 9457).",
@@ -72,7 +73,5 @@ class Problem(Exception):
 
 def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return how OpenAPI describes refusals with these statuses (FastAPI's `responses`)."""
-    return {
-        status: {"description": HTTPStatus(status).phrase, "content": {MEDIA_TYPE: {"schema": SCHEMA}}}
-        for status in statuses
-    }
+    content = {MEDIA_TYPE: {"schema": {"$ref": f"#/components/schemas/{NAME}"}}}
+    return {status: {"description": HTTPStatus(status).phrase, "content": content} for status in statuses}

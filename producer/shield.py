@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from fastapi import FastAPI
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from producer import problems
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
@@ -21,10 +26,21 @@ class ShieldedApp(FastAPI):
     """An application with those headers on every answer, that of its last resort included.
 
     It redirects nobody: a redirect would lead to whatever host the request named.
+
+    Args:
+        schemas: schemas that OpenAPI's descriptions of routes refer to, by name.
+        options: FastAPI's.
     """
 
-    def __init__(self, *, title: str, **options: object) -> None:
-        super().__init__(title=title, docs_url=None, redoc_url=None, redirect_slashes=False, **options)  # type: ignore[arg-type]
+    def __init__(self, *, schemas: Mapping[str, Any] | None = None, **options: Any) -> None:
+        super().__init__(docs_url=None, redoc_url=None, redirect_slashes=False, **options)
+        self._schemas = {problems.NAME: problems.SCHEMA, **(schemas or {})}
+
+    def openapi(self) -> dict[str, Any]:
+        """Describe the application, with the schemas that its routes refer to by name."""
+        described = super().openapi()
+        described.setdefault("components", {}).setdefault("schemas", {}).update(self._schemas)
+        return described
 
     def build_middleware_stack(self) -> ASGIApp:
         """Put the shield around everything, around what catches unforeseen errors, too."""

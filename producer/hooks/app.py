@@ -19,7 +19,7 @@ from starlette.responses import JSONResponse
 
 from producer.bodies import Bodies
 from producer.buckets import Buckets
-from producer.hooks.description import DOCUMENTED, describe
+from producer.hooks.description import DOCUMENTED, schemas
 from producer.hooks.intake import deliveries
 from producer.hooks.metrics import Metrics
 from producer.hooks.ringer import Ringer
@@ -53,7 +53,7 @@ def create_app(settings: Settings, *, host: str = "127.0.0.1") -> FastAPI:
         SettingsError: no signing secret is set, and unsigned events are not allowed on this bind.
     """
     producer = Producer(settings, host)
-    app = ShieldedApp(title="deskbridge producer", lifespan=producer.lifespan)
+    app = ShieldedApp(title="deskbridge producer", lifespan=producer.lifespan, schemas=schemas())
     app.add_exception_handler(Problem, producer.refuse)
     app.add_exception_handler(HTTPException, producer.refuse_unknown)
     app.add_exception_handler(Exception, producer.refuse_by_our_fault)
@@ -61,7 +61,6 @@ def create_app(settings: Settings, *, host: str = "127.0.0.1") -> FastAPI:
     app.add_api_route("/healthz", producer.healthz)
     app.add_api_route("/readyz", producer.readyz, **DOCUMENTED["readyz"])
     app.add_api_route("/metrics", producer.prometheus, **DOCUMENTED["metrics"])
-    describe(app)
     return app
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import FastAPI
 from pydantic.json_schema import models_json_schema
 from starlette.responses import PlainTextResponse
 
@@ -91,14 +90,8 @@ DOCUMENTED: dict[str, dict[str, Any]] = {
 }
 
 
-def describe(app: FastAPI) -> None:
-    """Add the event's schema, which no route names: its body is not parsed before its signature is checked."""
-    made = app.openapi
-
-    def openapi() -> dict[str, Any]:
-        described = made()
-        _, schemas = models_json_schema([(Event, "validation")], ref_template=TEMPLATE)
-        described.setdefault("components", {}).setdefault("schemas", {}).update(schemas["$defs"])
-        return described
-
-    app.openapi = openapi  # type: ignore[method-assign]
+def schemas() -> dict[str, Any]:
+    """Return the event's schemas, which no route names: no body is parsed before its signature is checked."""
+    _, found = models_json_schema([(Event, "validation")], ref_template=TEMPLATE)
+    named: dict[str, Any] = found["$defs"]
+    return named
