@@ -50,7 +50,7 @@ def migrate() -> None:
 def grants(
     producer_role: Annotated[str, typer.Option(metavar="ROLE", help="Role that the producer signs in with.")],
 ) -> None:
-    """Print the SQL that lets a PostgreSQL role append events only.
+    """Print the SQL for a role that can only append events.
 
     For the owner of the tables to run, after each `deskbridge migrate`; the role must exist. A producer that signs in
     with it can neither read events nor change anything, whoever takes it over.
