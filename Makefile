@@ -5,7 +5,7 @@ STAMP := .venv/.installed
 RUN_FLAGS := $(if $(ONCE),--once,)
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-quick check format lock redmine test-redmine bench clean
+.PHONY: help install run test test-quick check format lock redmine test-redmine bench sbom clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ format: install ## Put the code in order
 
 lock: install ## Resolve the dependencies anew into requirements.lock
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --all-extras --upgrade pyproject.toml --output-file requirements.lock
+
+sbom: install ## What is needed at run time, as a CycloneDX bill of materials: build/deskbridge.cdx.json
+	@$(BIN)/python -m deploy.sbom build/deskbridge.cdx.json
 
 redmine: ## Install and start a real Redmine (Debian or Ubuntu, root); print its address and key
 	@deploy/redmine/redmine-up

@@ -55,7 +55,7 @@ class Desk:
         from shared.usecases.connection import Connector
 
         throttle = Throttle(self.redis, self.settings.rate_limit).wait if self.settings.rate_limit else None
-        return Connector(self.store, self.vault, throttle)
+        return Connector(self.store, self.vault, throttle, allow_link_local=self.settings.allow_link_local)
 
     @cached_property
     def project_forms(self) -> ProjectForms:

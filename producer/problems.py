@@ -1,11 +1,38 @@
-"""Refusals as RFC 9457 problem details (CONTRACT "HTTP: producer")."""
+"""Refusals as RFC 9457 problem details (CONTRACT "HTTP: producer"), and how OpenAPI describes them."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from http import HTTPStatus
 from typing import Any
 
-from starlette.responses import JSONResponse
+from starlette.responses import Response
+
+MEDIA_TYPE = "application/problem+json"
+NAME = "Problem"
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "description": "Why a request was refused (RFC 9457).",
+    "required": ["type", "title", "status"],
+    "properties": {
+        "type": {"type": "string", "const": "about:blank"},
+        "title": {"type": "string", "description": "What is wrong, in a few words."},
+        "status": {"type": "integer"},
+        "detail": {"type": "string", "description": "What to do about it."},
+        "errors": {
+            "type": "array",
+            "description": "Each fault by its path.",
+            "items": {
+                "type": "object",
+                "required": ["path", "detail"],
+                "properties": {"path": {"type": "string"}, "detail": {"type": "string"}},
+                "additionalProperties": False,
+            },
+        },
+    },
+    "additionalProperties": False,
+}
 
 
 class Problem(Exception):
@@ -34,12 +61,20 @@ class Problem(Exception):
         self.headers, self.members = dict(headers or {}), dict(members or {})
         super().__init__(title)
 
-    def response(self) -> JSONResponse:
-        """Return it as an answer."""
+    def response(self) -> Response:
+        """Return it as an answer, in ASCII: what a request named may hold characters that UTF-8 has not."""
         content: dict[str, Any] = {"type": "about:blank", "title": self.title, "status": self.status}
         if self.detail:
             content["detail"] = self.detail
         if self.faults:
             content["errors"] = [{"path": path, "detail": problem} for path, problem in self.faults]
         content |= self.members
-        return JSONResponse(content, self.status, headers=self.headers, media_type="application/problem+json")
+        return Response(
+            json.dumps(content).encode(), self.status, headers=self.headers, media_type=MEDIA_TYPE
+        )
+
+
+def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return how OpenAPI describes refusals with these statuses (FastAPI's `responses`)."""
+    content = {MEDIA_TYPE: {"schema": {"$ref": f"#/components/schemas/{NAME}"}}}
+    return {status: {"description": HTTPStatus(status).phrase, "content": content} for status in statuses}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import logging
+import re
 import sys
-from typing import Literal
+from typing import Any, Literal
 
 import structlog
 
 CHANNEL = "deskbridge"
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+TRACEBACKS = ("exception", "stack")
 
 
 def configure_logging(form: Literal["console", "json"] | None, *, process: str) -> None:
@@ -41,6 +44,7 @@ def configure_logging(form: Literal["console", "json"] | None, *, process: str) 
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
                 structlog.processors.format_exc_info,
+                *([_on_one_line] if chosen == "console" else []),  # JSON escapes them itself
                 renderer,
             ],
         )
@@ -49,6 +53,16 @@ def configure_logging(form: Literal["console", "json"] | None, *, process: str) 
     root.handlers = [handler]
     root.setLevel(logging.WARNING)
     logging.getLogger(CHANNEL).setLevel(logging.INFO)
+
+
+def _on_one_line(_logger: Any, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """Write control characters as escapes: what a request or the tracker said forges no line and moves no cursor."""
+    return {
+        name: CONTROL.sub(lambda found: repr(found[0])[1:-1], value)
+        if isinstance(value, str) and name not in TRACEBACKS
+        else value
+        for name, value in event.items()
+    }
 
 
 def get_logger(name: str) -> structlog.stdlib.BoundLogger:

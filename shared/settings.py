@@ -20,6 +20,9 @@ from shared.errors import SettingsError
 
 PREFIX = "DESKBRIDGE_"
 DRIVERS = ("postgresql+psycopg2", "sqlite", "sqlite+pysqlite")
+NOT_THE_PRODUCERS = ("SECRET_KEYS", "CONSOLE_TOKENS", "CONSOLE_PASSWORD_HASH")
+"""Secrets with which whoever takes over the producer could get at the tracker."""
+
 SecretList = Annotated[tuple[SecretStr, ...], NoDecode]
 
 
@@ -51,6 +54,9 @@ class Settings(BaseSettings):
     allow_unsigned: bool = Field(
         default=False, description="Accept unsigned events; only on a loopback bind, for a first try"
     )
+    event_limit: float = Field(
+        default=0, ge=0, description="Events per second that the producer takes of one secret, 0 = no limit"
+    )
     glpi_webhook_secrets: SecretList = Field(
         default=(), description="Comma-separated secrets of GLPI's own webhooks (raw strings)"
     )
@@ -69,6 +75,9 @@ class Settings(BaseSettings):
         default=90, gt=0, description="Days that ended events and the trace are kept"
     )
     rate_limit: float = Field(default=0, ge=0, description="Calls per second to the tracker, 0 = no limit")
+    allow_link_local: bool = Field(
+        default=False, description="Let the tracker be at a link-local or cloud-metadata address"
+    )
     log_format: Literal["console", "json"] | None = Field(
         default=None, description="console on a terminal, else json"
     )
@@ -159,6 +168,21 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
     except ValidationError as error:
         faults = [_fault(fault["loc"], fault["msg"]) for fault in error.errors()]
         raise SettingsError("; ".join(faults)) from None
+
+
+def without_others_secrets(environ: Mapping[str, str] | None = None) -> tuple[list[str], dict[str, str]]:
+    """Take out what the producer must not hold.
+
+    Args:
+        environ: the environment, the process's own by default.
+
+    Returns:
+        The variables that were taken out, and the environment without them.
+    """
+    given = dict(environ if environ is not None else os.environ)
+    others = {f"{PREFIX}{name}{end}" for name in NOT_THE_PRODUCERS for end in ("", "_FILE")}
+    dropped = sorted(name for name in given if name.upper() in others)
+    return dropped, {name: value for name, value in given.items() if name not in dropped}
 
 
 def _fault(location: tuple[int | str, ...], message: str) -> str:

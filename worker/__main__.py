@@ -7,6 +7,7 @@ import sys
 import threading
 
 from shared.broker import make_celery
+from shared.dumps import forbid_core_dumps
 from shared.errors import BridgeError
 from shared.logs import configure_logging
 from shared.presence import WORKER
@@ -21,6 +22,7 @@ SWEEP_WITHOUT_BEAT = 3
 def main() -> int:
     """Run one worker or one beat until it is told to stop."""
     arguments = _arguments()
+    forbid_core_dumps()
     try:
         settings = load_settings()
     except BridgeError as error:

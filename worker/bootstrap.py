@@ -47,7 +47,12 @@ def bootstrap(settings: Settings, *, concurrency: int) -> Worker:
     store = Store(Database(settings.database_url.get_secret_value(), pool_size=concurrency + 2))
     locks, pause = Locks(redis, settings.lock_lease), Pause(redis)
     doorbell = Doorbell(settings)
-    connector = Connector(store, Vault(settings.secret_keys), Throttle(redis, settings.rate_limit).wait)
+    connector = Connector(
+        store,
+        Vault(settings.secret_keys),
+        Throttle(redis, settings.rate_limit).wait,
+        allow_link_local=settings.allow_link_local,
+    )
 
     return Worker(
         app=app,

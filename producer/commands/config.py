@@ -58,7 +58,9 @@ def change(
     except SettingsError as error:
         raise WrongUsage(str(error)) from None
     with open_desk() as desk:
-        changed = configuration.change(desk.store, given, moved=moved)
+        changed = configuration.change(
+            desk.store, given, moved=moved, allow_link_local=desk.settings.allow_link_local
+        )
     for warning in changed.warnings:
         warn(warning)
     values = changed.config.model_dump(mode="json")

@@ -27,6 +27,7 @@ from producer.commands import (
 )
 from producer.commands.failures import explain
 from producer.commands.output import complain
+from shared.dumps import forbid_core_dumps
 
 SUMMARY = """Forwards helpdesk tickets and ticket tasks to a project tracker: exactly once, by the right person.
 
@@ -83,6 +84,7 @@ send.register(app, DECIDE)
 
 def run() -> None:
     """Run the command line."""
+    forbid_core_dumps()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a character that the locale lacks is no reason to fail
             stream.reconfigure(errors="replace")

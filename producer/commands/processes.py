@@ -33,9 +33,11 @@ def producer(
     """Take in the helpdesk's events over HTTP.
 
     An event is kept in the database before it is acknowledged, whether or not the tracker and the broker are up.
+    Secrets that it has no use for (SECRET_KEYS, those of the console) are dropped before it listens.
     """
     from producer.hooks.app import create_app
 
+    _drop_secrets("producer", "--host", host, "--port", str(port))
     loaded = settings("producer")
     _require_migrated(loaded)
     _serve(create_app(loaded, host=host), host, port, "producer")
@@ -79,12 +81,13 @@ def beat() -> None:
 def _serve(application: FastAPI, host: str, port: int, process: str) -> None:
     import uvicorn
 
+    from producer.connections import server_options
     from shared.logs import get_logger
 
     get_logger(process).info("listening", host=host, port=port)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # uvicorn raises it again once it has shut down
     try:
-        uvicorn.run(application, host=host, port=port, log_config=None, access_log=False, server_header=False)
+        uvicorn.run(application, host=host, port=port, **server_options())
     except SystemExit as ended:
         raise typer.Exit(1 if ended.code else 0) from None
 
@@ -108,6 +111,22 @@ def _require_migrated(loaded: Settings) -> None:
         warn("the database cannot be reached at the moment; starting all the same")
     finally:
         database.close()
+
+
+def _drop_secrets(*arguments: str) -> None:
+    """Begin anew without the secrets that the producer has no use for.
+
+    Taking them out of this process's environment would leave them where the system shows it (/proc/PID/environ).
+    """
+    from producer.commands.output import warn
+    from shared.settings import without_others_secrets
+
+    dropped, environ = without_others_secrets()
+    if not dropped:
+        return
+    warn(f"the producer has no use for {', '.join(dropped)}: dropped; better not to give it any of them")
+    command = [sys.executable, "-m", "producer.commands.main", *arguments]
+    os.execve(sys.executable, command, environ)  # noqa: S606 (no shell is meant)
 
 
 def _become(*arguments: str) -> None:

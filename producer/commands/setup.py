@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from producer.commands.desk import settings
@@ -12,6 +14,13 @@ from producer.commands.register import add
 def register(app: typer.Typer, panel: str) -> None:
     """Add the commands of this module."""
     add(app, migrate, panel, "deskbridge migrate")
+    add(
+        app,
+        grants,
+        panel,
+        "deskbridge grants --producer-role deskbridge_producer",
+        "deskbridge grants --producer-role deskbridge_producer | psql DATABASE",
+    )
     add(app, make_key, panel, "export DESKBRIDGE_SECRET_KEYS=$(deskbridge make-key)")
     add(app, make_secret, panel, "export DESKBRIDGE_WEBHOOK_SECRETS=$(deskbridge make-secret)")
     add(app, make_token, panel, "export DESKBRIDGE_CONSOLE_TOKENS=$(deskbridge make-token)")
@@ -36,6 +45,21 @@ def migrate() -> None:
         say(f"The tables were created (revision {now}).")
     else:
         say(f"The database was brought from revision {before} to {now}.")
+
+
+def grants(
+    producer_role: Annotated[str, typer.Option(metavar="ROLE", help="Role that the producer signs in with.")],
+) -> None:
+    """Print the SQL for a role that can only append events.
+
+    For the owner of the tables to run, after each `deskbridge migrate`; the role must exist. A producer that signs in
+    with it can neither read events nor change anything, whoever takes it over.
+    """
+    from shared.store.grants import producer_grants
+
+    if not producer_role.strip() or "\x00" in producer_role:
+        raise typer.BadParameter("name a role")
+    say("BEGIN;", *(f"{statement};" for statement in producer_grants(producer_role)), "COMMIT;")
 
 
 def make_key() -> None:

@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from producer.console import journal, links, refusals, setup, templates, trials
 from producer.console.guard import Guard
 from producer.desk import Desk
+from producer.shield import ShieldedApp
 from shared.errors import SettingsError
 from shared.settings import Settings
 from shared.store import Store
@@ -40,17 +41,15 @@ def create_console(settings: Settings) -> FastAPI:
         yield
         await run_in_threadpool(store.database.close)
 
-    app = FastAPI(
+    app = ShieldedApp(
         title="deskbridge",
         description="Set up and watch what deskbridge forwards. Every request needs `Authorization: Bearer TOKEN`.",
-        docs_url=None,
-        redoc_url=None,
         openapi_url="/api/openapi.json",
         lifespan=lifespan,
     )
     app.state.desk = Desk(settings, store)
     for module in (links, journal, setup, templates, trials):
-        app.include_router(module.router)
+        app.include_router(module.router, responses=refusals.EVERYWHERE)
     refusals.register(app)
     app.add_api_route("/healthz", _healthz, include_in_schema=False)
     app.add_middleware(Guard, tokens=settings.console_tokens)

@@ -4,31 +4,47 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import ipaddress
+import math
 from collections.abc import Sequence
 
 from pydantic import SecretStr
 from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from producer.bodies import Bodies, replayed
+from producer.buckets import Buckets
 from producer.problems import Problem
 from shared.logs import get_logger
 
 log = get_logger("console")
-LARGEST_BODY = 1024 * 1024
 OPEN = ("/healthz",)
+WRONG_TOKENS = 10
+"""Wrong tokens from one address before it has to wait …"""
+
+FORGIVEN_PER_S = 1 / 6
+"""… and how many of them are forgotten per second: ten a minute."""
+
+IPV6_NEIGHBOURS = 64
+"""Bits of an IPv6 address that tell one network from another; the rest its owner can choose freely."""
 
 
 class Guard:
     """Lets a request through that carries one of the bearer tokens; before that nothing of its body is read.
 
+    Nothing else signs anybody in, cookies least of all, so no other site can use a browser that is signed in.
+
     Args:
         app: what is guarded.
         tokens: the tokens that are accepted (setting CONSOLE_TOKENS; several allow rotation).
+        wrong: counts the wrong tokens of each address.
     """
 
-    def __init__(self, app: ASGIApp, tokens: Sequence[SecretStr]) -> None:
+    def __init__(self, app: ASGIApp, tokens: Sequence[SecretStr], wrong: Buckets | None = None) -> None:
         self._app = app
         self._digests = [_digest(token.get_secret_value()) for token in tokens]
+        self._wrong = wrong or Buckets(FORGIVEN_PER_S, WRONG_TOKENS)
+        self._bodies = Bodies()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request, or refuse it."""
@@ -36,22 +52,44 @@ class Guard:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        if not self._is_known(headers.get("authorization", "")):
-            client = scope.get("client") or ("unknown",)
-            log.warning("refused: no known token", path=scope["path"], client=client[0])
-            problem = Problem(
-                401,
-                "Not signed in",
-                "send `Authorization: Bearer TOKEN` with one of DESKBRIDGE_CONSOLE_TOKENS",
-                headers={"WWW-Authenticate": 'Bearer realm="deskbridge"'},
-            )
+        try:
+            self._admit(scope, headers)
+            body = await self._bodies.read(headers, receive)
+        except Problem as problem:
             await problem.response()(scope, receive, send)
             return
-        if int(_number(headers.get("content-length"))) > LARGEST_BODY:
-            await _too_large().response()(scope, receive, send)
+        await self._app(scope, replayed(body, receive), send)
+
+    def _admit(self, scope: Scope, headers: Headers) -> None:
+        """Make sure that a request has a token.
+
+        Raises:
+            Problem: 401 it has none; 429 there were too many wrong ones from its address.
+        """
+        client = (scope.get("client") or ("unknown",))[0]
+        source = _network(client)
+        # before the comparison: a wait that the right token ended would only tell that it was found
+        if wait := self._wrong.wait(source):
+            log.warning("refused: too many wrong tokens", client=client)
+            raise Problem(
+                429,
+                "Too many wrong tokens",
+                "wait before you try again",
+                headers={"Retry-After": str(math.ceil(wait))},
+            )
+        authorization = headers.get("authorization", "")
+        if self._is_known(authorization):
+            scope.setdefault("state", {})["who"] = f"API token {fingerprint(authorization)}"
             return
-        scope.setdefault("state", {})["who"] = f"API token {fingerprint(headers['authorization'])}"
-        await self._app(scope, _bounded(receive), send)
+        if authorization:
+            self._wrong.take(source)
+        log.warning("refused: no known token", path=scope["path"], client=client)
+        raise Problem(
+            401,
+            "Not signed in",
+            "send `Authorization: Bearer TOKEN` with one of DESKBRIDGE_CONSOLE_TOKENS",
+            headers={"WWW-Authenticate": 'Bearer realm="deskbridge"'},
+        )
 
     def _is_known(self, authorization: str) -> bool:
         """Compare with every token, each in the same time whatever it is."""
@@ -66,27 +104,15 @@ def fingerprint(authorization: str) -> str:
     return _digest(authorization.partition(" ")[2].strip()).hex()[:8]
 
 
-def _bounded(receive: Receive) -> Receive:
-    """Return a `receive` that stops a body which grows beyond its limit, whatever its header said."""
-    received = 0
-
-    async def bounded() -> Message:
-        nonlocal received
-        message = await receive()
-        received += len(message.get("body", b""))
-        if received > LARGEST_BODY:
-            raise _too_large()
-        return message
-
-    return bounded
-
-
-def _too_large() -> Problem:
-    return Problem(413, "Too large", f"at most {LARGEST_BODY} bytes")
-
-
-def _number(text: str | None) -> str:
-    return text if text and text.isascii() and text.isdigit() and len(text) < 19 else "0"
+def _network(client: str) -> str:
+    """Return the address that is held responsible for a client's: of IPv6 the network."""
+    try:
+        address = ipaddress.ip_address(client)
+    except ValueError:
+        return client
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is None:
+        return str(ipaddress.ip_network((int(address), IPV6_NEIGHBOURS), strict=False))
+    return str(address)
 
 
 def _digest(token: str) -> bytes:

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from producer.console.answers import LARGEST, AtDesk, Id, answer
+from producer.problems import refusals
 from producer.shapes import event_json, held_json, trace_json
 from shared.store.models import EventState
 from shared.usecases.resolve import held_rows
@@ -36,7 +37,7 @@ def held(desk: AtDesk) -> Response:
     return answer([held_json(kind, row) for kind, row in held_rows(desk.store)])
 
 
-@router.get("/trace/{ticket_id}")
+@router.get("/trace/{ticket_id}", responses=refusals(404))
 def trace(desk: AtDesk, ticket_id: Id) -> Response:
     """Tell everything that happened to a ticket, and why."""
     return answer(trace_json(trace_ticket(desk.store, ticket_id)))

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from producer.console.answers import LARGEST, AtDesk, Id, IdOrZero, answer
 from producer.desk import Desk
-from producer.problems import Problem
+from producer.problems import Problem, refusals
 from producer.shapes import link_json
 from shared.errors import NotFound
 from shared.store.links import Link, LinkKind
@@ -19,6 +19,10 @@ from shared.usecases.project_forms import FormRefused, ProjectForm
 from shared.usecases.projects import Made
 
 router = APIRouter(prefix="/api/links", tags=["links"])
+PUT: dict[int | str, dict[str, Any]] = {
+    201: {"description": "The tracker project was created."},
+    **refusals(404, 502),
+}
 TrackerId = Annotated[int, Field(ge=1, le=LARGEST, strict=True)]
 
 
@@ -44,38 +48,38 @@ def links(desk: AtDesk) -> Response:
         return answer([link_json(link) for link in tx.links.all()])
 
 
-@router.get("/projects/{helpdesk_id}")
+@router.get("/projects/{helpdesk_id}", responses=refusals(404))
 def project_link(desk: AtDesk, helpdesk_id: Id) -> Response:
     """Show the link of a helpdesk project."""
     return _show(desk, LinkKind.PROJECT, helpdesk_id)
 
 
-@router.get("/entities/{helpdesk_id}")
+@router.get("/entities/{helpdesk_id}", responses=refusals(404))
 def entity_link(desk: AtDesk, helpdesk_id: IdOrZero) -> Response:
     """Show the link of a helpdesk entity."""
     return _show(desk, LinkKind.ENTITY, helpdesk_id)
 
 
-@router.put("/projects/{helpdesk_id}")
+@router.put("/projects/{helpdesk_id}", responses=PUT)
 def put_project_link(desk: AtDesk, helpdesk_id: Id, form: LinkForm) -> Response:
     """Link a helpdesk project, creating the tracker project where that is asked for; 201 where it was created."""
     return _put(desk, LinkKind.PROJECT, helpdesk_id, form)
 
 
-@router.put("/entities/{helpdesk_id}")
+@router.put("/entities/{helpdesk_id}", responses=PUT)
 def put_entity_link(desk: AtDesk, helpdesk_id: IdOrZero, form: LinkForm) -> Response:
     """Link a helpdesk entity, creating the tracker project where that is asked for; 201 where it was created."""
     return _put(desk, LinkKind.ENTITY, helpdesk_id, form)
 
 
-@router.delete("/projects/{helpdesk_id}", status_code=204)
+@router.delete("/projects/{helpdesk_id}", status_code=204, responses=refusals(404))
 def delete_project_link(desk: AtDesk, helpdesk_id: Id) -> Response:
     """Remove the link of a helpdesk project."""
     remove_link(desk.store, LinkKind.PROJECT, helpdesk_id)
     return Response(status_code=204)
 
 
-@router.delete("/entities/{helpdesk_id}", status_code=204)
+@router.delete("/entities/{helpdesk_id}", status_code=204, responses=refusals(404))
 def delete_entity_link(desk: AtDesk, helpdesk_id: IdOrZero) -> Response:
     """Remove the link of a helpdesk entity."""
     remove_link(desk.store, LinkKind.ENTITY, helpdesk_id)

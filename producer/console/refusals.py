@@ -8,8 +8,9 @@ from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import Response
 
+from producer import problems
 from producer.problems import Problem
 from shared.errors import BridgeError, LockBusy, NotFound, SettingsError, TemplateError, TrackerError
 from shared.logs import get_logger
@@ -20,6 +21,8 @@ from shared.usecases.templates import TemplateRefused
 
 log = get_logger("console")
 AGAIN_S = {"Retry-After": "20"}
+EVERYWHERE = problems.refusals(400, 401, 408, 409, 413, 422, 429, 503)
+"""Refusals that any route may answer; those of single routes are named there."""
 
 
 def register(app: FastAPI) -> None:
@@ -84,7 +87,7 @@ def _of_ours(error: BridgeError) -> Problem:
     return Problem(409, "Not possible", str(error))
 
 
-async def _answer(request: Request, error: Exception) -> JSONResponse:
+async def _answer(request: Request, error: Exception) -> Response:
     problem = problem_of(error)
     if problem.status >= 500:
         fault = error if problem.status == 500 else None

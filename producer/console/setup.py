@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from producer.console.answers import LARGEST, AtDesk, Id, answer
-from producer.problems import Problem
+from producer.problems import Problem, refusals
 from producer.shapes import entry_json, person_json, run_json
 from shared.errors import NotFound, SettingsError
 from shared.usecases import configuration, people
@@ -33,13 +33,22 @@ def change_config(
     values: Annotated[dict[str, Any], Body(description="Keys to change; null sets one back to nothing.")],
     moved: Annotated[bool, Query(description="The new base_url is the same tracker's.")] = False,
 ) -> Response:
-    """Change values of the plugin configuration; `api_key` is stored encrypted and never shown."""
+    """Change values of the plugin configuration; `api_key` is stored encrypted and never shown.
+
+    A base_url with another host needs `api_key`, too: the stored one is not sent to where it has not been before.
+    """
     api_key = values.pop(API_KEY, None)
     typed = {name: _typed(value) for name, value in values.items()}
     try:
         if api_key is not None:
             configuration.check_api_key(api_key if isinstance(api_key, str) else "")
-        changed = configuration.change(desk.store, typed, moved=moved)
+        changed = configuration.change(
+            desk.store,
+            typed,
+            moved=moved,
+            allow_link_local=desk.settings.allow_link_local,
+            has_key=api_key is not None,
+        )
         if api_key is not None:
             configuration.store_api_key(desk.store, desk.vault, api_key)
     except SettingsError as wrong:
@@ -62,7 +71,7 @@ def show_metadata(desk: AtDesk) -> Response:
         )
 
 
-@router.post("/metadata/sync")
+@router.post("/metadata/sync", responses=refusals(502))
 def sync_metadata(desk: AtDesk) -> Response:
     """Read the tracker's metadata now; 502 where it could not be read as a whole, and the cache is as it was."""
     result = synchronise(desk.store, desk.locks, desk.connector.connect)
@@ -73,7 +82,7 @@ def sync_metadata(desk: AtDesk) -> Response:
     return answer({"ok": True, "differences": result.as_json()})
 
 
-@router.get("/metadata/{part}")
+@router.get("/metadata/{part}", responses=refusals(404))
 def show_part(
     desk: AtDesk,
     part: str,
@@ -117,7 +126,7 @@ def map_user(desk: AtDesk, helpdesk_user_id: Id, override: Override) -> Response
     return answer({**told, "login": person.login if person else None, "confirmed": person is not None})
 
 
-@router.delete("/user-map/{helpdesk_user_id}", status_code=204)
+@router.delete("/user-map/{helpdesk_user_id}", status_code=204, responses=refusals(404))
 def unmap_user(desk: AtDesk, helpdesk_user_id: Id) -> Response:
     """Remove the override of a helpdesk user."""
     people.unmap_user(desk.store, helpdesk_user_id)

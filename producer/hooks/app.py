@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import ipaddress
+import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -16,11 +17,15 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
-from producer.hooks.intake import LARGEST_BODY, deliveries
+from producer.bodies import Bodies
+from producer.buckets import Buckets
+from producer.hooks.description import DOCUMENTED, schemas
+from producer.hooks.intake import deliveries
 from producer.hooks.metrics import Metrics
 from producer.hooks.ringer import Ringer
 from producer.hooks.signatures import Verifier
 from producer.problems import Problem
+from producer.shield import ShieldedApp
 from shared.broker import Doorbell
 from shared.errors import BadSignature, SettingsError
 from shared.events import Delivery
@@ -33,6 +38,8 @@ from shared.store.journal import Accepted
 log = get_logger("producer")
 RETRY_AFTER_S = 5
 POOL_SIZE = 10
+FLOOD_S = 10
+"""A source may send so many seconds' worth of events at once before its limit holds."""
 
 
 def create_app(settings: Settings, *, host: str = "127.0.0.1") -> FastAPI:
@@ -46,14 +53,14 @@ def create_app(settings: Settings, *, host: str = "127.0.0.1") -> FastAPI:
         SettingsError: no signing secret is set, and unsigned events are not allowed on this bind.
     """
     producer = Producer(settings, host)
-    app = FastAPI(title="deskbridge producer", docs_url=None, redoc_url=None, lifespan=producer.lifespan)
+    app = ShieldedApp(title="deskbridge producer", lifespan=producer.lifespan, schemas=schemas())
     app.add_exception_handler(Problem, producer.refuse)
     app.add_exception_handler(HTTPException, producer.refuse_unknown)
     app.add_exception_handler(Exception, producer.refuse_by_our_fault)
-    app.add_api_route("/events", producer.events, methods=["POST"], status_code=202)
+    app.add_api_route("/events", producer.events, methods=["POST"], **DOCUMENTED["events"])
     app.add_api_route("/healthz", producer.healthz)
-    app.add_api_route("/readyz", producer.readyz)
-    app.add_api_route("/metrics", producer.prometheus)
+    app.add_api_route("/readyz", producer.readyz, **DOCUMENTED["readyz"])
+    app.add_api_route("/metrics", producer.prometheus, **DOCUMENTED["metrics"])
     return app
 
 
@@ -74,6 +81,9 @@ class Producer:
         self._doorbell = Doorbell(settings)
         self._ringer = Ringer(self._doorbell.ring)
         self._metrics = Metrics()
+        self._bodies = Bodies()
+        limit = settings.event_limit
+        self._sources = Buckets(limit, max(FLOOD_S * limit, 1)) if limit else None
 
     @asynccontextmanager
     async def lifespan(self, _app: FastAPI) -> AsyncIterator[None]:
@@ -85,9 +95,12 @@ class Producer:
 
     async def events(self, request: Request) -> JSONResponse:
         """Accept one event or an array of them; 202 means: committed to the journal."""
-        body = await read_body(request)
-        _verify(self._verifier, body, request)
+        body = await read_body(request, self._bodies)
+        source = _verify(self._verifier, body, request)
+        self._refuse_flood(source)
         delivered = deliveries(body, request.headers.get("webhook-id") or _unsigned_id(body))
+        if self._sources:
+            self._sources.take(source, len(delivered) - 1)
         accepted = await run_in_threadpool(append, self._store, delivered)
         self._ringer.ring({one.ticket_id for one in accepted if not one.duplicate})
         self._metrics.accepted(accepted)
@@ -111,21 +124,38 @@ class Producer:
         """Counters for Prometheus."""
         return Response(generate_latest(self._metrics.registry), media_type=CONTENT_TYPE_LATEST)
 
-    async def refuse(self, _request: Request, problem: Exception) -> JSONResponse:
+    def _refuse_flood(self, source: int) -> None:
+        """Refuse a source that sends more than its limit, before anything is parsed; every request counts as one event.
+
+        Raises:
+            Problem: 429, with the seconds to wait.
+        """
+        if self._sources is None:
+            return
+        if wait := self._sources.wait(source):
+            raise Problem(
+                429,
+                "Too many events",
+                "this secret's limit of events per second is used up; send them again later",
+                headers={"Retry-After": str(math.ceil(wait))},
+            )
+        self._sources.take(source)
+
+    async def refuse(self, _request: Request, problem: Exception) -> Response:
         """Answer a refusal as problem details, and count it."""
         refusal = problem if isinstance(problem, Problem) else Problem(500, "A fault of deskbridge")
         self._metrics.refused(refusal.status)
         log.warning("refused", status=refusal.status, title=refusal.title, detail=refusal.detail or None)
         return refusal.response()
 
-    async def refuse_unknown(self, request: Request, error: Exception) -> JSONResponse:
+    async def refuse_unknown(self, request: Request, error: Exception) -> Response:
         """Answer an unknown path or method in the same form."""
         status = error.status_code if isinstance(error, HTTPException) else 500
         title = str(error.detail) if isinstance(error, HTTPException) else ""
         headers = error.headers if isinstance(error, HTTPException) else None
         return await self.refuse(request, Problem(status, title, headers=headers))
 
-    async def refuse_by_our_fault(self, request: Request, error: Exception) -> JSONResponse:
+    async def refuse_by_our_fault(self, request: Request, error: Exception) -> Response:
         """Answer a fault of ours without its traceback."""
         log.error("a request failed", exc_info=error)
         return await self.refuse(
@@ -133,20 +163,16 @@ class Producer:
         )
 
 
-async def read_body(request: Request) -> str:
-    """Read a JSON body within its limit, before anything else looks at it.
+async def read_body(request: Request, bodies: Bodies) -> str:
+    """Read a JSON body within its limits, before anything else looks at it.
 
     Raises:
-        Problem: 415 another content type, 413 too large, 400 not UTF-8.
+        Problem: 415 another content type, 413 too large, 408 too slow, 400 not UTF-8.
     """
     media_type = request.headers.get("content-type", "").split(";")[0].strip().lower()
     if media_type != "application/json":
         raise Problem(415, "Unsupported media type", "send application/json")
-    content = bytearray()
-    async for chunk in request.stream():
-        content += chunk
-        if len(content) > LARGEST_BODY:
-            raise Problem(413, "Too large", f"at most {LARGEST_BODY} bytes; send fewer events at once")
+    content = await bodies.read(request.headers, request.receive)
     try:
         return content.decode()
     except UnicodeDecodeError:
@@ -195,11 +221,16 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _verify(verifier: Verifier | None, body: str, request: Request) -> None:
+def _verify(verifier: Verifier | None, body: str, request: Request) -> int:
+    """Return which secret signed a request, 0 where none is asked for.
+
+    Raises:
+        Problem: 401.
+    """
     if verifier is None:
-        return
+        return 0
     try:
-        verifier.verify(body, request.headers)
+        return verifier.verify(body, request.headers)
     except BadSignature as refusal:
         raise Problem(401, "Not signed by a known secret", str(refusal)) from None
 

@@ -10,7 +10,6 @@ from shared.errors import InvalidEvent
 from shared.events import Delivery, parse_delivery
 
 MOST_EVENTS = 500
-LARGEST_BODY = 1024 * 1024
 MOST_FAULTS = 50
 
 

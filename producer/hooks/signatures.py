@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import binascii
 from collections.abc import Mapping, Sequence
 
@@ -11,6 +12,8 @@ from standardwebhooks.webhooks import EmptyWebhookSecretError, Webhook
 from shared.errors import BadSignature, SettingsError
 
 PREFIX = "whsec_"
+SHORTEST = 16
+"""Bytes of a secret. Standard Webhooks wants 24 to 64; shorter than this one could be guessed."""
 
 
 class Verifier:
@@ -20,24 +23,27 @@ class Verifier:
         secrets: signing secrets, `whsec_<base64>`.
 
     Raises:
-        SettingsError: a secret does not have that form.
+        SettingsError: a secret does not have that form, or is too short.
     """
 
     def __init__(self, secrets: Sequence[SecretStr]) -> None:
         self._webhooks = [_webhook(secret.get_secret_value()) for secret in secrets]
 
-    def verify(self, body: str, headers: Mapping[str, str]) -> None:
-        """Check the signature and the time-stamp (5 minutes either way).
+    def verify(self, body: str, headers: Mapping[str, str]) -> int:
+        """Check the signature (in constant time) and the time-stamp (5 minutes either way).
 
         Args:
             body: the request's body as it came.
             headers: the request's headers.
 
+        Returns:
+            Which of the secrets it was, from 0.
+
         Raises:
             BadSignature: none of the secrets fits, a header is missing, or the time-stamp is too old or new.
         """
         refusal = "no signing secret is configured"
-        for webhook in self._webhooks:
+        for number, webhook in enumerate(self._webhooks):
             try:
                 webhook.verify(body, dict(headers), json_parse=False)
             except Exception as error:  # noqa: BLE001  (the library lets malformed headers raise anything)
@@ -45,7 +51,7 @@ class Verifier:
                     str(error) if type(error).__name__ == "WebhookVerificationError" else "malformed headers"
                 )
             else:
-                return
+                return number
         raise BadSignature(refusal)
 
 
@@ -55,6 +61,11 @@ def _webhook(secret: str) -> Webhook:
             f"DESKBRIDGE_WEBHOOK_SECRETS: each must have the form {PREFIX}<base64> (make one: `deskbridge make-secret`)"
         )
     try:
+        if len(base64.b64decode(secret.removeprefix(PREFIX) + "==")) < SHORTEST:
+            raise SettingsError(
+                f"DESKBRIDGE_WEBHOOK_SECRETS: a secret has less than {SHORTEST} bytes, so that it could be guessed "
+                "(make one: `deskbridge make-secret`)"
+            )
         return Webhook(secret)
     except (ValueError, RuntimeError, binascii.Error, EmptyWebhookSecretError):
         raise SettingsError(

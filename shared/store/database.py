@@ -56,6 +56,7 @@ def _engine(url: str, pool_size: int) -> Engine:
             parsed,
             pool_size=pool_size,
             max_overflow=pool_size,
+            hide_parameters=True,
             connect_args={"connect_timeout": 5, "application_name": "deskbridge"},
         )
         event.listen(engine, "checkin", _note_use)
@@ -64,7 +65,11 @@ def _engine(url: str, pool_size: int) -> Engine:
     if parsed.database:
         Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
     engine = create_engine(
-        parsed, pool_size=pool_size, max_overflow=pool_size, connect_args={"timeout": BUSY_TIMEOUT_S}
+        parsed,
+        pool_size=pool_size,
+        max_overflow=pool_size,
+        hide_parameters=True,  # in errors, and so in logs: they hold what people wrote
+        connect_args={"timeout": BUSY_TIMEOUT_S},
     )
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_immediate)

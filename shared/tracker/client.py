@@ -48,12 +48,14 @@ class Target:
         api_key: an administrator's key.
         header_prefix: header dialect: X-<prefix>-API-Key, X-<prefix>-Switch-User.
         verify_tls: whether its certificate is checked.
+        allow_link_local: whether it may be at a link-local or cloud-metadata address.
     """
 
     base_url: str
     api_key: SecretStr
     header_prefix: Literal["Tracker", "Redmine"] = "Redmine"
     verify_tls: bool = True
+    allow_link_local: bool = False
 
 
 class TrackerClient:
@@ -178,7 +180,7 @@ class TrackerClient:
     def _exchange(
         self, method: str, path: str, body: Any, params: Mapping[str, str | int] | None, login: str | None
     ) -> tuple[int, CaseInsensitiveDict[str], bytes]:
-        with watching(self._timeout) as watch:
+        with watching(self._timeout, allow_link_local=self.target.allow_link_local) as watch:
             try:
                 session = self._session(writing=method != "GET")
                 response = session.request(
@@ -238,6 +240,8 @@ def rows_of(answer: Answer, name: str, path: str) -> list[dict[str, Any]]:
 
 def _failure(watch: Watch, method: str, path: str, name: str) -> TrackerError:
     """Return the error of a call that got no answer; the library's class says less than what was sent."""
+    if watch.forbidden:
+        return TrackerUnreachable(method, path, detail=watch.forbidden)
     if not watch.sent:
         return TrackerUnreachable(method, path, detail=f"no connection ({name})")
     lost = f"the connection was lost before the whole answer came ({name})"

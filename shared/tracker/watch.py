@@ -19,6 +19,8 @@ from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, PoolManager
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import NewConnectionError
 
+from shared.addresses import why_forbidden
+
 _current = threading.local()
 
 
@@ -28,17 +30,27 @@ class Watch:
     Attributes:
         sent: whether a byte of the request may have left.
         expired: whether the whole call's time is up.
+        forbidden: why the address may not be connected to; empty: it may.
     """
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, *, allow_link_local: bool = False) -> None:
         self.sent = False
         self.expired = False
+        self.forbidden = ""
+        self._allow_link_local = allow_link_local
         self._socket: socket.socket | None = None
         self._deadline = time.monotonic() + seconds
 
     def left(self) -> float:
         """Return the seconds that are left of the call's time, at least a moment."""
         return max(0.001, self._deadline - time.monotonic())
+
+    def admits(self, address: str) -> bool:
+        """Tell whether an address that a name led to may be connected to, and remember why not."""
+        reason = None if self._allow_link_local else why_forbidden(address)
+        if reason:
+            self.forbidden = f"base_url leads to {reason} (DESKBRIDGE_ALLOW_LINK_LOCAL=1 allows it)"
+        return not reason
 
     def guard(self, connected: socket.socket | None) -> None:
         """Remember the socket that is to be shut when the time is up."""
@@ -55,13 +67,14 @@ class Watch:
 
 
 @contextmanager
-def watching(seconds: float) -> Iterator[Watch]:
+def watching(seconds: float, *, allow_link_local: bool = False) -> Iterator[Watch]:
     """Watch the call made inside the block by this thread.
 
     Args:
         seconds: time for the whole call, its answer's body included.
+        allow_link_local: whether link-local and cloud-metadata addresses may be connected to.
     """
-    watch = _current.watch = Watch(seconds)
+    watch = _current.watch = Watch(seconds, allow_link_local=allow_link_local)
     timer = threading.Timer(seconds, watch.expire)
     timer.daemon = True
     timer.start()
@@ -82,10 +95,15 @@ class _Watched:
     _dns_host: str
 
     def _new_conn(self) -> socket.socket:
-        """Connect to one address after the other within the call's time; the library gives each the whole of it."""
+        """Connect to one address after the other within the call's time; the library gives each the whole of it.
+
+        The very addresses that are connected to are checked first: a name may lead elsewhere the next time.
+        """
         watch: Watch | None = getattr(_current, "watch", None)
         error: OSError = TimeoutError("no address")
         addresses = socket.getaddrinfo(self._dns_host, self.port, type=socket.SOCK_STREAM)
+        if watch and not all(watch.admits(str(address[0])) for *_, address in addresses):
+            raise NewConnectionError(self, watch.forbidden)  # type: ignore[arg-type]
         for tried, (*kind, _, address) in enumerate(addresses):
             connecting = socket.socket(*kind)
             connecting.settimeout(watch.left() / (len(addresses) - tried) if watch else self.timeout)

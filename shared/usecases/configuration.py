@@ -6,9 +6,11 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
+from shared.addresses import why_forbidden
 from shared.config import PluginConfig
 from shared.errors import NotFound, SettingsError
 from shared.store import Store, Transaction
@@ -35,21 +37,35 @@ def show(store: Store) -> dict[str, Any]:
     return {**config.model_dump(mode="json"), "api_key": "stored" if encrypted else "not stored"}
 
 
-def change(store: Store, assignments: Mapping[str, str], *, moved: bool = False) -> Changed:
+def change(
+    store: Store,
+    assignments: Mapping[str, str],
+    *,
+    moved: bool = False,
+    allow_link_local: bool = False,
+    has_key: bool = True,
+) -> Changed:
     """Change values of the configuration.
 
     Args:
         store: where the configuration is.
         assignments: key to the value as a person typed it.
         moved: a new base_url is another address of the same tracker.
+        allow_link_local: whether the tracker may be at a link-local or cloud-metadata address.
+        has_key: whether whoever changes it has the stored API key, which is sent to base_url.
 
     Raises:
-        SettingsError: a key or value is wrong, unknown to a filled cache, or base_url would change under links.
+        SettingsError: a key or value is wrong, unknown to a filled cache, base_url is an address that no tracker has,
+            or one that the key must not be sent to, or would change under links.
     """
     with store.transaction() as tx:
-        before, _ = tx.configs.get()
+        before, encrypted = tx.configs.get()
         config = before.changed(assignments)
+        if encrypted and not has_key and _is_elsewhere(config, before):
+            raise SettingsError("base_url: another host needs the API key given anew with it (`api_key`)")
         warnings = []
+        if config.base_url and "base_url" in assignments and not allow_link_local:
+            _check_address(config.base_url)
         if config.base_url != before.base_url:
             warnings += _change_address(tx, before, moved=moved)
         warnings += _check_ids(tx, config, assignments)
@@ -132,6 +148,28 @@ CHECKS: dict[str, Callable[[Transaction, Any], bool]] = {
     "default_watcher_ids": confirm_people,
 }
 """How the ids of a key are confirmed: False where nothing is cached, NotFound where they are unknown."""
+
+
+def _is_elsewhere(config: PluginConfig, before: PluginConfig) -> bool:
+    """Tell whether the API key would be sent to another place than before."""
+    if config.base_url is None or before.base_url is None:
+        return False
+    return urlsplit(config.base_url)[:2] != urlsplit(before.base_url)[:2]
+
+
+def _check_address(base_url: str) -> None:
+    """Refuse an address that no tracker has, as far as it can be told without asking anybody.
+
+    What a name leads to is checked at each connection, since that can change at any time.
+
+    Raises:
+        SettingsError: it is link-local, or a cloud's metadata service.
+    """
+    reason = why_forbidden(urlsplit(base_url).hostname or "")
+    if reason:
+        raise SettingsError(
+            f"base_url: {reason}, which is not where a tracker is (DESKBRIDGE_ALLOW_LINK_LOCAL=1 lets it be there)"
+        )
 
 
 def _change_address(tx: Transaction, before: PluginConfig, *, moved: bool) -> list[str]:

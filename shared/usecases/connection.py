@@ -19,12 +19,21 @@ class Connector:
         store: where the configuration is.
         vault: opens the API key.
         throttle: called before each call to the tracker; waits where a rate limit asks for it.
+        allow_link_local: whether the tracker may be at a link-local or cloud-metadata address.
     """
 
-    def __init__(self, store: Store, vault: Vault, throttle: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        vault: Vault,
+        throttle: Callable[[], None] | None = None,
+        *,
+        allow_link_local: bool = False,
+    ) -> None:
         self._store = store
         self._vault = vault
         self._throttle = throttle
+        self._allow_link_local = allow_link_local
         self._lock = threading.Lock()
         self._made_of: tuple[object, ...] | None = None
         self._client: TrackerClient | None = None
@@ -53,6 +62,8 @@ class Connector:
         with self._lock:
             if self._client is None or made_of != self._made_of:
                 key = self._vault.decrypt(encrypted)
-                target = Target(base_url, key, config.header_prefix, config.verify_tls)
+                target = Target(
+                    base_url, key, config.header_prefix, config.verify_tls, self._allow_link_local
+                )
                 self._client, self._made_of = TrackerClient(target, throttle=self._throttle), made_of
             return self._client

@@ -1,4 +1,4 @@
-"""Serves an application on a free port, in a thread of the test."""
+"""Serves an application on a free port, in a thread of the test, as producer and console are served."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import requests
 import uvicorn
 
 from deploy.embedded.ports import HOST, free_port
+from producer.connections import server_options
 
 
 class Served:
@@ -26,7 +27,7 @@ class Served:
     def __init__(self, app: Any) -> None:
         port = free_port()
         self.base_url = f"http://{HOST}:{port}"
-        config = uvicorn.Config(app, host=HOST, port=port, log_config=None, access_log=False)
+        config = uvicorn.Config(app, host=HOST, port=port, **server_options())
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, daemon=True)
         self.http = requests.Session()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator
+from typing import Literal
 
 import pytest
 import structlog
@@ -88,3 +89,33 @@ def test_any_text_can_be_logged(capsys: pytest.CaptureFixture[str], text: str) -
     configure_logging("json", process="worker")
     get_logger("t7").info("said", text=text)
     assert lines(capsys)[0]["text"] == text
+
+
+@pytest.mark.parametrize("form", ["console", "json"])
+def test_what_somebody_else_said_forges_no_line_and_moves_no_cursor(
+    capsys: pytest.CaptureFixture[str], form: Literal["console", "json"]
+) -> None:
+    configure_logging(form, process="console")
+    forged = "/a\n2026-11-21 [info] all is well\r\x1b[2J\u2028\x9b"
+    get_logger("forged").warning("refused", path=forged, said="b\nc")
+    logging.getLogger("some.library").warning("odd: %s", forged)
+    written = capsys.readouterr().err
+    assert len(written.splitlines()) == 2
+    assert "\x1b[2J" not in written
+    assert "\x9b" not in written
+
+
+@pytest.mark.parametrize("form", ["console", "json"])
+def test_a_traceback_shows_no_local_variable(
+    capsys: pytest.CaptureFixture[str], form: Literal["console", "json"]
+) -> None:
+    configure_logging(form, process="worker")
+    key = "-".join(("hidden", "word"))
+    try:
+        raise KeyError(len(key))
+    except KeyError as error:
+        get_logger("locals").error("failed", exc_info=error)
+        logging.getLogger("some.library").exception("failed")
+    written = capsys.readouterr().err
+    assert written.count("Traceback") == 2
+    assert key not in written

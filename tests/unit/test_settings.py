@@ -46,7 +46,7 @@ def test_the_defaults_are_those_of_the_contract() -> None:
     assert settings.log_format is None
     assert settings.allow_unsigned is False
     numbers = {"sweep_interval": 10, "lock_lease": 60, "claim_lease": 20, "settling_time": 15,
-               "metadata_interval": 3600, "retention_days": 90, "rate_limit": 0}  # fmt: skip
+               "metadata_interval": 3600, "retention_days": 90, "rate_limit": 0, "event_limit": 0}  # fmt: skip
     assert {name: getattr(settings, name) for name in numbers} == numbers
 
 
@@ -77,7 +77,7 @@ def test_only_the_environment_that_was_handed_over_is_read(monkeypatch: pytest.M
 def test_every_variable_can_come_from_a_file(name: str, tmp_path: Path) -> None:
     values = {**SECRETS, "SWEEP_INTERVAL": "3", "LOCK_LEASE": "70", "CLAIM_LEASE": "5", "SETTLING_TIME": "2",
               "METADATA_INTERVAL": "60", "RETENTION_DAYS": "2", "RATE_LIMIT": "4", "LOG_FORMAT": "json",
-              "ALLOW_UNSIGNED": "1"}  # fmt: skip
+              "ALLOW_UNSIGNED": "1", "EVENT_LIMIT": "50", "ALLOW_LINK_LOCAL": "1"}  # fmt: skip
     file = tmp_path / name
     file.write_text(f"{values[name.upper()]}\n")
     given: dict[str, str] = {f"{name.upper()}_FILE": str(file)}

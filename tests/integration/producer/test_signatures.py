@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import hmac
 import json
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import standardwebhooks.webhooks
 import structlog
 from pydantic import SecretStr
 
@@ -168,3 +172,42 @@ def test_a_secret_of_another_form_is_refused_without_being_shown(value: str) -> 
     with pytest.raises(SettingsError, match="WEBHOOK_SECRETS") as failure:
         create_app(Settings(webhook_secrets=(SecretStr(value),)))
     assert value == "whsec_" or value not in str(failure.value)
+
+
+def test_signatures_are_compared_in_constant_time(
+    producer: RunningProducer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared: list[tuple[bytes, bytes]] = []
+
+    def compare(one: bytes, other: bytes) -> bool:
+        compared.append((one, other))
+        return hmac.compare_digest(one, other)
+
+    stand_in = SimpleNamespace(compare_digest=compare, new=hmac.new)
+    monkeypatch.setattr(standardwebhooks.webhooks, "hmac", stand_in)
+    refused(producer.send(task_event(), with_secret=OTHER), 401)
+    assert len(compared) == 1
+    assert len(compared[0][0]) == 32
+
+
+@pytest.mark.parametrize("size", [1, 8, 15])
+def test_a_secret_that_could_be_guessed_is_refused_without_being_shown(size: int) -> None:
+    value = "whsec_" + base64.b64encode(b"x" * size).decode()
+    with pytest.raises(SettingsError, match=r"WEBHOOK_SECRETS.*16 bytes") as failure:
+        create_app(Settings(webhook_secrets=(SecretStr(SECRET), SecretStr(value))))
+    assert value not in str(failure.value)
+
+
+def test_a_secret_of_16_bytes_is_long_enough() -> None:
+    create_app(Settings(webhook_secrets=(SecretStr("whsec_" + base64.b64encode(b"x" * 16).decode()),)))
+
+
+def test_a_request_that_is_sent_again_by_whoever_overheard_it_changes_nothing(
+    producer: RunningProducer,
+) -> None:
+    sent = headers()
+    assert producer.post(BODY, **sent).status_code == 202
+    for _ in range(3):
+        assert producer.post(BODY, **sent).json()["accepted"][0]["duplicate"] is True
+    refused(producer.post(BODY, **{**sent, "webhook-id": "another"}), 401)
+    assert len(producer.journal()) == 1

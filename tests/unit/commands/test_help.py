@@ -15,6 +15,7 @@ from shared.store.models import EventState
 
 COMMANDS = [
     "migrate",
+    "grants",
     "make-key",
     "make-secret",
     "make-token",

@@ -7,7 +7,28 @@ from typing import Any
 
 import pytest
 
+from producer.connections import PatientProtocol
 from tests.unit.commands.conftest import Shell
+
+
+@pytest.fixture(autouse=True)
+def begun_anew(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Return with what the process would have been replaced."""
+    found: list[Any] = []
+
+    def begin(_path: str, arguments: list[str], environ: dict[str, str]) -> None:
+        found.append((arguments, environ))
+        raise SystemExit(0)
+
+    monkeypatch.setattr("os.execve", begin)
+    return found
+
+
+@pytest.fixture
+def keyless(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    """Return a shell whose environment holds nothing that the producer must not have."""
+    monkeypatch.delenv("DESKBRIDGE_SECRET_KEYS")
+    return shell
 
 
 @pytest.fixture
@@ -29,37 +50,37 @@ def test_worker_and_beat_become_processes_of_their_own(shell: Shell, started: li
     ]
 
 
-def test_the_producer_listens_where_it_is_told(shell: Shell, started: list[Any]) -> None:
-    shell.do("producer", "--host", "127.0.0.2", "--port", "8099")
+def test_the_producer_listens_where_it_is_told(keyless: Shell, started: list[Any]) -> None:
+    keyless.do("producer", "--host", "127.0.0.2", "--port", "8099")
     ((_, options),) = started
     assert (options["host"], options["port"], options["access_log"]) == ("127.0.0.2", 8099, False)
 
 
 def test_the_producer_refuses_to_start_unsigned(
-    shell: Shell, started: list[Any], monkeypatch: pytest.MonkeyPatch
+    keyless: Shell, started: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("DESKBRIDGE_WEBHOOK_SECRETS")
-    assert "make-secret" in shell.fail("producer")
+    assert "make-secret" in keyless.fail("producer")
     monkeypatch.setenv("DESKBRIDGE_ALLOW_UNSIGNED", "1")
-    assert "loopback" in shell.fail("producer", "--host", "0.0.0.0")  # noqa: S104
-    shell.do("producer")
+    assert "loopback" in keyless.fail("producer", "--host", "0.0.0.0")  # noqa: S104
+    keyless.do("producer")
     assert len(started) == 1
 
 
-def test_a_port_in_use_is_a_failure_of_1(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_port_in_use_is_a_failure_of_1(keyless: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     def in_use(*_: Any, **__: Any) -> None:
         sys.exit(3)
 
     monkeypatch.setattr("signal.signal", lambda *_: None)
     monkeypatch.setattr("uvicorn.run", in_use)
-    assert shell.type("producer").exit_code == 1
+    assert keyless.type("producer").exit_code == 1
 
 
 @pytest.mark.parametrize("command", ["producer", "worker"])
-def test_a_database_without_tables_is_refused(shell: Shell, started: list[Any], command: str) -> None:
-    with shell.store.database.engine.begin() as connection:
+def test_a_database_without_tables_is_refused(keyless: Shell, started: list[Any], command: str) -> None:
+    with keyless.store.database.engine.begin() as connection:
         connection.exec_driver_sql("DROP TABLE alembic_version")
-    assert "deskbridge migrate" in shell.fail(command)
+    assert "deskbridge migrate" in keyless.fail(command)
     assert started == []
 
 
@@ -71,3 +92,34 @@ def test_the_console_needs_a_token_and_listens_where_it_is_told(
     shell.do("console", "--port", "8097")
     ((_, options),) = started
     assert (options["host"], options["port"], options["access_log"]) == ("127.0.0.1", 8097, False)
+
+
+@pytest.mark.parametrize(
+    "name", ["SECRET_KEYS", "SECRET_KEYS_FILE", "CONSOLE_TOKENS", "CONSOLE_PASSWORD_HASH_FILE"]
+)
+def test_the_producer_begins_anew_without_the_secrets_of_others(
+    keyless: Shell, started: list[Any], begun_anew: list[Any], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(f"DESKBRIDGE_{name}", "hidden-word")
+    result = keyless.type("producer", "--host", "127.0.0.2", "--port", "8099")
+    ((arguments, environ),) = begun_anew
+    assert arguments[1:] == [
+        "-m",
+        "producer.commands.main",
+        "producer",
+        "--host",
+        "127.0.0.2",
+        "--port",
+        "8099",
+    ]
+    assert f"DESKBRIDGE_{name}" not in environ
+    assert "DESKBRIDGE_WEBHOOK_SECRETS" in environ
+    assert started == [], "it must not listen with them"
+    assert f"DESKBRIDGE_{name}" in result.stderr
+    assert "hidden-word" not in result.stderr
+
+
+def test_the_producer_is_served_with_patience(keyless: Shell, started: list[Any]) -> None:
+    keyless.do("producer")
+    ((_, options),) = started
+    assert (options["http"], options["ws"], options["server_header"]) == (PatientProtocol, "none", False)

@@ -12,8 +12,9 @@ import pytest
 import requests
 from pydantic import SecretStr
 
+from producer.bodies import LARGEST_BODY
 from producer.commands.sending import LARGEST_BATCH, MOST_EVENTS, NotSent, batches, read_events
-from producer.hooks.intake import LARGEST_BODY, deliveries
+from producer.hooks.intake import deliveries
 from producer.hooks.signatures import Verifier
 from producer.problems import Problem
 from tests.support.events import task_event, ticket, ticket_event

@@ -1,0 +1,55 @@
+"""Addresses at which no tracker is, but at which a cloud gives its secrets to whoever asks from inside."""
+
+from __future__ import annotations
+
+import socket
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+
+NAMES = (
+    "metadata.google.internal",
+    "metadata.goog",
+    "metadata",
+    "instance-data",
+    "instance-data.ec2.internal",
+)
+NETWORKS = {
+    ip_network("169.254.0.0/16"): "a link-local address",
+    ip_network("fe80::/10"): "a link-local address",
+    ip_network("fd00:ec2::/32"): "a cloud's metadata service",  # Amazon
+    ip_network("fd20:ce::/32"): "a cloud's metadata service",  # Google
+    ip_network("100.100.100.200/32"): "a cloud's metadata service",  # Alibaba
+    ip_network("192.0.0.192/32"): "a cloud's metadata service",  # Oracle
+    ip_network("168.63.129.16/32"): "a cloud's metadata service",  # Azure
+}
+NAT64 = ip_network("64:ff9b::/96")
+
+
+def why_forbidden(host: str) -> str | None:
+    """Say why a host is none that a tracker may have; None where nothing speaks against it. Asks no name server.
+
+    Args:
+        host: a name, or an address in any of its notations.
+    """
+    name = host.strip("[]").rstrip(".").lower()
+    if name in NAMES:
+        return f"{host} is a cloud's metadata service"
+    for address in _addresses(name):
+        for network, what in NETWORKS.items():
+            if address in network:
+                return f"{host} is {what}"
+    return None
+
+
+def _addresses(name: str) -> list[IPv4Address | IPv6Address]:
+    """Return what a notation stands for, with the IPv4 address that an IPv6 one carries; nothing for a name."""
+    try:
+        found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+        address = ip_address(str(found[0][4][0]).split("%")[0])
+    except (OSError, ValueError):
+        return []
+    if isinstance(address, IPv4Address):
+        return [address]
+    carried = [address.ipv4_mapped, address.sixtofour]
+    if address in NAT64 or int(address) >> 32 == 0:
+        carried.append(IPv4Address(int(address) & 0xFFFFFFFF))
+    return [address, *(one for one in carried if one is not None)]

@@ -1,0 +1,28 @@
+"""What the producer's role may do on PostgreSQL: append to the journal, and nothing else."""
+
+from __future__ import annotations
+
+from shared.store.models import JournalEvent
+
+REVISION_TABLE = "alembic_version"
+READ = ("id", "delivery_id", "digest")
+"""Columns by which the journal tells a redelivery; none of them holds anything of an event."""
+
+
+def producer_grants(role: str) -> list[str]:
+    """Return the statements that leave a role no more than the producer needs; they may be run again at any time.
+
+    Args:
+        role: name of an existing role.
+    """
+    name = '"' + role.replace('"', '""') + '"'
+    journal = JournalEvent.__tablename__
+    return [
+        "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
+        f"REVOKE ALL ON ALL TABLES IN SCHEMA public FROM PUBLIC, {name}",
+        f"REVOKE ALL ON ALL SEQUENCES IN SCHEMA public FROM PUBLIC, {name}",
+        f"GRANT USAGE ON SCHEMA public TO {name}",
+        f"GRANT INSERT, SELECT ({', '.join(READ)}) ON {journal} TO {name}",
+        f"GRANT USAGE ON SEQUENCE {journal}_id_seq TO {name}",
+        f"GRANT SELECT ON {REVISION_TABLE} TO {name}",
+    ]

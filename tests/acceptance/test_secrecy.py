@@ -1,0 +1,226 @@
+"""The tracker's API key shows nowhere: with a key that can be recognised, everything is run and searched for it."""
+
+from __future__ import annotations
+
+import base64
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+from redis import Redis
+from sqlalchemy import MetaData, select
+
+from deploy.embedded.ports import HOST, free_port
+from deploy.embedded.processes import Child
+from deploy.sandbox.tracker.control import StandIn
+from shared.broker import QUEUE, SYNC_TICKET, make_celery
+from tests.support.events import task, task_event, ticket, ticket_event
+from tests.support.fleet import ROOT, Fleet
+
+CANARY = "c4n4ry0f7he7r4ck3r5k3y"
+TOKEN = "the-token-of-the-tests"
+FORMS = [CANARY, base64.b64encode(CANARY.encode()).decode().rstrip("="), CANARY.encode().hex()]
+FAULTS: list[tuple[str, dict[str, Any]]] = [
+    ("status_before", {"status": 500}),
+    ("status_before", {"status": 401}),
+    ("status_after", {"status": 302}),
+    ("garbage_after", {}),
+    ("close_before", {}),
+]
+COMMANDS = [
+    ["config", "show"],
+    ["config", "show", "--json"],
+    ["config", "set", f"api_key={CANARY}"],
+    ["config", "set", "done_state=x"],
+    ["sync-metadata"],
+    ["doctor", "--json", "--probe"],
+    ["doctor"],
+    ["events", "--json"],
+    ["trace", "1"],
+    ["trace", "1", "--json"],
+    ["held", "--json"],
+    ["users", "--json"],
+    ["links", "--json"],
+    ["config", "rotate-keys"],
+]
+PATHS = [
+    "config",
+    "links",
+    "events",
+    "held",
+    "trace/1",
+    "metadata",
+    "metadata/users",
+    "user-map",
+    "openapi.json",
+]
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, postgres_url: str, redis_url: str) -> Iterator[Fleet]:
+    """A fleet whose tracker's key can be recognised."""
+    with StandIn(in_process=True, key=CANARY) as stand_in:
+        made = Fleet(tmp_path, postgres_url, redis_url, stand_in, CONSOLE_TOKENS=TOKEN)
+        try:
+            yield made.start(workers=1, threads=4)
+        finally:
+            made.stop()
+
+
+def command(fleet: Fleet, *arguments: str, stdin: str = "") -> str:
+    """Run a command; return all that it wrote."""
+    ran = subprocess.run(
+        [sys.executable, "-m", "producer.commands.main", *arguments],
+        cwd=ROOT,
+        env=fleet._env,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert "Traceback" not in ran.stderr
+    return ran.stdout + ran.stderr
+
+
+def console(fleet: Fleet) -> list[str]:
+    """Ask the console for everything, and give it wrong keys; return its answers."""
+    port = free_port()
+    child = fleet._child("console", "console", "--port", str(port))
+    address = f"http://{HOST}:{port}"
+
+    def ready() -> bool:
+        return requests.get(f"{address}/healthz", timeout=1).ok
+
+    fleet.processes.start(child, ready)
+    signed = {"Authorization": f"Bearer {TOKEN}"}
+    answers = [requests.get(f"{address}/api/{path}", headers=signed, timeout=10) for path in PATHS]
+    answers.append(requests.post(f"{address}/api/metadata/sync", headers=signed, timeout=30))
+    for body in (
+        {"api_key": CANARY},
+        {"api_key": f"{CANARY} two words"},
+        {"api_key": [CANARY]},
+        {"api_key": CANARY, "done_state": "x"},
+        {"api_key": CANARY, "base_url": "nonsense"},
+        [CANARY],
+    ):
+        answers.append(requests.patch(f"{address}/api/config", json=body, headers=signed, timeout=10))
+    answers.append(requests.get(f"{address}/api/config", headers={"Authorization": CANARY}, timeout=10))
+    return [f"{answer.headers} {answer.text}" for answer in answers]
+
+
+def stored(fleet: Fleet, redis_url: str) -> list[str]:
+    """Return all that the database and Redis hold."""
+    found: list[str] = []
+    engine = fleet.bridge.store.database.engine
+    tables = MetaData()
+    tables.reflect(engine)
+    with engine.connect() as connection:
+        for table in tables.tables.values():
+            found += [str(tuple(row)) for row in connection.execute(select(table))]
+    assert any("gAAAAA" in row for row in found), "the key is stored, encrypted"
+    with Redis.from_url(redis_url) as redis:
+        for name in redis.scan_iter("*"):
+            found += [repr(name), repr(redis.dump(name))]
+    return found
+
+
+def shown_by_the_system(child: Child) -> str:
+    """Return what the system tells of a process to whoever may look."""
+    directory = Path(f"/proc/{child.pid}")
+    return "".join(
+        (directory / name).read_bytes().decode(errors="replace") for name in ("cmdline", "environ")
+    )
+
+
+@pytest.mark.slow
+def test_the_api_key_shows_nowhere(fleet: Fleet, redis_url: str, tmp_path: Path) -> None:
+    said = [command(fleet, "config", "set-api-key", stdin=CANARY)]
+    said.append(command(fleet, "config", "set-api-key", stdin=f"{CANARY} {CANARY}"))
+    fleet.send([("first", task_event(of_ticket=ticket(1), of_task=task(1)))])
+    fleet.wait_until_drained(30)
+    assert fleet.states() == {"done": 1}, "the key was used"
+    for number, (kind, options) in enumerate(FAULTS, 2):
+        fleet.stand_in.fault(kind, count=3, **options)
+        fleet.send([(f"f-{number}", task_event(of_ticket=ticket(number), of_task=task(number)))])
+        said.append(command(fleet, "sync-metadata"))
+        fleet.stand_in.clear_faults()
+    fleet.send([("last", ticket_event(of_ticket=ticket(1, status=5)))])
+    said += [command(fleet, *arguments) for arguments in COMMANDS]
+    said += console(fleet)
+    children = [one for one in fleet.processes.members if isinstance(one, Child)]
+    assert {"producer", "console", "beat", "worker-1"} <= {child.name for child in children}
+    said += [shown_by_the_system(child) for child in children]
+    said += stored(fleet, redis_url)
+    for child in children:
+        child.send_signal(signal.SIGABRT)
+        child.wait(10)
+    said += [log.read_text() for log in tmp_path.glob("*.log")]
+    for form in FORMS:
+        assert not [text[max(0, text.index(form) - 200) :][:400] for text in said if form in text], form
+    assert not list(tmp_path.rglob("core*"))
+    assert not list(ROOT.glob("core*"))
+
+
+@pytest.mark.slow
+def test_the_producer_holds_no_secret_of_others_and_no_process_leaves_a_core_dump(fleet: Fleet) -> None:
+    key = fleet.bridge.settings.secret_keys[0].get_secret_value()
+    by_name = {one.name: one for one in fleet.processes.members if isinstance(one, Child)}
+    shown = shown_by_the_system(by_name["producer"])
+    assert "DESKBRIDGE_WEBHOOK_SECRETS" in shown
+    assert key not in shown
+    assert TOKEN not in shown
+    assert "SECRET_KEYS" not in shown
+    assert key in shown_by_the_system(by_name["worker-1"]), "so that this test could see it"
+    assert key not in fleet.logs()
+    for child in by_name.values():  # and whichever crashes leaves no image of its memory
+        limits = Path(f"/proc/{child.pid}/limits").read_text()
+        (core,) = [line for line in limits.splitlines() if line.startswith("Max core file size")]
+        assert core.split()[4] in ("0", "1"), f"{child.name}: {core}"
+
+
+class Bomb:
+    """Makes a file when it is unpickled."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, (str(self.file),)
+
+
+@pytest.mark.slow
+def test_a_message_that_is_not_json_is_refused_without_being_loaded(fleet: Fleet, tmp_path: Path) -> None:
+    bomb = tmp_path / "went-off"
+    app = make_celery(fleet.bridge.settings)
+    pickled = pickle.dumps(((), {"ticket_id": Bomb(bomb)}, {}))
+    yaml = f"!!python/object/apply:os.mkdir ['{bomb}']".encode()
+    headers = {"task": SYNC_TICKET, "id": "bomb", "argsrepr": "", "kwargsrepr": "", "lang": "py"}
+    with app.connection_for_write() as connection, connection.Producer() as producer:
+        for body, kind in ((pickled, "x-python-serialize"), (yaml, "x-yaml"), (pickled, "nonsense")):
+            producer.publish(
+                body,
+                routing_key=QUEUE,
+                content_type=f"application/{kind}",
+                content_encoding="binary",
+                headers=headers,
+            )
+    fleet.send([("after", task_event())])
+    fleet.wait_until_drained(30)
+    assert fleet.states() == {"done": 1}
+    deadline = time.monotonic() + 10
+    with Redis.from_url(fleet.bridge.settings.redis_url.get_secret_value()) as redis:
+        while redis.llen(f"deskbridge:{QUEUE}") and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert redis.llen(f"deskbridge:{QUEUE}") == 0
+    assert not bomb.exists()
+    pickle.loads(pickled)  # noqa: S301 (our own)
+    assert bomb.exists(), "so that this test could see it"

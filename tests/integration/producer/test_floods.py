@@ -1,0 +1,95 @@
+"""A source that sends more than its limit, and what every answer of the producer tells a browser."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+from sqlalchemy import event
+
+from producer.hooks import app as app_module
+from producer.shield import HEADERS
+from tests.integration.producer.conftest import SECRET, Run, RunningProducer, refused, secret
+from tests.support.events import task_event, ticket, ticket_event
+
+OTHER = secret("another secret")
+
+
+def many(count: int) -> list[dict[str, Any]]:
+    return [ticket_event(of_ticket=ticket(number)) for number in range(1, count + 1)]
+
+
+def test_a_source_over_its_limit_is_told_to_wait_before_its_events_are_looked_at(run: Run) -> None:
+    producer = run(event_limit=2, webhook_secrets=(SecretStr(SECRET), SecretStr(OTHER)))
+    for _ in range(4):
+        assert producer.send(many(5)).status_code == 202
+    statements: list[str] = []
+    event.listen(
+        producer.store.database.engine, "before_cursor_execute", lambda *given: statements.append(given[2])
+    )
+    answer = producer.send(b"not even JSON")
+    assert refused(answer, 429)["title"] == "Too many events"
+    assert 1 <= int(answer.headers["Retry-After"]) <= 10
+    assert statements == []
+    assert len(producer.journal()) == 20
+    assert producer.send(many(5), with_secret=OTHER).status_code == 202, (
+        "another secret has a limit of its own"
+    )
+
+
+def test_the_limit_needs_no_redis_and_waiting_is_enough(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app_module, "FLOOD_S", 1)
+    producer = run(event_limit=20)
+    assert producer.send(many(22)).status_code == 202, "a large array is never refused for its size alone"
+    refused(producer.send(task_event()), 429)
+    answers = [producer.send(task_event()).status_code for _ in range(100)]
+    assert answers[-1] in (202, 429)
+    assert 202 in answers, "what was refused uses nothing up"
+
+
+def test_what_is_refused_for_its_faults_counts_too(run: Run) -> None:
+    producer = run(event_limit=0.1)
+    refused(producer.send({}), 422)
+    refused(producer.send({}), 429)
+
+
+def test_without_a_limit_nobody_waits(producer: RunningProducer) -> None:
+    assert {producer.send(many(5)).status_code for _ in range(20)} == {202}
+
+
+def test_what_is_not_signed_uses_nothing_of_a_secret_s_limit(run: Run) -> None:
+    producer = run(event_limit=0.1)
+    for _ in range(5):
+        refused(producer.send(task_event(), with_secret=OTHER), 401)
+    assert producer.send(task_event()).status_code == 202
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics", "/openapi.json", "/nothing", "/events"])
+def test_every_answer_tells_a_browser_to_do_nothing_with_it(producer: RunningProducer, path: str) -> None:
+    for answer in (producer.get(path), producer.http.post(producer.base_url + path, data=b"x", timeout=5)):
+        assert {name: answer.headers.get(name) for name in HEADERS} == HEADERS
+        assert "Server" not in answer.headers
+        assert "Set-Cookie" not in answer.headers
+
+
+def test_an_unforeseen_fault_is_answered_in_the_same_way(
+    producer: RunningProducer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise KeyError("hidden-word")
+
+    monkeypatch.setattr(app_module, "append", fail)
+    answer = producer.send(task_event())
+    assert refused(answer, 500)["title"] == "A fault of deskbridge"
+    assert "hidden-word" not in answer.text
+    assert {name: answer.headers.get(name) for name in HEADERS} == HEADERS
+
+
+@pytest.mark.parametrize("path", ["/events/", "/healthz/", "//evil.example/"])
+def test_nobody_is_redirected_anywhere(producer: RunningProducer, path: str) -> None:
+    answer = producer.http.get(
+        producer.base_url + path, headers={"Host": "evil.example"}, allow_redirects=False, timeout=5
+    )
+    refused(answer, 404)
+    assert "Location" not in answer.headers

