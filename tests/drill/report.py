@@ -22,12 +22,14 @@ class Outcome:
     Attributes:
         figures: name to number, in the order in which they are printed.
         differences: what was lost, done twice or wrong; empty: passed.
+        traces: what deskbridge itself says of the first tickets that differ.
     """
 
     tally: Tally
     figures: dict[str, str] = field(default_factory=dict)
     held: list[Judged] = field(default_factory=list)
     differences: list[str] = field(default_factory=list)
+    traces: list[str] = field(default_factory=list)
     processes: list[Supervised] = field(default_factory=list)
 
     @property
@@ -65,6 +67,8 @@ def show(outcome: Outcome) -> None:
         print(f"  {line}", file=sys.stderr)
     if len(outcome.differences) > MOST_SHOWN:
         print(f"  … and {len(outcome.differences) - MOST_SHOWN} more", file=sys.stderr)
+    for line in outcome.traces:
+        print(line, file=sys.stderr)
 
 
 def _life(member: Supervised) -> str:

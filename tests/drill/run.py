@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
+from shared.store import Store
+from shared.store.models import TaskTimeLink, TicketIssueLink
 from tests.drill.day import Day, make_day
 from tests.drill.expect import expect
 from tests.drill.held import judge, read_held, unlinked_objects
@@ -24,6 +29,8 @@ from tests.support.fleet import SECRET
 PROGRESS_S = 10.0
 LOOK_S = 0.5
 QUIET_LOOKS = 3
+MOST_TRACED = 5
+TICKETS = re.compile(r"tickets? (\d+)")
 ACCEPT_S = 60.0
 
 Answer = TypeVar("Answer")
@@ -55,6 +62,8 @@ def drill(seed: int, profile: Profile, teller: Teller, keep: Path | None = None)
             outcome = Outcome(injector.tally, processes=stand.supervisor.members)
             _drain(helpdesk, stand, profile, teller, outcome)
             _compare(day, helpdesk, injector, outcome)
+            if keep is not None:
+                _keep(injector, keep)
         finally:
             helpdesk.stop()
         return outcome
@@ -123,6 +132,7 @@ def _compare(day: Day, helpdesk: Helpdesk, injector: Injector, outcome: Outcome)
     outcome.differences += [
         f"{member.name} did not end after SIGTERM" for member in outcome.processes if member.stuck
     ]
+    outcome.traces = _again(lambda: _traces(store, outcome.differences))
     outcome.figures |= {
         "events accepted": str(len(accepted)),
         "deliveries accepted": f"{helpdesk.receipts.deliveries} ({helpdesk.receipts.repeated} repeated)",
@@ -133,6 +143,35 @@ def _compare(day: Day, helpdesk: Helpdesk, injector: Injector, outcome: Outcome)
         "events by state": str(_again(fleet.states)),
         "creations in doubt, settled": str(_again(fleet.settled)),
     }
+
+
+def _keep(injector: Injector, directory: Path) -> None:
+    """Keep what the tracker holds, what it was asked, and the ledger, for whoever looks into a difference."""
+    directory.mkdir(parents=True, exist_ok=True)
+    fleet = injector.stand.fleet
+    with fleet.bridge.store.database.transaction() as session:
+        ledger = {
+            model.__tablename__: [
+                {column.name: str(getattr(row, column.name)) for column in model.__table__.columns}
+                for row in session.scalars(select(model))
+            ]
+            for model in (TicketIssueLink, TaskTimeLink)
+        }
+    kept = {"state": fleet.stand_in.state(), "requests": fleet.stand_in.requests(), "ledger": ledger}
+    for name, document in kept.items():
+        (directory / f"{name}.json").write_text(json.dumps(document, indent=1))
+
+
+def _traces(store: Store, differences: list[str]) -> list[str]:
+    """Return what deskbridge itself says of the first tickets that differ."""
+    named = [int(number) for text in differences for number in TICKETS.findall(text)]
+    lines = []
+    for ticket_id in list(dict.fromkeys(named))[:MOST_TRACED]:
+        with store.transaction() as tx:
+            steps = tx.trace.of_ticket(ticket_id)
+            lines += [f"--- ticket {ticket_id}"]
+            lines += [f"{step.at:%H:%M:%S.%f} {step.what} ({step.why})" for step in steps]
+    return lines
 
 
 def _again(ask: Callable[[], Answer]) -> Answer:
