@@ -45,6 +45,7 @@ def reconcile(run: Run, kind: Kind, row: Row) -> None:
 
 def _settle_alike(run: Run, kind: Kind, row: Row) -> None:
     with run.store.transaction() as tx:
+        moment = tx.now()
         alike = list(tx.ledger(kind).in_doubt_like(row.fingerprint or ""))
     if not alike:
         return
@@ -58,9 +59,29 @@ def _settle_alike(run: Run, kind: Kind, row: Row) -> None:
         return
     with run.store.transaction() as tx:
         held = tx.ledger(kind).holders([one["id"] for one in listed if isinstance(one.get("id"), int)])
+        others = tx.ledger(kind).unsettleable_like(row.fingerprint or "", moment)
     found = candidates(kind, listed, sent_essence(kind, row.body or {}), held)
+    if found and others:
+        _wait_for(run, kind, alike, others)
+        return
     doubts = [Doubt(one.key, tuple(one.authors or ()), _since(one) + offset) for one in alike]
     _apply(run, kind, alike, settle(doubts, found))
+
+
+def _wait_for(run: Run, kind: Kind, alike: Sequence[Row], others: Sequence[Row]) -> None:
+    """Wait for rows of the same text that are still under way: what was found may be theirs.
+
+    All of them become due at the same moment, so that none waits for one that waits for it.
+    """
+    with run.transaction() as tx:
+        now, ledger = tx.now(), tx.ledger(kind)
+        soon = now + timedelta(seconds=BUSY_S)
+        due = max((one.settle_after or soon for one in others), default=soon)
+        delay = max(0.0, (due - now).total_seconds())
+        for row in alike:
+            ledger.another_round(
+                row.key, row.attempt, delay, "another of the same text is under way", count=False
+            )
 
 
 def _since(row: Row) -> datetime:
