@@ -691,13 +691,14 @@ def test_an_outage_in_the_middle_of_a_drain_costs_no_attempt_and_nothing_is_repe
 def test_an_answer_whose_id_a_sibling_adopted_gets_it_and_the_sibling_is_made_again(
     bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ticket 1 lost its request; ticket 2's issue is there, but its worker is stopped before it can link it."""
+    """Ticket 1 lost its request; ticket 2's issue is there, but its worker is stopped past its lease before linking."""
     stand_in.fault("reset_before", method="POST", path="/issues.json", count=1)
     bridge.receive(task_event(of_ticket=ticket(1, **SAME), of_task=task(1)))
     bridge.service.sync(1)
     assert row(bridge, Kind.TICKET, 1).state == LedgerState.IN_DOUBT
 
     def meanwhile() -> None:
+        change(bridge, Kind.TICKET, 2, state=LedgerState.IN_DOUBT, settle_after=clock())
         bridge.hurry()
         bridge.service.sync(1)
         assert row(bridge, Kind.TICKET, 1).adopted
