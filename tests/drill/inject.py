@@ -103,7 +103,7 @@ class Injector:
         heapq.heappush(self._queue, (moment, next(self._numbers), action))
 
     def _inject(self, fault: Fault) -> None:
-        targets = 0
+        targets: int | None = 0
         with suppress(*ABSENT):
             targets = ACTIONS[fault.action](self, fault.kind, **fault.options)
         if targets is not None:

@@ -316,12 +316,28 @@ def test_a_late_answer_of_a_given_up_attempt_is_held_with_both_ids(bridge: Bridg
     assert (held.state, held.candidates) == (LedgerState.HELD, [6, 99])
 
 
-def test_after_many_rounds_without_a_verdict_a_person_decides(bridge: Bridge, stand_in: StandIn) -> None:
+def test_a_tracker_that_fails_for_a_minute_makes_no_person_decide(bridge: Bridge, stand_in: StandIn) -> None:
     lose(stand_in, "reset_after", "/issues.json")
     bridge.receive(task_event())
     bridge.sync()
-    stand_in.fault("status_before", method="GET", path="/issues.json", status=500)
+    stand_in.fault("status_before", method="GET", status=500)
+    for _ in range(2):
+        until_settled(bridge)
+    assert row(bridge, Kind.TICKET, 4711).rounds > 5
+    stand_in.clear_faults()
     until_settled(bridge)
-    until_settled(bridge)
+    assert row(bridge, Kind.TICKET, 4711).state == LedgerState.LINKED
+
+
+@pytest.mark.parametrize(("status", "calls"), [(404, 2), (500, 4)])
+def test_after_many_rounds_without_a_verdict_a_person_decides(
+    bridge: Bridge, stand_in: StandIn, status: int, calls: int
+) -> None:
+    lose(stand_in, "reset_after", "/issues.json")
+    bridge.receive(task_event())
+    bridge.sync()
+    stand_in.fault("status_before", method="GET", path="/issues.json", status=status)
+    for _ in range(calls):
+        until_settled(bridge)
     assert row(bridge, Kind.TICKET, 4711).state == LedgerState.HELD
     assert "rounds without a verdict" in (row(bridge, Kind.TICKET, 4711).reason or "")
