@@ -15,7 +15,7 @@ import urllib3
 from pydantic import SecretStr
 from requests.structures import CaseInsensitiveDict
 
-from shared.errors import OutcomeUnknown, TrackerError, TrackerUnreachable
+from shared.errors import BridgeError, OutcomeUnknown, TrackerError, TrackerUnreachable
 from shared.tracker.answers import Answer, read_answer
 from shared.tracker.watch import Watch, WatchedAdapter, watching
 
@@ -92,7 +92,7 @@ class TrackerClient:
             body: sent as JSON with POST and PUT.
             params: query parameters.
             login: tracker login of the person on whose behalf it is made; None: the administrator.
-            before_send: called right before the request leaves; whatever it raises stops the call.
+            before_send: called right before the request leaves, the connection made; what it raises stops the call.
             observe: is told of the call once it has ended.
 
         Returns:
@@ -103,17 +103,15 @@ class TrackerClient:
         """
         if self._throttle:
             self._throttle()
-        if before_send:
-            before_send()
         started = time.monotonic()
         status: int | None = None
         error: str | None = None
         try:
-            status, headers, content = self._exchange(method, path, body, params, login)
+            status, headers, content = self._exchange(method, path, body, params, login, before_send)
             return read_answer(
                 method, path, status=status, headers=headers, body=content, impersonating=login is not None
             )
-        except TrackerError as failure:
+        except BridgeError as failure:
             error = str(failure)
             raise
         finally:
@@ -147,9 +145,15 @@ class TrackerClient:
             session.close()
 
     def _exchange(
-        self, method: str, path: str, body: Any, params: Mapping[str, str | int] | None, login: str | None
+        self,
+        method: str,
+        path: str,
+        body: Any,
+        params: Mapping[str, str | int] | None,
+        login: str | None,
+        before_send: Callable[[], None] | None,
     ) -> tuple[int, CaseInsensitiveDict[str], bytes]:
-        with watching(self._timeout) as watch:
+        with watching(self._timeout, before_send) as watch:
             try:
                 session = self._session(writing=method != "GET")
                 response = session.request(

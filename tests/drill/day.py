@@ -124,7 +124,11 @@ def _events(chance: random.Random, case: Case, wanted: int) -> Iterator[dict[str
             entity_id=case.entity_id,
             technician=chance.choice(HELPDESK),
         )
-        event: dict[str, Any] = {"event": "ticket.updated", "occurred_at": moment(number // 2), "ticket": snapshot}
+        event: dict[str, Any] = {
+            "event": "ticket.updated",
+            "occurred_at": moment(number // 2),
+            "ticket": snapshot,
+        }
         event["sequence"] = number
         if number >= wanted - case.ahead:
             event["occurred_at"] = FUTURE

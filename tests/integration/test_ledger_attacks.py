@@ -717,6 +717,30 @@ def test_an_answer_whose_id_a_sibling_adopted_gets_it_and_the_sibling_is_made_ag
     assert len(entries(stand_in)) == 3
 
 
+def test_a_late_answer_whose_id_a_sibling_has_is_no_duplicate_where_the_work_was_done_again(
+    bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As above, but ticket 2 was created again while its first worker was stopped: two tickets, two issues."""
+    stand_in.fault("reset_before", method="POST", path="/issues.json", count=1)
+    bridge.receive(task_event(of_ticket=ticket(1, **SAME), of_task=task(1)))
+    bridge.service.sync(1)
+
+    def meanwhile() -> None:
+        change(bridge, Kind.TICKET, 2, state=LedgerState.IN_DOUBT, settle_after=clock())
+        bridge.hurry()
+        bridge.service.sync(1)
+        bridge.redis.flushdb()
+        bridge.service.sync(2)
+
+    bridge.receive(task_event(1, of_ticket=ticket(2, **SAME), of_task=task(2)))
+    with stopped(monkeypatch, "POST", "/issues.json", meanwhile):
+        bridge.sync(2)
+    until_settled(bridge, 1, 2)
+    assert [row(bridge, Kind.TICKET, key).state for key in (1, 2)] == ["linked", "linked"]
+    assert {row(bridge, Kind.TICKET, key).tracker_id for key in (1, 2)} == {6, 7}
+    assert (len(ours(stand_in)), len(entries(stand_in))) == (2, 2)
+
+
 def test_no_pending_event_is_ever_without_a_next_time_or_due_for_ever(
     bridge: Bridge, stand_in: StandIn
 ) -> None:
