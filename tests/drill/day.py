@@ -106,7 +106,7 @@ def _case(chance: random.Random, profile: Profile, ticket_id: int) -> Case:
         entity_id=entity,
         begins=begins,
         lasts=min(60.0, profile.seconds - begins),
-        mortal=not alike and ticket_id % 20 == 1,
+        mortal=not alike and ticket_id % 10 == 1,
         finishes=alike or chance.random() < 0.93,
         ahead=chance.choice((1, 2)) if chance.random() < 0.06 else 0,
     )

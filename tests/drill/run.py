@@ -132,6 +132,11 @@ def _compare(day: Day, helpdesk: Helpdesk, injector: Injector, outcome: Outcome)
     outcome.differences += [
         f"{member.name} did not end after SIGTERM" for member in outcome.processes if member.stuck
     ]
+    outcome.differences += [
+        f"{member.name} ended by itself as if it had been told to: exit code 0"
+        for member in outcome.processes
+        if 0 in member.own_ends
+    ]
     outcome.traces = _again(lambda: _traces(store, outcome.differences))
     outcome.figures |= {
         "events accepted": str(len(accepted)),
