@@ -1,9 +1,11 @@
-"""The one mechanism for outages: paused until T because R; then one worker probes, then all go on (DESIGN)."""
+"""The one mechanism for outages: paused until T because R; then one worker probes, then all go on (DESIGN).
+
+T is told by Redis' own clock: a worker whose clock is off by a minute would stop or wake everybody else.
+"""
 
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import dataclass
 
 from redis import Redis
@@ -17,7 +19,7 @@ PROBE_LEASE_S = 30
 
 @dataclass(frozen=True, slots=True)
 class Paused:
-    """Why nothing is sent at the moment, and until when (seconds since the epoch)."""
+    """Why nothing is sent at the moment, and until when (seconds since the epoch, by Redis' clock)."""
 
     reason: str
     until: float
@@ -52,12 +54,16 @@ class Pause:
         stored = self._redis.get(KEY)
         return Paused(**json.loads(stored)) if isinstance(stored, (str, bytes)) else None
 
+    def left(self, paused: Paused) -> float:
+        """Return how many seconds a pause still lasts; 0: somebody may probe."""
+        return max(0.0, paused.until - self._now())
+
     def enter(self) -> Permit:
         """Ask to go on: not while a pause lasts; after it, one at a time goes on to probe."""
         paused = self.current()
         if paused is None:
             return Permit(None)
-        if time.time() < paused.until or not self._redis.set(PROBE_KEY, "1", nx=True, ex=PROBE_LEASE_S):
+        if self.left(paused) or not self._redis.set(PROBE_KEY, "1", nx=True, ex=PROBE_LEASE_S):
             return Permit(paused)
         return Permit(None, probing=True)
 
@@ -69,7 +75,7 @@ class Pause:
         """Pause everybody, each time twice as long, up to a minute; or for the time the tracker named."""
         before = self.current()
         length = min(LONGEST_PAUSE_S, before.length * 2) if before else FIRST_PAUSE_S
-        until = time.time() + (seconds if seconds is not None else length)
+        until = self._now() + (seconds if seconds is not None else length)
         paused = Paused(reason, max(until, before.until if before else 0.0), length)
         self._redis.set(KEY, json.dumps({"reason": reason, "until": paused.until, "length": length}))
         self._redis.delete(PROBE_KEY)
@@ -78,3 +84,7 @@ class Pause:
     def end(self) -> bool:
         """Let everybody go on; True where there had been a pause."""
         return bool(self._redis.delete(KEY, PROBE_KEY))
+
+    def _now(self) -> float:
+        seconds, micros = self._redis.time()
+        return float(seconds + micros / 1e6)

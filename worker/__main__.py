@@ -5,6 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 import threading
+from typing import Any
+
+from celery import Celery
+from celery.signals import celeryd_init
 
 from shared.broker import make_celery
 from shared.dumps import forbid_core_dumps
@@ -52,9 +56,28 @@ def _work(settings: Settings, concurrency: int) -> int:
     stop = threading.Event()
     threading.Thread(target=_sweep_without_beat, args=(worker, stop), daemon=True, name="sweep").start()
     options = ["--pool", "threads", "--concurrency", str(concurrency), "--without-gossip", "--without-mingle"]
-    worker.app.worker_main(["worker", "--loglevel", "WARNING", *options])
+    code = _run_celery(worker.app, ["worker", "--loglevel", "WARNING", *options])
     stop.set()
-    return 0
+    return code
+
+
+def _run_celery(app: Celery, arguments: list[str]) -> int:
+    """Run Celery's worker until it ends; return how it ended.
+
+    A broker that comes and goes can end it with an error of its own, and `worker_main` does not tell: with 0, a
+    supervisor that restarts on failure would leave the worker dead.
+    """
+    started: list[Any] = []
+
+    def remember(instance: Any, **_: object) -> None:
+        started.append(instance)
+
+    celeryd_init.connect(remember)
+    try:
+        app.worker_main(arguments)
+    finally:
+        celeryd_init.disconnect(remember)
+    return int(started[-1].exitcode or 0) if started else 1
 
 
 def _sweep_without_beat(worker: Worker, stop: threading.Event) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -48,7 +47,7 @@ class Sweep:
     def ring_due(self) -> int:
         """Ring what is due now; during a pause nobody, after it one who probes."""
         paused = self.pause.current()
-        if paused and time.time() < paused.until:
+        if paused and self.pause.left(paused):
             return 0
         limit = MOST_RUNG - min(MOST_RUNG, self.backlog())
         tickets = self._due(limit) if limit else []

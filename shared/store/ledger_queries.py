@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime
 from typing import cast
 
 from sqlalchemy import ColumnElement, Table, and_, func, or_, select
@@ -77,6 +78,19 @@ class LedgerQueries:
             statement = statement.where(self._model.settle_after <= clock())
         oldest_first = statement.order_by(self._model.claimed_at, self._model.key).limit(MOST_SETTLED)
         return self._session.scalars(oldest_first).all()
+
+    def unsettleable_like(self, fingerprint: str, moment: datetime) -> Sequence[Row]:
+        """Return the rows that cannot be told apart on the tracker and that nobody could settle at that moment.
+
+        Args:
+            fingerprint: hash of what they have in common.
+            moment: the database's clock when those in doubt were read.
+        """
+        settleable = and_(self._model.state == LedgerState.IN_DOUBT, self._model.settle_after <= moment)
+        statement = select(self._model).where(
+            self._model.fingerprint == fingerprint, self._model.state.in_(IN_FLIGHT), ~settleable
+        )
+        return self._session.scalars(statement.limit(MOST_SETTLED)).all()
 
     def linked_to_issue(self, ticket_id: int, issue_id: int) -> Sequence[Row]:
         """Return a ticket's time entries that were logged on an issue."""

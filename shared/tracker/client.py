@@ -15,7 +15,7 @@ import urllib3
 from pydantic import SecretStr
 from requests.structures import CaseInsensitiveDict
 
-from shared.errors import OutcomeUnknown, TrackerError, TrackerUnreachable
+from shared.errors import BridgeError, OutcomeUnknown, TrackerError, TrackerUnreachable
 from shared.tracker.answers import Answer, RawAnswer, raw_answer, read_answer
 from shared.tracker.watch import Watch, WatchedAdapter, watching
 
@@ -94,7 +94,7 @@ class TrackerClient:
             body: sent as JSON with POST and PUT.
             params: query parameters.
             login: tracker login of the person on whose behalf it is made; None: the administrator.
-            before_send: called right before the request leaves; whatever it raises stops the call.
+            before_send: called right before the request leaves, the connection made; what it raises stops the call.
             observe: is told of the call once it has ended.
 
         Returns:
@@ -103,16 +103,17 @@ class TrackerClient:
         Raises:
             TrackerError: of the class that says whether it was sent and may be repeated.
         """
-        self._wait_for_leave(before_send)
+        if self._throttle:
+            self._throttle()
         started = time.monotonic()
         status: int | None = None
         error: str | None = None
         try:
-            status, headers, content = self._exchange(method, path, body, params, login)
+            status, headers, content = self._exchange(method, path, body, params, login, before_send)
             return read_answer(
                 method, path, status=status, headers=headers, body=content, impersonating=login is not None
             )
-        except TrackerError as failure:
+        except BridgeError as failure:
             error = str(failure)
             raise
         finally:
@@ -134,7 +135,7 @@ class TrackerClient:
             method: GET, POST, PUT or DELETE.
             path: path below base_url.
             body: sent as JSON with POST and PUT.
-            before_send: called right before the request leaves; whatever it raises stops the call.
+            before_send: as for `call`.
 
         Returns:
             The answer, whatever its status.
@@ -143,8 +144,9 @@ class TrackerClient:
             TrackerUnreachable: nothing was sent.
             OutcomeUnknown: sent, and no whole answer came.
         """
-        self._wait_for_leave(before_send)
-        return raw_answer(*self._exchange(method, path, body, None, None))
+        if self._throttle:
+            self._throttle()
+        return raw_answer(*self._exchange(method, path, body, None, None, before_send))
 
     def pages(self, path: str, name: str, params: Mapping[str, str | int] | None = None) -> Iterator[Answer]:
         """Read a paged list to its end, a page at a time (limit=100&offset=…).
@@ -171,16 +173,16 @@ class TrackerClient:
         if session is not None:
             session.close()
 
-    def _wait_for_leave(self, before_send: Callable[[], None] | None) -> None:
-        if self._throttle:
-            self._throttle()
-        if before_send:
-            before_send()
-
     def _exchange(
-        self, method: str, path: str, body: Any, params: Mapping[str, str | int] | None, login: str | None
+        self,
+        method: str,
+        path: str,
+        body: Any,
+        params: Mapping[str, str | int] | None,
+        login: str | None,
+        before_send: Callable[[], None] | None,
     ) -> tuple[int, CaseInsensitiveDict[str], bytes]:
-        with watching(self._timeout, allow_link_local=self.target.allow_link_local) as watch:
+        with watching(self._timeout, before_send, allow_link_local=self.target.allow_link_local) as watch:
             try:
                 session = self._session(writing=method != "GET")
                 response = session.request(

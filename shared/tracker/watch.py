@@ -10,7 +10,7 @@ import contextlib
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -27,19 +27,32 @@ _current = threading.local()
 class Watch:
     """What is known of the call under way in this thread.
 
+    Args:
+        seconds: time for the whole call.
+        before_send: called once, right before the request leaves; whatever it raises stops the call.
+
     Attributes:
         sent: whether a byte of the request may have left.
         expired: whether the whole call's time is up.
         forbidden: why the address may not be connected to; empty: it may.
     """
 
-    def __init__(self, seconds: float, *, allow_link_local: bool = False) -> None:
+    def __init__(
+        self, seconds: float, before_send: Callable[[], None] | None = None, *, allow_link_local: bool = False
+    ) -> None:
         self.sent = False
         self.expired = False
         self.forbidden = ""
         self._allow_link_local = allow_link_local
         self._socket: socket.socket | None = None
         self._deadline = time.monotonic() + seconds
+        self._before_send = before_send
+
+    def allow(self) -> None:
+        """Ask whether the request may leave, and note that it does."""
+        if self._before_send is not None:
+            self._before_send()
+        self.sent = True
 
     def left(self) -> float:
         """Return the seconds that are left of the call's time, at least a moment."""
@@ -67,14 +80,17 @@ class Watch:
 
 
 @contextmanager
-def watching(seconds: float, *, allow_link_local: bool = False) -> Iterator[Watch]:
+def watching(
+    seconds: float, before_send: Callable[[], None] | None = None, *, allow_link_local: bool = False
+) -> Iterator[Watch]:
     """Watch the call made inside the block by this thread.
 
     Args:
         seconds: time for the whole call, its answer's body included.
+        before_send: called right before the request leaves, after the connection is made.
         allow_link_local: whether link-local and cloud-metadata addresses may be connected to.
     """
-    watch = _current.watch = Watch(seconds, allow_link_local=allow_link_local)
+    watch = _current.watch = Watch(seconds, before_send, allow_link_local=allow_link_local)
     timer = threading.Timer(seconds, watch.expire)
     timer.daemon = True
     timer.start()
@@ -93,6 +109,17 @@ class _Watched:
     port: int
     timeout: float | None
     _dns_host: str
+    _gathered: bytearray | None = None
+
+    def request(self, *args: Any, **kwargs: Any) -> None:
+        """Send head and body as one: a process that is stopped in between would send the body when it continues."""
+        self._gathered = bytearray()
+        try:
+            super().request(*args, **kwargs)  # type: ignore[misc]
+            whole = bytes(self._gathered)
+        finally:
+            self._gathered = None
+        self.send(whole)
 
     def _new_conn(self) -> socket.socket:
         """Connect to one address after the other within the call's time; the library gives each the whole of it.
@@ -118,13 +145,16 @@ class _Watched:
         raise NewConnectionError(self, str(error)) from error  # type: ignore[arg-type]
 
     def send(self, data: Any) -> None:
-        """Connect first, so that a failure to connect is known to have sent nothing."""
+        """Connect first, so that a failure to connect is known to have sent nothing; then ask whether it may leave."""
+        if self._gathered is not None:
+            self._gathered += data
+            return
         if self.sock is None:
             self.connect()  # type: ignore[attr-defined]
         watch: Watch | None = getattr(_current, "watch", None)
         if watch is not None:
-            watch.sent = True
             watch.guard(self.sock)
+            watch.allow()
         super().send(data)  # type: ignore[misc]
 
 

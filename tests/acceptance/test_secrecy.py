@@ -94,7 +94,7 @@ def command(fleet: Fleet, *arguments: str, stdin: str = "") -> str:
 def console(fleet: Fleet) -> list[str]:
     """Ask the console for everything, and give it wrong keys; return its answers."""
     port = free_port()
-    child = fleet._child("console", "console", "--port", str(port))
+    child = fleet.child("console", "console", "--port", str(port))
     address = f"http://{HOST}:{port}"
 
     def ready() -> bool:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from deploy.sandbox.tracker.control import StandIn
 from shared.kinds import Kind
 from shared.store.ledger import Row
-from shared.store.models import LedgerState
+from shared.store.models import JournalEvent, LedgerState, TicketIssueLink
+from shared.store.types import clock
 from tests.support.bridge import Bridge
 from tests.support.events import BOB, task, task_event, ticket, ticket_event
-from worker.sync import creation
+from worker.sync import creation, lookup, probes
+from worker.sync.run import Run
 
 LOST_AFTER = ["reset_after", "timeout_after", "garbage_after", "status_after"]
 LOST_BEFORE = ["reset_before", "timeout_before", "status_before"]
@@ -119,6 +123,62 @@ def test_two_tasks_of_equal_text_and_hours_through_lost_answers_are_two_entries(
     assert {row(bridge, Kind.TICKET_TASK, key).tracker_id for key in (1, 2)} == {1, 2}
 
 
+def test_what_may_be_a_siblings_who_is_still_under_way_is_neither_taken_nor_held(
+    bridge: Bridge, stand_in: StandIn
+) -> None:
+    """Ticket 1 was not created, ticket 2 was, by another person; 1 is looked up before 2 may be."""
+    same = {"title": "Printer on fire", "content": "burns"}
+    for ticket_id, fault, who in ((1, "reset_before", None), (2, "reset_after", BOB)):
+        lose(stand_in, fault, "/issues.json")
+        of_ticket = ticket(ticket_id, technician=who, **same)
+        bridge.receive(task_event(ticket_id, of_ticket=of_ticket, of_task=task(ticket_id)))
+        bridge.service.sync(ticket_id)
+    make_due(bridge, 1)
+    bridge.service.sync(1)
+    assert row(bridge, Kind.TICKET, 1).state == LedgerState.IN_DOUBT, row(bridge, Kind.TICKET, 1).reason
+    until_settled(bridge, 1, 2)
+    authors = {issue["id"]: issue["author"] for issue in ours(stand_in)}
+    linked = {key: authors[row(bridge, Kind.TICKET, key).tracker_id or 0] for key in (1, 2)}
+    assert linked == {1: "admin", 2: "bob"}
+
+
+def test_siblings_that_wait_for_each_other_become_due_together(bridge: Bridge, stand_in: StandIn) -> None:
+    same = {"title": "Printer on fire", "content": "burns"}
+    for ticket_id in (1, 2):
+        lose(stand_in, "reset_after", "/issues.json")
+        bridge.receive(task_event(0, of_ticket=ticket(ticket_id, **same), of_task=task(ticket_id)))
+        bridge.service.sync(ticket_id)
+    make_due(bridge, 1)
+    bridge.service.sync(1)
+    first, second = (row(bridge, Kind.TICKET, key).settle_after for key in (1, 2))
+    assert first is not None
+    assert second is not None
+    assert abs(first - second) < timedelta(seconds=1)
+    assert row(bridge, Kind.TICKET, 1).rounds == 0
+
+
+def make_due(bridge: Bridge, ticket_id: int) -> None:
+    """Let one ticket's settling time be over."""
+    due = update(TicketIssueLink).where(TicketIssueLink.ticket_id == ticket_id)
+    with bridge.store.database.transaction() as session:
+        session.execute(due.values(settle_after=clock()))
+        session.execute(update(JournalEvent).values(next_attempt_at=None))
+
+
+def test_an_administrators_issue_is_not_taken_for_another_persons(bridge: Bridge, stand_in: StandIn) -> None:
+    same = {"title": "Printer on fire", "content": "burns"}
+    for ticket_id, who in ((1, None), (2, BOB)):
+        lose(stand_in, "reset_after", "/issues.json")
+        of_ticket = ticket(ticket_id, technician=who, **same)
+        bridge.receive(task_event(0, of_ticket=of_ticket, of_task=task(ticket_id)))
+        bridge.service.sync(ticket_id)
+    stand_in_issues = {issue["author"]: issue["id"] for issue in ours(stand_in)}
+    assert row(bridge, Kind.TICKET, 1).authors == [1], "the cache knows one administrator"
+    until_settled(bridge, 2, 1)
+    assert row(bridge, Kind.TICKET, 1).tracker_id == stand_in_issues["admin"]
+    assert row(bridge, Kind.TICKET, 2).tracker_id == stand_in_issues["bob"]
+
+
 def test_equal_tasks_of_two_people_each_get_their_own_entry(bridge: Bridge, stand_in: StandIn) -> None:
     lose(stand_in, "reset_after", "/time_entries.json", count=2)
     bridge.receive(task_event(1, of_task=task(1, content="the same")))
@@ -215,6 +275,38 @@ def test_the_trackers_clock_may_be_off_or_unknown(
     assert len(ours(stand_in)) == 1
 
 
+def test_the_trackers_clock_may_be_put_right_before_the_lookup(bridge: Bridge, stand_in: StandIn) -> None:
+    stand_in.settings(clock_offset=-60)
+    lose(stand_in, "reset_after", "/issues.json")
+    bridge.receive(task_event())
+    bridge.sync()
+    stand_in.settings(clock_offset=60)
+    until_settled(bridge)
+    assert len(ours(stand_in)) == 1
+
+
+def test_a_key_that_is_refused_in_the_middle_of_a_lookup_frees_nothing(
+    bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The question whether the tracker is open says yes, and the list that follows is one for anybody."""
+    lose(stand_in, "reset_after", "/issues.json")
+    bridge.receive(task_event())
+    bridge.sync()
+
+    def ask_and_close(run: Run) -> None:
+        probes.ask_whether_open(run)
+        stand_in.settings(rest_enabled=False)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(lookup, "ask_whether_open", ask_and_close)
+        bridge.hurry()
+        bridge.sync()
+    stand_in.settings(rest_enabled=True)
+    bridge.pause.end()
+    until_settled(bridge)
+    assert len(ours(stand_in)) == 1
+
+
 def test_a_late_answer_of_a_given_up_attempt_is_held_with_both_ids(bridge: Bridge, stand_in: StandIn) -> None:
     assert bridge.forward(task_event()) == ["done"]
     with bridge.store.transaction() as tx:
@@ -224,12 +316,28 @@ def test_a_late_answer_of_a_given_up_attempt_is_held_with_both_ids(bridge: Bridg
     assert (held.state, held.candidates) == (LedgerState.HELD, [6, 99])
 
 
-def test_after_many_rounds_without_a_verdict_a_person_decides(bridge: Bridge, stand_in: StandIn) -> None:
+def test_a_tracker_that_fails_for_a_minute_makes_no_person_decide(bridge: Bridge, stand_in: StandIn) -> None:
     lose(stand_in, "reset_after", "/issues.json")
     bridge.receive(task_event())
     bridge.sync()
-    stand_in.fault("status_before", method="GET", path="/issues.json", status=500)
+    stand_in.fault("status_before", method="GET", status=500)
+    for _ in range(2):
+        until_settled(bridge)
+    assert row(bridge, Kind.TICKET, 4711).rounds > 5
+    stand_in.clear_faults()
     until_settled(bridge)
-    until_settled(bridge)
+    assert row(bridge, Kind.TICKET, 4711).state == LedgerState.LINKED
+
+
+@pytest.mark.parametrize(("status", "calls"), [(404, 2), (500, 4)])
+def test_after_many_rounds_without_a_verdict_a_person_decides(
+    bridge: Bridge, stand_in: StandIn, status: int, calls: int
+) -> None:
+    lose(stand_in, "reset_after", "/issues.json")
+    bridge.receive(task_event())
+    bridge.sync()
+    stand_in.fault("status_before", method="GET", path="/issues.json", status=status)
+    for _ in range(calls):
+        until_settled(bridge)
     assert row(bridge, Kind.TICKET, 4711).state == LedgerState.HELD
     assert "rounds without a verdict" in (row(bridge, Kind.TICKET, 4711).reason or "")

@@ -21,6 +21,7 @@ from deploy.sandbox.tracker.control import StandIn
 from shared.errors import InvalidEvent, TrackerBusy
 from shared.events import parse_delivery
 from shared.kinds import Kind
+from shared.pause import Pause
 from shared.payloads import issue_body
 from shared.store.ledger import Claim, Ledger, Row
 from shared.store.models import JournalEvent, LedgerState, TaskTimeLink, TicketIssueLink, TicketState
@@ -190,7 +191,7 @@ def test_a_late_answer_to_a_held_creation_lets_those_go_on_that_were_held_for_it
         let_leases_run_out(bridge)
         fault = stand_in.fault("status_before", method="GET", path="/issues.json", status=500)
         later.extend(bridge.receive(task_event(1, of_task=task(513))))
-        for _ in range(8):
+        for _ in range(16):
             bridge.hurry()
             bridge.service.sync(4711)
         assert row(bridge, Kind.TICKET, 4711).state == LedgerState.HELD
@@ -691,13 +692,14 @@ def test_an_outage_in_the_middle_of_a_drain_costs_no_attempt_and_nothing_is_repe
 def test_an_answer_whose_id_a_sibling_adopted_gets_it_and_the_sibling_is_made_again(
     bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ticket 1 lost its request; ticket 2's issue is there, but its worker is stopped before it can link it."""
+    """Ticket 1 lost its request; ticket 2's issue is there, but its worker is stopped past its lease before linking."""
     stand_in.fault("reset_before", method="POST", path="/issues.json", count=1)
     bridge.receive(task_event(of_ticket=ticket(1, **SAME), of_task=task(1)))
     bridge.service.sync(1)
     assert row(bridge, Kind.TICKET, 1).state == LedgerState.IN_DOUBT
 
     def meanwhile() -> None:
+        change(bridge, Kind.TICKET, 2, state=LedgerState.IN_DOUBT, settle_after=clock())
         bridge.hurry()
         bridge.service.sync(1)
         assert row(bridge, Kind.TICKET, 1).adopted
@@ -713,6 +715,30 @@ def test_an_answer_whose_id_a_sibling_adopted_gets_it_and_the_sibling_is_made_ag
     until_settled(bridge, 1)
     assert row(bridge, Kind.TICKET, 1).state == LedgerState.LINKED
     assert len(entries(stand_in)) == 3
+
+
+def test_a_late_answer_whose_id_a_sibling_has_is_no_duplicate_where_the_work_was_done_again(
+    bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As above, but ticket 2 was created again while its first worker was stopped: two tickets, two issues."""
+    stand_in.fault("reset_before", method="POST", path="/issues.json", count=1)
+    bridge.receive(task_event(of_ticket=ticket(1, **SAME), of_task=task(1)))
+    bridge.service.sync(1)
+
+    def meanwhile() -> None:
+        change(bridge, Kind.TICKET, 2, state=LedgerState.IN_DOUBT, settle_after=clock())
+        bridge.hurry()
+        bridge.service.sync(1)
+        bridge.redis.flushdb()
+        bridge.service.sync(2)
+
+    bridge.receive(task_event(1, of_ticket=ticket(2, **SAME), of_task=task(2)))
+    with stopped(monkeypatch, "POST", "/issues.json", meanwhile):
+        bridge.sync(2)
+    until_settled(bridge, 1, 2)
+    assert [row(bridge, Kind.TICKET, key).state for key in (1, 2)] == ["linked", "linked"]
+    assert {row(bridge, Kind.TICKET, key).tracker_id for key in (1, 2)} == {6, 7}
+    assert (len(ours(stand_in)), len(entries(stand_in))) == (2, 2)
 
 
 def test_no_pending_event_is_ever_without_a_next_time_or_due_for_ever(
@@ -793,3 +819,40 @@ def test_no_drain_opens_a_transaction_inside_another(
         until_settled(bridge, at)
         stand_in.clear_faults()
     assert len(entries(stand_in)) == 3
+
+
+def test_a_probe_that_meets_a_busy_ticket_lets_another_one_probe(bridge: Bridge, stand_in: StandIn) -> None:
+    bridge.receive(task_event())
+    bridge.pause.begin("the tracker was away", 0)
+    with bridge.service.locks.hold("ticket:4711"):
+        bridge.service.sync(4711)
+    assert bridge.pause.enter().probing
+
+
+def test_a_probe_that_the_database_fails_lets_another_one_probe(
+    bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> None:
+        raise OperationalError("SELECT 1", {}, Exception("gone"))
+
+    bridge.pause.begin("the tracker was away", 0)
+    with monkeypatch.context() as patched:
+        patched.setattr("worker.sync.service.load", lambda *_: fail(None))
+        with pytest.raises(OperationalError):
+            bridge.service.sync(4711)
+    assert bridge.pause.enter().probing
+
+
+@pytest.mark.parametrize("off", [-60, 60])
+def test_a_worker_whose_clock_is_off_neither_prolongs_nor_shortens_a_pause(
+    bridge: Bridge, monkeypatch: pytest.MonkeyPatch, off: int
+) -> None:
+    real = time.time
+    with monkeypatch.context() as patched:
+        patched.setattr("time.time", lambda: real() + off)
+        paused = Pause(bridge.redis).begin("down", 5)
+    assert 3 < bridge.pause.left(paused) <= 5
+    with monkeypatch.context() as patched:
+        patched.setattr("time.time", lambda: real() + off)
+        assert Pause(bridge.redis).enter().blocked_by is not None
+    bridge.pause.end()

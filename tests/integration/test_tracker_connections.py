@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import http.client
 import ipaddress
 import socket
 import ssl
@@ -61,6 +62,45 @@ def test_a_thread_has_a_connection_of_its_own(server: WireServer) -> None:
         thread.join()
     assert server.connections == 3
     assert len(server.requests) == 6
+
+
+def test_what_before_send_raises_stops_the_call(server: WireServer) -> None:
+    class Stop(Exception):
+        pass
+
+    def stop() -> None:
+        raise Stop
+
+    client = client_of(server.url)
+    with pytest.raises(Stop):
+        client.call("POST", "/issues.json", body={}, before_send=stop)
+    client.call("GET", "/issues.json")
+    client.close()
+    assert len(server.requests) == 1
+    assert server.requests[0].startswith(b"GET")
+
+
+def test_the_lease_is_checked_last_and_head_and_body_leave_as_one(
+    server: WireServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker may be stopped anywhere; the less there is between the check and the wire, the better."""
+    order: list[str] = []
+    send, connect = http.client.HTTPConnection.send, socket.socket.connect
+
+    def sending(self: http.client.HTTPConnection, data: bytes) -> None:
+        order.append("sent whole" if data.endswith(b'{"issue": 1}') and data.startswith(b"POST") else "piece")
+        send(self, data)
+
+    def connecting(self: socket.socket, address: object) -> None:
+        order.append("connected")
+        connect(self, address)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(http.client.HTTPConnection, "send", sending)
+    monkeypatch.setattr(socket.socket, "connect", connecting)
+    client = TrackerClient(Target(server.url, SecretStr("key")), throttle=lambda: order.append("throttled"))
+    client.call("POST", "/issues.json", body={"issue": 1}, before_send=lambda: order.append("checked"))
+    client.close()
+    assert order == ["throttled", "connected", "checked", "sent whole"]
 
 
 def test_a_write_does_not_trust_a_connection_that_was_idle(

@@ -78,8 +78,8 @@ class Fleet:
 
     def start(self, *, workers: int, threads: int) -> Fleet:
         """Start a producer, a beat and the workers; return once the producer answers."""
-        self.processes.start(self._child("producer", "producer", "--port", str(self.port)), self._ready)
-        self.processes.start(self._child("beat", "beat"))
+        self.processes.start(self.child("producer", "producer", "--port", str(self.port)), self.is_ready)
+        self.processes.start(self.child("beat", "beat"))
         for _ in range(workers):
             self.add_worker(threads)
         return self
@@ -87,7 +87,7 @@ class Fleet:
     def add_worker(self, threads: int) -> Child:
         """Start one more worker."""
         self._started += 1
-        child = self._child(f"worker-{self._started}", "worker", "--concurrency", str(threads))
+        child = self.child(f"worker-{self._started}", "worker", "--concurrency", str(threads))
         self.workers.append(self.processes.start(child))
         return child
 
@@ -179,16 +179,24 @@ class Fleet:
         files = sorted(self._directory.glob("*.log"))
         return "\n".join(f"--- {file.name}\n{file.read_text()[-2000:]}" for file in files)
 
-    def _child(self, name: str, *command: str) -> Child:
+    def child(self, name: str, *command: str, **environment: str) -> Child:
+        """Return a process of the installation, not started yet.
+
+        Args:
+            name: for messages and its log.
+            command: of `deskbridge`, with its options.
+            environment: further variables of its environment.
+        """
         return Child(
             name,
             [sys.executable, "-m", "producer.commands.main", *command],
             log=self._directory / f"{name}.log",
-            env=self._env,
+            env={**self._env, **environment},
             cwd=ROOT,
         )
 
-    def _ready(self) -> bool:
+    def is_ready(self) -> bool:
+        """Tell whether the producer answers."""
         try:
             return requests.get(f"http://{HOST}:{self.port}/healthz", timeout=1).status_code == 200
         except requests.ConnectionError:

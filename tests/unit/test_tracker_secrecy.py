@@ -141,23 +141,3 @@ def test_the_record_tells_the_call_without_its_headers(sent: list[requests.Prepa
     assert (record.method, record.path, record.login, record.status) == ("POST", "/issues.json", "alice", 422)
     assert record.body == {"issue": {"subject": "ü"}}
     assert record.error is not None
-
-
-def test_what_before_send_raises_stops_the_call(sent: list[requests.PreparedRequest]) -> None:
-    class Stop(Exception):
-        pass
-
-    def stop() -> None:
-        raise Stop
-
-    with pytest.raises(Stop):
-        client_of().call("POST", "/issues.json", body={}, before_send=stop)
-    assert not sent
-
-
-def test_the_throttle_waits_before_the_lease_is_checked(sent: list[requests.PreparedRequest]) -> None:
-    order: list[str] = []
-    client = TrackerClient(Target(URL, SecretStr(KEY)), throttle=lambda: order.append("throttle"))
-    with pytest.raises(TrackerError):
-        client.call("POST", "/issues.json", body={}, before_send=lambda: order.append("lease"))
-    assert order == ["throttle", "lease"]

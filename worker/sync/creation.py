@@ -126,7 +126,8 @@ def _create(run: Run, creation: Creation) -> Created | Waiting:
 
 
 def _claim(run: Run, creation: Creation) -> Claim:
-    person = creation.sender.person
+    person, administrators = creation.sender.person, creation.sender.administrators
+    possible = {*administrators, *([person.tracker_user_id] if person else [])}
     return Claim(
         key=creation.key,
         ticket_id=run.ticket_id,
@@ -134,9 +135,7 @@ def _claim(run: Run, creation: Creation) -> Claim:
         tracker_project_id=creation.sender.project_id,
         issue_id=creation.issue_id,
         body=creation.body,
-        authors=sorted({person.tracker_user_id, *creation.sender.administrators})
-        if person and creation.sender.administrators
-        else [],
+        authors=sorted(possible) if administrators else [],  # whoever has the key may end as the author
         fingerprint=fingerprint(creation.kind, creation.body),
     )
 

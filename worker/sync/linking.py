@@ -62,6 +62,13 @@ def _record(
         linked_to = row.tracker_id if row and row.state == LedgerState.LINKED else None
         if linked_to == tracker_id:
             return Created(tracker_id, creation.sender.project_id)
+        settled = row is not None and (row.attempt != attempt or linked_to is not None)
+        if row is not None and settled and _is_siblings(tx, kind, row, tracker_id):
+            run.note(
+                f"The {kind.noun} #{tracker_id} came late; another of the same text has it",
+                f"neither can be told from the other, and {kind} {key} was settled without it",
+            )
+            return Waiting(f"{kind} {key} was settled by others")
         if row is None or row.attempt != attempt or row.duplicate or _orphans(tx, kind, row, linked_to):
             ledger.late_answer(key, tracker_id)
             run.warn(f"{kind.noun} #{tracker_id} came late: possibly created twice", "`deskbridge held`")
@@ -72,6 +79,17 @@ def _record(
             tx.journal.reopen_held(run.ticket_id, "what it waited for was answered after all")
         creation.on_linked(tx, found)
     return Created(tracker_id, creation.sender.project_id, now=True)
+
+
+def _is_siblings(tx: Transaction, kind: Kind, row: Row, tracker_id: int) -> bool:
+    """Whether a row that cannot be told apart from this one has adopted the object: each has one, none too many."""
+    holder = tx.ledger(kind).holder(tracker_id)
+    return (
+        holder is not None
+        and holder.key != row.key
+        and holder.adopted
+        and holder.fingerprint == row.fingerprint
+    )
 
 
 def _orphans(tx: Transaction, kind: Kind, row: Row, linked_to: int | None) -> bool:

@@ -15,8 +15,6 @@ from worker.sync.probes import ask_whether_open
 from worker.sync.run import Run
 
 MOST_PAGES = 50
-# a bare puma sends no Date header: its clock may be anywhere near ours
-NO_CLOCK_MARGIN = timedelta(minutes=15)
 
 
 def look_up(run: Run, kind: Kind, row: Row, since: datetime) -> tuple[list[dict[str, Any]], timedelta]:
@@ -46,6 +44,7 @@ def look_up(run: Run, kind: Kind, row: Row, since: datetime) -> tuple[list[dict[
             raise OutcomeUnknown("GET", kind.path, detail="the list changed while it was read")
         listed += rows
         if not rows or len(listed) >= total or _is_past(kind, rows, since + offset):
+            ask_whether_open(run)  # it may have been closed in between, and the list one for anybody
             return listed, offset
     raise OutcomeUnknown("GET", kind.path, detail=f"more than {MOST_PAGES} pages to look through")
 
@@ -64,9 +63,12 @@ def _total(kind: Kind, answer: Answer) -> int:
 
 
 def _offset(run: Run, answer: Answer) -> timedelta:
-    """Our clock is read after the answer came, so that a slow answer can only widen the search."""
+    """Our clock is read after the answer came, so that a slow answer can only widen the search.
+
+    A bare puma sends no Date header: its clock may be anywhere near ours.
+    """
     if answer.at is None:
-        return -NO_CLOCK_MARGIN
+        return timedelta(0)
     with run.store.transaction() as tx:
         return answer.at - tx.now()
 

@@ -13,12 +13,13 @@ from shared.kinds import Kind
 from shared.store import Transaction
 from shared.store.ledger import Row
 from shared.store.models import TaskTimeLink
-from worker.retry import MOST_ROUNDS, backoff
+from worker.retry import MOST_ROUNDS, backoff, is_exhausted
 from worker.sync.lookup import look_up
 from worker.sync.matching import Candidate, Doubt, Verdict, candidates, sent_essence, settle
 from worker.sync.run import Run
 
-CLOCK_MARGIN = timedelta(seconds=10)
+# the tracker's clock may have been put right since it dated what we look for (docs/decisions/0006)
+CLOCK_MARGIN = timedelta(minutes=15)
 BUSY_S = 2.0
 UNCLEAR = "the tracker has one with the same text, but by an author who is not expected"
 
@@ -44,6 +45,7 @@ def reconcile(run: Run, kind: Kind, row: Row) -> None:
 
 def _settle_alike(run: Run, kind: Kind, row: Row) -> None:
     with run.store.transaction() as tx:
+        moment = tx.now()
         alike = list(tx.ledger(kind).in_doubt_like(row.fingerprint or ""))
     if not alike:
         return
@@ -57,9 +59,29 @@ def _settle_alike(run: Run, kind: Kind, row: Row) -> None:
         return
     with run.store.transaction() as tx:
         held = tx.ledger(kind).holders([one["id"] for one in listed if isinstance(one.get("id"), int)])
+        others = tx.ledger(kind).unsettleable_like(row.fingerprint or "", moment)
     found = candidates(kind, listed, sent_essence(kind, row.body or {}), held)
+    if found and others:
+        _wait_for(run, kind, alike, others)
+        return
     doubts = [Doubt(one.key, tuple(one.authors or ()), _since(one) + offset) for one in alike]
     _apply(run, kind, alike, settle(doubts, found))
+
+
+def _wait_for(run: Run, kind: Kind, alike: Sequence[Row], others: Sequence[Row]) -> None:
+    """Wait for rows of the same text that are still under way: what was found may be theirs.
+
+    All of them become due at the same moment, so that none waits for one that waits for it.
+    """
+    with run.transaction() as tx:
+        now, ledger = tx.now(), tx.ledger(kind)
+        soon = now + timedelta(seconds=BUSY_S)
+        due = max((one.settle_after or soon for one in others), default=soon)
+        delay = max(0.0, (due - now).total_seconds())
+        for row in alike:
+            ledger.another_round(
+                row.key, row.attempt, delay, "another of the same text is under way", count=False
+            )
 
 
 def _since(row: Row) -> datetime:
@@ -131,9 +153,13 @@ def _hold_all(run: Run, kind: Kind, alike: Sequence[Row], why: str) -> None:
 
 
 def _another_round(run: Run, kind: Kind, alike: Sequence[Row], failure: TrackerError) -> None:
-    undecided = [row for row in alike if row.rounds + 1 >= MOST_ROUNDS]
+    refused = isinstance(failure, TrackerRejected)  # else it may answer again, as after an outage of minutes
+    undecided = [
+        row for row in alike if (row.rounds + 1 >= MOST_ROUNDS if refused else is_exhausted(row.rounds + 1))
+    ]
     if undecided:
-        _hold_all(run, kind, undecided, f"{MOST_ROUNDS} rounds without a verdict, the last: {failure}")
+        rounds = max(row.rounds for row in undecided) + 1
+        _hold_all(run, kind, undecided, f"{rounds} rounds without a verdict, the last: {failure}")
     with run.transaction() as tx:
         for row in alike:
             if row not in undecided:

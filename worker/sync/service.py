@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -62,9 +61,11 @@ class SyncService:
             permit = self.pause.enter()
             if permit.blocked_by:
                 return [*results, Waiting(permit.blocked_by.reason)]
+            answered = False
             try:
                 with self.locks.hold(f"ticket:{ticket_id}") as lock:
-                    results += self._drain(ticket_id, lock, probing=permit.probing)
+                    drained, answered = self._drain(ticket_id, lock)
+                    results += drained
             except LockBusy as busy:
                 return [*results, Waiting(str(busy))]
             except (*OUTAGES, SettingsError) as outage:
@@ -73,29 +74,28 @@ class SyncService:
                 raise
             except Exception as fault:  # noqa: BLE001 (a fault of ours: bounded tries, never a spinning ticket)
                 return [*results, self._put_off(ticket_id, fault)]
+            finally:
+                if permit.probing:  # however it ended: a probe that is not given up stops everybody
+                    self._end_probe(answered=answered)
             with self.store.transaction() as tx:
                 if not tx.journal.has_due(ticket_id):
                     return results
         self.ring([ticket_id])
         return results
 
-    def _drain(self, ticket_id: int, lock: HeldLock, *, probing: bool) -> list[Result]:
+    def _drain(self, ticket_id: int, lock: HeldLock) -> tuple[list[Result], bool]:
+        """Drain a ticket; return what came of it, and whether the tracker answered anything."""
         with self.store.transaction() as tx:
             config, tracker = self.connect(tx)
             templates = tx.templates.active()
             work = load(tx, ticket_id)
         if work is None:
-            return []
+            return [], False
         run = Run(ticket_id, self.store, self.settings, config, tracker, self.locks, lock, templates)
-        answered = False
         try:
-            results = Drain(run, work).carry_out()
-            answered = run.answered
+            return Drain(run, work).carry_out(), run.answered
         finally:
             self._leave(run)
-            if probing:
-                self._end_probe(answered=answered)
-        return results
 
     def _leave(self, run: Run) -> None:
         """Commit the steps that are left, and ring whom this drain has unblocked."""
@@ -119,13 +119,14 @@ class SyncService:
             seconds = UNCONFIGURED_PAUSE_S
         try:
             paused = self.pause.begin(str(outage), seconds)
+            left = self.pause.left(paused)
         except RedisError as error:
             log.error("the pause could not be stored", error=type(error).__name__)
             return Waiting(str(outage))
         log.warning("paused", reason=paused.reason, ticket_id=ticket_id)
         with self.store.transaction() as tx:
             due = [row.id for row in tx.journal.due(ticket_id)]
-            until = tx.now() + timedelta(seconds=max(0.0, paused.until - time.time()) + AFTER_PAUSE_S)
+            until = tx.now() + timedelta(seconds=left + AFTER_PAUSE_S)
             tx.journal.wait(due, until, str(outage))
         return Waiting(str(outage), until=until)
 

@@ -1,0 +1,11 @@
+"""The drill: a whole deskbridge under load while everything around it fails, and an oracle that compares afterwards.
+
+`python -m tests.drill --seed 7 --profile short`. Modules, in the order of a run:
+
+* `profiles`: how long, how much; `people`, `day`: what the helpdesk sends; `plan`: what goes wrong when.
+* `stand`, `supervisor`: real servers and processes, started again when they end.
+* `load`: a helpdesk that sends until it is answered 202, and remembers what was.
+* `inject`, `tracker`: the faults.
+* `expect`, `oracle`, `pairing`, `held`: what must be on the tracker, and what is.
+* `run`, `report`: one drill from start to end, and what to print.
+"""

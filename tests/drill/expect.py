@@ -1,0 +1,117 @@
+"""What must be on the tracker: from nothing but the events that the producer answered 202 to (SPEC section 3)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from tests.drill.day import PUBLIC_ENTITY
+from tests.drill.load import Receipt
+from tests.drill.people import login_of
+from tests.support.bridge import STATUS_MAP
+from tests.support.events import DONE, SUPPORT_ENTITY
+
+PROJECTS = {SUPPORT_ENTITY: "support", PUBLIC_ENTITY: "support-public"}
+CLOCK_TOLERANCE = timedelta(minutes=5)
+NO_SEQUENCE = -(2**63)
+
+Place = tuple[datetime, int, int]
+"""An event's place in time: when it occurred, its sequence, its number in the journal."""
+
+
+@dataclass(frozen=True)
+class IssueText:
+    """What an issue may look like: one snapshot of its ticket."""
+
+    project: str
+    subject: str
+    description: str
+    author: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a time entry may look like: one Done snapshot of its ticket task."""
+
+    hours: float
+    comment: str
+    author: str
+
+
+@dataclass
+class TicketExpected:
+    """What must become of one ticket.
+
+    Attributes:
+        texts: what its issue may look like; any snapshot may have been the newest when it was created.
+        statuses: tracker statuses that it may end with: one, unless several events were the newest at the same time.
+        tasks: ticket-task id to what its one time entry may look like; empty: no issue either.
+    """
+
+    ticket_id: int
+    texts: set[IssueText] = field(default_factory=set)
+    statuses: set[int] = field(default_factory=set)
+    tasks: dict[int, set[Entry]] = field(default_factory=dict)
+
+    @property
+    def subject(self) -> str:
+        """The subject that all its snapshots have."""
+        return next(iter(self.texts)).subject
+
+
+def expect(accepted: Iterable[tuple[Mapping[str, Any], Receipt]]) -> dict[int, TicketExpected]:
+    """Return what must become of the tickets of events that were answered 202, by ticket id.
+
+    Args:
+        accepted: the events, each with its receipt.
+    """
+    by_ticket: dict[int, list[tuple[Mapping[str, Any], Receipt]]] = {}
+    for event, receipt in accepted:
+        by_ticket.setdefault(event["ticket"]["id"], []).append((event, receipt))
+    return {ticket_id: _of_ticket(ticket_id, found) for ticket_id, found in by_ticket.items()}
+
+
+def plain(content: str | None) -> str:
+    """Return the drill's simple HTML as text."""
+    return re.sub(r"<[^>]+>", "", content or "")
+
+
+def _of_ticket(ticket_id: int, accepted: list[tuple[Mapping[str, Any], Receipt]]) -> TicketExpected:
+    expected = TicketExpected(ticket_id)
+    for event, _ in accepted:
+        snapshot, task = event["ticket"], event.get("task")
+        project = PROJECTS.get(snapshot["entity_id"])
+        if project is None:
+            continue
+        author = login_of(snapshot["technician"])
+        expected.texts.add(IssueText(project, snapshot["title"], plain(snapshot["content"]), author))
+        if task and task["state"] == DONE and task["actiontime"] > 0:
+            expected.tasks.setdefault(task["id"], set()).add(_entry(ticket_id, task))
+    expected.statuses = {STATUS_MAP[status] for status in _newest_statuses(accepted)}
+    return expected
+
+
+def _entry(ticket_id: int, task: Mapping[str, Any]) -> Entry:
+    comment = plain(task["content"]) or f"Work on helpdesk ticket #{ticket_id}"
+    return Entry(round(task["actiontime"] / 3600, 2), comment, login_of(task["user"]))
+
+
+def _newest_statuses(accepted: list[tuple[Mapping[str, Any], Receipt]]) -> set[int]:
+    """Return the status of the newest event; of each that may be, where clocks ahead of time were clamped."""
+    places = [(event["ticket"]["status"], *_places(event, receipt)) for event, receipt in accepted]
+    surely = max(earliest for _, earliest, _ in places)
+    return {status for status, _, latest in places if latest >= surely}
+
+
+def _places(event: Mapping[str, Any], receipt: Receipt) -> tuple[Place, Place]:
+    """Return the earliest and the latest place that an event can have: clamped to five minutes after it came."""
+    occurred = datetime.fromisoformat(event["occurred_at"])
+    sequence, number = event.get("sequence", NO_SEQUENCE), receipt.event_id or 0
+    came, accepted = receipt.first_try, receipt.accepted or receipt.first_try
+    return (
+        (min(occurred, came + CLOCK_TOLERANCE), sequence, number),
+        (min(occurred, accepted + CLOCK_TOLERANCE), sequence, number),
+    )

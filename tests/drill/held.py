@@ -1,0 +1,102 @@
+"""What waits for a person at the end of a drill, and whether a person was really needed, by rule."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import select
+
+from shared.kinds import Kind
+from shared.store import Store
+from shared.store.models import EventState, JournalEvent, LedgerState
+from shared.usecases.resolve import held_rows
+
+
+@dataclass(frozen=True)
+class Held:
+    """One row or event that waits for a person.
+
+    Attributes:
+        what: `ticket` or `ticket-task` of the ledger, or `event` of the journal.
+        key: its number.
+        state: `held`, `gone` or `failed`.
+        tracker_ids: objects of the tracker that it names.
+    """
+
+    what: str
+    key: int
+    ticket_id: int
+    state: str
+    reason: str
+    tracker_ids: tuple[int, ...] = ()
+    duplicate: bool = False
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A held item, with the rule by which a person is needed; None: the machine could have decided."""
+
+    item: Held
+    rule: str | None
+
+
+def read_held(store: Store) -> list[Held]:
+    """Return every ledger row and every event that waits for a person."""
+    found = [
+        Held(
+            str(kind),
+            row.key,
+            row.ticket_id,
+            str(row.state),
+            row.reason or "",
+            tuple(one for one in (row.tracker_id, *(row.candidates or ())) if one is not None),
+            row.duplicate,
+        )
+        for kind, row in held_rows(store)
+    ]
+    waiting = (EventState.HELD, EventState.FAILED)
+    with store.database.transaction() as session:
+        events = session.scalars(select(JournalEvent).where(JournalEvent.state.in_(waiting)))
+        found += [Held("event", one.id, one.ticket_id, str(one.state), one.reason or "") for one in events]
+    return found
+
+
+def judge(
+    held: Sequence[Held],
+    deleted: Mapping[int, int],
+    unlinked: Mapping[str, Collection[int]],
+) -> list[Judged]:
+    """Say of each held item by which rule it cannot be decided without a person.
+
+    Args:
+        held: the items.
+        deleted: tickets whose issue was deleted on the tracker.
+        unlinked: by kind, objects of the tracker that no ledger row is linked to.
+    """
+    return [Judged(one, _rule(one, held, deleted, unlinked)) for one in held]
+
+
+def _rule(
+    item: Held, held: Sequence[Held], deleted: Mapping[int, int], unlinked: Mapping[str, Collection[int]]
+) -> str | None:
+    if item.ticket_id in deleted:
+        return "its issue was deleted on the tracker: only a person knows why"
+    if item.duplicate:
+        return None
+    if item.what == "event":
+        of_ticket = [one for one in held if one.ticket_id == item.ticket_id and one.what != "event"]
+        waits = item.state == EventState.HELD and of_ticket
+        return "it waits for the held row of its ticket" if waits else None
+    if item.state == LedgerState.HELD and set(item.tracker_ids) & set(unlinked.get(item.what, ())):
+        return "the tracker has an object with its text that nothing is linked to, by an unexpected author"
+    return None
+
+
+def unlinked_objects(store: Store, issues: Collection[int], entries: Collection[int]) -> dict[str, set[int]]:
+    """Return the tracker's objects that no ledger row is linked to, by kind."""
+    with store.transaction() as tx:
+        return {
+            str(kind): set(ids) - {row.tracker_id for row in tx.ledger(kind).linked()}
+            for kind, ids in ((Kind.TICKET, issues), (Kind.TICKET_TASK, entries))
+        }

@@ -1,0 +1,203 @@
+"""Does what the plan says, when it says so, and counts what it hit."""
+
+from __future__ import annotations
+
+import heapq
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+import psycopg2
+from redis import Redis
+from redis.exceptions import RedisError
+
+from deploy.embedded.errors import EmbeddedError
+from tests.drill.plan import Fault
+from tests.drill.stand import Stand
+from tests.drill.tracker import Board
+
+ABSENT = (EmbeddedError, psycopg2.Error, RedisError, OSError)
+"""What an injection may meet where an earlier fault has the server down."""
+
+DOWN_S = 0.5
+TURN_S = 0.5
+
+
+@dataclass
+class Tally:
+    """What was injected, by kind.
+
+    Attributes:
+        planned: how many injections were made.
+        hit: how many of them found something to hit: a process that ran, a call that was made.
+        targets: how many calls, connections or processes they hit.
+    """
+
+    planned: Counter[str] = field(default_factory=Counter)
+    hit: Counter[str] = field(default_factory=Counter)
+    targets: Counter[str] = field(default_factory=Counter)
+
+    def add(self, kind: str, targets: int) -> None:
+        """Count one injection and what it hit."""
+        self.planned[kind] += 1
+        self.hit[kind] += bool(targets)
+        self.targets[kind] += targets
+
+
+class Injector:
+    """Carries out faults in order of time, and undoes those that last for a while.
+
+    Args:
+        stand: what is to fail.
+        faults: the plan.
+        mortal: tickets whose issue may be deleted.
+    """
+
+    def __init__(self, stand: Stand, faults: list[Fault], mortal: set[int]) -> None:
+        self.stand = stand
+        self.tally = Tally()
+        self.board = Board(stand.stand_in, self.tally, mortal)
+        self._numbers = count()
+        self._queue: list[tuple[float, int, Callable[[], None]]] = []
+        for fault in faults:
+            self._at(fault.at, lambda fault=fault: self._inject(fault))  # type: ignore[misc]
+        self._began = time.monotonic()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the first call of `begin`."""
+        return time.monotonic() - self._began
+
+    def begin(self) -> None:
+        """Start the plan's clock."""
+        self._began = time.monotonic()
+
+    def run(self, until: float) -> None:
+        """Carry out what is due until so many seconds after the start."""
+        while self.elapsed < until:
+            now = self.elapsed
+            while self._queue and self._queue[0][0] <= now:
+                heapq.heappop(self._queue)[2]()
+            nearest = self._queue[0][0] if self._queue else until
+            time.sleep(max(0.01, min(TURN_S, nearest - self.elapsed, until - self.elapsed)))
+
+    def end(self) -> None:
+        """End every fault: whatever is stopped goes on, servers run, the tracker is well."""
+        self._queue.clear()
+        for member in self.stand.supervisor.members:
+            member.send(signal.SIGCONT)
+        self.stand.redis.revive()
+        self.stand.postgres.revive()
+        self.board.clear()
+
+    def later(self, seconds: float, action: Callable[[], None]) -> None:
+        """Do something so many seconds from now."""
+        self._at(self.elapsed + seconds, action)
+
+    def _at(self, moment: float, action: Callable[[], None]) -> None:
+        heapq.heappush(self._queue, (moment, next(self._numbers), action))
+
+    def _inject(self, fault: Fault) -> None:
+        targets: int | None = 0
+        with suppress(*ABSENT):
+            targets = ACTIONS[fault.action](self, fault.kind, **fault.options)
+        if targets is not None:
+            self.tally.add(fault.kind, targets)
+
+
+def _signal(injector: Injector, _kind: str, /, process: str, signal: str) -> int:
+    return int(injector.stand.process(process).send(_number(signal)))
+
+
+def _stop(injector: Injector, _kind: str, /, process: str, seconds: float) -> int:
+    member = injector.stand.process(process)
+    injector.later(seconds, lambda: _ignore(member.send(_number("SIGCONT"))))
+    return int(member.send(_number("SIGSTOP")))
+
+
+def _redis_kill(injector: Injector, _kind: str, /, *, empty: bool) -> int:
+    redis = injector.stand.redis
+    was_alive = redis.alive
+    redis.kill()
+    time.sleep(DOWN_S)
+    if empty:
+        for file in redis.data_dir.glob("appendonly*"):
+            file.unlink()
+    redis.revive()
+    return int(was_alive)
+
+
+def _redis_stop(injector: Injector, _kind: str, /, seconds: float) -> int:
+    redis = injector.stand.redis
+    redis.child.send_signal(signal.SIGSTOP)
+    injector.later(seconds, lambda: _ignore(redis.revive()))
+    return 1
+
+
+def _redis_flush(injector: Injector, _kind: str, /) -> int:
+    injector.stand.redis.flush()
+    return 1
+
+
+def _redis_kill_clients(injector: Injector, _kind: str, /) -> int:
+    with Redis.from_url(injector.stand.redis.url, socket_timeout=1, socket_connect_timeout=1) as client:
+        return int(client.client_kill_filter(_type="normal", skipme=True)) + int(
+            client.client_kill_filter(_type="pubsub", skipme=True)
+        )
+
+
+def _postgres_crash(injector: Injector, _kind: str, /) -> int:
+    postgres = injector.stand.postgres
+    postgres.crash()
+    time.sleep(DOWN_S)
+    postgres.revive()
+    return 1
+
+
+def _postgres_terminate(injector: Injector, _kind: str, /) -> int:
+    return injector.stand.postgres.terminate_backends("drill")
+
+
+def _tracker(injector: Injector, kind: str, /, **options: Any) -> None:
+    injector.board.fault(kind, options, injector.later)
+
+
+def _tracker_setting(injector: Injector, _kind: str, /, **options: Any) -> int:
+    return injector.board.setting(injector.later, **options)
+
+
+def _tracker_clock(injector: Injector, _kind: str, /, offset: float) -> int:
+    return injector.board.clock(offset)
+
+
+def _tracker_delete(injector: Injector, _kind: str, /, share: float) -> int:
+    return injector.board.delete_issue(share)
+
+
+def _number(name: str) -> signal.Signals:
+    return signal.Signals[name]
+
+
+def _ignore(_value: object) -> None:
+    return None
+
+
+ACTIONS: dict[str, Callable[..., int | None]] = {
+    "signal": _signal,
+    "stop": _stop,
+    "redis_kill": _redis_kill,
+    "redis_stop": _redis_stop,
+    "redis_flush": _redis_flush,
+    "redis_kill_clients": _redis_kill_clients,
+    "postgres_crash": _postgres_crash,
+    "postgres_terminate": _postgres_terminate,
+    "tracker": _tracker,
+    "tracker_setting": _tracker_setting,
+    "tracker_clock": _tracker_clock,
+    "tracker_delete": _tracker_delete,
+}

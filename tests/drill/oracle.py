@@ -1,0 +1,149 @@
+"""Compares what the tracker holds with what must be there: nothing lost, nothing twice, nothing else."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tests.drill.expect import Entry, TicketExpected
+from tests.drill.pairing import pair
+
+SEEDED_ISSUES = 5
+TICKET = re.compile(r"Ticket (\d+)")
+
+Row = Mapping[str, Any]
+
+
+def ticket_named(subject: str) -> int | None:
+    """Return the ticket that an issue's subject names, None where several tickets have that subject."""
+    match = TICKET.fullmatch(subject)
+    return int(match[1]) if match else None
+
+
+class Oracle:
+    """Knows what was answered 202, and what the tracker holds.
+
+    Args:
+        expected: what must become of each ticket.
+        state: everything that the stand-in tracker holds.
+        deleted: tickets whose issue was deleted on the tracker, with that issue.
+    """
+
+    def __init__(
+        self,
+        expected: Mapping[int, TicketExpected],
+        state: Mapping[str, Sequence[Row]],
+        deleted: Mapping[int, int],
+    ) -> None:
+        self._expected = expected
+        self._deleted = deleted
+        self.issues = [row for row in state["issues"] if row["id"] > SEEDED_ISSUES]
+        self.entries = list(state["time_entries"])
+        self._memberships = state.get("memberships", ())
+        self._of_issue: dict[int | None, list[Row]] = {}
+        for row in self.entries:
+            self._of_issue.setdefault(row["issue_id"], []).append(row)
+
+    def differences(self) -> list[str]:
+        """Return every difference in words; an empty list means: each effect exactly once."""
+        found = self._of_subjects()
+        known = {row["id"] for row in self.issues}
+        found += [
+            f"extra: {_entry_words(row)} on no issue of a ticket"
+            for issue_id, rows in self._of_issue.items()
+            if issue_id not in known
+            for row in rows
+        ]
+        members = Counter((row["project_id"], row["user_id"]) for row in self._memberships)
+        found += [f"twice: membership {who} is there {n} times" for who, n in members.items() if n > 1]
+        return found
+
+    def _of_subjects(self) -> list[str]:
+        wanted: dict[str, list[TicketExpected]] = {}
+        for one in self._expected.values():
+            if one.texts and one.ticket_id not in self._deleted:
+                wanted.setdefault(one.subject, []).append(one)
+        present: dict[str, list[Row]] = {}
+        for row in self.issues:
+            present.setdefault(row["subject"], []).append(row)
+        found: list[str] = []
+        for ticket_id in self._deleted:
+            found += self._of_deleted(ticket_id, present.pop(f"Ticket {ticket_id}", []))
+        for subject, tickets in wanted.items():
+            due = [one for one in tickets if one.tasks]
+            found += self._of_alike(subject, due, present.pop(subject, []))
+        return found + [f"extra: an issue of no ticket, {subject!r}" for subject in present]
+
+    def _of_alike(self, subject: str, tickets: list[TicketExpected], rows: list[Row]) -> list[str]:
+        """Compare the tickets of one subject with its issues."""
+        names = ", ".join(str(one.ticket_id) for one in tickets) or "none"
+        if len(rows) < len(tickets):
+            return [f"lost: {subject!r} (tickets {names}) has {len(rows)} issues"]
+        if len(rows) > len(tickets):
+            ids = ", ".join(f"#{row['id']}" for row in rows)
+            return [f"twice: {subject!r} (tickets {names}) has {len(rows)} issues: {ids}"]
+        by_id = {one.ticket_id: one for one in tickets}
+        _, missing, left = pair(
+            list(by_id), rows, lambda ticket_id, row: not self._faults(by_id[ticket_id], row)
+        )
+        return [
+            difference
+            for ticket_id, row in zip(missing, left, strict=True)
+            for difference in self._faults(by_id[ticket_id], row)
+        ]
+
+    def _of_deleted(self, ticket_id: int, rows: list[Row]) -> list[str]:
+        """An issue that was deleted may stay away, or be there once more where it was in doubt; never twice."""
+        if len(rows) > 1:
+            return [f"twice: ticket {ticket_id} has {len(rows)} issues after one was deleted"]
+        expected = self._expected.get(ticket_id)
+        if not rows or expected is None:
+            return []
+        return [
+            fault
+            for fault in self._entry_faults(expected, self._of_issue.get(rows[0]["id"], []))
+            if not fault.startswith("lost")
+        ]
+
+    def _faults(self, expected: TicketExpected, issue: Row) -> list[str]:
+        """Return what is wrong where an issue is taken for a ticket's."""
+        name = f"ticket {expected.ticket_id}, issue #{issue['id']}"
+        found = []
+        text = (issue["project"], issue["subject"], issue["description"] or "", issue["author"])
+        texts = {(one.project, one.subject, one.description, one.author) for one in expected.texts}
+        if text not in texts:
+            found.append(f"wrong: {name} is {text}, expected one of {sorted(texts)}")
+        if issue["status_id"] not in expected.statuses:
+            statuses = sorted(expected.statuses)
+            found.append(f"wrong: {name} has status {issue['status_id']}, expected one of {statuses}")
+        return found + self._entry_faults(expected, self._of_issue.get(issue["id"], []))
+
+    def _entry_faults(self, expected: TicketExpected, rows: list[Row]) -> list[str]:
+        _, missing, left = pair(
+            list(expected.tasks), rows, lambda task_id, row: _as_entry(row) in expected.tasks[task_id]
+        )
+        found = []
+        for task_id in missing:
+            found.append(f"lost: ticket task {task_id} has no time entry as {_options(expected, task_id)}")
+        for row in left:
+            alike = [task_id for task_id, options in expected.tasks.items() if _as_entry(row) in options]
+            what = f"twice: ticket tasks {alike}" if alike else f"wrong: ticket {expected.ticket_id}"
+            found.append(f"{what}: {_entry_words(row)} is one too many")
+        return found
+
+
+def _as_entry(row: Row) -> Entry:
+    return Entry(row["hours"], row["comments"] or "", row["author"])
+
+
+def _options(expected: TicketExpected, task_id: int) -> str:
+    return " or ".join(
+        f"{one.hours} h {one.comment!r} by {one.author}"
+        for one in sorted(expected.tasks[task_id], key=lambda one: (one.hours, one.comment, one.author))
+    )
+
+
+def _entry_words(row: Row) -> str:
+    return f"time entry #{row['id']} ({row['hours']} h {row['comments']!r} by {row['author']})"

@@ -1,0 +1,34 @@
+"""Who works at the drill's helpdesk, and who they are on the tracker."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shared.store.people import TrackerPerson
+from tests.support.bridge import PEOPLE
+from tests.support.events import ALICE, BOB
+
+ADMIN = "admin"
+FIRST_EXTRA_USER = 11
+EXTRA_USERS = 3
+
+CAROL = {"id": 9, "email": "carol@example.test"}
+STRANGER = {"id": 30, "email": "nobody@elsewhere.test"}
+NEWCOMERS = [{"id": 20 + n, "email": f"tech{n:04d}@example.test"} for n in range(EXTRA_USERS)]
+
+HELPDESK: list[dict[str, Any] | None] = [ALICE, BOB, ALICE, BOB, CAROL, *NEWCOMERS, STRANGER, None]
+"""Members of the tracker project, people who must be made members, somebody the tracker does not know, nobody."""
+
+ON_TRACKER = [
+    *PEOPLE,
+    *(
+        TrackerPerson(FIRST_EXTRA_USER + n, f"tech{n:04d}", f"Tech No{n:04d}", f"tech{n:04d}@example.test")
+        for n in range(EXTRA_USERS)
+    ),
+]
+LOGINS = {person.mail: person.login for person in ON_TRACKER}
+
+
+def login_of(user: dict[str, Any] | None) -> str:
+    """Return who a helpdesk user must be on the tracker: the user with the same e-mail, else the administrator."""
+    return LOGINS.get(user["email"].lower(), ADMIN) if user else ADMIN

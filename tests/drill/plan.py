@@ -1,0 +1,179 @@
+"""What goes wrong when, from the seed: a list of faults with their times, known before the drill begins."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.drill.profiles import Profile
+
+WORKERS = 3
+FIRST_FAULT_S = 3.0
+SETTLES_S = 10.0
+"""A claim's lease and the settling time in a drill: a worker stopped for longer finds that others went on."""
+
+CREATIONS = r"/(issues|time_entries)\.json"
+ISSUE = r"/issues/\d+\.json"
+
+Chance = random.Random
+Options = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing that goes wrong.
+
+    Attributes:
+        at: seconds after the start.
+        kind: name in the report.
+        action: what is done, a name in `inject.ACTIONS`.
+        options: its arguments.
+    """
+
+    at: float
+    kind: str
+    action: str
+    options: Options = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of fault.
+
+    Attributes:
+        share: how often it comes, relative to the others.
+        options: draws its arguments.
+    """
+
+    name: str
+    action: str
+    share: float
+    options: Callable[[Chance], Options]
+
+
+def make_faults(seed: int, profile: Profile) -> list[Fault]:
+    """Draw the faults of a seed; the same seed and profile draw the same ones, in order of time.
+
+    Every kind comes at least once.
+    """
+    chance = random.Random(f"faults {seed} {profile.name}")
+    shares = [kind.share for kind in KINDS]
+    drawn = [*KINDS, *chance.choices(KINDS, shares, k=max(0, profile.faults - len(KINDS)))]
+    span = profile.seconds - FIRST_FAULT_S
+    faults = [
+        Fault(round(FIRST_FAULT_S + chance.random() * span, 3), kind.name, kind.action, kind.options(chance))
+        for kind in drawn
+    ]
+    return sorted(faults, key=lambda fault: fault.at)
+
+
+def _none(_chance: Chance) -> Options:
+    return {}
+
+
+def _signal(process: str, name: str) -> Callable[[Chance], Options]:
+    def draw(chance: Chance) -> Options:
+        target = f"worker-{chance.randrange(WORKERS) + 1}" if process == "worker" else process
+        return {"process": target, "signal": name}
+
+    return draw
+
+
+def _stop(process: str, shortest: float, longest: float) -> Callable[[Chance], Options]:
+    def draw(chance: Chance) -> Options:
+        target = f"worker-{chance.randrange(WORKERS) + 1}" if process == "worker" else process
+        return {"process": target, "seconds": round(chance.uniform(shortest, longest), 2)}
+
+    return draw
+
+
+def _creation(kind: str, **fixed: Any) -> Callable[[Chance], Options]:
+    """A fault of the next creations: issues, time entries, or both."""
+
+    def draw(chance: Chance) -> Options:
+        path = chance.choice((r"/issues\.json", r"/time_entries\.json", CREATIONS, CREATIONS))
+        return {"kind": kind, "method": "POST", "path": path, "count": chance.randint(1, 3), **fixed}
+
+    return draw
+
+
+def _anything(kind: str, **fixed: Any) -> Callable[[Chance], Options]:
+    """A fault of the next calls: any, reads, memberships, or changes of an issue."""
+
+    def draw(chance: Chance) -> Options:
+        method, path = chance.choice(
+            ((None, None), ("GET", None), ("PUT", ISSUE), ("POST", r"/projects/\d+/memberships\.json"))
+        )
+        return {"kind": kind, "method": method, "path": path, "count": chance.randint(1, 4), **fixed}
+
+    return draw
+
+
+def _for_a_while(kind: str, shortest: float, longest: float, **fixed: Any) -> Callable[[Chance], Options]:
+    """A fault of every call for some seconds."""
+
+    def draw(chance: Chance) -> Options:
+        return {"kind": kind, "lasts": round(chance.uniform(shortest, longest), 2), **fixed}
+
+    return draw
+
+
+def _setting(
+    name: str, values: tuple[Any, ...], restored: Any, longest: float
+) -> Callable[[Chance], Options]:
+    def draw(chance: Chance) -> Options:
+        lasts = round(chance.uniform(longest / 4, longest), 2)
+        return {"name": name, "value": chance.choice(values), "restored": restored, "lasts": lasts}
+
+    return draw
+
+
+def _share(chance: Chance) -> Options:
+    return {"share": chance.random()}
+
+
+KINDS = (
+    Kind("worker: SIGKILL", "signal", 8, _signal("worker", "SIGKILL")),
+    Kind("worker: SIGTERM", "signal", 4, _signal("worker", "SIGTERM")),
+    Kind("worker: stopped for a moment", "stop", 4, _stop("worker", 0.3, 4.0)),
+    Kind("worker: stopped past its leases", "stop", 4, _stop("worker", SETTLES_S + 1, SETTLES_S + 8)),
+    Kind("producer: SIGKILL", "signal", 2.5, _signal("producer", "SIGKILL")),
+    Kind("producer: SIGTERM", "signal", 1.5, _signal("producer", "SIGTERM")),
+    Kind("producer: stopped", "stop", 2, _stop("producer", 0.3, 7.0)),
+    Kind("beat: SIGKILL", "signal", 1, _signal("beat", "SIGKILL")),
+    Kind("beat: SIGTERM", "signal", 0.5, _signal("beat", "SIGTERM")),
+    Kind("beat: stopped", "stop", 1, _stop("beat", 1.0, 10.0)),
+    Kind("Redis: SIGKILL, restarted", "redis_kill", 1, lambda _: {"empty": False}),
+    Kind("Redis: SIGKILL, restarted empty", "redis_kill", 1.5, lambda _: {"empty": True}),
+    Kind("Redis: stopped", "redis_stop", 0.7, lambda chance: {"seconds": round(chance.uniform(1, 7), 2)}),
+    Kind("Redis: FLUSHALL", "redis_flush", 2.5, _none),
+    Kind("Redis: CLIENT KILL", "redis_kill_clients", 3, _none),
+    Kind("PostgreSQL: immediate shutdown", "postgres_crash", 1.2, _none),
+    Kind("PostgreSQL: pg_terminate_backend", "postgres_terminate", 4, _none),
+    Kind("tracker: silent, nothing done", "tracker", 4, _creation("timeout_before", seconds=6)),
+    Kind("tracker: silent, done all the same", "tracker", 5, _creation("timeout_after", seconds=6)),
+    Kind("tracker: reset, nothing done", "tracker", 3, _creation("reset_before")),
+    Kind("tracker: reset, done all the same", "tracker", 5, _creation("reset_after")),
+    Kind("tracker: closed, done all the same", "tracker", 2, _creation("close_after")),
+    Kind("tracker: 500, nothing done", "tracker", 3, _creation("status_before", status=500)),
+    Kind("tracker: 500, done all the same", "tracker", 5, _creation("status_after", status=500)),
+    Kind("tracker: garbage, done all the same", "tracker", 4, _creation("garbage_after")),
+    Kind("tracker: answer breaks off", "tracker", 3, _creation("truncated_after")),
+    Kind("tracker: answer trickles", "tracker", 2, _creation("trickle", seconds=0.2)),
+    Kind("tracker: done late, after we gave up", "tracker", 3, _creation("delay", seconds=5.3)),
+    Kind("tracker: slow", "tracker", 4, _anything("delay", seconds=1.5)),
+    Kind("tracker: 500 on other calls", "tracker", 3, _anything("status_before", status=500)),
+    Kind("tracker: reset of other calls", "tracker", 3, _anything("reset_after")),
+    Kind("tracker: garbage to other calls", "tracker", 2, _anything("garbage_before")),
+    Kind("tracker: 429", "tracker", 3, _anything("status_before", status=429, retry_after=2)),
+    Kind("tracker: 429 without a time", "tracker", 1, _anything("status_before", status=429)),
+    Kind("tracker: 503 with a time", "tracker", 2, _anything("status_before", status=503, retry_after=2)),
+    Kind("tracker: 503 for a while", "tracker", 2, _for_a_while("status_before", 1, 6, status=503)),
+    Kind("tracker: 401 for a while", "tracker", 1.5, _for_a_while("status_before", 0.5, 5, status=401)),
+    Kind("tracker: REST off for a while", "tracker_setting", 2, _setting("rest_enabled", (False,), True, 4)),
+    Kind("tracker: every call slow", "tracker_setting", 1, _setting("latency_ms", (300, 800), 0, 8)),
+    Kind("tracker: its clock jumps", "tracker_clock", 2, lambda c: {"offset": c.choice((-60, 0, 60))}),
+    Kind("tracker: an issue deleted", "tracker_delete", 2, _share),
+)

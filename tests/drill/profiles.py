@@ -1,0 +1,37 @@
+"""How long a drill takes and how much it does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Profile:
+    """One size of drill.
+
+    Attributes:
+        seconds: how long load and faults last.
+        tickets: tickets of the helpdesk's day.
+        events: events of all tickets together, about.
+        faults: faults to inject.
+        drain_seconds: in how many seconds everything must be drained once the faults have ended.
+        patience: seconds after which the whole drill ends by itself, whatever it is doing.
+    """
+
+    name: str
+    seconds: float
+    tickets: int
+    events: int
+    faults: int
+    drain_seconds: float = 120.0
+    patience: float = 600.0
+
+
+PROFILES = {
+    one.name: one
+    for one in (
+        Profile("brief", seconds=45, tickets=80, events=500, faults=50, patience=300),
+        Profile("short", seconds=130, tickets=260, events=2000, faults=180, patience=400),
+        Profile("long", seconds=800, tickets=900, events=8000, faults=1150, patience=1200),
+    )
+}

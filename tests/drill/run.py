@@ -1,0 +1,189 @@
+"""One drill from start to end: load and faults, the drain, the comparison."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from sqlalchemy import select
+from sqlalchemy.exc import SQLAlchemyError
+
+from shared.store import Store
+from shared.store.models import TaskTimeLink, TicketIssueLink
+from tests.drill.day import Day, make_day
+from tests.drill.expect import expect
+from tests.drill.held import judge, read_held, unlinked_objects
+from tests.drill.inject import Injector
+from tests.drill.load import Helpdesk
+from tests.drill.oracle import Oracle
+from tests.drill.plan import make_faults
+from tests.drill.profiles import Profile
+from tests.drill.report import Outcome, Teller
+from tests.drill.stand import Stand
+from tests.support.fleet import SECRET
+
+PROGRESS_S = 10.0
+LOOK_S = 0.5
+QUIET_LOOKS = 3
+MOST_TRACED = 5
+TICKETS = re.compile(r"tickets? (\d+)")
+ACCEPT_S = 60.0
+
+Answer = TypeVar("Answer")
+
+
+def drill(seed: int, profile: Profile, teller: Teller, keep: Path | None = None) -> Outcome:
+    """Run one drill.
+
+    Args:
+        seed: decides everything that is drawn.
+        profile: how long and how much.
+        teller: prints progress.
+        keep: where to keep the processes' logs.
+
+    Returns:
+        What came of it.
+    """
+    day, faults = make_day(seed, profile), make_faults(seed, profile)
+    teller.say(
+        f"{len(day.events)} events in {sum(len(one.events) for one in day.postings)} deliveries, "
+        f"{len(faults)} faults over {profile.seconds:g} s"
+    )
+    with Stand(seed, keep) as stand:
+        teller.say("everything is up")
+        injector = Injector(stand, faults, day.mortal)
+        helpdesk = Helpdesk(stand.events_url, SECRET, day.postings)
+        try:
+            _go_wrong(helpdesk, injector, profile, teller)
+            outcome = Outcome(injector.tally, processes=stand.supervisor.members)
+            _drain(helpdesk, stand, profile, teller, outcome)
+            _compare(day, helpdesk, injector, outcome)
+            if keep is not None:
+                _keep(injector, keep)
+        finally:
+            helpdesk.stop()
+        return outcome
+
+
+def _go_wrong(helpdesk: Helpdesk, injector: Injector, profile: Profile, teller: Teller) -> None:
+    """Send the day while the faults come."""
+
+    def progress() -> None:
+        tally = injector.tally
+        teller.say(
+            f"{len(helpdesk.receipts.accepted)} events accepted, {tally.planned.total()} faults "
+            f"({tally.hit.total()} hit), {helpdesk.receipts.repeated} requests repeated"
+        )
+        injector.later(PROGRESS_S, progress)
+
+    helpdesk.start()
+    injector.begin()
+    injector.later(PROGRESS_S, progress)
+    injector.run(profile.seconds)
+    injector.end()
+    teller.say("the faults are over")
+
+
+def _drain(helpdesk: Helpdesk, stand: Stand, profile: Profile, teller: Teller, outcome: Outcome) -> None:
+    """Wait until nothing is left to be done, and note how long that took."""
+    started = time.monotonic()
+    if not helpdesk.wait(ACCEPT_S):
+        outcome.differences.append(f"the producer did not accept everything within {ACCEPT_S:g} s")
+    quiet, told = 0, started
+    left = {"unknown": 1}
+    while quiet < QUIET_LOOKS:
+        left = _again(stand.fleet.left)
+        quiet = 0 if left else quiet + 1
+        took = time.monotonic() - started
+        if took > profile.drain_seconds:
+            outcome.differences.append(f"not drained after {profile.drain_seconds:g} s: {left}")
+            break
+        if left and time.monotonic() - told > PROGRESS_S:
+            told = time.monotonic()
+            teller.say(f"draining: {left}")
+        time.sleep(LOOK_S)
+    took = time.monotonic() - started - QUIET_LOOKS * LOOK_S
+    outcome.figures["drained after"] = f"{took:.1f} s" if not left else "not in time"
+
+
+def _compare(day: Day, helpdesk: Helpdesk, injector: Injector, outcome: Outcome) -> None:
+    fleet, deleted = injector.stand.fleet, injector.board.deleted
+    accepted = helpdesk.receipts.accepted
+    state = fleet.stand_in.state()
+    oracle = Oracle(expect((day.events[name], one) for name, one in accepted.items()), state, deleted)
+    outcome.differences += helpdesk.receipts.problems + oracle.differences()
+    lost = len(day.events) - len(accepted)
+    if lost:
+        outcome.differences.append(f"{lost} events were never accepted")
+    store = fleet.bridge.store
+    issues, entries = [row["id"] for row in oracle.issues], [row["id"] for row in oracle.entries]
+    unlinked = _again(lambda: unlinked_objects(store, issues, entries))
+    outcome.held = judge(_again(lambda: read_held(store)), deleted, unlinked)
+    outcome.differences += [
+        f"{one.item.state} though the machine could have decided: {one.item.what} {one.item.key} "
+        f"of ticket {one.item.ticket_id}: {one.item.reason}"
+        for one in outcome.held
+        if one.rule is None
+    ]
+    outcome.differences += [
+        f"{member.name} did not end after SIGTERM" for member in outcome.processes if member.stuck
+    ]
+    outcome.differences += [
+        f"{member.name} ended by itself as if it had been told to: exit code 0"
+        for member in outcome.processes
+        if 0 in member.own_ends
+    ]
+    outcome.traces = _again(lambda: _traces(store, outcome.differences))
+    outcome.figures |= {
+        "events accepted": str(len(accepted)),
+        "deliveries accepted": f"{helpdesk.receipts.deliveries} ({helpdesk.receipts.repeated} repeated)",
+        "issues": str(len(issues)),
+        "time entries": str(len(entries)),
+        "issues deleted on the tracker": str(len(deleted)),
+        "held items": str(len(outcome.held)),
+        "events by state": str(_again(fleet.states)),
+        "creations in doubt, settled": str(_again(fleet.settled)),
+    }
+
+
+def _keep(injector: Injector, directory: Path) -> None:
+    """Keep what the tracker holds, what it was asked, and the ledger, for whoever looks into a difference."""
+    directory.mkdir(parents=True, exist_ok=True)
+    fleet = injector.stand.fleet
+    with fleet.bridge.store.database.transaction() as session:
+        ledger = {
+            model.__tablename__: [
+                {column.name: str(getattr(row, column.name)) for column in model.__table__.columns}
+                for row in session.scalars(select(model))
+            ]
+            for model in (TicketIssueLink, TaskTimeLink)
+        }
+    kept = {"state": fleet.stand_in.state(), "requests": fleet.stand_in.requests(), "ledger": ledger}
+    for name, document in kept.items():
+        (directory / f"{name}.json").write_text(json.dumps(document, indent=1))
+
+
+def _traces(store: Store, differences: list[str]) -> list[str]:
+    """Return what deskbridge itself says of the first tickets that differ."""
+    named = [int(number) for text in differences for number in TICKETS.findall(text)]
+    lines = []
+    for ticket_id in list(dict.fromkeys(named))[:MOST_TRACED]:
+        with store.transaction() as tx:
+            steps = tx.trace.of_ticket(ticket_id)
+            lines += [f"--- ticket {ticket_id}"]
+            lines += [f"{step.at:%H:%M:%S.%f} {step.what} ({step.why})" for step in steps]
+    return lines
+
+
+def _again(ask: Callable[[], Answer]) -> Answer:
+    """Ask the database, once more where a fault had cut the connection."""
+    for _ in range(30):
+        try:
+            return ask()
+        except SQLAlchemyError:
+            time.sleep(LOOK_S)
+    return ask()

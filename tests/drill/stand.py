@@ -1,0 +1,117 @@
+"""What a drill runs on: real servers, the stand-in tracker, and every process of an installation, supervised."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from deploy.embedded.child import Child
+from deploy.embedded.ports import HOST
+from deploy.embedded.postgres import PostgresServer
+from deploy.embedded.redis import RedisServer
+from deploy.sandbox.tracker.control import StandIn
+from shared.store.links import LinkKind
+from tests.drill.day import PUBLIC_ENTITY
+from tests.drill.people import EXTRA_USERS, ON_TRACKER
+from tests.drill.plan import WORKERS
+from tests.drill.supervisor import Supervised, Supervisor
+from tests.support.fleet import Fleet
+
+THREADS = 4
+SKEW_S = 60
+PUBLIC_PROJECT = 2
+SKEWED = Path(__file__).parent / "skewed"
+SETTINGS = {
+    "SWEEP_INTERVAL": 1,
+    "CLAIM_LEASE": 4,
+    "LOCK_LEASE": 5,
+    "SETTLING_TIME": 6,  # as it must be: longer than a call may take
+    "METADATA_INTERVAL": 20,
+}
+
+
+class Stand:
+    """Everything that a drill steers; a context manager that leaves nothing running.
+
+    Args:
+        seed: decides in which direction one worker's clock is off.
+        keep: where to keep every process's log; None: they are deleted.
+    """
+
+    def __init__(self, seed: int, keep: Path | None = None) -> None:
+        self._keep = keep
+        self._stack = ExitStack()
+        self._seed = seed
+        self.supervisor = Supervisor()
+
+    def __enter__(self) -> Self:
+        try:
+            self._start()
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def _start(self) -> None:
+        self.directory = Path(tempfile.mkdtemp(prefix="deskbridge-drill-"))
+        self.directory.chmod(0o755)  # PostgreSQL may run as another account
+        self._stack.callback(shutil.rmtree, self.directory, ignore_errors=True)
+        self.postgres = PostgresServer(
+            self.directory / "postgres", fsync=False, options={"max_connections": "200"}
+        )
+        self._stack.callback(self.postgres.destroy)
+        self.redis = RedisServer(self.directory / "redis")
+        self._stack.callback(self.redis.destroy)
+        self.stand_in = StandIn(arguments=["--max-hours-per-day", "0", "--extra-users", str(EXTRA_USERS)])
+        self._stack.callback(self.stand_in.stop)
+        self.postgres.start()
+        self.redis.start()
+        self.stand_in.start()
+        self._start_processes()
+
+    def _start_processes(self) -> None:
+        logs = self.directory / "logs"
+        logs.mkdir()
+        if self._keep is not None:
+            self._stack.callback(shutil.copytree, logs, self._keep, dirs_exist_ok=True)
+        database_url = self.postgres.create_database("drill")
+        self.fleet = Fleet(logs, database_url, self.redis.url, self.stand_in, **SETTINGS)
+        self._stack.callback(self.fleet.stop)
+        self.fleet.bridge.link(LinkKind.ENTITY, PUBLIC_ENTITY, PUBLIC_PROJECT)
+        with self.fleet.bridge.store.transaction() as tx:
+            tx.people.replace_cache(ON_TRACKER)
+        self._stack.callback(self.supervisor.stop)
+        producer = self.supervisor.add(
+            self.fleet.child("producer", "producer", "--port", str(self.fleet.port))
+        )
+        self.supervisor.add(self.fleet.child("beat", "beat"))
+        for number in range(1, WORKERS + 1):
+            self.supervisor.add(self._worker(number))
+        producer.child.wait_ready(self.fleet.is_ready)
+        self.supervisor.start()
+
+    def _worker(self, number: int) -> Child:
+        """One worker of each drill lives a minute ahead or behind."""
+        skew = {}
+        if number == WORKERS:
+            offset = SKEW_S if self._seed % 2 else -SKEW_S
+            skew = {"DRILL_CLOCK_OFFSET": str(offset), "PYTHONPATH": str(SKEWED)}
+        return self.fleet.child(f"worker-{number}", "worker", "--concurrency", str(THREADS), **skew)
+
+    def process(self, name: str) -> Supervised:
+        """Return a supervised process by name."""
+        return next(member for member in self.supervisor.members if member.name == name)
+
+    @property
+    def events_url(self) -> str:
+        """Where the producer takes events."""
+        return f"http://{HOST}:{self.fleet.port}/events"

@@ -1,0 +1,200 @@
+"""The oracle of the drill: a lost entry, a doubled one, a wrong author and the like are each reported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from tests.drill.day import FUTURE
+from tests.drill.expect import expect
+from tests.drill.held import Held, judge
+from tests.drill.load import Receipt
+from tests.drill.oracle import Oracle
+from tests.support.events import BOB, task, task_event, ticket, ticket_event
+
+NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+State = dict[str, list[dict[str, Any]]]
+Deliveries = list[tuple[dict[str, Any], Receipt]]
+
+
+def named(ticket_id: int, **changes: Any) -> dict[str, Any]:
+    return ticket(ticket_id, title=f"Ticket {ticket_id}", **changes)
+
+
+def accepted(*events: dict[str, Any], seconds: float = 1.0) -> Deliveries:
+    came = (NOW + timedelta(seconds=number * 60) for number in range(len(events)))
+    return [
+        (event, Receipt(at, at + timedelta(seconds=seconds), event_id=number, times=1))
+        for number, (event, at) in enumerate(zip(events, came, strict=True), 1)
+    ]
+
+
+def issue(number: int, subject: str, author: str = "alice", status: int = 2) -> dict[str, Any]:
+    return {
+        "id": number,
+        "project": "support",
+        "subject": subject,
+        "description": "It burns",
+        "author": author,
+        "status_id": status,
+    }
+
+
+def entry(number: int, issue_id: int, comment: str, hours: float = 1.5, author: str = "alice") -> Any:
+    return {"id": number, "issue_id": issue_id, "comments": comment, "hours": hours, "author": author}
+
+
+TWO_TASKS = accepted(
+    task_event(0, of_ticket=named(7), of_task=task(70)),
+    task_event(1, of_ticket=named(7), of_task=task(71, user=BOB)),
+)
+
+
+def as_it_must_be() -> State:
+    return {
+        "issues": [issue(6, "Ticket 7")],
+        "time_entries": [entry(1, 6, "Extinguished 70"), entry(2, 6, "Extinguished 71", author="bob")],
+        "memberships": [{"project_id": 1, "user_id": 5}],
+    }
+
+
+def differences(state: State, deliveries: Deliveries, deleted: dict[int, int] | None = None) -> str:
+    return "\n".join(Oracle(expect(deliveries), state, deleted or {}).differences())
+
+
+def test_what_must_be_there_once_and_is_makes_no_difference() -> None:
+    assert differences(as_it_must_be(), TWO_TASKS) == ""
+
+
+CHANGES: dict[str, tuple[Callable[[State], object], str]] = {
+    "a lost issue": (lambda s: s["issues"].clear(), "lost: 'Ticket 7'"),
+    "a second issue": (lambda s: s["issues"].append(issue(8, "Ticket 7")), "twice: 'Ticket 7'"),
+    "a lost entry": (lambda s: s["time_entries"].pop(), "lost: ticket task 71"),
+    "a second entry": (
+        lambda s: s["time_entries"].append(entry(3, 6, "Extinguished 70")),
+        "twice: ticket tasks [70]",
+    ),
+    "an entry's author": (lambda s: s["time_entries"][1].update(author="admin"), "lost: ticket task 71"),
+    "an entry's hours": (lambda s: s["time_entries"][0].update(hours=1.0), "one too many"),
+    "an entry's comment": (lambda s: s["time_entries"][0].update(comments=""), "lost: ticket task 70"),
+    "an entry of another issue": (
+        lambda s: s["time_entries"][0].update(issue_id=1),
+        "on no issue of a ticket",
+    ),
+    "an issue's author": (lambda s: s["issues"][0].update(author="bob"), "expected one of"),
+    "an issue's text": (lambda s: s["issues"][0].update(description="-"), "expected one of"),
+    "an issue's project": (lambda s: s["issues"][0].update(project="other"), "expected one of"),
+    "an issue's status": (lambda s: s["issues"][0].update(status_id=3), "has status 3"),
+    "an issue of nobody": (lambda s: s["issues"].append(issue(8, "Ticket 99")), "an issue of no ticket"),
+    "a second membership": (
+        lambda s: s["memberships"].append({"project_id": 1, "user_id": 5}),
+        "twice: membership",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_it_reports(what: str) -> None:
+    change, words = CHANGES[what]
+    state = as_it_must_be()
+    change(state)
+    assert words in differences(state, TWO_TASKS)
+
+
+def test_a_ticket_that_was_never_finished_has_no_issue() -> None:
+    deliveries = accepted(ticket_event(0, of_ticket=named(7)))
+    assert differences({"issues": [], "time_entries": []}, deliveries) == ""
+    assert "twice" in differences({"issues": [issue(6, "Ticket 7")], "time_entries": []}, deliveries)
+
+
+def test_an_unlinked_ticket_has_no_issue() -> None:
+    deliveries = accepted(task_event(0, of_ticket=named(7, entity_id=99), of_task=task(70)))
+    assert differences({"issues": [], "time_entries": []}, deliveries) == ""
+    assert "no ticket" in differences({"issues": [issue(6, "Ticket 7")], "time_entries": []}, deliveries)
+
+
+def test_time_may_be_any_done_snapshot_but_not_a_mixture_of_two() -> None:
+    deliveries = accepted(
+        task_event(0, of_ticket=named(7), of_task=task(70, actiontime=3600)),
+        task_event(1, of_ticket=named(7), of_task=task(70, actiontime=1800, user=BOB)),
+    )
+    for hours, author, is_right in ((1.0, "alice", True), (0.5, "bob", True), (0.5, "alice", False)):
+        found = [entry(1, 6, "Extinguished 70", hours, author)]
+        told = differences({"issues": [issue(6, "Ticket 7")], "time_entries": found}, deliveries)
+        assert (told == "") == is_right, told
+
+
+SIBLINGS = accepted(
+    task_event(0, of_ticket=ticket(1, title="Same"), of_task=task(10)),
+    task_event(1, of_ticket=ticket(2, title="Same", status=5), of_task=task(20)),
+)
+TOGETHER: State = {
+    "issues": [issue(6, "Same", status=3), issue(7, "Same")],
+    "time_entries": [entry(1, 7, "Extinguished 10"), entry(2, 6, "Extinguished 20")],
+}
+
+
+def test_issues_of_equal_text_may_be_either_tickets_but_not_half_of_each() -> None:
+    assert differences(TOGETHER, SIBLINGS) == ""
+    mixed = deepcopy(TOGETHER)
+    mixed["time_entries"][0]["issue_id"] = 6
+    assert "lost: ticket task" in differences(mixed, SIBLINGS)
+    one = {**TOGETHER, "issues": TOGETHER["issues"][:1]}
+    assert "lost: 'Same' (tickets 1, 2) has 1 issues" in differences(one, SIBLINGS)
+
+
+@pytest.mark.parametrize(("seconds", "statuses"), [(1.0, {3}), (90.0, {2, 3})])
+def test_of_two_events_from_the_future_the_one_that_came_last_is_newest(
+    seconds: float, statuses: set[int]
+) -> None:
+    """Where each was repeated until the other had come, too, either may be."""
+    ahead = [ticket_event(0, of_ticket=named(7, status=status)) for status in (2, 5)]
+    for event in ahead:
+        event["occurred_at"] = FUTURE
+    assert expect(accepted(*ahead, seconds=seconds))[7].statuses == statuses
+
+
+def test_the_newest_event_decides_and_its_sequence_where_two_occurred_at_once() -> None:
+    statuses = {10: 1, 12: 5, 11: 6}
+    events = [
+        ticket_event(3, of_ticket=named(7, status=status), sequence=number)
+        for number, status in statuses.items()
+    ]
+    assert expect(accepted(*events))[7].statuses == {3}
+
+
+def test_an_issue_that_was_deleted_may_stay_away_but_not_come_back_twice() -> None:
+    state: State = {"issues": [], "time_entries": []}
+    assert differences(state, TWO_TASKS, {7: 6}) == ""
+    again: State = {"issues": [issue(8, "Ticket 7"), issue(9, "Ticket 7")], "time_entries": []}
+    assert "twice: ticket 7" in differences(again, TWO_TASKS, {7: 6})
+
+
+HELD = Held("ticket", 7, 7, "held", "in doubt", tracker_ids=(12,))
+
+
+@pytest.mark.parametrize(
+    ("item", "is_right"),
+    [
+        (Held("ticket", 7, 7, "held", "5 rounds without a verdict"), False),
+        (Held("ticket", 7, 7, "held", "possibly created twice", (12, 13), duplicate=True), False),
+        (HELD, True),
+        (Held("ticket", 7, 7, "held", "in doubt", tracker_ids=(13,)), False),
+        (Held("ticket", 7, 7, "gone", "no longer exists", (12,)), False),
+        (Held("ticket", 5, 5, "gone", "no longer exists", (11,)), True),
+        (Held("event", 1, 7, "failed", "the tracker refused"), False),
+    ],
+)
+def test_a_person_is_needed_by_rule_only(item: Held, is_right: bool) -> None:
+    (judged,) = judge([item], {5: 11}, {"ticket": {12}})
+    assert (judged.rule is not None) == is_right
+
+
+def test_an_event_is_held_rightly_where_its_tickets_row_is() -> None:
+    event = Held("event", 1, 7, "held", "ticket 7 waits for a person")
+    assert judge([event, HELD], {}, {"ticket": {12}})[0].rule
+    assert not judge([event], {}, {})[0].rule

@@ -1,0 +1,67 @@
+"""The drill's plan: everything in it comes from the seed."""
+
+from __future__ import annotations
+
+import pytest
+
+from shared.events import parse_delivery
+from tests.drill.day import make_day
+from tests.drill.inject import ACTIONS
+from tests.drill.plan import KINDS, make_faults
+from tests.drill.profiles import PROFILES
+
+PROFILE = PROFILES["short"]
+
+
+def test_the_same_seed_makes_the_same_day_and_the_same_faults() -> None:
+    assert make_day(5, PROFILE) == make_day(5, PROFILE)
+    assert make_faults(5, PROFILE) == make_faults(5, PROFILE)
+
+
+def test_another_seed_makes_another_day_and_other_faults() -> None:
+    assert make_day(5, PROFILE) != make_day(6, PROFILE)
+    assert make_faults(5, PROFILE) != make_faults(6, PROFILE)
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
+def test_every_kind_of_fault_comes_while_the_load_lasts(profile: object) -> None:
+    assert isinstance(profile, type(PROFILE))
+    faults = make_faults(1, profile)
+    assert len(faults) == profile.faults
+    assert {fault.kind for fault in faults} == {kind.name for kind in KINDS}
+    assert all(0 < fault.at < profile.seconds for fault in faults)
+    assert {fault.action for fault in faults} <= set(ACTIONS)
+
+
+def test_the_long_drill_plans_at_least_a_thousand_faults() -> None:
+    assert PROFILES["long"].faults >= 1000
+
+
+def test_every_event_is_valid_and_delivered_one_to_three_times() -> None:
+    day = make_day(1, PROFILE)
+    assert len(day.events) > 1500
+    times = dict.fromkeys(day.events, 0)
+    for posting in day.postings:
+        for event in posting.events:
+            times[event["delivery_id"]] += 1
+    assert set(times.values()) == {1, 2, 3}
+    for delivery_id, event in day.events.items():
+        parse_delivery(event, delivery_id)
+
+
+def test_deliveries_come_out_of_order() -> None:
+    day = make_day(1, PROFILE)
+    numbers = [
+        int(event["delivery_id"].rsplit("-", 1)[1])
+        for posting in day.postings
+        for event in posting.events
+        if event["ticket"]["id"] == 7
+    ]
+    assert numbers != sorted(numbers)
+
+
+def test_some_tickets_cannot_be_told_apart_by_their_text() -> None:
+    titles = {
+        event["ticket"]["id"]: event["ticket"]["title"] for event in make_day(1, PROFILE).events.values()
+    }
+    assert len(set(titles.values())) < len(titles) - 20

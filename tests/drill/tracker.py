@@ -1,0 +1,105 @@
+"""The stand-in tracker's faults, switched on and off, with the count of calls that each has hit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import requests
+
+from deploy.sandbox.tracker.control import StandIn
+from tests.drill.oracle import ticket_named
+
+if TYPE_CHECKING:
+    from tests.drill.inject import Tally
+
+Later = Callable[[float, Callable[[], None]], None]
+PATIENCE_S = 15.0
+"""How long a fault waits for calls to hit."""
+
+
+class Board:
+    """Steers the stand-in.
+
+    Args:
+        stand_in: the tracker.
+        tally: where faults are counted once they are over.
+        mortal: tickets whose issue may be deleted.
+
+    Attributes:
+        deleted: ticket id to the issue that was deleted.
+    """
+
+    def __init__(self, stand_in: StandIn, tally: Tally, mortal: set[int]) -> None:
+        self.deleted: dict[int, int] = {}
+        self._stand_in = stand_in
+        self._tally = tally
+        self._mortal = mortal
+        self._active: dict[int, str] = {}
+        self._settings: dict[str, Any] = {}
+
+    def fault(self, name: str, options: dict[str, Any], later: Later) -> None:
+        """Switch a fault on, and off again; it is counted when it is over."""
+        options = dict(options)
+        lasts = options.pop("lasts", PATIENCE_S)
+        number = self._stand_in.fault(options.pop("kind"), **options)
+        self._active[number] = name
+        later(lasts, lambda: self._over(number))
+
+    def setting(self, later: Later, *, name: str, value: Any, restored: Any, lasts: float) -> int:
+        """Change a switch for some seconds."""
+        self._stand_in.settings(**{name: value})
+        self._settings[name] = restored
+        later(lasts, lambda: self._restore(name, restored))
+        return 1
+
+    def clock(self, offset: float) -> int:
+        """Set the tracker's clock, seconds ahead."""
+        before = self._stand_in.settings()["clock_offset"]
+        self._stand_in.settings(clock_offset=float(offset))
+        return int(before != offset)
+
+    def delete_issue(self, share: float) -> int:
+        """Delete one of the issues that may be deleted, as somebody at the tracker would."""
+        found = self._mortal_issues()
+        if not found:
+            return 0
+        ticket_id = sorted(found)[int(share * len(found))]
+        with suppress(requests.RequestException):  # a fault may hit this call, too
+            requests.delete(
+                f"{self._stand_in.base_url}/issues/{found[ticket_id]}.json",
+                headers={"X-Redmine-API-Key": self._stand_in.api_key},
+                timeout=3,
+            )
+        if self._mortal_issues().get(ticket_id) == found[ticket_id]:
+            return 0
+        self.deleted[ticket_id] = found[ticket_id]
+        return 1
+
+    def _mortal_issues(self) -> dict[int, int]:
+        """Return the issues that may be deleted, by ticket."""
+        return {
+            ticket_id: row["id"]
+            for row in self._stand_in.state()["issues"]
+            if (ticket_id := ticket_named(row["subject"])) in self._mortal and ticket_id not in self.deleted
+        }
+
+    def clear(self) -> None:
+        """End every fault and restore every switch; the clock stays as it is."""
+        for number in list(self._active):
+            self._over(number)
+        for name, restored in list(self._settings.items()):
+            self._restore(name, restored)
+
+    def _over(self, number: int) -> None:
+        name = self._active.pop(number, None)
+        if name is None:
+            return
+        hits = {fault["id"]: fault["hits"] for fault in self._stand_in.faults()}
+        self._stand_in.clear_faults(number)
+        self._tally.add(name, hits.get(number, 0))
+
+    def _restore(self, name: str, value: Any) -> None:
+        self._stand_in.settings(**{name: value})
+        self._settings.pop(name, None)
