@@ -20,6 +20,7 @@ from producer.commands import (
     people,
     processes,
     projects,
+    recover,
     send,
     setup,
     trace,
@@ -77,6 +78,7 @@ doctor.register(app, LOOK)
 app.add_typer(knowledge.app, name="knowledge", rich_help_panel=LOOK)
 held.register(app, LOOK, DECIDE)
 send.register(app, DECIDE)
+recover.register(app, DECIDE)
 
 
 def run() -> None:

@@ -23,6 +23,7 @@ from shared.store.links import Links
 from shared.store.metadata import Metadata
 from shared.store.people import People
 from shared.store.projects import ProjectClaims
+from shared.store.recovery import Recovery
 from shared.store.tickets import TicketStates
 from shared.store.trace import Trace
 from shared.store.types import clock
@@ -45,6 +46,7 @@ class Transaction:
         self.project_claims = ProjectClaims(session)
         self.configs = Configs(session)
         self.trace = Trace(session)
+        self.recovery = Recovery(session)
 
     def ledger(self, kind: Kind) -> Ledger:
         """Return the ledger of a kind."""

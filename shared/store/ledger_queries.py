@@ -78,6 +78,15 @@ class LedgerQueries:
         oldest_first = statement.order_by(self._model.claimed_at, self._model.key).limit(MOST_SETTLED)
         return self._session.scalars(oldest_first).all()
 
+    def is_alike_in_flight(self, fingerprint: str, key: int) -> bool:
+        """Tell whether another row that cannot be told apart from this one is claimed or in doubt."""
+        statement = select(self._model.key).where(
+            self._model.fingerprint == fingerprint,
+            self._model.state.in_(IN_FLIGHT),
+            self._model.key != key,
+        )
+        return self._session.scalar(statement.limit(1)) is not None
+
     def linked_to_issue(self, ticket_id: int, issue_id: int) -> Sequence[Row]:
         """Return a ticket's time entries that were logged on an issue."""
         statement = select(self._model).where(

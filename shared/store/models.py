@@ -272,6 +272,19 @@ class PluginConfigRecord(Base):
     changed_at: Mapped[datetime]
 
 
+class RecoveryMode(Base):
+    """The single row that says: a backup was restored, so look on the tracker before anything is created.
+
+    `since` is how far the lookups reach back: nothing of ours that this database lacks is older.
+    """
+
+    __tablename__ = "recovery"
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    since: Mapped[datetime]
+    began_at: Mapped[datetime]
+
+
 class TraceStep(Base):
     """One thing that happened to a ticket and why, with the outbound call where there was one."""
 

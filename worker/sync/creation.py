@@ -8,16 +8,18 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from shared.errors import LeaseOver, OutcomeUnknown, TrackerError
+from shared.events import Event
 from shared.kinds import Kind
 from shared.payloads import Body
 from shared.store import Transaction
 from shared.store.ledger import Claim, Row
-from shared.store.models import LedgerState
+from shared.store.models import LedgerState, RecoveryMode
 from shared.tracker.answers import Answer
 from worker.sync.attribution import Sender
 from worker.sync.linking import link
 from worker.sync.matching import fingerprint
 from worker.sync.reconcile import reconcile
+from worker.sync.recovery import look_first
 from worker.sync.results import Created, Waiting
 from worker.sync.run import Run, SendWindow
 
@@ -35,6 +37,7 @@ class Creation:
         body: the request body.
         sender: on whose behalf.
         on_linked: called in the linking transaction with the tracker's object.
+        as_of: the same as an earlier event of the journal would have asked for it.
     """
 
     kind: Kind
@@ -44,6 +47,21 @@ class Creation:
     body: Body
     sender: Sender
     on_linked: Callable[[Transaction, dict[str, Any]], None]
+    as_of: Callable[[Event], Creation]
+
+    def claim(self, ticket_id: int) -> Claim:
+        """Return what is stored before it is sent."""
+        person, administrators = self.sender.person, self.sender.administrators
+        return Claim(
+            key=self.key,
+            ticket_id=ticket_id,
+            event_id=self.event_id,
+            tracker_project_id=self.sender.project_id,
+            issue_id=self.issue_id,
+            body=self.body,
+            authors=sorted({person.tracker_user_id, *administrators}) if person and administrators else [],
+            fingerprint=fingerprint(self.kind, self.body),
+        )
 
 
 def ensure(
@@ -72,7 +90,7 @@ def ensure(
     """
     for _ in range(MOST_TURNS):
         if row is None or row.state == LedgerState.FREE:
-            return _create(run, prepare()) if prepare else None
+            return _create(run, prepare(), row) if prepare else None
         if row.state == LedgerState.LINKED and row.tracker_id is not None:
             return Created(row.tracker_id, row.tracker_project_id or 0)
         if row.state in (LedgerState.HELD, LedgerState.GONE):
@@ -101,12 +119,19 @@ def _unsettled(run: Run, kind: Kind, row: Row, now: datetime) -> Waiting | None:
     return None
 
 
-def _create(run: Run, creation: Creation) -> Created | Waiting:
+def _create(run: Run, creation: Creation, row: Row | None, *, looked: bool = False) -> Created | Waiting:
     kind, key, sender = creation.kind, creation.key, creation.sender
-    sender.prepare()
+    if not looked:
+        sender.prepare()
     window = SendWindow(run.settings.claim_lease)
     with run.transaction() as tx:
-        attempt = tx.ledger(kind).claim(_claim(run, creation), run.settings.claim_lease)
+        mode = None if looked else tx.recovery.get()
+        look = mode is not None and not _is_decided(row, mode)
+        attempt = (
+            None if look else tx.ledger(kind).claim(creation.claim(run.ticket_id), run.settings.claim_lease)
+        )
+    if look and mode is not None:
+        return look_first(run, creation, mode.since) or _create(run, creation, row, looked=True)
     if attempt is None:
         return Waiting(f"another worker is creating the {kind.noun}")
     try:
@@ -121,20 +146,9 @@ def _create(run: Run, creation: Creation) -> Created | Waiting:
     return link(run, creation, attempt, found, tracker_id)
 
 
-def _claim(run: Run, creation: Creation) -> Claim:
-    person = creation.sender.person
-    return Claim(
-        key=creation.key,
-        ticket_id=run.ticket_id,
-        event_id=creation.event_id,
-        tracker_project_id=creation.sender.project_id,
-        issue_id=creation.issue_id,
-        body=creation.body,
-        authors=sorted({person.tracker_user_id, *creation.sender.administrators})
-        if person and creation.sender.administrators
-        else [],
-        fingerprint=fingerprint(creation.kind, creation.body),
-    )
+def _is_decided(row: Row | None, mode: RecoveryMode) -> bool:
+    """Tell whether a person has decided since the restore that it is to be created."""
+    return row is not None and row.first_claimed_at is None and row.changed_at >= mode.began_at
 
 
 def _created(kind: Kind, answer: Answer) -> tuple[dict[str, Any], int]:

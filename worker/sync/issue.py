@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from shared.events import Event
 from shared.kinds import Kind
 from shared.payloads import issue_body
 from shared.store import Transaction
@@ -11,7 +12,7 @@ from worker.sync.attribution import Sender
 from worker.sync.creation import Creation, ensure
 from worker.sync.results import Created, Waiting
 from worker.sync.run import Run
-from worker.sync.work import Work
+from worker.sync.work import Work, as_of
 
 
 def ensure_issue(run: Run, work: Work, event_id: int | None) -> Created | Waiting | None:
@@ -29,7 +30,7 @@ def ensure_issue(run: Run, work: Work, event_id: int | None) -> Created | Waitin
         TrackerError: an outage, or the administrator's call was refused.
     """
 
-    def prepare(asking: int) -> Creation:
+    def prepare(asking: int, work: Work = work) -> Creation:
         link = work.link
         assert link is not None, "the project rule comes before any creation"  # noqa: S101
         return Creation(
@@ -46,6 +47,7 @@ def ensure_issue(run: Run, work: Work, event_id: int | None) -> Created | Waitin
                 work.administrators,
             ),
             on_linked=linked,
+            as_of=lambda event: prepare(asking, _as_of(run, work, event)),
         )
 
     def linked(tx: Transaction, issue: dict[str, Any]) -> None:
@@ -59,3 +61,8 @@ def ensure_issue(run: Run, work: Work, event_id: int | None) -> Created | Waitin
 
     wanted = None if event_id is None else lambda: prepare(event_id)
     return ensure(run, Kind.TICKET, run.ticket_id, work.issue_row, work.now, wanted)
+
+
+def _as_of(run: Run, work: Work, event: Event) -> Work:
+    with run.store.transaction() as tx:
+        return as_of(tx, work, event)

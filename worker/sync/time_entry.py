@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shared.errors import TrackerRejected
+from shared.events import TicketTask
 from shared.kinds import Kind
 from shared.payloads import time_entry_body
 from shared.store import Transaction
@@ -34,7 +35,7 @@ def log_time(run: Run, work: Work, wanted: TimeWanted, issue: Created) -> Result
     """
     task, event_id = wanted.newest.task, wanted.newest.id
 
-    def prepare() -> Creation:
+    def prepare(task: TicketTask = task) -> Creation:
         with run.store.transaction() as tx:
             match = tx.people.match(task.user)
             is_member = tx.people.is_member(issue.project_id, match)
@@ -46,6 +47,7 @@ def log_time(run: Run, work: Work, wanted: TimeWanted, issue: Created) -> Result
             body=time_entry_body(run.ticket_id, task, issue.tracker_id, run.config),
             sender=Sender(run, match, issue.project_id, is_member, work.administrators),
             on_linked=linked,
+            as_of=lambda event: prepare(event.task or task),
         )
 
     def linked(tx: Transaction, entry: dict[str, Any]) -> None:

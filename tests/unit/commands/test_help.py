@@ -42,6 +42,7 @@ COMMANDS = [
     "replay",
     "held",
     "resolve",
+    "recover",
     "trace",
     "doctor",
     "knowledge",
