@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from shared.errors import NotFound
 from shared.events import Delivery
 from shared.store.models import NO_SEQUENCE, EventState, JournalEvent, TicketState
-from shared.store.types import clock, insert_for
+from shared.store.types import clock, insert_for, moment
 
 CLOCK_TOLERANCE = timedelta(minutes=5)
 JOURNAL = cast(Table, JournalEvent.__table__)
@@ -112,7 +112,7 @@ class Journal:
         oldest = func.min(JournalEvent.id)
         statement = (
             select(JournalEvent.ticket_id)
-            .where(_is_due(), JournalEvent.received_at <= clock(-older_than))
+            .where(_is_due(), JournalEvent.received_at <= moment(-older_than))
             .group_by(JournalEvent.ticket_id)
             .order_by(oldest)
             .limit(limit)
@@ -198,7 +198,11 @@ class Journal:
 
     def oldest(self, state: EventState) -> JournalEvent | None:
         """Return the event of a state that came in first."""
-        statement = select(JournalEvent).where(JournalEvent.state == state).order_by(JournalEvent.id).limit(1)
+        first = (
+            JournalEvent.received_at,
+            JournalEvent.id,
+        )  # by id alone PostgreSQL would walk through all ended ones
+        statement = select(JournalEvent).where(JournalEvent.state == state).order_by(*first).limit(1)
         return self._session.scalar(statement)
 
     def skipped_tickets(self, reason: str) -> Sequence[tuple[int, int, dict[str, Any]]]:
@@ -243,7 +247,7 @@ class Journal:
         """Delete ended events past their retention; return how many (at most `limit`)."""
         old = (
             select(JournalEvent.id)
-            .where(JournalEvent.state.in_(ENDED), JournalEvent.ended_at < clock(-older_than_days * 86400))
+            .where(JournalEvent.state.in_(ENDED), JournalEvent.ended_at < moment(-older_than_days * 86400))
             .limit(limit)
         )
         statement: Delete = delete(JournalEvent).where(JournalEvent.id.in_(old))
@@ -263,7 +267,7 @@ def _pending(event_ids: Collection[int]) -> ColumnElement[bool]:
 def _is_due() -> ColumnElement[bool]:
     return and_(
         JournalEvent.state == EventState.PENDING,
-        or_(JournalEvent.next_attempt_at.is_(None), JournalEvent.next_attempt_at <= clock()),
+        or_(JournalEvent.next_attempt_at.is_(None), JournalEvent.next_attempt_at <= moment()),
     )
 
 

@@ -289,7 +289,7 @@ def test_a_list_that_grows_while_it_is_read_is_no_obstacle(
         bridge.forward(task_event(number, of_ticket=ticket(number), of_task=task(number)), ticket_id=number)
     saved.restore()
     call = bridge.service.connect(None)[1].__class__.call  # type: ignore[arg-type]
-    made = []
+    made: list[object] = []
 
     def grow(client: Any, method: str, path: str, **arguments: Any) -> Any:
         answer = call(client, method, path, **arguments)
