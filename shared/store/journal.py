@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from shared.errors import NotFound
 from shared.events import Delivery
+from shared.store.ledger_queries import unsettled_tickets
 from shared.store.models import NO_SEQUENCE, EventState, JournalEvent, TicketState
 from shared.store.types import clock, insert_for, moment
 
@@ -101,6 +102,13 @@ class Journal:
         """Tell whether a ticket has a pending event whose time has come."""
         statement = select(JournalEvent.id).where(JournalEvent.ticket_id == ticket_id, _is_due()).limit(1)
         return self._session.scalar(statement) is not None
+
+    def has_pending(self, ticket_id: int) -> bool:
+        """Tell whether a ticket has a pending event, due or not."""
+        statement = select(JournalEvent.id).where(
+            JournalEvent.ticket_id == ticket_id, JournalEvent.state == EventState.PENDING
+        )
+        return self._session.scalar(statement.limit(1)) is not None
 
     def due_tickets(self, limit: int, *, older_than: float) -> list[int]:
         """Return tickets with something pending and due, those waiting longest first.
@@ -244,10 +252,18 @@ class Journal:
         return self._session.scalars(statement.limit(limit) if limit else statement).all()
 
     def prune(self, older_than_days: float, limit: int) -> int:
-        """Delete ended events past their retention; return how many (at most `limit`)."""
+        """Delete ended events past their retention; return how many (at most `limit`).
+
+        Those of a ticket stay while an issue or time entry of it is not settled: whoever decides may need them to
+        have it created again.
+        """
         old = (
             select(JournalEvent.id)
-            .where(JournalEvent.state.in_(ENDED), JournalEvent.ended_at < moment(-older_than_days * 86400))
+            .where(
+                JournalEvent.state.in_(ENDED),
+                JournalEvent.ended_at < moment(-older_than_days * 86400),
+                JournalEvent.ticket_id.not_in(unsettled_tickets()),
+            )
             .limit(limit)
         )
         statement: Delete = delete(JournalEvent).where(JournalEvent.id.in_(old))

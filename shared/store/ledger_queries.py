@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import cast
 
-from sqlalchemy import Boolean, ColumnElement, Table, and_, func, literal_column, or_, select
+from sqlalchemy import (
+    Boolean,
+    ColumnElement,
+    Select,
+    Table,
+    and_,
+    func,
+    literal_column,
+    or_,
+    select,
+    union_all,
+)
 from sqlalchemy.orm import Session
 
 from shared.kinds import Kind
@@ -17,6 +28,13 @@ MOST_SETTLED = 200
 NOT_LINKED: ColumnElement[bool] = literal_column(OPEN_ROWS, Boolean)
 """Said literally, so that either database uses the small index of the rows that are still open."""
 IN_FLIGHT = (LedgerState.CLAIMED, LedgerState.IN_DOUBT)
+
+
+def unsettled_tickets() -> Select[tuple[int]]:
+    """Return the query for the tickets that have an issue or a time entry which is not linked."""
+    issues = select(TicketIssueLink.ticket_id).where(NOT_LINKED)
+    times = select(TaskTimeLink.ticket_id).where(NOT_LINKED)
+    return select(union_all(issues, times).subquery().c.ticket_id)
 
 
 class LedgerQueries:
