@@ -14,6 +14,7 @@ from producer.commands import (
     config,
     doctor,
     events,
+    forget,
     held,
     knowledge,
     links,
@@ -79,6 +80,7 @@ app.add_typer(knowledge.app, name="knowledge", rich_help_panel=LOOK)
 held.register(app, LOOK, DECIDE)
 send.register(app, DECIDE)
 recover.register(app, DECIDE)
+forget.register(app, DECIDE)
 
 
 def run() -> None:

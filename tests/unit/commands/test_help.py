@@ -43,6 +43,7 @@ COMMANDS = [
     "held",
     "resolve",
     "recover",
+    "forget",
     "trace",
     "doctor",
     "knowledge",
