@@ -11,6 +11,7 @@ from sqlalchemy import MetaData, inspect, select
 
 from deploy.sandbox.tracker.control import StandIn
 from shared.errors import NotFound
+from shared.events import stored_event
 from shared.kinds import Kind
 from shared.store.people import TrackerPerson
 from shared.usecases.connection import Connector
@@ -74,7 +75,9 @@ def live(bridge: Bridge, stand_in: StandIn) -> None:
             requester={"id": 7, "name": "Al", "email": "alice@example.test"},
         ),
         ticket_event(2, of_ticket=ticket(status=5)),
-        task_event(3, of_ticket=ticket(7, technician=BOB), of_task=task(7, user=BOB)),
+        task_event(
+            3, of_ticket=ticket(7, technician=BOB, content=f"Or {OLD_ADDRESS}?"), of_task=task(7, user=BOB)
+        ),
     ]
     for event in events:
         bridge.receive(event)
@@ -123,6 +126,11 @@ def assert_all_kept(bridge: Bridge, done: Forgotten) -> None:
     assert "bob@example.test" in text.lower()
     assert '"id": 7' in text, "the ticket and the ticket task of the same number"
     with bridge.store.transaction() as tx:
+        events = [stored_event(row.payload) for row in tx.journal.find(limit=None)]
+        people = [event.ticket.technician for event in events] + [
+            event.task.user for event in events if event.task
+        ]
+        assert {person.id if person else None for person in people} == {None, 8}
         assert {row.tracker_id for row in tx.issues.linked()} == {6, 7, 8}
         assert len(list(tx.times.linked())) == 3
         assert tx.people.overrides() == {}
@@ -200,6 +208,9 @@ def test_an_address_outside_ascii_is_found_in_escaped_json(bridge: Bridge) -> No
     address = "jürgen@exämple.test"
     bridge.forward(
         task_event(of_ticket=ticket(technician={"id": 9, "email": address}, content=address.upper()))
+    )
+    bridge.forward(
+        task_event(1, of_ticket=ticket(1, content=f"Ask {address}!"), of_task=task(1)), ticket_id=1
     )
     with bridge.store.transaction() as tx:
         tx.people.replace_cache([*PEOPLE, TrackerPerson(9, "jürgen", "Jürgen Ö", address)])
