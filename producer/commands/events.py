@@ -45,9 +45,12 @@ def events(
     """List events, newest first, and what became of them."""
     with open_desk() as desk, desk.store.transaction() as tx:
         found = tx.journal.find(state=state, ticket_id=ticket, limit=limit)
+        mode = tx.recovery.get()
     if as_json:
         print_json([event_json(row) for row in found])
         return
+    if mode:
+        say("Recovering: the tracker is asked before each creation (`deskbridge recover --end` ends it).")
     if not found:
         say("No such events." if state or ticket else "No event has come in yet.")
         return

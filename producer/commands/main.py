@@ -14,12 +14,14 @@ from producer.commands import (
     config,
     doctor,
     events,
+    forget,
     held,
     knowledge,
     links,
     people,
     processes,
     projects,
+    recover,
     send,
     setup,
     template,
@@ -80,6 +82,8 @@ doctor.register(app, LOOK)
 app.add_typer(knowledge.app, name="knowledge", rich_help_panel=LOOK)
 held.register(app, LOOK, DECIDE)
 send.register(app, DECIDE)
+recover.register(app, DECIDE)
+forget.register(app, DECIDE)
 
 
 def run() -> None:

@@ -16,7 +16,7 @@ from producer.template_shapes import dry_run_json, preview_json
 from shared.templating import Operation
 from shared.templating.limits import BODY_BYTES
 from shared.usecases import preview as previews
-from shared.usecases.template_contexts import custom_fields_of, preview_context
+from shared.usecases.template_contexts import custom_fields_of, trial_context
 
 router = APIRouter(prefix="/ajax", tags=["templates"])
 Number = Annotated[int, Field(ge=1, le=LARGEST, strict=True)]
@@ -61,7 +61,7 @@ def try_template(desk: AtDesk, action: Action, trial: Trial) -> Response:
         shown = previews.preview(desk.store, operation, body, event_id=trial.event_id, context=trial.context)
         return answer(preview_json(shown))
     with desk.store.transaction() as tx:
-        context = preview_context(tx, operation, event_id=trial.event_id, given=trial.context)
+        context = trial_context(tx, operation, event_id=trial.event_id, given=trial.context)
         custom_fields = custom_fields_of(tx)
     return answer(dry_run_json(desk.dry_runs.run(operation, body, context, custom_fields)))
 

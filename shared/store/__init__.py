@@ -24,6 +24,7 @@ from shared.store.links import Links
 from shared.store.metadata import Metadata
 from shared.store.people import People
 from shared.store.projects import ProjectClaims
+from shared.store.recovery import Recovery
 from shared.store.templates import Templates
 from shared.store.tickets import TicketStates
 from shared.store.trace import Trace
@@ -49,6 +50,7 @@ class Transaction:
         self.configs = Configs(session)
         self.templates = Templates(session)
         self.trace = Trace(session)
+        self.recovery = Recovery(session)
 
     def ledger(self, kind: Kind) -> Ledger:
         """Return the ledger of a kind."""

@@ -12,8 +12,9 @@ from sqlalchemy.orm import Session
 
 from shared.errors import NotFound
 from shared.events import Delivery
+from shared.store.ledger_queries import unsettled_tickets
 from shared.store.models import NO_SEQUENCE, EventState, JournalEvent, TicketState
-from shared.store.types import clock, insert_for
+from shared.store.types import clock, insert_for, moment
 
 CLOCK_TOLERANCE = timedelta(minutes=5)
 JOURNAL = cast(Table, JournalEvent.__table__)
@@ -102,6 +103,13 @@ class Journal:
         statement = select(JournalEvent.id).where(JournalEvent.ticket_id == ticket_id, _is_due()).limit(1)
         return self._session.scalar(statement) is not None
 
+    def has_pending(self, ticket_id: int) -> bool:
+        """Tell whether a ticket has a pending event, due or not."""
+        statement = select(JournalEvent.id).where(
+            JournalEvent.ticket_id == ticket_id, JournalEvent.state == EventState.PENDING
+        )
+        return self._session.scalar(statement.limit(1)) is not None
+
     def due_tickets(self, limit: int, *, older_than: float) -> list[int]:
         """Return tickets with something pending and due, those waiting longest first.
 
@@ -112,7 +120,7 @@ class Journal:
         oldest = func.min(JournalEvent.id)
         statement = (
             select(JournalEvent.ticket_id)
-            .where(_is_due(), JournalEvent.received_at <= clock(-older_than))
+            .where(_is_due(), JournalEvent.received_at <= moment(-older_than))
             .group_by(JournalEvent.ticket_id)
             .order_by(oldest)
             .limit(limit)
@@ -198,7 +206,11 @@ class Journal:
 
     def oldest(self, state: EventState) -> JournalEvent | None:
         """Return the event of a state that came in first."""
-        statement = select(JournalEvent).where(JournalEvent.state == state).order_by(JournalEvent.id).limit(1)
+        first = (
+            JournalEvent.received_at,
+            JournalEvent.id,
+        )  # by id alone PostgreSQL would walk through all ended ones
+        statement = select(JournalEvent).where(JournalEvent.state == state).order_by(*first).limit(1)
         return self._session.scalar(statement)
 
     def skipped_tickets(self, reason: str) -> Sequence[tuple[int, int, dict[str, Any]]]:
@@ -244,10 +256,18 @@ class Journal:
         return self._session.scalars(statement.limit(limit) if limit else statement).all()
 
     def prune(self, older_than_days: float, limit: int) -> int:
-        """Delete ended events past their retention; return how many (at most `limit`)."""
+        """Delete ended events past their retention; return how many (at most `limit`).
+
+        Those of a ticket stay while an issue or time entry of it is not settled: whoever decides may need them to
+        have it created again.
+        """
         old = (
             select(JournalEvent.id)
-            .where(JournalEvent.state.in_(ENDED), JournalEvent.ended_at < clock(-older_than_days * 86400))
+            .where(
+                JournalEvent.state.in_(ENDED),
+                JournalEvent.ended_at < moment(-older_than_days * 86400),
+                JournalEvent.ticket_id.not_in(unsettled_tickets()),
+            )
             .limit(limit)
         )
         statement: Delete = delete(JournalEvent).where(JournalEvent.id.in_(old))
@@ -267,7 +287,7 @@ def _pending(event_ids: Collection[int]) -> ColumnElement[bool]:
 def _is_due() -> ColumnElement[bool]:
     return and_(
         JournalEvent.state == EventState.PENDING,
-        or_(JournalEvent.next_attempt_at.is_(None), JournalEvent.next_attempt_at <= clock()),
+        or_(JournalEvent.next_attempt_at.is_(None), JournalEvent.next_attempt_at <= moment()),
     )
 
 

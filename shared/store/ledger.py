@@ -174,6 +174,16 @@ class Ledger(LedgerQueries):
         found = sorted(set(candidates)) or None
         return self._set(where, state=LedgerState.HELD, settle_after=None, reason=reason, candidates=found)
 
+    def narrow(self, key: int, attempt: int, candidates: Collection[int], reason: str) -> bool:
+        """Leave a held row fewer candidates, since another row turned out to own some; without any it is free."""
+        left = sorted(candidates)
+        values = {"candidates": left} if left else {"candidates": None, "reason": reason}
+        return self._set(
+            and_(self._attempt(key, attempt), self._model.state == LedgerState.HELD),
+            state=LedgerState.HELD if left else LedgerState.FREE,
+            **values,
+        )
+
     def late_answer(self, key: int, tracker_id: int) -> None:
         """Hold a row whose superseded attempt created `tracker_id` after all: a possible duplicate."""
         row = self.lock(key)

@@ -6,16 +6,36 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from typing import cast
 
-from sqlalchemy import ColumnElement, Table, and_, func, or_, select
+from sqlalchemy import (
+    Boolean,
+    ColumnElement,
+    Select,
+    Table,
+    and_,
+    func,
+    literal_column,
+    or_,
+    select,
+    union_all,
+)
 from sqlalchemy.orm import Session
 
 from shared.kinds import Kind
-from shared.store.models import LedgerRow, LedgerState, TaskTimeLink, TicketIssueLink
-from shared.store.types import clock
+from shared.store.models import OPEN_ROWS, LedgerRow, LedgerState, TaskTimeLink, TicketIssueLink
+from shared.store.types import moment
 
 Row = LedgerRow
 MOST_SETTLED = 200
+NOT_LINKED: ColumnElement[bool] = literal_column(OPEN_ROWS, Boolean)
+"""Said literally, so that either database uses the small index of the rows that are still open."""
 IN_FLIGHT = (LedgerState.CLAIMED, LedgerState.IN_DOUBT)
+
+
+def unsettled_tickets() -> Select[tuple[int]]:
+    """Return the query for the tickets that have an issue or a time entry which is not linked."""
+    issues = select(TicketIssueLink.ticket_id).where(NOT_LINKED)
+    times = select(TaskTimeLink.ticket_id).where(NOT_LINKED)
+    return select(union_all(issues, times).subquery().c.ticket_id)
 
 
 class LedgerQueries:
@@ -75,7 +95,7 @@ class LedgerQueries:
             self._model.fingerprint == fingerprint, self._model.state == LedgerState.IN_DOUBT
         )
         if settleable:
-            statement = statement.where(self._model.settle_after <= clock())
+            statement = statement.where(self._model.settle_after <= moment())
         oldest_first = statement.order_by(self._model.claimed_at, self._model.key).limit(MOST_SETTLED)
         return self._session.scalars(oldest_first).all()
 
@@ -91,6 +111,15 @@ class LedgerQueries:
             self._model.fingerprint == fingerprint, self._model.state.in_(IN_FLIGHT), ~settleable
         )
         return self._session.scalars(statement.limit(MOST_SETTLED)).all()
+
+    def is_alike_in_flight(self, fingerprint: str, key: int) -> bool:
+        """Tell whether another row that cannot be told apart from this one is claimed or in doubt."""
+        statement = select(self._model.key).where(
+            self._model.fingerprint == fingerprint,
+            self._model.state.in_(IN_FLIGHT),
+            self._model.key != key,
+        )
+        return self._session.scalar(statement.limit(1)) is not None
 
     def linked_to_issue(self, ticket_id: int, issue_id: int) -> Sequence[Row]:
         """Return a ticket's time entries that were logged on an issue."""
@@ -127,15 +156,16 @@ class LedgerQueries:
     def waiting_for_a_person(self) -> Sequence[Row]:
         """Return held and gone rows, those waiting longest first."""
         states = (LedgerState.HELD, LedgerState.GONE)
-        statement = select(self._model).where(self._model.state.in_(states))
+        statement = select(self._model).where(NOT_LINKED, self._model.state.in_(states))
         return self._session.scalars(statement.order_by(self._model.changed_at)).all()
 
     def due_tickets(self, limit: int, settling: float) -> list[int]:
         """Return tickets with a row that somebody must settle now."""
-        statement = select(self._model.ticket_id).where(self._settleable(settling)).limit(limit)
+        due = (NOT_LINKED, self._settleable(settling))
+        statement = select(self._model.ticket_id).where(*due).limit(limit)
         return list(dict.fromkeys(self._session.scalars(statement)))
 
     def _settleable(self, settling: float) -> ColumnElement[bool]:
-        doubtful = and_(self._model.state == LedgerState.IN_DOUBT, self._model.settle_after <= clock())
-        expired = and_(self._model.state == LedgerState.CLAIMED, self._model.lease_until <= clock(-settling))
+        doubtful = and_(self._model.state == LedgerState.IN_DOUBT, self._model.settle_after <= moment())
+        expired = and_(self._model.state == LedgerState.CLAIMED, self._model.lease_until <= moment(-settling))
         return or_(doubtful, expired)

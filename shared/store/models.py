@@ -12,6 +12,8 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, declared_attr, mapped_column
 from shared.store.types import Json, Key, UtcDateTime, Words
 
 NO_SEQUENCE = -(2**63)
+HAS_ENDED = "ended_at IS NOT NULL"
+OPEN_ROWS = "state <> 'linked'"
 
 
 class Base(DeclarativeBase):
@@ -51,6 +53,9 @@ class JournalEvent(Base):
         Index("ix_journal_ticket_id", "ticket_id", "state"),
         Index("ix_journal_key", "key"),
         Index("ix_journal_state", "state", "next_attempt_at"),
+        Index(
+            "ix_journal_ended_at", "ended_at", sqlite_where=text(HAS_ENDED), postgresql_where=text(HAS_ENDED)
+        ),
         {"sqlite_autoincrement": True},
     )
 
@@ -115,7 +120,7 @@ class LedgerRow(Base):
     first_claimed_at: Mapped[datetime | None]
     claimed_at: Mapped[datetime | None]
     lease_until: Mapped[datetime | None]
-    settle_after: Mapped[datetime | None] = mapped_column(index=True)
+    settle_after: Mapped[datetime | None]
     rounds: Mapped[int]
     tracker_id: Mapped[int | None]
     adopted: Mapped[bool]
@@ -128,10 +133,19 @@ class LedgerRow(Base):
     @declared_attr.directive
     @classmethod
     def __table_args__(cls) -> tuple[Index, ...]:
-        """A tracker id belongs to one live row."""
-        name = f"uq_{cls.__tablename__}_tracker_id"
-        live = "state <> 'gone'"
-        return (Index(name, "tracker_id", unique=True, sqlite_where=text(live), postgresql_where=text(live)),)
+        """A tracker id belongs to one live row; what is still open is found without reading what is linked."""
+        live, still_open = text("state <> 'gone'"), text(OPEN_ROWS)
+        table = cls.__tablename__
+        return (
+            Index(
+                f"uq_{table}_tracker_id",
+                "tracker_id",
+                unique=True,
+                sqlite_where=live,
+                postgresql_where=live,
+            ),
+            Index(f"ix_{table}_open", "state", sqlite_where=still_open, postgresql_where=still_open),
+        )
 
 
 class TicketIssueLink(LedgerRow):
@@ -340,6 +354,19 @@ class DryRunObject(Base):
     attempts: Mapped[int]
     next_attempt_at: Mapped[datetime]
     reason: Mapped[str | None] = mapped_column(Words)
+
+
+class RecoveryMode(Base):
+    """The single row that says: a backup was restored, so look on the tracker before anything is created.
+
+    `since` is how far the lookups reach back: nothing of ours that this database lacks is older.
+    """
+
+    __tablename__ = "recovery"
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    since: Mapped[datetime]
+    began_at: Mapped[datetime]
 
 
 class TraceStep(Base):

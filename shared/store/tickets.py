@@ -16,7 +16,7 @@ from shared.store.models import (
     TicketIssueLink,
     TicketState,
 )
-from shared.store.types import clock, insert_for
+from shared.store.types import insert_for, moment
 
 TICKETS = cast(Table, TicketState.__table__)
 
@@ -157,7 +157,7 @@ class TicketStates:
             .where(
                 TicketState.status_due,
                 TicketIssueLink.state == LedgerState.LINKED,
-                or_(TicketState.status_next_at.is_(None), TicketState.status_next_at <= clock()),
+                or_(TicketState.status_next_at.is_(None), TicketState.status_next_at <= moment()),
             )
             .limit(limit)
         )

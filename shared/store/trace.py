@@ -11,7 +11,7 @@ from sqlalchemy import delete, insert, select
 from sqlalchemy.orm import Session
 
 from shared.store.models import TraceStep
-from shared.store.types import clock
+from shared.store.types import moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,6 @@ class Trace:
 
     def prune(self, older_than_days: float, limit: int) -> int:
         """Delete steps past their retention; return how many (at most `limit`)."""
-        old = select(TraceStep.id).where(TraceStep.at < clock(-older_than_days * 86400)).limit(limit)
+        old = select(TraceStep.id).where(TraceStep.at < moment(-older_than_days * 86400)).limit(limit)
         statement = delete(TraceStep).where(TraceStep.id.in_(old)).returning(TraceStep.id)
         return len(self._session.execute(statement).all())

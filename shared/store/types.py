@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, DateTime, Dialect, Integer, Text
+from sqlalchemy import BigInteger, DateTime, Dialect, Integer, ScalarSelect, Text, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import Session
@@ -76,6 +76,17 @@ class clock(GenericFunction[datetime]):  # noqa: N801  (a SQL function)
 
     def __init__(self, seconds: float = 0) -> None:
         super().__init__(float(seconds))
+
+
+def moment(seconds: float = 0) -> ScalarSelect[datetime]:
+    """Return the clock as it is when the statement begins: to compare columns with.
+
+    PostgreSQL reads `clock_timestamp()` anew for each row, so that no index can be used to compare with it.
+
+    Args:
+        seconds: offset in seconds, may be negative.
+    """
+    return select(clock(seconds)).scalar_subquery()
 
 
 @compiles(clock, "postgresql")

@@ -201,7 +201,7 @@ def from_ticket(
         issue=IssuePart(id=issue_id),
         status=StatusPart(mapped_id=config.status_map.get(ticket.status)),
         person=PersonPart(tracker_user_id=tracker_user_id, login=login),
-        config=_config(config),
+        config=config_part(config),
     )
     return context.model_dump(mode="json")
 
@@ -216,7 +216,7 @@ def from_event(event: Event, config: PluginConfig, *, tracker_project_id: int, *
 
 def from_form(form: FormPart, config: PluginConfig) -> Context:
     """Return the context of project.create."""
-    return FormContext(form=form, config=_config(config)).model_dump(mode="json")
+    return FormContext(form=form, config=config_part(config)).model_dump(mode="json")
 
 
 def sample(operation: Operation, custom_fields: tuple[CustomField, ...] = ()) -> Context:
@@ -252,6 +252,7 @@ def _copied(value: Any) -> Any:
     return value.copy() if isinstance(value, (dict, list)) else value
 
 
-def _config(config: PluginConfig) -> ConfigPart:
+def config_part(config: PluginConfig) -> ConfigPart:
+    """Return what templates may read of the plugin configuration."""
     dumped = config.model_dump(mode="json", include=set(ConfigPart.model_fields))
     return ConfigPart.model_validate(dumped)

@@ -51,7 +51,7 @@ def resolve(
 
     Raises:
         NotFound: nothing of this kind and key waits for a person.
-        NotResolved: the tracker id belongs to another row.
+        NotResolved: the tracker id belongs to another row, or no event is left that would have it created again.
     """
     if adopt is not None:
         with store.transaction() as tx:
@@ -94,6 +94,11 @@ def _carry_out(tx: Transaction, kind: Kind, row: Row, adopt: int | None) -> None
     tx.journal.reopen(waiting, f"a person decided: {verdict}")
     if adopt is None and kind is Kind.TICKET and was_gone and gone is not None:
         _log_again(tx, ticket_id, gone)
+    if adopt is None and kind is Kind.TICKET_TASK and not tx.journal.has_pending(ticket_id):
+        raise NotResolved(
+            f"nothing would have the time logged again: the events of ticket task {key} are past their retention; "
+            f"have the helpdesk send it again, then resolve it"
+        )
     if adopt is not None and kind is Kind.TICKET:
         config, _ = tx.configs.get()
         tx.tickets.owe(ticket_id, config.status_map, tracker_status_id=None)
@@ -107,5 +112,7 @@ def _log_again(tx: Transaction, ticket_id: int, issue_id: int) -> None:
     for row in tx.times.linked_to_issue(ticket_id, issue_id):
         reason = f"time entry #{row.tracker_id} went away with issue #{issue_id}"
         if row.tracker_id is not None and tx.times.forget(row.key, row.tracker_id, reason):
-            tx.journal.reopen(JournalEvent.id == row.event_id, reason)
-            tx.trace.append([Step(ticket_id, "Its time is logged again", reason, row.key)])
+            what = "Its time is logged again"
+            if not tx.journal.reopen(JournalEvent.id == row.event_id, reason):
+                what = "Its time is logged again once the helpdesk sends the ticket task again: its event was pruned"
+            tx.trace.append([Step(ticket_id, what, reason, row.key)])

@@ -16,7 +16,7 @@ from shared.store.metadata import Entry, MetadataKind
 from shared.store.models import JournalEvent, LedgerState
 from shared.store.people import TrackerPerson
 from shared.templating import Engine, Operation, catalogue_for
-from shared.templating.contexts import Context, from_ticket, sample
+from shared.templating.contexts import Context, config_part, from_ticket, sample
 from shared.templating.operations import CustomField
 
 
@@ -121,6 +121,48 @@ def preview_context(
             f"{operation} starts from a form: preview it with the sample or a context of your own"
         )
     return _event_context(tx, operation, row)
+
+
+def trial_context(
+    tx: Transaction,
+    operation: Operation,
+    *,
+    event_id: int | None = None,
+    given: Mapping[str, Any] | None = None,
+) -> Context:
+    """Return the context of a dry run: as for a preview, but a sample names what this installation has.
+
+    Raises:
+        NotFound: there is no such event.
+        NoContext: the operation cannot be rendered from that event, or nothing is linked yet.
+    """
+    if given is not None or event_id is not None:
+        return preview_context(tx, operation, event_id=event_id, given=given)
+    config, _ = tx.configs.get()
+    context = sample(operation, custom_fields_of(tx))
+    context["config"] = config_part(config).model_dump(mode="json")
+    if operation.from_form:
+        return context | {"form": {**context["form"], "parent_id": None}}
+    link = next(iter(tx.links.all()), None)
+    if link is None:
+        raise NoContext(
+            "nothing is linked yet, so no tracker project is known: `deskbridge link`, or name an event"
+        )
+    project = tx.metadata.get(MetadataKind.PROJECT, link.tracker_project_id)
+    person = min(tx.people.cached(), key=lambda one: (one.admin, one.tracker_user_id), default=None)
+    return context | {
+        "project": {
+            "tracker_project_id": link.tracker_project_id,
+            "default_category_id": link.default_category_id,
+            "name": project.name if project else None,
+        },
+        "issue": {"id": None},
+        "status": {"mapped_id": config.status_map.get(context["ticket"]["status"])},
+        "person": {
+            "tracker_user_id": person.tracker_user_id if person else None,
+            "login": person.login if person else None,
+        },
+    }
 
 
 def _event_context(tx: Transaction, operation: Operation, row: JournalEvent) -> Context:

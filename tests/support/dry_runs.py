@@ -44,7 +44,10 @@ def dry_run(
         tracker_project_id: where.
     """
     document = BODIES[operation] if body is None else {operation.top_key: body}
-    return runs.run(operation, json.dumps(document), context_for(operation, tracker_project_id), ())
+    context = context_for(operation, tracker_project_id)
+    if operation is Operation.MEMBERSHIP_CREATE:  # a membership is the context's person's own
+        context["person"]["tracker_user_id"] = document["membership"]["user_id"]
+    return runs.run(operation, json.dumps(document), context, ())
 
 
 def make_due(store: Store) -> None:

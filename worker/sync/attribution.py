@@ -126,7 +126,7 @@ class Sender:
             Operation.MEMBERSHIP_CREATE,
             about,
             lambda: membership_body(person.tracker_user_id, role_id),
-        ).body
+        )
         try:
             self.run.tracker.call("POST", path, body=body, observe=self.run.observe)
             self.run.note(f"{person.login} was made a member of tracker project {self.project_id}", NEEDED)

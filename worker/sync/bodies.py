@@ -12,8 +12,8 @@ from shared.usecases.template_contexts import About, engine_for, ticket_context
 from worker.sync.run import Run
 
 
-def body_for(run: Run, operation: Operation, about: About, plain: Callable[[], Body]) -> Chosen:
-    """Return the body to send; a template that fails is told in the trace and stops nothing.
+def choose_body(run: Run, operation: Operation, about: About, plain: Callable[[], Body]) -> Chosen:
+    """Return the body to send; a template that fails stops nothing.
 
     Args:
         run: the drain.
@@ -21,20 +21,25 @@ def body_for(run: Run, operation: Operation, about: About, plain: Callable[[], B
         about: what the template is rendered from.
         plain: returns the 1.x body.
     """
-    template = run.templates.get(operation)
-    task_id = about.task.id if about.task else None
 
     def context() -> Context:
         with run.store.transaction() as tx:
             return ticket_context(tx, run.config, about)
 
-    chosen = choose(template, lambda: engine_for(operation), context, plain)
+    return choose(run.templates.get(operation), lambda: engine_for(operation), context, plain)
+
+
+def tell_choice(run: Run, operation: Operation, chosen: Chosen, task_id: int | None = None) -> None:
+    """Tell in the trace which template was used, or failed."""
     if chosen.fault:
-        run.warn(
-            f"Template for {operation} failed; the standard body is sent",
-            f"{template}: {chosen.fault}",
-            task_id=task_id,
-        )
+        told = f"{run.templates[operation]}: {chosen.fault}"
+        run.warn(f"Template for {operation} failed; the standard body is sent", told, task_id=task_id)
     elif chosen.template:
         run.note(f"Body of {operation} from {chosen.template}", "; ".join(chosen.warnings), task_id=task_id)
-    return chosen
+
+
+def body_for(run: Run, operation: Operation, about: About, plain: Callable[[], Body]) -> Body:
+    """Return the body to send, as `choose_body`, and tell of it."""
+    chosen = choose_body(run, operation, about, plain)
+    tell_choice(run, operation, chosen)
+    return chosen.body

@@ -8,18 +8,22 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from shared.errors import LeaseOver, OutcomeUnknown, TrackerError, TrackerRejected
+from shared.events import Event
 from shared.kinds import Kind
 from shared.payloads import Body
 from shared.store import Transaction
 from shared.store.ledger import Claim, Row
-from shared.store.models import LedgerState
+from shared.store.models import LedgerState, RecoveryMode
 from shared.tracker.answers import Answer
+from shared.usecases.precedence import Chosen
 from shared.windows import SendWindow
 from worker.sync.attribution import Sender
+from worker.sync.bodies import tell_choice
 from worker.sync.linking import link
 from worker.sync.matching import fingerprint
 from worker.sync.reconcile import reconcile
-from worker.sync.refusals import tell_why
+from worker.sync.recovery import look_first
+from worker.sync.refusals import OPERATIONS, tell_why
 from worker.sync.results import Created, Waiting
 from worker.sync.run import Run
 
@@ -34,18 +38,40 @@ class Creation:
         kind: issue or time entry.
         key: ticket id or ticket-task id.
         event_id: the journal event that asks for it.
-        body: the request body.
+        chosen: the request body, and where it came from.
         sender: on whose behalf.
         on_linked: called in the linking transaction with the tracker's object.
+        as_of: the same as an earlier event of the journal would have asked for it.
     """
 
     kind: Kind
     key: int
     event_id: int
     issue_id: int | None
-    body: Body
+    chosen: Chosen
     sender: Sender
     on_linked: Callable[[Transaction, dict[str, Any]], None]
+    as_of: Callable[[Event], Creation]
+
+    @property
+    def body(self) -> Body:
+        """The request body."""
+        return self.chosen.body
+
+    def claim(self, ticket_id: int) -> Claim:
+        """Return what is stored before it is sent."""
+        person, administrators = self.sender.person, self.sender.administrators
+        possible = {*administrators, *([person.tracker_user_id] if person else [])}
+        return Claim(
+            key=self.key,
+            ticket_id=ticket_id,
+            event_id=self.event_id,
+            tracker_project_id=self.sender.project_id,
+            issue_id=self.issue_id,
+            body=self.body,
+            authors=sorted(possible) if administrators else [],  # whoever has the key may end as the author
+            fingerprint=fingerprint(self.kind, self.body),
+        )
 
 
 def ensure(
@@ -74,7 +100,7 @@ def ensure(
     """
     for _ in range(MOST_TURNS):
         if row is None or row.state == LedgerState.FREE:
-            return _create(run, prepare()) if prepare else None
+            return _create(run, prepare(), row) if prepare else None
         if row.state == LedgerState.LINKED and row.tracker_id is not None:
             return Created(row.tracker_id, row.tracker_project_id or 0)
         if row.state in (LedgerState.HELD, LedgerState.GONE):
@@ -103,14 +129,22 @@ def _unsettled(run: Run, kind: Kind, row: Row, now: datetime) -> Waiting | None:
     return None
 
 
-def _create(run: Run, creation: Creation) -> Created | Waiting:
+def _create(run: Run, creation: Creation, row: Row | None, *, looked: bool = False) -> Created | Waiting:
     kind, key, sender = creation.kind, creation.key, creation.sender
-    sender.prepare()
+    if not looked:
+        sender.prepare()
     window = SendWindow(run.settings.claim_lease)
     with run.transaction() as tx:
-        attempt = tx.ledger(kind).claim(_claim(run, creation), run.settings.claim_lease)
+        mode = None if looked else tx.recovery.get()
+        look = mode is not None and not _is_decided(row, mode)
+        attempt = (
+            None if look else tx.ledger(kind).claim(creation.claim(run.ticket_id), run.settings.claim_lease)
+        )
+    if look and mode is not None:
+        return look_first(run, creation, mode.since) or _create(run, creation, row, looked=True)
     if attempt is None:
         return Waiting(f"another worker is creating the {kind.noun}")
+    tell_choice(run, OPERATIONS[kind], creation.chosen, key if kind is Kind.TICKET_TASK else None)
     try:
         answer = sender.send("POST", kind.path, creation.body, window.check)
         found, tracker_id = _created(kind, answer)
@@ -125,19 +159,9 @@ def _create(run: Run, creation: Creation) -> Created | Waiting:
     return link(run, creation, attempt, found, tracker_id)
 
 
-def _claim(run: Run, creation: Creation) -> Claim:
-    person, administrators = creation.sender.person, creation.sender.administrators
-    possible = {*administrators, *([person.tracker_user_id] if person else [])}
-    return Claim(
-        key=creation.key,
-        ticket_id=run.ticket_id,
-        event_id=creation.event_id,
-        tracker_project_id=creation.sender.project_id,
-        issue_id=creation.issue_id,
-        body=creation.body,
-        authors=sorted(possible) if administrators else [],  # whoever has the key may end as the author
-        fingerprint=fingerprint(creation.kind, creation.body),
-    )
+def _is_decided(row: Row | None, mode: RecoveryMode) -> bool:
+    """Tell whether a person has decided since the restore that it is to be created."""
+    return row is not None and row.first_claimed_at is None and row.changed_at >= mode.began_at
 
 
 def _created(kind: Kind, answer: Answer) -> tuple[dict[str, Any], int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from shared.events import Event
 from shared.kinds import Kind
 from shared.payloads import issue_body
 from shared.store import Transaction
@@ -12,12 +13,12 @@ from shared.templating import Operation
 from shared.usecases.precedence import Chosen
 from shared.usecases.template_contexts import About
 from worker.sync.attribution import Sender
-from worker.sync.bodies import body_for
+from worker.sync.bodies import choose_body
 from worker.sync.creation import Creation, ensure
 from worker.sync.gates import Pending
 from worker.sync.results import Created, Waiting
 from worker.sync.run import Run
-from worker.sync.work import Work
+from worker.sync.work import Work, as_of
 
 
 def ensure_issue(run: Run, work: Work, asking: Pending | None) -> Created | Waiting | None:
@@ -50,7 +51,7 @@ def _creation(run: Run, work: Work, asking: Pending) -> Creation:
         project_id=link.tracker_project_id,
         person=work.technician.person,
     )
-    chosen = body_for(
+    chosen = choose_body(
         run,
         Operation.ISSUE_CREATE,
         about,
@@ -71,11 +72,12 @@ def _creation(run: Run, work: Work, asking: Pending) -> Creation:
         key=run.ticket_id,
         event_id=asking.id,
         issue_id=None,
-        body=chosen.body,
+        chosen=chosen,
         sender=Sender(
             run, work.technician, replace(about, project_id=project_id), is_member, work.administrators
         ),
         on_linked=linked,
+        as_of=lambda event: _creation(run, _as_of(run, work, event), Pending(asking.id, event)),
     )
 
 
@@ -86,3 +88,8 @@ def _settle_status(tx: Transaction, run: Run, work: Work, chosen: Chosen, issue:
         tx.tickets.given(run.ticket_id, work.state.event_id)
     else:
         tx.tickets.owe(run.ticket_id, run.config.status_map, has)
+
+
+def _as_of(run: Run, work: Work, event: Event) -> Work:
+    with run.store.transaction() as tx:
+        return as_of(tx, work, event)

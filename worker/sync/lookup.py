@@ -7,7 +7,6 @@ from typing import Any
 
 from shared.errors import OutcomeUnknown
 from shared.kinds import Kind
-from shared.store.ledger import Row
 from shared.tracker.answers import Answer
 from shared.tracker.client import PAGE_SIZE, rows_of
 from worker.sync.matching import moment_of
@@ -17,42 +16,48 @@ from worker.sync.run import Run
 MOST_PAGES = 50
 
 
-def look_up(run: Run, kind: Kind, row: Row, since: datetime) -> tuple[list[dict[str, Any]], timedelta]:
-    """Return every object that may be the row's, and how far the tracker's clock is ahead of ours (at most).
+def look_up(
+    run: Run, kind: Kind, within: int | None, since: datetime, *, most_pages: int = MOST_PAGES
+) -> tuple[list[dict[str, Any]], timedelta]:
+    """Return every object that may be the wanted one, and how far the tracker's clock is ahead of ours (at most).
+
+    A list that grows meanwhile hides nothing: what is wanted was there before, and new rows only push it on.
 
     Args:
         run: the drain.
         kind: issue or time entry.
-        row: the row in doubt; names the project or the issue.
+        within: tracker project of an issue; issue of a time entry.
         since: nothing that was created earlier is wanted (database clock).
+        most_pages: give up after so many.
 
     Raises:
-        OutcomeUnknown: the list changed while it was read, or was not readable.
+        OutcomeUnknown: the list became shorter while it was read, or was not readable.
         TrackerError: as any call.
     """
     ask_whether_open(run)
     listed: list[dict[str, Any]] = []
     total, offset = None, timedelta(0)
-    for page in range(MOST_PAGES):
-        params = {**_filter(kind, row), "limit": PAGE_SIZE, "offset": page * PAGE_SIZE}
+    for page in range(most_pages):
+        params = {**_filter(kind, within), "limit": PAGE_SIZE, "offset": page * PAGE_SIZE}
         answer = run.tracker.call("GET", kind.path, params=params, observe=run.observe)
         run.lock.renew()
         rows = rows_of(answer, kind.list_name, kind.path)
         if total is None:
             total, offset = _total(kind, answer), _offset(run, answer)
-        elif _total(kind, answer) != total:
-            raise OutcomeUnknown("GET", kind.path, detail="the list changed while it was read")
+        elif _total(kind, answer) < total:
+            raise OutcomeUnknown("GET", kind.path, detail="the list became shorter while it was read")
+        total = _total(kind, answer)
         listed += rows
         if not rows or len(listed) >= total or _is_past(kind, rows, since + offset):
             ask_whether_open(run)  # it may have been closed in between, and the list one for anybody
             return listed, offset
-    raise OutcomeUnknown("GET", kind.path, detail=f"more than {MOST_PAGES} pages to look through")
+    raise OutcomeUnknown("GET", kind.path, detail=f"more than {most_pages} pages to look through")
 
 
-def _filter(kind: Kind, row: Row) -> dict[str, str | int]:
+def _filter(kind: Kind, within: int | None) -> dict[str, str | int]:
     if kind is Kind.TICKET_TASK:
-        return {"issue_id": row.issue_id or 0}
-    return {"project_id": row.tracker_project_id or 0, "status_id": "*", "sort": "created_on:desc"}
+        return {"issue_id": within or 0}
+    return {"project_id": within or 0, "status_id": "*", "sort": "created_on:desc"}
 
 
 def _total(kind: Kind, answer: Answer) -> int:

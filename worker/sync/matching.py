@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Decimal
@@ -73,17 +73,22 @@ def candidates(
     kind: Kind, rows: Sequence[Mapping[str, Any]], essence: Essence, held: Collection[int]
 ) -> list[Candidate]:
     """Return the listed objects that have this essence and that no ledger row holds."""
+    found = {
+        one.tracker_id: one for row, one in unheld(kind, rows, held) if found_essence(kind, row) == essence
+    }
+    return sorted(found.values(), key=lambda one: one.tracker_id)
+
+
+def unheld(
+    kind: Kind, rows: Sequence[Mapping[str, Any]], held: Collection[int]
+) -> Iterator[tuple[Mapping[str, Any], Candidate]]:
+    """Yield the listed objects that no ledger row holds."""
     person = "author" if kind is Kind.TICKET else "user"
-    found = {}
     for row in rows:
         created_on = moment_of(row.get("created_on"))
         tracker_id = row.get("id")
-        if not isinstance(tracker_id, int) or tracker_id in held or created_on is None:
-            continue
-        if found_essence(kind, row) != essence:
-            continue
-        found[tracker_id] = Candidate(tracker_id, _id(row, person), _id(row, "status"), created_on)
-    return sorted(found.values(), key=lambda one: one.tracker_id)
+        if isinstance(tracker_id, int) and tracker_id not in held and created_on is not None:
+            yield row, Candidate(tracker_id, _id(row, person), _id(row, "status"), created_on)
 
 
 def assign(doubts: Sequence[Doubt], found: Sequence[Candidate]) -> dict[int, Candidate]:

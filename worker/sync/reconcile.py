@@ -53,7 +53,8 @@ def _settle_alike(run: Run, kind: Kind, row: Row) -> None:
         _hold_all(run, kind, alike, "the policy is hold")
         return
     try:
-        listed, offset = look_up(run, kind, row, min(_since(one) for one in alike))
+        within = row.issue_id if kind is Kind.TICKET_TASK else row.tracker_project_id
+        listed, offset = look_up(run, kind, within, min(_since(one) for one in alike))
     except (OutcomeUnknown, TrackerRejected) as failure:
         _another_round(run, kind, alike, failure)
         return

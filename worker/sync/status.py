@@ -75,4 +75,4 @@ def _body(run: Run, work: Work, issue: Created) -> Body:
     )
     mapped = run.config.status_map.get(state.status)
     plain = status_body(mapped) if mapped is not None else {"issue": {}}
-    return body_for(run, Operation.ISSUE_UPDATE_STATUS, about, lambda: plain).body
+    return body_for(run, Operation.ISSUE_UPDATE_STATUS, about, lambda: plain)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from shared.errors import TrackerRejected
+from shared.events import Event
 from shared.kinds import Kind
 from shared.payloads import time_entry_body
 from shared.store import Transaction
@@ -12,7 +14,7 @@ from shared.store.ledger import Row
 from shared.templating import Operation
 from shared.usecases.template_contexts import About
 from worker.sync.attribution import Sender
-from worker.sync.bodies import body_for
+from worker.sync.bodies import choose_body
 from worker.sync.creation import Creation, ensure
 from worker.sync.gates import TimeWanted
 from worker.sync.probes import is_gone
@@ -37,33 +39,31 @@ def log_time(run: Run, work: Work, wanted: TimeWanted, issue: Created) -> Result
     """
     task, event_id = wanted.newest.task, wanted.newest.id
 
-    def prepare() -> Creation:
+    def prepare(event: Event = wanted.newest.event) -> Creation:
+        done = event.task or task
         with run.store.transaction() as tx:
-            match = tx.people.match(task.user)
+            match = tx.people.match(done.user)
             is_member = tx.people.is_member(issue.project_id, match)
         about = About(
             ticket=work.ticket,
-            task=task,
-            occurred_at=wanted.newest.event.occurred_at,
-            event_name=wanted.newest.event.event,
+            task=done,
+            occurred_at=event.occurred_at,
+            event_name=event.event,
             link=work.link,
             project_id=issue.project_id,
             issue_id=issue.tracker_id,
             person=match.person,
         )
+        plain = partial(time_entry_body, run.ticket_id, done, issue.tracker_id, run.config)
         return Creation(
             kind=Kind.TICKET_TASK,
             key=task.id,
             event_id=event_id,
             issue_id=issue.tracker_id,
-            body=body_for(
-                run,
-                Operation.TIME_ENTRY_CREATE,
-                about,
-                lambda: time_entry_body(run.ticket_id, task, issue.tracker_id, run.config),
-            ).body,
+            chosen=choose_body(run, Operation.TIME_ENTRY_CREATE, about, plain),
             sender=Sender(run, match, about, is_member, work.administrators),
             on_linked=linked,
+            as_of=prepare,
         )
 
     def linked(tx: Transaction, entry: dict[str, Any]) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from shared.events import HelpdeskUser, Ticket, stored_event
+from shared.events import Event, HelpdeskUser, Ticket, stored_event
 from shared.store import Transaction
 from shared.store.ledger import IN_FLIGHT, Row
 from shared.store.links import Link
@@ -122,6 +122,17 @@ def load(tx: Transaction, ticket_id: int) -> Work | None:
         is_technician_member=tx.people.is_member(link.tracker_project_id if link else None, technician),
         administrators=tx.people.administrators(),
         now=tx.now(),
+    )
+
+
+def as_of(tx: Transaction, work: Work, event: Event) -> Work:
+    """Return the work as it would be if an earlier event of the ticket were its newest."""
+    ticket = event.ticket
+    return replace(
+        work,
+        ticket=ticket,
+        link=tx.links.resolve(ticket.project_id, ticket.entity_id) or work.link,
+        technician=tx.people.match(ticket.technician),
     )
 
 

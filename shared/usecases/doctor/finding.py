@@ -31,6 +31,7 @@ RECORDS = {
     "pending": "KB-WORK-001",
     "held": "KB-WORK-002",
     "failed": "KB-WORK-003",
+    "recovery": "KB-WORK-004",
 }
 """Each check and the knowledge record that says more about it (docs/knowledge)."""
 

@@ -58,6 +58,17 @@ def failed(patient: Patient) -> Iterator[Finding]:
         yield ok("failed", "no event failed")
 
 
+def recovery(patient: Patient) -> Iterator[Finding]:
+    """Nobody has forgotten that a backup was restored."""
+    with patient.store.transaction() as tx:
+        mode = tx.recovery.get()
+    if mode is None:
+        yield ok("recovery", "off: creations are sent without asking the tracker first")
+    else:
+        what = f"on since {mode.began_at:%Y-%m-%d %H:%M} UTC: the tracker is asked before each creation"
+        yield warning("recovery", what, "`deskbridge recover --end` once everything was sent again")
+
+
 def _reason(patient: Patient) -> str | None:
     """Return why everything is paused, None where it is not."""
     try:
@@ -67,4 +78,4 @@ def _reason(patient: Patient) -> str | None:
     return f"paused, {paused.reason}" if paused else None
 
 
-CHECKS = (pending, held, failed)
+CHECKS = (pending, held, failed, recovery)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
+from shared.templating import Operation
 from tests.integration.console.conftest import OLD_TOKEN, TOKEN, Console
 from tests.support.bridge import Bridge
 from tests.support.events import task_event
@@ -164,6 +165,29 @@ def test_a_dry_run_makes_the_object_and_leaves_nothing_behind(console: Console, 
     assert '"subject"' in made["answer"]
     assert stand_in.state()["issues"] == before
     assert console.get("/api/templates/left") == []
+
+
+@pytest.mark.parametrize("operation", list(Operation))
+def test_a_generated_template_can_be_tried_without_naming_anything(
+    console: Console, stand_in: StandIn, operation: Operation
+) -> None:
+    """The sample of a dry run names what this installation has, so that the standard bodies pass."""
+    console.do("POST", "/api/metadata/sync")
+    before = stand_in.state()
+    body = console.get(f"/api/templates/generate?operation={operation}")["body"]
+    made = console.do("POST", TRY + "dryrun", {"operation": operation, "body": body})
+    assert made["ok"], made
+    assert made["left"] == []
+    after = stand_in.state()
+    assert {table: len(rows) for table, rows in after.items()} == {
+        table: len(rows) for table, rows in before.items()
+    }
+
+
+def test_a_dry_run_needs_a_link_or_an_event(console: Console) -> None:
+    console.do("DELETE", "/api/links/entities/3", status=204)
+    problem = console.refused("POST", TRY + "dryrun", 422, {"operation": "issue.create", "body": GOOD})
+    assert "nothing is linked yet" in problem["detail"]
 
 
 def test_a_refused_dry_run_has_the_trackers_answer_unchanged_and_hints(

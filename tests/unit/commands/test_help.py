@@ -43,6 +43,8 @@ COMMANDS = [
     "replay",
     "held",
     "resolve",
+    "recover",
+    "forget",
     "trace",
     "doctor",
     "knowledge",

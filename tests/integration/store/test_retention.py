@@ -1,0 +1,141 @@
+"""What is past its retention goes, in small batches; what a guarantee rests on stays, however old it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+from sqlalchemy import select, update
+
+from shared.kinds import Kind
+from shared.settings import Settings
+from shared.store import Store
+from shared.store.models import EventState, JournalEvent, LedgerState, TraceStep
+from shared.store.trace import Step
+from shared.store.types import clock
+from shared.usecases.resolve import NotResolved, resolve
+from tests.integration.store.conftest import Append, Book
+from tests.support.events import task, task_event, ticket, ticket_event
+from worker.sweep import Sweep
+
+DAY_S = 86400
+KEPT_DAYS = 90
+
+
+@pytest.fixture
+def prune(store: Store) -> Callable[[], int]:
+    """Prunes as the worker does."""
+    settings = Settings(database_url=SecretStr("sqlite://"), retention_days=KEPT_DAYS)
+    nothing: Any = None
+    return Sweep(store, settings, nothing, nothing, lambda: 0, lambda _: True).prune
+
+
+def age(store: Store, days: float = KEPT_DAYS + 1) -> None:
+    with store.database.transaction() as session:
+        long_ago = {"received_at": clock(-days * DAY_S), "ended_at": clock(-days * DAY_S)}
+        session.execute(update(JournalEvent).values(long_ago))
+        session.execute(update(TraceStep).values(at=clock(-days * DAY_S)))
+
+
+def end(store: Store, event_id: int, state: EventState) -> None:
+    with store.transaction() as tx:
+        tx.journal.end([event_id], state, "a test")
+
+
+def kept(store: Store) -> set[int]:
+    with store.database.transaction() as session:
+        return set(session.scalars(select(JournalEvent.id)))
+
+
+@pytest.mark.parametrize("state", EventState)
+def test_only_what_has_ended_is_pruned(
+    store: Store, append: Append, prune: Callable[[], int], state: EventState
+) -> None:
+    (event,) = append(ticket_event())
+    if state is not EventState.PENDING:
+        end(store, event.event_id, state)
+    age(store)
+    prune()
+    has_ended = state in (EventState.DONE, EventState.SKIPPED, EventState.SUPERSEDED)
+    assert (event.event_id in kept(store)) is not has_ended
+
+
+@pytest.mark.parametrize("state", LedgerState)
+def test_events_stay_while_an_issue_or_time_entry_of_their_ticket_is_not_settled(
+    book: Book, store: Store, append: Append, prune: Callable[[], int], state: LedgerState
+) -> None:
+    own, others = append(ticket_event(of_ticket=ticket(4711)), ticket_event(of_ticket=ticket(4712)))
+    book.in_state(state, key=4711)
+    for event in (own, others):
+        end(store, event.event_id, EventState.DONE)
+    age(store)
+    prune()
+    assert kept(store) == (set() if state is LedgerState.LINKED else {own.event_id})
+
+
+def test_everything_old_goes_in_batches_of_a_thousand(
+    store: Store, append: Append, prune: Callable[[], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("worker.sweep.PRUNED_AT_ONCE", 3)
+    batches: list[int] = []
+    transaction = Store.transaction
+
+    def counted(of: Store) -> Any:
+        batches.append(1)
+        return transaction(of)
+
+    monkeypatch.setattr(Store, "transaction", counted)
+    for event in append(*(ticket_event(number) for number in range(8))):
+        end(store, event.event_id, EventState.DONE)
+    with store.transaction() as tx:
+        tx.trace.append([Step(4711, "a step")] * 8)
+    age(store)
+    batches.clear()
+    assert prune() == 16
+    assert len(batches) == 4, "three batches of three, and one that finds nothing"
+    assert kept(store) == set()
+
+
+def test_a_redelivery_after_its_event_was_pruned_creates_nothing_and_turns_no_status_back(
+    store: Store, append: Append, prune: Callable[[], int]
+) -> None:
+    """The delivery ids are known for as long as the events are kept; the ledger and the desired state for ever."""
+    from shared.events import stored_event
+
+    old, new = append(ticket_event(0), ticket_event(9, of_ticket=ticket(status=5)), ids=["old", "new"])
+    with store.transaction() as tx:
+        for row in tx.journal.due(4711):
+            tx.tickets.fold(row, stored_event(row.payload))
+    for event in (old, new):
+        end(store, event.event_id, EventState.DONE)
+    age(store)
+    prune()
+    (again,) = append(ticket_event(0), ids=["old"])
+    assert not again.duplicate
+    with store.transaction() as tx:
+        (row,) = tx.journal.due(4711)
+        tx.tickets.fold(row, stored_event(row.payload))
+        state = tx.tickets.get(4711)
+        assert state is not None
+        assert (state.status, state.event_id) == (5, new.event_id)
+
+
+def test_create_again_is_refused_where_nothing_is_left_that_would_create_it(
+    store: Store, append: Append, prune: Callable[[], int]
+) -> None:
+    (event,) = append(task_event())
+    book = Book(store, Kind.TICKET_TASK)
+    book.in_state(LedgerState.LINKED, key=512)
+    end(store, event.event_id, EventState.DONE)
+    age(store)
+    prune()
+    book.gone(512, 60, "deleted on the tracker")
+    with pytest.raises(NotResolved, match="have the helpdesk send"):
+        resolve(store, Kind.TICKET_TASK, 512, None)
+    assert book.row(512).state == LedgerState.GONE
+    (again,) = append(task_event(1, of_task=task(512)))
+    end(store, again.event_id, EventState.HELD)
+    assert resolve(store, Kind.TICKET_TASK, 512, None) == 4711
+    assert book.row(512).state == LedgerState.FREE

@@ -1,0 +1,69 @@
+"""After a restore: is this object of the tracker the one that we made and no longer know of? Pure comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from shared.kinds import Kind
+from shared.payloads import Body
+from worker.sync.matching import Candidate, Doubt, Essence, fits, found_essence, sent_essence, unheld
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """What a lookup before a creation found.
+
+    Attributes:
+        own: the object that is taken for the one made before; None: there is none.
+        alike: objects that may be it, but were edited since, or have an unexpected author.
+    """
+
+    own: Candidate | None
+    alike: list[Candidate]
+
+
+def recall(
+    kind: Kind,
+    listed: Sequence[Mapping[str, Any]],
+    bodies: Sequence[Body],
+    who: Doubt,
+    held: Collection[int],
+) -> Recalled:
+    """Look for the object of a creation of which only the helpdesk's events are left.
+
+    Args:
+        kind: issue or time entry.
+        listed: the tracker's objects.
+        bodies: what may have been sent: the body of each snapshot, newest first.
+        who: possible authors, and since when (tracker's clock).
+        held: tracker ids that belong to other rows.
+    """
+    found = sorted(
+        (
+            (found_essence(kind, row), one)
+            for row, one in unheld(kind, listed, held)
+            if one.created_on >= who.since
+        ),
+        key=lambda pair: pair[1].tracker_id,
+    )
+    wanted = list(dict.fromkeys(sent_essence(kind, body) for body in bodies))
+    for essence in wanted:
+        for has, one in found:
+            if has == essence and fits(who, one):
+                return Recalled(one, [])
+    alike = {
+        one.tracker_id: one
+        for has, one in found
+        if any(_is_alike(essence, has, by_author=kind is Kind.TICKET or fits(who, one)) for essence in wanted)
+    }
+    return Recalled(None, list(alike.values()))
+
+
+def _is_alike(wanted: Essence, has: Essence, *, by_author: bool) -> bool:
+    """Tell whether one was edited into the other: the same place, and one of two texts (or the hours) the same."""
+    if wanted[0] != has[0]:
+        return False
+    part = wanted[1] == has[1] or (bool(wanted[2]) and wanted[2] == has[2])
+    return wanted == has or (by_author and part)
