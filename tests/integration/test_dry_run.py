@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import pytest
 import requests
+from sqlalchemy import update
 
 from deploy.embedded.ports import free_port
 from deploy.sandbox.tracker.control import StandIn
@@ -21,6 +22,8 @@ from shared.errors import (
     TrackerClosed,
     TrackerUnreachable,
 )
+from shared.store.models import DryRunObject
+from shared.store.types import clock
 from shared.templating.operations import OPERATIONS, Operation
 from shared.tracker.client import TrackerClient
 from shared.usecases.connection import Connector
@@ -352,6 +355,19 @@ def test_what_was_tried_inside_something_temporary_goes_with_it(
     assert stand_in.state() == before
 
 
+def test_a_status_template_that_renames_the_issue_does_not_take_its_mark(
+    runs: DryRuns, stand_in: StandIn, before: dict[str, Any]
+) -> None:
+    number = stand_in.fault("reset_before", method="DELETE")
+    told = dry_run(runs, STATUS, {"status_id": 2, "subject": "Renamed"})
+    assert told.payload == {"issue": {"status_id": 2, "subject": "Renamed"}}
+    assert told.deleted is False
+    stand_in.clear_faults(number)
+    let_time_pass(runs.store)
+    assert clean(runs) == 1
+    assert stand_in.state() == before
+
+
 # --- nothing else is deleted
 
 
@@ -476,6 +492,45 @@ def test_a_copy_that_somebody_made_of_it_is_not_ours(runs: DryRuns, stand_in: St
     assert clean(runs) == 1
     assert copy in {one["id"] for one in stand_in.state()["issues"]}
     assert 6 not in {one["id"] for one in stand_in.state()["issues"]}
+
+
+def test_what_people_make_at_the_same_time_survives_every_dry_run(runs: DryRuns, stand_in: StandIn) -> None:
+    stand_in.settings(reuse_deleted_ids=True, latency_ms=2)
+    stand_in.fault("reset_after", method="DELETE", probability=0.4, seed=1)
+    stand_in.fault("reset_before", method="DELETE", probability=0.3)
+    stand_in.fault("status_before", method="GET", path="/users.json", probability=0.4, status=502)
+
+    def try_out(_: int) -> list[int]:
+        for operation in (ISSUE, TIME, STATUS) * 4:
+            dry_run(runs, operation)
+        return []
+
+    def work(number: int) -> list[int]:
+        body = {"issue": {"project_id": 1, "subject": f"Somebody's own {number}"}}
+        return [real(stand_in, "/issues.json", body) for _ in range(12)]
+
+    def sweep(_: int) -> list[int]:
+        for _ in range(12):
+            let_time_pass_of_those_put_off(runs)
+            clean(runs)
+        return []
+
+    with ThreadPoolExecutor(5) as pool:
+        jobs = [pool.submit(one, number) for number, one in enumerate((try_out, try_out, work, work, sweep))]
+        made = [issue_id for job in jobs for issue_id in job.result(60)]
+    stand_in.clear_faults()
+    for _ in range(30):
+        let_time_pass(runs.store)
+        clean(runs)
+    assert runs.left() == []
+    assert {one["id"] for one in stand_in.state()["issues"]} == {1, 2, 3, 4, 5, *made}
+
+
+def let_time_pass_of_those_put_off(runs: DryRuns) -> None:
+    """Let the time pass for what dry runs have given back, not for what they are still at work on."""
+    with runs.store.database.transaction() as session:
+        given_back = update(DryRunObject).where(DryRunObject.reason.is_not(None))
+        session.execute(given_back.values(next_attempt_at=clock(-1), begun_at=clock(-1000)))
 
 
 # --- the list
