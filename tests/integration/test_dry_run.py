@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
@@ -500,24 +501,33 @@ def test_what_people_make_at_the_same_time_survives_every_dry_run(runs: DryRuns,
     stand_in.fault("reset_before", method="DELETE", probability=0.3)
     stand_in.fault("status_before", method="GET", path="/users.json", probability=0.4, status=502)
 
-    def try_out(_: int) -> list[int]:
-        for operation in (ISSUE, TIME, STATUS) * 4:
+    def try_out() -> None:
+        for operation in (ISSUE, TIME, STATUS) * 5:
             dry_run(runs, operation)
-        return []
 
-    def work(number: int) -> list[int]:
-        body = {"issue": {"project_id": 1, "subject": f"Somebody's own {number}"}}
-        return [real(stand_in, "/issues.json", body) for _ in range(12)]
+    with ThreadPoolExecutor(6) as pool:
+        tries = [pool.submit(try_out) for _ in range(3)]
 
-    def sweep(_: int) -> list[int]:
-        for _ in range(12):
-            let_time_pass_of_those_put_off(runs)
-            clean(runs)
-        return []
+        def go_on() -> bool:
+            time.sleep(0.01)
+            return not all(one.done() for one in tries)
 
-    with ThreadPoolExecutor(5) as pool:
-        jobs = [pool.submit(one, number) for number, one in enumerate((try_out, try_out, work, work, sweep))]
-        made = [issue_id for job in jobs for issue_id in job.result(60)]
+        def work() -> list[int]:
+            made: list[int] = []
+            while go_on() and len(made) < 300:
+                body = {"issue": {"project_id": 1, "subject": f"Somebody's own {len(made)}"}}
+                made.append(real(stand_in, "/issues.json", body))
+            return made
+
+        def sweep() -> None:
+            while go_on():
+                let_time_pass_of_those_put_off(runs)
+                clean(runs)
+
+        workers, sweeper = [pool.submit(work) for _ in range(2)], pool.submit(sweep)
+        made = [issue_id for one in workers for issue_id in one.result(60)]
+        for one in (*tries, sweeper):
+            one.result(60)
     stand_in.clear_faults()
     for _ in range(30):
         let_time_pass(runs.store)
