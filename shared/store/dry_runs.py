@@ -54,19 +54,14 @@ class DryRunObjects:
             limit: at most so many.
             lease: seconds until somebody else may take them over.
         """
-        due = (
-            select(DryRunObject.id, DryRunObject.attempts)
-            .where(DryRunObject.next_attempt_at <= clock())
-            .order_by(DryRunObject.next_attempt_at, DryRunObject.id)
-            .limit(limit)
-        )
+        is_due = DryRunObject.next_attempt_at <= clock()
+        due = select(DryRunObject.id).where(is_due).order_by(DryRunObject.next_attempt_at, DryRunObject.id)
         taken: list[DryRunObject] = []
-        for row_id, attempts in self._session.execute(due).all():
-            unchanged = (DryRunObject.id == row_id, DryRunObject.attempts == attempts)
+        for row_id in self._session.scalars(due.limit(limit)).all():
             statement = (
                 update(DryRunObject)
-                .where(*unchanged, DryRunObject.next_attempt_at <= clock())
-                .values(attempts=attempts + 1, next_attempt_at=clock(lease))
+                .where(DryRunObject.id == row_id, is_due)
+                .values(attempts=DryRunObject.attempts + 1, next_attempt_at=clock(lease))
                 .returning(DryRunObject)
                 .execution_options(synchronize_session=False, populate_existing=True)
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
@@ -9,6 +10,7 @@ from typing import Any, cast
 
 import pytest
 import requests
+from sqlalchemy import update
 
 from deploy.embedded.ports import free_port
 from deploy.sandbox.tracker.control import StandIn
@@ -21,6 +23,8 @@ from shared.errors import (
     TrackerClosed,
     TrackerUnreachable,
 )
+from shared.store.models import DryRunObject
+from shared.store.types import clock
 from shared.templating.operations import OPERATIONS, Operation
 from shared.tracker.client import TrackerClient
 from shared.usecases.connection import Connector
@@ -352,6 +356,19 @@ def test_what_was_tried_inside_something_temporary_goes_with_it(
     assert stand_in.state() == before
 
 
+def test_a_status_template_that_renames_the_issue_does_not_take_its_mark(
+    runs: DryRuns, stand_in: StandIn, before: dict[str, Any]
+) -> None:
+    number = stand_in.fault("reset_before", method="DELETE")
+    told = dry_run(runs, STATUS, {"status_id": 2, "subject": "Renamed"})
+    assert told.payload == {"issue": {"status_id": 2, "subject": "Renamed"}}
+    assert told.deleted is False
+    stand_in.clear_faults(number)
+    let_time_pass(runs.store)
+    assert clean(runs) == 1
+    assert stand_in.state() == before
+
+
 # --- nothing else is deleted
 
 
@@ -476,6 +493,54 @@ def test_a_copy_that_somebody_made_of_it_is_not_ours(runs: DryRuns, stand_in: St
     assert clean(runs) == 1
     assert copy in {one["id"] for one in stand_in.state()["issues"]}
     assert 6 not in {one["id"] for one in stand_in.state()["issues"]}
+
+
+def test_what_people_make_at_the_same_time_survives_every_dry_run(runs: DryRuns, stand_in: StandIn) -> None:
+    stand_in.settings(reuse_deleted_ids=True, latency_ms=2)
+    stand_in.fault("reset_after", method="DELETE", probability=0.4, seed=1)
+    stand_in.fault("reset_before", method="DELETE", probability=0.3)
+    stand_in.fault("status_before", method="GET", path="/users.json", probability=0.4, status=502)
+
+    def try_out() -> None:
+        for operation in (ISSUE, TIME, STATUS) * 5:
+            dry_run(runs, operation)
+
+    with ThreadPoolExecutor(6) as pool:
+        tries = [pool.submit(try_out) for _ in range(3)]
+
+        def go_on() -> bool:
+            time.sleep(0.01)
+            return not all(one.done() for one in tries)
+
+        def work() -> list[int]:
+            made: list[int] = []
+            while go_on() and len(made) < 300:
+                body = {"issue": {"project_id": 1, "subject": f"Somebody's own {len(made)}"}}
+                made.append(real(stand_in, "/issues.json", body))
+            return made
+
+        def sweep() -> None:
+            while go_on():
+                let_time_pass_of_those_put_off(runs)
+                clean(runs)
+
+        workers, sweeper = [pool.submit(work) for _ in range(2)], pool.submit(sweep)
+        made = [issue_id for one in workers for issue_id in one.result(60)]
+        for one in (*tries, sweeper):
+            one.result(60)
+    stand_in.clear_faults()
+    for _ in range(30):
+        let_time_pass(runs.store)
+        clean(runs)
+    assert runs.left() == []
+    assert {one["id"] for one in stand_in.state()["issues"]} == {1, 2, 3, 4, 5, *made}
+
+
+def let_time_pass_of_those_put_off(runs: DryRuns) -> None:
+    """Let the time pass for what dry runs have given back, not for what they are still at work on."""
+    with runs.store.database.transaction() as session:
+        given_back = update(DryRunObject).where(DryRunObject.reason.is_not(None))
+        session.execute(given_back.values(next_attempt_at=clock(-1), begun_at=clock(-1000)))
 
 
 # --- the list

@@ -7,6 +7,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 from pydantic import SecretStr
 
 from deploy.embedded.ports import free_port
-from shared.errors import OutcomeUnknown, TrackerError, TrackerRejected, TrackerUnreachable
+from shared.errors import LeaseOver, OutcomeUnknown, TrackerError, TrackerRejected, TrackerUnreachable
 from shared.tracker import client as client_module
 from shared.tracker.client import Target, TrackerClient
 from tests.support.wire import Script, WireServer, answer, reset, saying, trickle
@@ -262,3 +263,54 @@ def test_the_base_url_may_have_a_path(connect: Connect, serve: Serve, tmp_path: 
     server = serve(saying(answer()))
     connect(f"{server.url}/redmine").call("GET", "/issues.json")
     assert server.requests[0].startswith(b"GET /redmine/issues.json HTTP/1.1")
+
+
+@pytest.mark.parametrize(
+    ("raw", "status", "body"),
+    [
+        (answer(b'{"errors":["Thema muss ausgef\xc3\xbcllt werden"]}', "422 X"), 422,
+         '{"errors":["Thema muss ausgefüllt werden"]}'),
+        (answer(b"", "403 Forbidden"), 403, ""),
+        (answer(b"<html>", "500 Broken"), 500, "<html>"),
+        (answer(b"\xff", "201 Created"), 201, "�"),
+        (answer(b"", "302 Found", "Location: /elsewhere"), 302, ""),
+        (answer(b"busy", "503 Busy", "Retry-After: 5"), 503, "busy"),
+    ],
+)  # fmt: skip
+def test_a_raw_call_gives_code_and_body_unchanged_whatever_they_are(
+    connect: Connect, serve: Serve, raw: bytes, status: int, body: str
+) -> None:
+    server = serve(saying(raw))
+    found = connect(server).raw("POST", "/issues.json", body={"issue": {}})
+    assert (found.status, found.body, found.at) == (status, body, None)
+    assert server.requests[0].endswith(b'\r\n\r\n{"issue": {}}')
+    assert b"Switch-User" not in server.requests[0]
+
+
+def test_a_raw_call_tells_the_trackers_clock(connect: Connect, serve: Serve) -> None:
+    server = serve(saying(answer(b"{}", "200 OK", "Date: Sat, 21 Nov 2026 09:30:00 GMT")))
+    assert connect(server).raw("GET", "/issues.json").at == datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
+
+
+def test_a_raw_call_without_an_answer_says_whether_it_was_sent(connect: Connect, serve: Serve) -> None:
+    with pytest.raises(TrackerUnreachable):
+        connect(f"http://127.0.0.1:{free_port()}").raw("POST", "/issues.json", body={})
+    with pytest.raises(OutcomeUnknown):
+        connect(serve(resets_after_reading)).raw("POST", "/issues.json", body={})
+
+
+def test_a_raw_call_waits_for_the_rate_limit_and_can_be_stopped_before_it_is_sent(
+    connect: Connect, serve: Serve
+) -> None:
+    waited: list[str] = []
+
+    def stop() -> None:
+        waited.append("asked")
+        raise LeaseOver("too late")
+
+    server = serve(saying(answer()))
+    client = connect(server, throttle=lambda: waited.append("throttled"))
+    with pytest.raises(LeaseOver):
+        client.raw("POST", "/issues.json", before_send=stop)
+    assert waited == ["throttled", "asked"]
+    assert server.requests == []

@@ -22,16 +22,16 @@ def rule_for(top_key: str) -> Rule:
         own = fields_of(known, top_key, whole(fields.get("tracker_id")))
         given = given_values(fields)
         for field in own:
-            place = _place(top_key, field.tracker_id)
+            where = place(top_key, field.tracker_id)
             if not blank(given.get(field.tracker_id)):
-                yield from _about_value(field, given[field.tracker_id], place)
+                yield from _about_value(field, given[field.tracker_id], where)
             elif is_missing(field) or (field.tracker_id in given and field.details["is_required"]):
                 problem = f"the tracker requires the custom field {field.name}, and it has no value"
-                yield Hint(place, problem, REQUIRED_FIELD)
+                yield Hint(where, problem, REQUIRED_FIELD)
         strangers = given.keys() - {one.tracker_id for one in own} if known.custom_fields else ()
         for field_id in sorted(strangers):
             problem = f"there is no such custom field here {SINCE}; there are: {named(own) or 'none'}"
-            yield Hint(_place(top_key, field_id), problem, IGNORED)
+            yield Hint(place(top_key, field_id), problem, IGNORED)
 
     return rule
 
@@ -76,23 +76,24 @@ def given_values(fields: Fields) -> dict[int, Any]:
     return found
 
 
-def _place(top_key: str, field_id: int) -> str:
+def place(top_key: str, field_id: int) -> str:
+    """Return where in a payload a custom field stands."""
     shape = "custom_field_values.{}" if top_key == "project" else "custom_fields[{}]"
     return f"{top_key}.{shape.format(field_id)}"
 
 
-def _about_value(field: Entry, value: Any, place: str) -> Iterator[Hint]:
+def _about_value(field: Entry, value: Any, where: str) -> Iterator[Hint]:
     values = value if isinstance(value, list) else [value]
     choices = [str(one["value"]) for one in field.details["possible_values"]]
     kind = field.details["field_format"]
     if isinstance(value, list) and len(value) > 1 and not field.details["multiple"]:
-        yield Hint(place, f"the custom field {field.name} takes one value, not a list", FIELD_FORMAT)
+        yield Hint(where, f"the custom field {field.name} takes one value, not a list", FIELD_FORMAT)
     elif kind in ("list", "enumeration") and choices:
         if any(str(one) not in choices for one in values):
             shown = ", ".join(choices[:MOST_CHOICES]) + (", …" if len(choices) > MOST_CHOICES else "")
-            yield Hint(place, f"the custom field {field.name} is one of: {shown}", CHOICE)
+            yield Hint(where, f"the custom field {field.name} is one of: {shown}", CHOICE)
     elif not all(_fits(kind, one) for one in values):
-        yield Hint(place, f"the custom field {field.name} takes {WANTED[kind]}", FIELD_FORMAT)
+        yield Hint(where, f"the custom field {field.name} takes {WANTED[kind]}", FIELD_FORMAT)
 
 
 def _fits(kind: str, value: Any) -> bool:

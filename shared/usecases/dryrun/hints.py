@@ -6,7 +6,7 @@ from typing import Any
 
 from shared.templating.operations import Operation
 from shared.usecases.dryrun import issue_hints, other_hints
-from shared.usecases.dryrun.custom_field_hints import given_values, rule_for
+from shared.usecases.dryrun.custom_field_hints import given_values, place, rule_for
 from shared.usecases.dryrun.judging import Rule, blank, whole
 from shared.usecases.dryrun.known import Hint, Known
 from shared.usecases.dryrun.records import IDENTIFIER, IGNORED, NO_REASON
@@ -24,7 +24,7 @@ GUESSES: dict[Operation, Rule] = {
     Operation.PROJECT_CREATE: other_hints.project_guesses,
     Operation.MEMBERSHIP_CREATE: other_hints.member_guesses,
 }
-REFERENCES = ("tracker_id", "status_id", "priority_id", "category_id", "assigned_to_id")
+REFERENCES = ("tracker_id", "status_id", "priority_id", "category_id", "assigned_to_id", "activity_id")
 
 
 def hints(operation: Operation, payload: dict[str, Any], known: Known) -> list[Hint]:
@@ -87,5 +87,5 @@ def ignored(operation: Operation, payload: dict[str, Any], answer: Any) -> list[
         there = {row.get("id") for row in rows if isinstance(row, dict)}
         for field_id in sorted(given_values(sent).keys() - there):
             problem = f"the tracker has no custom field {field_id} there, and ignored it"
-            found.append(Hint(f"{top}.custom_fields[{field_id}]", problem, IGNORED))
+            found.append(Hint(place(top, field_id), problem, IGNORED))
     return found

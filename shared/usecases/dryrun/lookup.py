@@ -13,6 +13,7 @@ from shared.errors import OutcomeUnknown, TrackerRejected
 from shared.store.models import DryRunObject
 from shared.tracker.client import PAGE_SIZE, TrackerClient, rows_of
 from shared.usecases.dryrun.marks import Kind
+from shared.usecases.metadata_reading import find_project
 
 MOST_PAGES = 50
 CLOCKS_APART = timedelta(days=1)
@@ -28,7 +29,8 @@ def look_up(client: TrackerClient, row: DryRunObject) -> int | None:
     """
     client.call("GET", "/users.json", params={"limit": 1})
     if row.kind == Kind.PROJECT:
-        return _id_of([one for one in _projects(client) if one.get("identifier") == row.mark])
+        project = find_project(client, row.mark)
+        return project.tracker_id if project else None
     if row.tracker_id is not None:
         return _known_issue(client, row, row.tracker_id)
     return _id_of([one for one in _issues_of_project(client, row) if carries(one, row.mark)])

@@ -61,8 +61,9 @@ class DryRun:
         answer: its body, unchanged.
         ok: whether the tracker took the payload.
         hints: what explains the refusal; where it was taken, what the tracker ignored or was not asked.
-        created: such as `issue #17`; None where nothing was created.
-        deleted: whether everything that was made is known to be gone again; None where nothing was made.
+        created: such as `issue #17`; None where nothing was created. Of a status update: what it was tried on.
+        deleted: whether everything that was made, what was only temporary included, is known to be gone again; None
+            where nothing was made.
         left: what is not, kept in the list until it is gone.
         milliseconds: time from the first request to the last answer.
     """

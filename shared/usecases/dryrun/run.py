@@ -63,6 +63,7 @@ class DryRuns:
             TemplateError: the template is faulty; nothing was sent, or what was made for it is deleted.
             DryRunRefused: it cannot be made, with the reason.
             TrackerError: the tracker could not be reached, refuses the key, or asks to wait.
+            LeaseOver: it stood still for too long; what was made is in the list.
             SettingsError: no tracker is configured.
         """
         operation = Operation(operation)

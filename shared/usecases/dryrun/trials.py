@@ -103,7 +103,7 @@ class Trial:
             rendering = self.render(issue_id)
             if self.operation is Operation.ISSUE_UPDATE_STATUS:
                 path = f"/issues/{issue_id}.json"
-                answer = self._send("PUT", path, rendering.payload, issue)
+                answer = self._send("PUT", path, _still_marked(rendering.payload, mark), issue)
                 return Tried(rendering, "PUT", path, answer, f"issue #{issue_id}")
             path = "/time_entries.json"
             answer = self._send("POST", path, rendering.payload, issue)
@@ -181,6 +181,11 @@ class Trial:
             raise TrackerBusy(method, path, status=status, retry_after=None)
         if status == 403:
             self.bench.client.call("GET", "/users.json", params={"limit": 1})
+
+
+def _still_marked(payload: Body, mark: str) -> Body:
+    """Return a change of an issue that leaves it its mark, also where it changes the subject."""
+    return marked(Kind.ISSUE, payload, mark) if "subject" in payload["issue"] else payload
 
 
 def rendering_with(engine: Engine, body: str, context: dict[str, Any]) -> Render:

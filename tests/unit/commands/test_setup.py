@@ -119,6 +119,18 @@ def test_a_filled_cache_refuses_unknown_watchers_and_names_those_it_knows(shell:
     shell.do("config", "set", "default_watcher_ids=[5]")
 
 
+def test_what_a_dry_run_left_is_named_when_the_tracker_is_another_one(shell: Shell) -> None:
+    shell.do("config", "set", "base_url=https://old.example")
+    with shell.store.transaction() as tx:
+        row = tx.dry_runs.begin("issue", "[deskbridge dry run 1]", 1, lease=60)
+        tx.dry_runs.created(row.id, 17)
+    result = shell.type("config", "set", "base_url=https://new.example")
+    assert result.exit_code == 0
+    assert "issue 17 “[deskbridge dry run 1]” on https://old.example" in " ".join(result.stderr.split())
+    with shell.store.transaction() as tx:
+        assert tx.dry_runs.all() == []
+
+
 def test_base_url_cannot_change_under_a_link_unless_the_tracker_moved(shell: Shell) -> None:
     shell.do("config", "set", "base_url=https://old.example")
     with shell.store.transaction() as tx:
