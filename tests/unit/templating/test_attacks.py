@@ -105,6 +105,7 @@ def test_the_text_that_takes_pybars_17_seconds_takes_none() -> None:
     [
         CODE,
         "{{put 0}}",
+        "{{{open 0}}}",
         "{{{put x}}}",
         "{{{put 0}}} ",
         "{{{put 123456}}}",
