@@ -68,7 +68,7 @@ def _show(measures: tuple[Measure, ...], added: Added, console: Console, judged:
         )
     console.print(table)
     for note in NOTES:
-        console.print(f"  {note}", highlight=False)
+        console.print(f"  {note}", highlight=False, soft_wrap=True)
     console.print(
         f"{added.name}: {_spread([1000 * one for one in added.templates])} µs of {_spread(added.event, 1)} ms = "
         f"{added.share:.1%}, goal < {MOST_ADDED:.0%}: {_verdict(added.is_met, judged)}",
