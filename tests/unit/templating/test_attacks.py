@@ -86,9 +86,20 @@ def test_an_attack_is_a_template_error_at_a_place(attack: str) -> None:
     assert caught.value.column > body("").index('""')
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize(
+    "attack", [*ATTACKS, "{0.__class__}", "{ticket}", "%(ticket)s", "%1000000000d", "${x}"]
+)
 def test_an_attack_in_a_title_is_only_text(attack: str) -> None:
     assert one("{{ticket.title}} {{ticket.id}}", ticket__title=attack) == f"{attack} 4711"
+
+
+@pytest.mark.parametrize("name", ["__class__", "__len__", "items", "clear", "pop", "setdefault"])
+def test_a_map_gives_its_own_keys_and_no_attribute(name: str) -> None:
+    data = context()
+    rendering = ISSUE.render(body(f"{{{{config.status_map.{name}}}}}"), data)
+    assert "x" not in rendering.payload["issue"]
+    assert rendering.warnings == (f"config.status_map.{name} has no value here",)
+    assert data == context()
 
 
 def test_the_text_that_takes_pybars_17_seconds_takes_none() -> None:
@@ -164,13 +175,13 @@ def test_errors_never_quote_the_ticket() -> None:
         assert caught.value.__suppress_context__
 
 
-def test_threads_do_not_mix_templates_up() -> None:
+def test_240_renderings_by_8_threads_do_not_mix_templates_up() -> None:
     engine = Engine(catalogue_for(Operation.ISSUE_CREATE))
     data = sample(Operation.ISSUE_CREATE)
     wrong: list[str] = []
 
     def work(thread: int) -> None:
-        for number in range(12):
+        for number in range(30):
             mark = f"{thread}-{number}"
             text = f"{mark} {{{{#if ticket.id}}}}{{{{ticket.id}}}}{{{{/if}}}} {mark}"
             found = engine.render(body(text), data | {"ticket": data["ticket"] | {"id": thread}})
