@@ -124,7 +124,6 @@ class Run:
         if len(items) > ITEMS_PER_EACH:
             raise self._source.error(f"#each over more than {ITEMS_PER_EACH} items", entry.at)
         for item in items:
-            self.tick(entry.at)
             self.items.append(item)
             options["fn"](this)
             self.items.pop()

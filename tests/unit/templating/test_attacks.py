@@ -139,14 +139,28 @@ def test_a_context_is_never_changed() -> None:
 
 
 class Trap(dict[str, Any]):
-    """A mapping that does something when it is read."""
+    """A mapping that knows whether it was read."""
+
+    was_read = False
+
+    def __contains__(self, key: object) -> bool:
+        self.was_read = True
+        return super().__contains__(key)
 
     def __getitem__(self, key: str) -> Any:
-        raise AssertionError("touched")
+        self.was_read = True
+        return super().__getitem__(key)
 
-    @property
-    def secret(self) -> str:
-        raise AssertionError("touched")
+
+def test_only_plain_objects_are_looked_into() -> None:
+    trap = Trap(title="a trap")
+    assert one("<{{ticket.title}}>", ticket=trap) == "<>"
+    assert not trap.was_read
+
+
+@pytest.mark.parametrize("group", ["a text", 5, 1.5, True, [1], b"bytes", object()])
+def test_what_is_no_object_has_no_parts(group: object) -> None:
+    assert one("<{{ticket.title}}{{ticket.id}}>", ticket=group) == "<>"
 
 
 @pytest.mark.parametrize("value", [Trap(x=1), object(), lambda: "called", b"bytes", (1, 2), {1: 2}, 10**400])
