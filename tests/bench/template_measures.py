@@ -22,7 +22,7 @@ import structlog
 from shared.config import PluginConfig
 from shared.events import Event, parse_event
 from shared.templating import Engine, Operation, catalogue_for
-from shared.templating.contexts import Context, from_event
+from shared.templating.contexts import Context, from_ticket
 from shared.templating.defaults import default_template
 from tests.bench.engines import ENGINES, Candidate, Chevron, Deskbridge, Jinja2
 from tests.bench.errors import BrokenRun
@@ -141,8 +141,18 @@ class _Templates:
         self.sample = self._context(parse_event(batch(1).events[0]))
 
     def _context(self, event: Event) -> Context:
-        known = {"tracker_user_id": 5, "login": "alice", "issue_id": 17}
-        return from_event(event, self._config, tracker_project_id=SUPPORT, **known)
+        return from_ticket(
+            event.ticket,
+            event.task,
+            self._config,
+            occurred_at=event.occurred_at,
+            tracker_project_id=SUPPORT,
+            project_name="Support",
+            issue_id=17,
+            tracker_user_id=5,
+            login="alice",
+            event_name=event.event,
+        )
 
     def milliseconds(self, event: dict[str, Any]) -> float:
         """Return what the contexts and bodies of an event's issue and time entry cost."""
