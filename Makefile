@@ -53,9 +53,10 @@ redmine: ## Install and start a real Redmine (Debian or Ubuntu, root); print its
 test-redmine: install ## The contract tests against a real Redmine
 	@$(BIN)/python -m pytest tests/contract --tracker=redmine
 
-bench: install ## The benchmarks beside a plain Celery peer; exit 1 when a goal is missed
+bench: install ## The benchmarks beside a plain Celery peer and other template engines; exit 1 when a goal is missed
 	@$(BIN)/python -m tests.bench
 	@$(BIN)/python -m tests.bench.metadata
+	@$(BIN)/python -m tests.bench.templates
 
 clean: ## Remove what was built and run here (the venv and var/)
 	@rm -rf .venv var build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -6,7 +6,7 @@ import difflib
 import functools
 import hashlib
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -84,7 +84,7 @@ class Catalogue:
         return f"; did you mean {near[0]}?" if near else ""
 
 
-def step(shape: Shape, segment: str, known: str, hint: Any = lambda: "") -> Shape:
+def step(shape: Shape, segment: str, known: str, hint: Callable[[], str] = lambda: "") -> Shape:
     """Return what one more segment of a path leads to.
 
     Raises:

@@ -29,7 +29,7 @@ def _greater(value: Json, other: Json) -> bool:
     if value is None or other is None:
         return False
     if isinstance(value, (list, dict, bool)) or isinstance(other, (list, dict, bool)):
-        raise Fault("gt compares numbers")
+        raise Fault("numbers are compared")
     return as_number(value) > as_number(other)
 
 

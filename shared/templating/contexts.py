@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from shared.config import PluginConfig
-from shared.events import Event, Ticket, TicketTask, as_utc
+from shared.events import Ticket, TicketTask, as_utc
 from shared.templating.operations import CustomField, Operation
 
 Context = dict[str, Any]
@@ -204,14 +204,6 @@ def from_ticket(
         config=config_part(config),
     )
     return context.model_dump(mode="json")
-
-
-def from_event(event: Event, config: PluginConfig, *, tracker_project_id: int, **known: Any) -> Context:
-    """Return the context of an event as it stands in the journal; the rest as for `from_ticket`."""
-    return from_ticket(
-        event.ticket, event.task, config, occurred_at=event.occurred_at, event_name=event.event,
-        tracker_project_id=tracker_project_id, **known,
-    )  # fmt: skip
 
 
 def from_form(form: FormPart, config: PluginConfig) -> Context:

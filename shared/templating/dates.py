@@ -93,7 +93,7 @@ def _parsed(value: Json) -> datetime:
             return datetime.fromisoformat(value.strip())
         except ValueError:
             pass  # the same answer as for what is no text
-    raise Fault("date needs a date such as 2026-11-21 or 2026-11-21T09:30:00Z")
+    raise Fault("a date is needed, such as 2026-11-21 or 2026-11-21T09:30:00Z")
 
 
 def _offset(moment: datetime) -> str:

@@ -7,7 +7,7 @@ from shared.templating.catalogue import ANY, Catalogue, Shape, step
 from shared.templating.conditions import CONDITIONS
 from shared.templating.filters import FILTERS
 from shared.templating.functions import Function
-from shared.templating.limits import OUTPUT_BYTES
+from shared.templating.limits import OUTPUT_BYTES, TOO_LONG
 from shared.templating.nodes import Call, Expression, Literal, Path
 from shared.templating.run import Evaluate, Run
 from shared.templating.source import Source
@@ -100,7 +100,7 @@ class Expressions:
             try:
                 result = function.apply(value, *[argument(run) for argument in rest])
                 if isinstance(result, str) and len(result) > OUTPUT_BYTES:
-                    raise Fault("the text would become longer than 1 MiB")
+                    raise Fault(TOO_LONG)
             except Fault as fault:
                 raise source.error(f"{function.name}: {fault}", at) from None
             return result

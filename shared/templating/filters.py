@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
 
 from shared.templating.conditions import equal
 from shared.templating.dates import date_format, format_date, timezone
-from shared.templating.functions import Function, Parameter
-from shared.templating.limits import OUTPUT_BYTES
+from shared.templating.functions import Convert, Function, Parameter
+from shared.templating.limits import OUTPUT_BYTES, TOO_LONG
 from shared.templating.values import (
     Fault,
     Json,
@@ -32,21 +33,21 @@ _FALSE = ("false", "no", "off", "0", "")
 
 def _truncate(value: Json, limit: int, mark: str = "") -> str:
     if limit < 0:
-        raise Fault("truncate needs a length of 0 or more")
+        raise Fault("the length must be 0 or more")
     return cut(as_text(value), limit, mark)
 
 
 def _replace(value: Json, old: str, new: str) -> str:
     text = as_text(value)
     if not old:
-        raise Fault("replace needs a text to look for")
+        raise Fault("the text to look for is empty")
     if len(text) + text.count(old) * (len(new) - len(old)) > OUTPUT_BYTES:
-        raise Fault("the text would become longer than 1 MiB")
+        raise Fault(TOO_LONG)
     return text.replace(old, new)
 
 
 def _slice(value: Json, start: int, length: int | None = None) -> Json:
-    items = value if isinstance(value, list) else as_text(value)
+    items = _items(value)
     begin = max(start + len(items), 0) if start < 0 else start
     end = len(items) if length is None else (begin + length if length >= 0 else len(items) + length)
     return items[begin : max(end, begin)]
@@ -54,24 +55,26 @@ def _slice(value: Json, start: int, length: int | None = None) -> Json:
 
 def _split(value: Json, separator: str | None = None) -> list[str]:
     if separator == "":
-        raise Fault("split needs a separator")
+        raise Fault("the separator is empty")
     return as_text(value).split(separator)
 
 
 def _join(value: Json, separator: str = ", ") -> str:
-    texts = [to_text(item) for item in _list(value, "join")]
+    if not isinstance(value, list):
+        raise Fault(f"a list is needed, not {kind_of(value)}")
+    texts = [to_text(item) for item in value]
     if sum(map(len, texts)) + len(separator) * len(texts) > OUTPUT_BYTES:
-        raise Fault("the text would become longer than 1 MiB")
+        raise Fault(TOO_LONG)
     return separator.join(texts)
 
 
 def _first(value: Json) -> Json:
-    items = value if isinstance(value, list) else as_text(value)
+    items = _items(value)
     return items[0] if items else None
 
 
 def _last(value: Json) -> Json:
-    items = value if isinstance(value, list) else as_text(value)
+    items = _items(value)
     return items[-1] if items else None
 
 
@@ -89,7 +92,7 @@ def _map(value: Json, *arguments: Json) -> Json:
 
 def _round(value: Json, digits: int = 0) -> int | float:
     if not 0 <= digits <= 10:
-        raise Fault("round takes 0 to 10 digits")
+        raise Fault("the digits must be 0 to 10")
     try:
         rounded = as_decimal(value).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
     except ArithmeticError:
@@ -104,10 +107,10 @@ def _hours(value: Json) -> float:
 
 def _bool(value: Json) -> bool:
     if isinstance(value, (list, dict)):
-        raise Fault(f"bool needs a text or a number, not {kind_of(value)}")
+        raise Fault(f"a text or a number is needed, not {kind_of(value)}")
     written = to_text(value).strip().lower()
     if isinstance(value, str) and written not in (*_TRUE, *_FALSE):
-        raise Fault("bool knows true, yes, on, 1 and false, no, off, 0")
+        raise Fault("the texts are true, yes, on, 1 and false, no, off, 0")
     return written in _TRUE if isinstance(value, str) else bool(value)
 
 
@@ -128,14 +131,13 @@ def _suffix(value: Json, added: str) -> str:
     return text + added if text else ""
 
 
-def _list(value: Json, name: str) -> list[Json]:
-    if not isinstance(value, list):
-        raise Fault(f"{name} needs a list, not {kind_of(value)}")
-    return value
+def _items(value: Json) -> Any:
+    """Return a list, or a text: what both have in common is that they have a length and parts."""
+    return value if isinstance(value, list) else as_text(value)
 
 
-def _optional(name: str, convert: object = as_text) -> Parameter:
-    return Parameter(name, convert, required=False)  # type: ignore[arg-type]
+def _optional(name: str, convert: Convert = as_text) -> Parameter:
+    return Parameter(name, convert, required=False)
 
 
 FILTERS: tuple[Function, ...] = (

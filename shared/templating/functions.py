@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from shared.templating.values import Fault, Json, as_any
 
+Convert = Callable[[Json], Json]
+
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
@@ -20,7 +22,7 @@ class Parameter:
     """
 
     name: str
-    convert: Callable[[Json], Json] = as_any
+    convert: Convert = as_any
     required: bool = True
     repeated: bool = False
 

@@ -18,13 +18,13 @@ from shared.errors import TemplateError
 from shared.templating.catalogue import ANY, Catalogue, Shape
 from shared.templating.expressions import Expressions
 from shared.templating.grammar import TagCount, parse
-from shared.templating.nodes import If, Output, Part
+from shared.templating.nodes import If, Literal, Output, Part
 from shared.templating.run import Choice, Clock, Entry, Put, Run
 from shared.templating.source import Array, Node, Object, Source, Text
 from shared.templating.values import Json
 
 CANONICAL = re.compile(
-    r"(?:\{\{\{(?:open|put) [0-9]{1,5}\}\}\}|\{\{#(?:when|loop) [0-9]{1,5}\}\}|\{\{else\}\}|\{\{/(?:when|loop)\}\})*+"
+    r"(?:\{\{\{put [0-9]{1,5}\}\}\}|\{\{#(?:when|loop) [0-9]{1,5}\}\}|\{\{else\}\}|\{\{/(?:when|loop)\}\})*+"
 )
 _PYBARS = threading.Lock()
 
@@ -117,21 +117,19 @@ class _Builder:
         parts = parse(self._source, leaf, self._count)
         if all(isinstance(part, str) for part in parts):
             return "".join(part for part in parts if isinstance(part, str))
-        number = self.slots
         self.slots += 1
-        self.words.append(f"{{{{{{open {number}}}}}}}")
         whole = len(parts) == 1 and isinstance(parts[0], (Output, If))
         self._parts(parts, (), whole)
-        return Slot(number, whole)
+        return Slot(self.slots - 1, whole)
 
     def _parts(self, parts: tuple[Part, ...], items: tuple[Shape, ...], whole: bool) -> None:
         """Write the program of some parts; alone in its value, a tag keeps its type, in a branch of an #if too."""
         native = whole and len(parts) == 1
         for part in parts:
             if isinstance(part, str):
-                self._put(part)
+                self._put(Output(Literal(part, 0), 0), items, False)
             elif isinstance(part, Output):
-                self._put(Put(self._expressions.evaluator(part.expression, items), native, part.at))
+                self._put(part, items, native)
             elif isinstance(part, If):
                 condition = Choice(self._expressions.evaluator(part.condition, items), part.at)
                 self._block("when", condition, (part.then, items), (part.otherwise, items), native)
@@ -143,8 +141,10 @@ class _Builder:
                 inner = (*items, shape.item or ANY)
                 self._block("loop", choice, (part.body, inner), (part.otherwise, items), False)
 
-    def _put(self, entry: Entry) -> None:
-        self.words.append(f"{{{{{{put {self._add(entry)}}}}}}}")
+    def _put(self, part: Output, items: tuple[Shape, ...], native: bool) -> None:
+        evaluate = self._expressions.evaluator(part.expression, items)
+        number = self._add(Put(evaluate, self.slots - 1, native, part.at))
+        self.words.append(f"{{{{{{put {number}}}}}}}")
 
     def _add(self, entry: Entry) -> int:
         self.table.append(entry)

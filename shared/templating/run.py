@@ -21,11 +21,13 @@ class Put:
 
     Attributes:
         evaluate: gives the value.
+        slot: where the value goes.
         native: whether it is the whole value of its slot and keeps its type.
         at: where it stands, as an offset in the source.
     """
 
     evaluate: Evaluate
+    slot: int
     native: bool
     at: int
 
@@ -38,7 +40,7 @@ class Choice:
     at: int
 
 
-Entry = str | Put | Choice
+Entry = Put | Choice
 
 
 class Run:
@@ -61,12 +63,12 @@ class Run:
         self.warnings: dict[str, None] = {}
         self._pieces: list[list[str]] = [[] for _ in range(slots)]
         self._native: dict[int, Json] = {}
-        self._slot, self._size = 0, 0
+        self._size = 0
         self._deadline = clock() + SECONDS
 
     def helpers(self) -> dict[str, Callable[..., Any]]:
         """Return the only names that a program knows."""
-        return {"open": self._open, "put": self._put, "when": self._when, "loop": self._loop}
+        return {"put": self._put, "when": self._when, "loop": self._loop}
 
     def result(self, slot: int, whole: bool) -> Json:
         """Return the value of a slot.
@@ -89,29 +91,19 @@ class Run:
         if self._clock() > self._deadline:
             raise self._source.error(f"rendering took longer than {SECONDS} s", at)
 
-    def _open(self, _this: object, slot: int) -> None:
-        self._slot = slot
-
     def _put(self, _this: object, number: int) -> None:
         entry = self._table[number]
-        if isinstance(entry, str):
-            self._keep(entry, 0)
-            return
         assert isinstance(entry, Put)  # noqa: S101 (for the type checker; the program is ours)
         self.absent = None
         value = entry.evaluate(self)
         if value is None and self.absent:
             self.warnings[f"{self.absent} has no value here"] = None
         if entry.native:
-            self._native[self._slot] = value
             self._grow(size(value), entry.at)
-        else:
-            self._keep(to_text(value), entry.at)
-
-    def _keep(self, text: str, at: int) -> None:
-        self._grow(size(text), at)
-        if text:
-            self._pieces[self._slot].append(text)
+            self._native[entry.slot] = value
+        elif text := to_text(value):
+            self._grow(size(text), entry.at)
+            self._pieces[entry.slot].append(text)
 
     def _grow(self, added: int, at: int) -> None:
         self._size += added
@@ -132,7 +124,6 @@ class Run:
         if len(items) > ITEMS_PER_EACH:
             raise self._source.error(f"#each over more than {ITEMS_PER_EACH} items", entry.at)
         for item in items:
-            self.tick(entry.at)
             self.items.append(item)
             options["fn"](this)
             self.items.pop()

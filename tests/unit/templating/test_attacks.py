@@ -86,9 +86,20 @@ def test_an_attack_is_a_template_error_at_a_place(attack: str) -> None:
     assert caught.value.column > body("").index('""')
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize(
+    "attack", [*ATTACKS, "{0.__class__}", "{ticket}", "%(ticket)s", "%1000000000d", "${x}"]
+)
 def test_an_attack_in_a_title_is_only_text(attack: str) -> None:
     assert one("{{ticket.title}} {{ticket.id}}", ticket__title=attack) == f"{attack} 4711"
+
+
+@pytest.mark.parametrize("name", ["__class__", "__len__", "items", "clear", "pop", "setdefault"])
+def test_a_map_gives_its_own_keys_and_no_attribute(name: str) -> None:
+    data = context()
+    rendering = ISSUE.render(body(f"{{{{config.status_map.{name}}}}}"), data)
+    assert "x" not in rendering.payload["issue"]
+    assert rendering.warnings == (f"config.status_map.{name} has no value here",)
+    assert data == context()
 
 
 def test_the_text_that_takes_pybars_17_seconds_takes_none() -> None:
@@ -105,6 +116,7 @@ def test_the_text_that_takes_pybars_17_seconds_takes_none() -> None:
     [
         CODE,
         "{{put 0}}",
+        "{{{open 0}}}",
         "{{{put x}}}",
         "{{{put 0}}} ",
         "{{{put 123456}}}",
@@ -127,14 +139,28 @@ def test_a_context_is_never_changed() -> None:
 
 
 class Trap(dict[str, Any]):
-    """A mapping that does something when it is read."""
+    """A mapping that knows whether it was read."""
+
+    was_read = False
+
+    def __contains__(self, key: object) -> bool:
+        self.was_read = True
+        return super().__contains__(key)
 
     def __getitem__(self, key: str) -> Any:
-        raise AssertionError("touched")
+        self.was_read = True
+        return super().__getitem__(key)
 
-    @property
-    def secret(self) -> str:
-        raise AssertionError("touched")
+
+def test_only_plain_objects_are_looked_into() -> None:
+    trap = Trap(title="a trap")
+    assert one("<{{ticket.title}}>", ticket=trap) == "<>"
+    assert not trap.was_read
+
+
+@pytest.mark.parametrize("group", ["a text", 5, 1.5, True, [1], b"bytes", object()])
+def test_what_is_no_object_has_no_parts(group: object) -> None:
+    assert one("<{{ticket.title}}{{ticket.id}}>", ticket=group) == "<>"
 
 
 @pytest.mark.parametrize("value", [Trap(x=1), object(), lambda: "called", b"bytes", (1, 2), {1: 2}, 10**400])
@@ -163,13 +189,13 @@ def test_errors_never_quote_the_ticket() -> None:
         assert caught.value.__suppress_context__
 
 
-def test_threads_do_not_mix_templates_up() -> None:
+def test_240_renderings_by_8_threads_do_not_mix_templates_up() -> None:
     engine = Engine(catalogue_for(Operation.ISSUE_CREATE))
     data = sample(Operation.ISSUE_CREATE)
     wrong: list[str] = []
 
     def work(thread: int) -> None:
-        for number in range(12):
+        for number in range(30):
             mark = f"{thread}-{number}"
             text = f"{mark} {{{{#if ticket.id}}}}{{{{ticket.id}}}}{{{{/if}}}} {mark}"
             found = engine.render(body(text), data | {"ticket": data["ticket"] | {"id": thread}})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -11,12 +12,13 @@ from shared.events import Event, HelpdeskUser, Ticket, TicketTask, parse_event
 from shared.templating import OPERATIONS, Engine, Operation, catalogue_for
 from shared.templating.contexts import (
     ConfigPart,
+    Context,
     FormPart,
     HelpdeskPerson,
     TaskPart,
     TicketPart,
-    from_event,
     from_form,
+    from_ticket,
     sample,
 )
 from shared.templating.operations import CustomField
@@ -61,6 +63,18 @@ AGREED = [
 REGION = CustomField(7, "Region", "project", "list", required=True, possible_values=("North", "South"))
 
 
+def from_event(event: Event, config: PluginConfig, **known: Any) -> Context:
+    return from_ticket(
+        event.ticket,
+        event.task,
+        config,
+        occurred_at=event.occurred_at,
+        event_name=event.event,
+        tracker_project_id=11,
+        **known,
+    )
+
+
 def event() -> Event:
     return parse_event(events.task_event())
 
@@ -92,9 +106,7 @@ def test_every_variable_of_the_catalogue_can_be_used(operation: Operation) -> No
 
 
 def test_a_context_is_made_of_an_event() -> None:
-    context = from_event(
-        event(), CONFIG, tracker_project_id=11, default_category_id=5, issue_id=42, login="alice"
-    )
+    context = from_event(event(), CONFIG, default_category_id=5, issue_id=42, login="alice")
     assert context["ticket"] == events.ticket()
     assert context["task"] == events.task() | {"date": None}
     assert context["project"] == {"tracker_project_id": 11, "default_category_id": 5, "name": None}
@@ -110,7 +122,6 @@ def test_a_context_is_made_of_a_ticket_update() -> None:
     context = from_event(
         parse_event(events.ticket_event(of_ticket=events.ticket(technician=None))),
         CONFIG,
-        tracker_project_id=11,
     )
     assert context["task"] is None
     assert context["ticket"]["technician"] is None
@@ -118,13 +129,13 @@ def test_a_context_is_made_of_a_ticket_update() -> None:
 
 def test_a_context_is_plain_data() -> None:
     form = FormPart(name="N", identifier="n", custom_field_values={"7": "x"}, enabled_module_names=["wiki"])
-    for context in (from_event(event(), CONFIG, tracker_project_id=11), from_form(form, CONFIG)):
+    for context in (from_event(event(), CONFIG), from_form(form, CONFIG)):
         assert plain(context) == context
         assert json.loads(json.dumps(context)) == context
 
 
 def test_a_context_holds_no_secret_and_no_address() -> None:
-    context = from_event(event(), CONFIG, tracker_project_id=11)
+    context = from_event(event(), CONFIG)
     assert set(context["config"]) <= set(PluginConfig.model_fields)
     names = " ".join(one.path for operation in OPERATIONS for one in catalogue_for(operation).variables)
     assert not any(word in names for word in ("api_key", "secret", "password", "base_url", "token"))

@@ -17,6 +17,7 @@ from shared.templating import OPERATIONS, Engine, Operation, catalogue_for
 from shared.templating.contexts import FormPart, from_form, from_ticket, sample
 from shared.templating.defaults import default_template
 from shared.templating.operations import CustomField
+from shared.templating.values import UNWANTED
 from shared.usecases.project_forms import ProjectForm
 from tests.unit.templating.support import PATIENTLY, PROFILE, still
 
@@ -232,6 +233,19 @@ def test_a_default_template_is_json_for_people(operation: Operation) -> None:
     text = default_template(operation)
     assert list(json.loads(text)) == [operation.top_key]
     assert text.count("\n") > 2
+
+
+@PROFILE
+@given(RICH.filter(bool), st.booleans())
+def test_a_preset_of_a_required_field_is_sent_as_it_is(preset: str, multiple: bool) -> None:
+    sent = UNWANTED.sub("", preset)
+    of_issue = CustomField(1, "A", "issue", required=True, default_value=preset, multiple=multiple)
+    found = rendered(Operation.ISSUE_CREATE, sample(Operation.ISSUE_CREATE), (of_issue,))["issue"]
+    assert found["custom_fields"] == [{"id": 1, "value": [sent] if multiple else sent}]
+    of_project = CustomField(2, "B", "project", required=True, default_value=preset)
+    context = from_form(FormPart(name="N", identifier="n"), PluginConfig())
+    found = rendered(Operation.PROJECT_CREATE, context, (of_project,))["project"]
+    assert found["custom_field_values"] == {"2": sent}
 
 
 def test_a_status_update_has_no_required_custom_fields() -> None:

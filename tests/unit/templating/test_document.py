@@ -15,10 +15,11 @@ from tests.unit.templating.support import PATIENTLY, PROFILE, fault
 
 pytestmark = PATIENTLY
 
+NAMES = st.text(st.characters(exclude_categories=("Cc", "Cs")))
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63) + 1, 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(NAMES, inner, max_size=4),
     max_leaves=20,
 )  # fmt: skip
 
@@ -81,6 +82,8 @@ def test_it_takes_nothing_that_python_refuses(text: str) -> None:
         ('{"issue": { {{#if ticket.id}} "a": 1 {{/if}} }}', 1, 13, "outside a text"),
         ('{"issue": {"a": 1 {{#if ticket.id}}}}', 1, 19, "outside a text"),
         ('{"issue": {"{{ticket.id}}": 1}}', 1, 12, "cannot stand in a name"),
+        ('{"issue": {"a": 1, "a\\u0000": 2}}', 1, 20, "cannot stand in a name"),
+        ('{"issue": {}, "issue\\u0000": {}}', 1, 15, "cannot stand in a name"),
         ('{"issue": {"a": "{{ticket.title | default: "none"}}"}}', 1, 45, "single quotes"),
         ("[" * 30, 1, 22, "levels deep"),
         ("{{ticket.id}}", 1, 1, "put quotes around it"),
