@@ -9,7 +9,7 @@ from shared.errors import TemplateError
 from shared.templating.fields import FIELDS, Field
 from shared.templating.operations import Operation
 from shared.templating.source import Node, Object, Source, Text
-from shared.templating.values import Fault, Json, as_number, follow, is_empty, kind_of, to_text
+from shared.templating.values import Fault, Json, as_number, follow, is_empty, kind_of, number, to_text
 from shared.text import cut, hours, one_line
 
 _WANTED = {
@@ -19,6 +19,14 @@ _WANTED = {
     "list": "a list",
     "map": "an object",
 }
+
+
+CUSTOM_FIELDS = (
+    Field("custom_fields", "list", "By id and value"),
+    Field("custom_field_values", "map", "By id"),
+)
+"""Both forms that the tracker takes of any object; one of another type ends in an error of its own (500)."""
+FOR_A_PERSON = (Operation.TIME_ENTRY_CREATE, Operation.MEMBERSHIP_CREATE)
 
 
 def check_shape(operation: Operation, source: Source, document: Node) -> None:
@@ -56,20 +64,20 @@ class Checks:
         """Return the payload with what it must have, and with the types that the tracker takes.
 
         Raises:
-            TemplateError: a field's value cannot be sent, or it names another issue than the ticket's.
+            TemplateError: a field's value cannot be sent, or it names another issue or person than it is for.
         """
         top = self._operation.top_key
         body = payload.get(top) if isinstance(payload, dict) else None
         if not isinstance(body, dict):
             raise self._error(f'"{top}" must be an object', None)
-        self.warnings += [f"{name} stands beside {top} and means nothing" for name in payload if name != top]
-        for field in FIELDS[self._operation]:
+        self.warnings += [f"{name} stands beside {top} and is left out" for name in payload if name != top]
+        for field in (*FIELDS[self._operation], *CUSTOM_FIELDS):
             if field.name in body:
                 body[field.name] = self._typed(field, body[field.name])
             if field.required and is_empty(body.get(field.name)):
                 self._fill_in(field, body)
         self._compare(body)
-        return dict(payload)
+        return {top: body}  # the tracker reads what stands beside it: another's key, time spent on an update
 
     def _fill_in(self, field: Field, body: dict[str, Any]) -> None:
         value = _KNOWN[field.name](self._known) if field.filled_in else None
@@ -84,8 +92,10 @@ class Checks:
         if self._operation is Operation.TIME_ENTRY_CREATE and body.get("issue_id", issue_id) != issue_id:
             raise self._error("issue_id is another issue than the ticket's", "issue_id")
         user_id = self._known("person", "tracker_user_id")
-        if self._operation is Operation.MEMBERSHIP_CREATE and user_id not in (None, body.get("user_id")):
-            raise self._error("user_id is somebody else than the person who is to be a member", "user_id")
+        if self._operation in FOR_A_PERSON and user_id not in (None, body.get("user_id", user_id)):
+            raise self._error("user_id is somebody else than the person that this is for", "user_id")
+        if self._operation is Operation.ISSUE_UPDATE_STATUS and "project_id" in body:
+            raise self._error("project_id cannot change with the status", "project_id")
         project_id = self._known("project", "tracker_project_id")
         if self._operation is Operation.ISSUE_CREATE and body.get("project_id") != project_id:
             self.warnings.append("issue.project_id is another project than the link's")
@@ -98,6 +108,8 @@ class Checks:
             kind == "map" and not isinstance(value, dict)
         ):
             raise self._unfit(field, value)
+        if field.name == "custom_fields" and not all(isinstance(one, dict) for one in value):
+            raise self._error("custom_fields must be a list of objects with id and value", field.name)
         if kind != "text":
             return value
         if isinstance(value, (list, dict)):
@@ -112,14 +124,14 @@ class Checks:
 
     def _number(self, field: Field, value: Json) -> Json:
         try:
-            number = as_number(value)
+            given = as_number(value)
+            if field.type == "number" or isinstance(given, int):
+                return given
+            if given.is_integer():
+                return number(int(given))
         except Fault:
             raise self._unfit(field, value) from None
-        if field.type == "integer" and isinstance(number, float):
-            if not number.is_integer():
-                raise self._unfit(field, value)
-            return int(number)
-        return number
+        raise self._unfit(field, value)
 
     def _unfit(self, field: Field, value: Json) -> TemplateError:
         return self._error(f"{field.name} must be {_WANTED[field.type]}, not {kind_of(value)}", field.name)

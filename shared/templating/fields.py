@@ -67,6 +67,7 @@ FIELDS: dict[Operation, tuple[Field, ...]] = {
         Field("comments", "text", "Comment; the tracker may require one", longest=LONGEST_COMMENT),
         Field("activity_id", "integer", "Activity; it must be enabled in the project"),
         Field("spent_on", "date", "Day; today where it is left out"),
+        Field("user_id", "integer", "Tracker user; only the person's own"),
         Field("custom_fields", "list", "Custom fields, as objects with id and value"),
     ),
     Operation.PROJECT_CREATE: (

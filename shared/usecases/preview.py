@@ -89,7 +89,6 @@ def unknown_fields(
     if not custom_fields:
         return unknown  # an empty cache knows nothing of them
     own = {str(field.id) for field in custom_fields if field.belongs_to(operation)}
-    listed = payload[top].get("custom_fields") or ()
-    named = [str(one.get("id")) for one in listed if isinstance(one, dict)]
-    named += payload[top].get("custom_field_values") or ()
+    named = [str(one.get("id")) for one in payload[top].get("custom_fields", ())]
+    named += payload[top].get("custom_field_values", ())
     return unknown + [f"{top}.custom_fields[{one}]" for one in named if one not in own]

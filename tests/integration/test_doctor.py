@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography.fernet import Fernet
@@ -200,11 +202,19 @@ def test_what_is_wrong_is_found(
     assert found.record == RECORDS[check]
 
 
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"custom_fields": [{"id": 99, "value": "x"}]},
+        {"custom_fields": [{"id": "99", "value": "x"}, {"id": [1]}, {"value": "y"}]},
+        {"custom_field_values": {"99": "x", "²": "y"}},
+    ],
+)
 def test_a_required_custom_field_that_a_template_fills_is_no_fault(
-    healthy: Bridge, stand_in: StandIn
+    healthy: Bridge, stand_in: StandIn, members: dict[str, Any]
 ) -> None:
     required("issue")(healthy, stand_in)
-    in_force("issue.create", '{"issue": {"custom_fields": [{"id": 99, "value": "x"}]}}')(healthy, stand_in)
+    in_force("issue.create", json.dumps({"issue": members}))(healthy, stand_in)
     assert "custom fields" not in wrong(healthy)
 
 

@@ -16,6 +16,7 @@ from shared.templating.operations import CustomField
 from shared.usecases.doctor.finding import Finding, ok, warning
 from shared.usecases.doctor.patient import Patient
 from shared.usecases.dryrun import DryRuns
+from shared.usecases.dryrun.custom_field_hints import given_values
 from shared.usecases.template_contexts import custom_fields_of, engine_for
 
 CREATING = (Operation.ISSUE_CREATE, Operation.TIME_ENTRY_CREATE)
@@ -85,15 +86,12 @@ def _is_required(tx: Transaction, field: CustomField, config: PluginConfig) -> b
     return not types or config.default_tracker_id is None or config.default_tracker_id in types
 
 
-def _sent(tx: Transaction, template: ActiveTemplate | None) -> set[object]:
+def _sent(tx: Transaction, template: ActiveTemplate | None) -> set[int]:
     """Return the custom fields that a template fills, by the sample."""
     payload = _payload(tx, template) if template else {}
     if not template or isinstance(payload, TemplateError):
         return set()
-    inner = payload[Operation(template.operation).top_key]
-    listed = {one.get("id") for one in inner.get("custom_fields") or () if isinstance(one, dict)}
-    by_id = {int(one) for one in inner.get("custom_field_values") or () if one.isdigit()}
-    return listed | by_id
+    return set(given_values(payload[Operation(template.operation).top_key]))
 
 
 def _payload(tx: Transaction, template: ActiveTemplate) -> dict[str, Any] | TemplateError:

@@ -73,10 +73,31 @@ def test_another_project_is_allowed_with_a_warning() -> None:
     assert "another project" in rendering.warnings[0]
 
 
-def test_what_stands_beside_the_top_key_is_warned_of() -> None:
-    assert rendered(ISSUE, {"subject": "a"}, {"notes": 1}).warnings == (
-        "notes stands beside issue and means nothing",
+def test_what_stands_beside_the_top_key_is_never_sent() -> None:
+    beside = {"time_entry": {"hours": 5}, "key": "another's"}
+    rendering = rendered(Operation.ISSUE_UPDATE_STATUS, {"status_id": 4}, beside)
+    assert rendering.payload == {"issue": {"status_id": 4}}
+    assert rendering.warnings == (
+        "time_entry stands beside issue and is left out",
+        "key stands beside issue and is left out",
     )
+
+
+@pytest.mark.parametrize("other", [22, "22", "{{ticket.id}}"])
+def test_nobody_elses_time_can_be_logged(other: object) -> None:
+    with pytest.raises(TemplateError, match="somebody else"):
+        rendered(TIME, {"user_id": other})
+
+
+def test_time_may_name_its_own_person_and_anybody_where_nobody_was_matched() -> None:
+    assert rendered(TIME, {"user_id": "21"}).payload["time_entry"]["user_id"] == 21
+    alone = rendered(TIME, {"user_id": 22}, person__tracker_user_id=None)
+    assert alone.payload["time_entry"]["user_id"] == 22
+
+
+def test_a_status_update_moves_no_issue_to_another_project() -> None:
+    with pytest.raises(TemplateError, match="project_id cannot change"):
+        rendered(Operation.ISSUE_UPDATE_STATUS, {"status_id": 4, "project_id": 12})
 
 
 def test_a_membership_is_the_persons_own_and_its_user_and_role_are_filled_in() -> None:
@@ -120,6 +141,11 @@ def test_a_value_gets_the_type_that_the_tracker_takes(
         (ISSUE, "priority_id", True, "not a boolean"),
         (ISSUE, "subject", ["a"], "must be a text, not a list"),
         (ISSUE, "watcher_user_ids", 5, "must be a list"),
+        (ISSUE, "project_id", 1e300, "must be an integer"),
+        (ISSUE, "custom_field_values", [7], "must be an object"),
+        (ISSUE, "custom_fields", [7], "must be a list of objects"),
+        (Operation.ISSUE_UPDATE_STATUS, "custom_fields", 5, "must be a list"),
+        (Operation.PROJECT_CREATE, "custom_fields", {"7": "a"}, "must be a list"),
         (TIME, "hours", "a lot", "must be a number"),
         (Operation.PROJECT_CREATE, "custom_field_values", [], "must be an object"),
     ],
