@@ -33,14 +33,21 @@ def change_config(
     values: Annotated[dict[str, Any], Body(description="Keys to change; null sets one back to nothing.")],
     moved: Annotated[bool, Query(description="The new base_url is the same tracker's.")] = False,
 ) -> Response:
-    """Change values of the plugin configuration; `api_key` is stored encrypted and never shown."""
+    """Change values of the plugin configuration; `api_key` is stored encrypted and never shown.
+
+    A base_url with another host needs `api_key`, too: the stored one is not sent to where it has not been before.
+    """
     api_key = values.pop(API_KEY, None)
     typed = {name: _typed(value) for name, value in values.items()}
     try:
         if api_key is not None:
             configuration.check_api_key(api_key if isinstance(api_key, str) else "")
         changed = configuration.change(
-            desk.store, typed, moved=moved, allow_link_local=desk.settings.allow_link_local
+            desk.store,
+            typed,
+            moved=moved,
+            allow_link_local=desk.settings.allow_link_local,
+            has_key=api_key is not None,
         )
         if api_key is not None:
             configuration.store_api_key(desk.store, desk.vault, api_key)

@@ -38,7 +38,12 @@ def show(store: Store) -> dict[str, Any]:
 
 
 def change(
-    store: Store, assignments: Mapping[str, str], *, moved: bool = False, allow_link_local: bool = False
+    store: Store,
+    assignments: Mapping[str, str],
+    *,
+    moved: bool = False,
+    allow_link_local: bool = False,
+    has_key: bool = True,
 ) -> Changed:
     """Change values of the configuration.
 
@@ -47,14 +52,17 @@ def change(
         assignments: key to the value as a person typed it.
         moved: a new base_url is another address of the same tracker.
         allow_link_local: whether the tracker may be at a link-local or cloud-metadata address.
+        has_key: whether whoever changes it has the stored API key, which is sent to base_url.
 
     Raises:
         SettingsError: a key or value is wrong, unknown to a filled cache, base_url is an address that no tracker has,
-            or would change under links.
+            or one that the key must not be sent to, or would change under links.
     """
     with store.transaction() as tx:
-        before, _ = tx.configs.get()
+        before, encrypted = tx.configs.get()
         config = before.changed(assignments)
+        if encrypted and not has_key and _is_elsewhere(config, before):
+            raise SettingsError("base_url: another host needs the API key given anew with it (`api_key`)")
         warnings = []
         if config.base_url and "base_url" in assignments and not allow_link_local:
             _check_address(config.base_url)
@@ -140,6 +148,13 @@ CHECKS: dict[str, Callable[[Transaction, Any], bool]] = {
     "default_watcher_ids": confirm_people,
 }
 """How the ids of a key are confirmed: False where nothing is cached, NotFound where they are unknown."""
+
+
+def _is_elsewhere(config: PluginConfig, before: PluginConfig) -> bool:
+    """Tell whether the API key would be sent to another place than before, or could be after one more change."""
+    if before.base_url is None:
+        return False
+    return urlsplit(config.base_url or "")[:2] != urlsplit(before.base_url)[:2]
 
 
 def _check_address(base_url: str) -> None:

@@ -241,5 +241,19 @@ def test_characters_that_utf_8_has_not_are_refused_and_no_fault(console: Console
 )
 def test_a_tracker_cannot_be_set_to_where_none_is(console: Console, url: str) -> None:
     console.do("DELETE", "/api/links/entities/3", status=204)
-    problem = console.refused("PATCH", "/api/config?moved=true", 422, {"base_url": url})
+    problem = console.refused("PATCH", "/api/config?moved=true", 422, {"base_url": url, "api_key": "x"})
     assert "DESKBRIDGE_ALLOW_LINK_LOCAL" in problem["detail"]
+
+
+def test_the_stored_key_is_not_sent_to_an_address_that_somebody_without_the_key_names(
+    console: Console,
+) -> None:
+    other = {"base_url": "http://127.0.0.1:9"}
+    assert "api_key" in console.refused("PATCH", "/api/config?moved=true", 422, other)["detail"]
+    same = console.get("/api/config")["base_url"]
+    console.refused("PATCH", "/api/config", 422, {"base_url": same.replace("http:", "https:")})
+    console.refused("PATCH", "/api/config?moved=true", 422, {"base_url": None})
+    console.refused("PATCH", "/api/config", 422, {"base_url": "https://[::1"})
+    console.do("PATCH", "/api/config?moved=true", {"base_url": f"{same}/redmine"})
+    moved = console.do("PATCH", "/api/config?moved=true", {**other, "api_key": "of-the-new-one"})
+    assert moved["config"]["base_url"] == "http://127.0.0.1:9"
