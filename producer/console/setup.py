@@ -40,17 +40,17 @@ def change_config(
     api_key = values.pop(API_KEY, None)
     typed = {name: _typed(value) for name, value in values.items()}
     try:
+        encrypted = None
         if api_key is not None:
-            configuration.check_api_key(api_key if isinstance(api_key, str) else "")
+            encrypted = configuration.encrypted_key(desk.vault, api_key if isinstance(api_key, str) else "")
         changed = configuration.change(
             desk.store,
             typed,
             moved=moved,
             allow_link_local=desk.settings.allow_link_local,
-            has_key=api_key is not None,
+            api_key=encrypted,
+            knows_key=False,
         )
-        if api_key is not None:
-            configuration.store_api_key(desk.store, desk.vault, api_key)
     except SettingsError as wrong:
         raise Problem(422, "Not valid", str(wrong)) from None
     return answer({"config": configuration.show(desk.store), "warnings": changed.warnings})

@@ -98,10 +98,10 @@ class Producer:
         body = await read_body(request, self._bodies)
         source = _verify(self._verifier, body, request)
         self._refuse_flood(source)
-        delivered = deliveries(body, request.headers.get("webhook-id") or _unsigned_id(body))
+        webhook_id = request.headers.get("webhook-id") or _unsigned_id(body)
+        accepted = await run_in_threadpool(self._take_in, body, webhook_id)
         if self._sources:
-            self._sources.take(source, len(delivered) - 1)
-        accepted = await run_in_threadpool(append, self._store, delivered)
+            self._sources.take(source, len(accepted) - 1)
         self._ringer.ring({one.ticket_id for one in accepted if not one.duplicate})
         self._metrics.accepted(accepted)
         return JSONResponse({"accepted": [_answer(one) for one in accepted]}, 202)
@@ -123,6 +123,10 @@ class Producer:
     async def prometheus(self) -> Response:
         """Counters for Prometheus."""
         return Response(generate_latest(self._metrics.registry), media_type=CONTENT_TYPE_LATEST)
+
+    def _take_in(self, body: str, webhook_id: str) -> list[Accepted]:
+        """Parse, validate, append; in a thread, since a body made for it keeps the parser busy for a second."""
+        return append(self._store, deliveries(body, webhook_id))
 
     def _refuse_flood(self, source: int) -> None:
         """Refuse a source that sends more than its limit, before anything is parsed; every request counts as one event.

@@ -43,7 +43,8 @@ def change(
     *,
     moved: bool = False,
     allow_link_local: bool = False,
-    has_key: bool = True,
+    api_key: str | None = None,
+    knows_key: bool = True,
 ) -> Changed:
     """Change values of the configuration.
 
@@ -52,7 +53,8 @@ def change(
         assignments: key to the value as a person typed it.
         moved: a new base_url is another address of the same tracker.
         allow_link_local: whether the tracker may be at a link-local or cloud-metadata address.
-        has_key: whether whoever changes it has the stored API key, which is sent to base_url.
+        api_key: a new API key for it, encrypted; stored in the same transaction.
+        knows_key: whether whoever changes it could have the stored key anyway, which is sent to base_url.
 
     Raises:
         SettingsError: a key or value is wrong, unknown to a filled cache, base_url is an address that no tracker has,
@@ -61,7 +63,7 @@ def change(
     with store.transaction() as tx:
         before, encrypted = tx.configs.get()
         config = before.changed(assignments)
-        if encrypted and not has_key and _is_elsewhere(config, before):
+        if encrypted and not (knows_key or api_key) and _is_elsewhere(config, before):
             raise SettingsError("base_url: another host needs the API key given anew with it (`api_key`)")
         warnings = []
         if config.base_url and "base_url" in assignments and not allow_link_local:
@@ -70,10 +72,12 @@ def change(
             warnings += _change_address(tx, before, moved=moved)
         warnings += _check_ids(tx, config, assignments)
         tx.configs.put(config)
+        if api_key:
+            tx.configs.put_api_key(api_key)
     return Changed(config, warnings)
 
 
-def check_api_key(text: str) -> str:
+def _checked_key(text: str) -> str:
     """Return an API key without its outer blanks.
 
     Raises:
@@ -87,13 +91,22 @@ def check_api_key(text: str) -> str:
     return key
 
 
-def store_api_key(store: Store, vault: Vault, text: str) -> None:
-    """Encrypt and store the tracker's API key.
+def encrypted_key(vault: Vault, text: str) -> str:
+    """Return an API key as a person typed it, checked and encrypted.
 
     Raises:
         SettingsError: it is empty or holds characters that no key has, or there is nothing to encrypt it with.
     """
-    encrypted = vault.encrypt(SecretStr(check_api_key(text)))
+    return vault.encrypt(SecretStr(_checked_key(text)))
+
+
+def store_api_key(store: Store, vault: Vault, text: str) -> None:
+    """Encrypt and store the tracker's API key.
+
+    Raises:
+        SettingsError: as `encrypted_key`.
+    """
+    encrypted = encrypted_key(vault, text)
     with store.transaction() as tx:
         tx.configs.put_api_key(encrypted)
 
@@ -151,10 +164,10 @@ CHECKS: dict[str, Callable[[Transaction, Any], bool]] = {
 
 
 def _is_elsewhere(config: PluginConfig, before: PluginConfig) -> bool:
-    """Tell whether the API key would be sent to another place than before."""
-    if config.base_url is None or before.base_url is None:
+    """Tell whether the API key would be sent to another place than before, or could be after one more change."""
+    if before.base_url is None:
         return False
-    return urlsplit(config.base_url)[:2] != urlsplit(before.base_url)[:2]
+    return urlsplit(config.base_url or "")[:2] != urlsplit(before.base_url)[:2]
 
 
 def _check_address(base_url: str) -> None:

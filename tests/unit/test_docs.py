@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -72,6 +73,25 @@ def test_every_file_that_the_architecture_names_exists() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     for name in re.findall(r"`((?:worker|producer|shared|deploy|tests)/[\w/.]+)`", text):
         assert (ROOT / name).exists(), name
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_test_that_a_page_names_exists(page: Path) -> None:
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", page.read_text(encoding="utf-8"))
+    for file, test in named:
+        module = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+        assert test in {one.name for one in module.body if isinstance(one, ast.FunctionDef)}, (
+            f"{file}::{test}"
+        )
+
+
+def test_every_promise_of_security_names_a_test() -> None:
+    text = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    tables = [part.split("\n\n")[0] for part in text.split("| promise | test |\n|---|---|\n")[1:]]
+    promises = [line for table in tables for line in table.splitlines()]
+    assert len(promises) > 30
+    for line in promises:
+        assert re.search(r"`tests/[\w/]+\.py::\w+`", line.split("|")[2]), line
 
 
 def _code(text: str) -> list[str]:

@@ -252,6 +252,7 @@ def test_the_stored_key_is_not_sent_to_an_address_that_somebody_without_the_key_
     assert "api_key" in console.refused("PATCH", "/api/config?moved=true", 422, other)["detail"]
     same = console.get("/api/config")["base_url"]
     console.refused("PATCH", "/api/config", 422, {"base_url": same.replace("http:", "https:")})
+    console.refused("PATCH", "/api/config?moved=true", 422, {"base_url": None})
     console.refused("PATCH", "/api/config", 422, {"base_url": "https://[::1"})
     console.do("PATCH", "/api/config?moved=true", {"base_url": f"{same}/redmine"})
     moved = console.do("PATCH", "/api/config?moved=true", {**other, "api_key": "of-the-new-one"})

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import socket
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from functools import partial
 
@@ -12,6 +14,8 @@ import pytest
 from producer import connections
 from producer.bodies import Bodies
 from producer.hooks import app as app_module
+from producer.hooks.intake import deliveries
+from shared.events import Delivery
 from tests.integration.producer.conftest import Run, RunningProducer
 from tests.support.events import task_event
 
@@ -170,3 +174,24 @@ def test_a_body_that_is_cut_off_keeps_nothing(producer: RunningProducer) -> None
         client.send(HEAD + b"Content-Length: 1000\r\n\r\n{")
     assert producer.get("/healthz").status_code == 200
     assert producer.journal() == []
+
+
+def test_a_body_that_takes_long_to_parse_keeps_nobody_waiting(
+    producer: RunningProducer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsing, go_on = threading.Event(), threading.Event()
+
+    def slow(body: str, webhook_id: str) -> list[Delivery]:
+        parsing.set()
+        assert go_on.wait(10)
+        return deliveries(body, webhook_id)
+
+    monkeypatch.setattr(app_module, "deliveries", slow)
+    with ThreadPoolExecutor(1) as thread:
+        answer = thread.submit(producer.send, task_event())
+        try:
+            assert parsing.wait(5)
+            assert producer.http.get(f"{producer.base_url}/healthz", timeout=2).status_code == 200
+        finally:
+            go_on.set()
+        assert answer.result().status_code == 202
