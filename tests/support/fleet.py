@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Iterable, Mapping
@@ -90,6 +91,18 @@ class Fleet:
         child = self._child(f"worker-{self._started}", "worker", "--concurrency", str(threads))
         self.workers.append(self.processes.start(child))
         return child
+
+    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
+        """Run a command in the fleet's environment to its end."""
+        return subprocess.run(
+            [sys.executable, "-m", "producer.commands.main", *command],
+            env=self._env,
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
 
     def send(self, deliveries: Iterable[tuple[str, Mapping[str, Any]]], *, batch: int = 10) -> int:
         """Send deliveries as a helpdesk does: signed, and again until they were accepted; return how many."""
