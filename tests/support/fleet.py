@@ -181,8 +181,13 @@ class Fleet:
             rows = session.execute(select(JournalEvent.state, func.count()).group_by(JournalEvent.state))
             return dict(rows.all())
 
+    def stop_processes(self) -> None:
+        """Stop every process; `start` starts them again."""
+        self.processes.stop()
+        self.workers.clear()
+
     def stop(self) -> None:
-        """Stop every process."""
+        """Stop everything."""
         self.processes.stop()
         self._http.close()
         self.bridge.close()
