@@ -44,14 +44,14 @@ def change(store: Store, assignments: Mapping[str, str], *, moved: bool = False)
         moved: a new base_url is another address of the same tracker.
 
     Raises:
-        SettingsError: a key or value is wrong, unknown to a filled cache, or base_url would change under links.
+        SettingsError: a key or value is wrong, unknown to a filled cache, or base_url would change under creations.
     """
     with store.transaction() as tx:
         before, _ = tx.configs.get()
         config = before.changed(assignments)
         warnings = []
         if config.base_url != before.base_url:
-            warnings += _change_address(tx, before, moved=moved)
+            warnings += _change_address(tx, before, config.base_url, moved=moved)
         warnings += _check_ids(tx, config, assignments)
         tx.configs.put(config)
     return Changed(config, warnings)
@@ -134,23 +134,39 @@ CHECKS: dict[str, Callable[[Transaction, Any], bool]] = {
 """How the ids of a key are confirmed: False where nothing is cached, NotFound where they are unknown."""
 
 
-def _change_address(tx: Transaction, before: PluginConfig, *, moved: bool) -> list[str]:
-    """Let base_url change where nothing points at the old tracker, or where it is the same one.
+def _change_address(tx: Transaction, before: PluginConfig, base_url: str | None, *, moved: bool) -> list[str]:
+    """Let base_url change where nothing was created on the old tracker, or where it is the same one.
 
     Raises:
-        SettingsError: links would point at objects of another tracker.
+        SettingsError: tickets and ticket tasks would be linked to objects of another tracker.
     """
-    if moved or before.base_url is None:
+    if before.base_url is None:
         return []
-    links, issues, times = len(tx.links.all()), tx.issues.count_live(), tx.times.count_live()
-    if links or issues or times:
-        raise SettingsError(
-            f"base_url cannot change from {before.base_url}: {links} project and entity links, {issues} issues and "
-            f"{times} time entries belong to that tracker; add --moved where the same tracker has a new address"
-        )
+    issues, times = tx.issues.count_live(), tx.times.count_live()
+    if not (moved and base_url) and (issues or times):
+        raise SettingsError(_why_guarded(before.base_url, base_url, issues, times))
+    if moved:
+        return []
     tx.people.forget_tracker()
     tx.metadata.forget_tracker()
     tx.project_claims.forget_tracker()
-    if not tx.people.overrides():
-        return []
-    return ["the user overrides (`deskbridge map-user`) hold ids of the old tracker: map these users anew"]
+    left = {
+        "links (`deskbridge links`)": tx.links.all(),
+        "user overrides (`deskbridge users`)": tx.people.overrides(),
+    }
+    return [
+        f"{len(found)} {what} hold ids of the tracker at {before.base_url}: check each, or make it anew"
+        for what, found in left.items()
+        if found
+    ]
+
+
+def _why_guarded(before: str, base_url: str | None, issues: int, times: int) -> str:
+    """Return why the address stays, and what to do in each of the cases that a person may have in mind."""
+    made = f"{issues} issues and {times} time entries were created at {before}"
+    if base_url is None:
+        return f"base_url cannot be emptied: {made}; to stop sending, stop the workers"
+    return (
+        f"base_url stays {before}: {made}, and their numbers mean something else at {base_url}. Is it the same tracker "
+        "under a new address? Then add --moved. Another tracker needs an installation and a database of its own"
+    )
