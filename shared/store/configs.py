@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -25,11 +27,12 @@ class Configs:
         ).first()
         if row is None:
             return PluginConfig(), None
-        return PluginConfig.model_validate(row[0]), row[1]
+        return PluginConfig.model_validate(_known(row[0])), row[1]
 
     def put(self, config: PluginConfig) -> None:
-        """Replace the configuration; the API key stays."""
-        self._write(values=config.model_dump(mode="json"))
+        """Replace the configuration; the API key stays, and so does what only a newer version knows of."""
+        stored = self._session.scalar(select(PluginConfigRecord.values)) or {}
+        self._write(values={**stored, **config.model_dump(mode="json")})
 
     def put_api_key(self, encrypted: str) -> None:
         """Replace the encrypted API key."""
@@ -44,3 +47,8 @@ class Configs:
                 index_elements=[PluginConfigRecord.id], set_={**values, "changed_at": clock()}
             )
         )
+
+
+def _known(values: dict[str, Any]) -> dict[str, Any]:
+    """Leave out keys of a newer version, which may run beside this one during an upgrade."""
+    return {name: value for name, value in values.items() if name in PluginConfig.model_fields}

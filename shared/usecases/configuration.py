@@ -58,7 +58,7 @@ def change(
 
     Raises:
         SettingsError: a key or value is wrong, unknown to a filled cache, base_url is an address that no tracker has,
-            or one that the key must not be sent to, or would change under links.
+            or one that the key must not be sent to, or would change under creations.
     """
     with store.transaction() as tx:
         before, encrypted = tx.configs.get()
@@ -69,7 +69,7 @@ def change(
         if config.base_url and "base_url" in assignments and not allow_link_local:
             _check_address(config.base_url)
         if config.base_url != before.base_url:
-            warnings += _change_address(tx, before, moved=moved)
+            warnings += _change_address(tx, before, config.base_url, moved=moved)
         warnings += _check_ids(tx, config, assignments)
         tx.configs.put(config)
         if api_key:
@@ -185,28 +185,42 @@ def _check_address(base_url: str) -> None:
         )
 
 
-def _change_address(tx: Transaction, before: PluginConfig, *, moved: bool) -> list[str]:
-    """Let base_url change where nothing points at the old tracker, or where it is the same one.
+def _change_address(tx: Transaction, before: PluginConfig, base_url: str | None, *, moved: bool) -> list[str]:
+    """Let base_url change where nothing was created on the old tracker, or where it is the same one.
 
     Raises:
-        SettingsError: links would point at objects of another tracker.
+        SettingsError: tickets and ticket tasks would be linked to objects of another tracker.
     """
-    if moved or before.base_url is None:
+    if before.base_url is None:
         return []
-    links, issues, times = len(tx.links.all()), tx.issues.count_live(), tx.times.count_live()
-    if links or issues or times:
-        raise SettingsError(
-            f"base_url cannot change from {before.base_url}: {links} project and entity links, {issues} issues and "
-            f"{times} time entries belong to that tracker; add --moved where the same tracker has a new address"
-        )
+    issues, times = tx.issues.count_live(), tx.times.count_live()
+    if not (moved and base_url) and (issues or times):
+        raise SettingsError(_why_guarded(before.base_url, base_url, issues, times))
+    if moved:
+        return []
     tx.people.forget_tracker()
     tx.metadata.forget_tracker()
     tx.project_claims.forget_tracker()
     warnings = [f"a dry run left {one.kind} {one.tracker_id or '?'} “{one.mark}” on {before.base_url}: delete it there"
                 for one in tx.dry_runs.all()]  # fmt: skip
     tx.dry_runs.forget_tracker()
-    if tx.people.overrides():
-        warnings.append(
-            "the user overrides (`deskbridge map-user`) hold ids of the old tracker: map these users anew"
-        )
-    return warnings
+    left = {
+        "links (`deskbridge links`)": tx.links.all(),
+        "user overrides (`deskbridge users`)": tx.people.overrides(),
+    }
+    return warnings + [
+        f"{len(found)} {what} hold ids of the tracker at {before.base_url}: check each, or make it anew"
+        for what, found in left.items()
+        if found
+    ]
+
+
+def _why_guarded(before: str, base_url: str | None, issues: int, times: int) -> str:
+    """Return why the address stays, and what to do in each of the cases that a person may have in mind."""
+    made = f"{issues} issues and {times} time entries were created at {before}"
+    if base_url is None:
+        return f"base_url cannot be emptied: {made}; to stop sending, stop the workers"
+    return (
+        f"base_url stays {before}: {made}, and their numbers mean something else at {base_url}. Is it the same tracker "
+        "under a new address? Then add --moved. Another tracker needs an installation and a database of its own"
+    )

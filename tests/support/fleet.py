@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Iterable, Mapping
@@ -91,6 +92,18 @@ class Fleet:
         self.workers.append(self.processes.start(child))
         return child
 
+    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
+        """Run a command in the fleet's environment to its end."""
+        return subprocess.run(
+            [sys.executable, "-m", "producer.commands.main", *command],
+            env=self._env,
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
     def send(self, deliveries: Iterable[tuple[str, Mapping[str, Any]]], *, batch: int = 10) -> int:
         """Send deliveries as a helpdesk does: signed, and again until they were accepted; return how many."""
         waiting = list(deliveries)
@@ -168,8 +181,13 @@ class Fleet:
             rows = session.execute(select(JournalEvent.state, func.count()).group_by(JournalEvent.state))
             return dict(rows.all())
 
+    def stop_processes(self) -> None:
+        """Stop every process; `start` starts them again."""
+        self.processes.stop()
+        self.workers.clear()
+
     def stop(self) -> None:
-        """Stop every process."""
+        """Stop everything."""
         self.processes.stop()
         self._http.close()
         self.bridge.close()

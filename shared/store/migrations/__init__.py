@@ -7,10 +7,14 @@ here moves with it.
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from sqlalchemy import inspect, text
 from sqlalchemy.engine import Connection
+from sqlalchemy.exc import OperationalError
 
 from shared.errors import SettingsError
 from shared.store.database import Database
@@ -21,28 +25,74 @@ HEAD = "0004"
 LOCK = 0x6465736B6272
 """Key of PostgreSQL's advisory lock: one migration at a time."""
 
+LOCK_TIMEOUT_S = 0.5
+"""Below PostgreSQL's `deadlock_timeout`, so that in a deadlock it is the migration that gives way, never a worker."""
+TRIES = 20
+PAUSE_S = 0.5
+HELD_BY_OTHERS = ("55P03", "40P01")
+"""PostgreSQL's codes for a lock that could not be had in time, and for a deadlock."""
 
-def upgrade(database: Database) -> tuple[str | None, str]:
+T = TypeVar("T")
+
+
+def upgrade(database: Database, *, tries: int = TRIES) -> tuple[str | None, str]:
     """Bring the schema to the newest revision, all or nothing; safe to run again, and by several at once.
 
     Args:
         database: the database.
+        tries: how often, where somebody holds a table.
 
     Returns:
         The revision before (None: an empty database) and the one now.
+
+    Raises:
+        SettingsError: a table was held for too long; nothing was changed.
     """
     from alembic import command
     from alembic.config import Config
 
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
-    with database.engine.begin() as connection:
-        if connection.dialect.name == "postgresql":
-            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
+
+    def run(connection: Connection) -> tuple[str | None, str]:
         before = _revision(connection)
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
         return before, _revision(connection) or ""
+
+    return beside_others(database, run, tries=tries)
+
+
+def beside_others(database: Database, change: Callable[[Connection], T], *, tries: int = TRIES) -> T:
+    """Change the schema in one transaction while everything else goes on.
+
+    A change of a table waits for whoever reads it, and everybody else waits behind the change. So it waits for half
+    a second at most, gives way, and tries again.
+
+    Args:
+        database: the database.
+        change: does it.
+        tries: how often.
+
+    Raises:
+        SettingsError: a table was held for too long; nothing was changed.
+    """
+    for left in reversed(range(tries)):
+        try:
+            with database.engine.begin() as connection:
+                if connection.dialect.name == "postgresql":
+                    connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
+                    connection.execute(text(f"SET LOCAL lock_timeout = {round(LOCK_TIMEOUT_S * 1000)}"))
+                return change(connection)
+        except OperationalError as error:
+            if getattr(error.orig, "pgcode", None) not in HELD_BY_OTHERS:
+                raise
+            if left:
+                time.sleep(PAUSE_S)
+    raise SettingsError(
+        "somebody holds a table (a backup that is running?): nothing was changed, and nobody had to wait for long; "
+        "try again when it is done"
+    )
 
 
 def require_current(database: Database) -> None:

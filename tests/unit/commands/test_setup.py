@@ -131,20 +131,45 @@ def test_what_a_dry_run_left_is_named_when_the_tracker_is_another_one(shell: She
         assert tx.dry_runs.all() == []
 
 
-def test_base_url_cannot_change_under_a_link_unless_the_tracker_moved(shell: Shell) -> None:
-    shell.do("config", "set", "base_url=https://old.example")
+def test_base_url_may_change_while_nothing_was_created_and_links_are_to_be_checked(shell: Shell) -> None:
+    shell.do("config", "set", "base_url=https://typo.example")
     with shell.store.transaction() as tx:
         tx.links.put(Link(LinkKind.ENTITY, 3, 1, None))
-    assert "--moved" in shell.fail("config", "set", "base_url=https://new.example")
+        tx.people.put_override(7, 5)
+    result = shell.type("config", "set", "base_url=https://new.example")
+    assert result.exit_code == 0
+    assert "1 links (`deskbridge links`) hold ids of the tracker at https://typo.example" in result.stderr
+    assert "1 user overrides" in result.stderr
+    assert shell.ask("config", "show")["base_url"] == "https://new.example"
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_base_url_cannot_change_under_what_was_created_unless_the_tracker_moved(
+    shell: Shell, kind: Kind
+) -> None:
+    shell.do("config", "set", "base_url=https://old.example")
+    with shell.store.transaction() as tx:
+        tx.ledger(kind).claim(claim(kind, 4711), 20)
+    complaint = shell.fail("config", "set", "base_url=https://new.example")
+    assert "add --moved" in complaint
+    assert f"1 {'issues' if kind is Kind.TICKET else 'time entries'}" in complaint
+    assert shell.ask("config", "show")["base_url"] == "https://old.example"
     shell.do("config", "set", "--moved", "base_url=https://new.example")
     assert shell.ask("config", "show")["base_url"] == "https://new.example"
 
 
-def test_base_url_cannot_change_under_an_issue(shell: Shell) -> None:
+def test_the_first_base_url_may_come_after_links_were_imported(shell: Shell) -> None:
+    with shell.store.transaction() as tx:
+        tx.issues.claim(claim(Kind.TICKET, 4711), 20)
+    shell.do("config", "set", "base_url=https://redmine.example")
+
+
+def test_the_guard_of_base_url_cannot_be_walked_round_by_emptying_it_first(shell: Shell) -> None:
     shell.do("config", "set", "base_url=https://old.example")
     with shell.store.transaction() as tx:
         tx.issues.claim(claim(Kind.TICKET, 4711), 20)
-    assert "1 issues" in shell.fail("config", "set", "base_url=https://new.example")
+    for moved in ([], ["--moved"]):
+        assert "cannot be emptied" in shell.fail("config", "set", *moved, "base_url=")
 
 
 def test_another_tracker_starts_with_nothing_known_of_the_old_one(shell: Shell) -> None:

@@ -1,0 +1,113 @@
+"""The runbook of docs/operations.md, tried for real: pg_dump, work on, pg_restore, recover, send everything again."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import make_url
+
+from deploy.embedded.pginstall import find_programs
+from deploy.embedded.postgres import PostgresServer
+from deploy.sandbox.tracker.control import StandIn
+from tests.support.bridge import STATUS_MAP
+from tests.support.events import ALICE, BOB, DONE, moment, task, ticket
+from tests.support.fleet import Fleet
+from tests.support.workload import Expected, Workload, generate
+
+DRAINED_WITHIN_S = 90
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, postgres_url: str, redis_url: str) -> Iterator[Fleet]:
+    """An installation as processes."""
+    with StandIn() as stand_in:
+        made = Fleet(tmp_path, postgres_url, redis_url, stand_in)
+        try:
+            yield made.start(workers=2, threads=4)
+        finally:
+            made.stop()
+
+
+def postgres(program: str, *arguments: str) -> None:
+    """Run one of PostgreSQL's programs, of the server's own version."""
+    done = subprocess.run(
+        [find_programs(None) / program, *arguments], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def address(url: str) -> str:
+    """Return a database's address as PostgreSQL's programs take it."""
+    return make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+
+
+def more(workload: Workload) -> Workload:
+    """Return what happens after the backup: edits, equal tickets, and a status that goes on changing."""
+    deliveries, expected = [], dict(workload.expected)
+    same = {"title": "Ticket 99 day", "content": "the same"}
+    for number, ticket_id in enumerate((901, 902, 903)):
+        event = {
+            "event": "ticket_task.added",
+            "occurred_at": moment(5000 + number),
+            "ticket": ticket(ticket_id, **same, technician=ALICE),
+            "task": task(ticket_id, user=BOB, state=DONE, content="Task equal"),
+        }
+        deliveries.append((f"equal-{ticket_id}", event))
+    for ticket_id, one in workload.expected.items():
+        edited = ticket(ticket_id, title=f"Ticket {ticket_id} edited day", status=6)
+        event = {"event": "ticket.updated", "occurred_at": moment(6000 + ticket_id), "ticket": edited}
+        deliveries.append((f"edited-{ticket_id}", event))
+        expected[ticket_id] = Expected(6, one.tasks)
+    return Workload([*workload.deliveries, *deliveries], expected)
+
+
+def counted(fleet: Fleet) -> dict[str, Any]:
+    state = fleet.stand_in.state()
+    return {
+        "issues": sorted(one["id"] for one in state["issues"]),
+        "entries": sorted(one["id"] for one in state["time_entries"]),
+        "statuses": {one["id"]: one["status_id"] for one in state["issues"]},
+    }
+
+
+@pytest.mark.slow
+def test_yesterday_s_backup_is_restored_and_everything_sent_again_without_a_duplicate(
+    fleet: Fleet, postgres_server: PostgresServer, postgres_url: str, tmp_path: Path
+) -> None:
+    workload = generate(6, tickets=15, events=60, copies=1)
+    later = more(workload)
+    third = len(workload.deliveries) // 3
+    fleet.send(workload.deliveries[:third])
+    fleet.wait_until_drained(DRAINED_WITHIN_S)
+    fleet.send(workload.deliveries[third : 2 * third])  # some of it is in flight when the backup is made
+    backup = str(tmp_path / "deskbridge.dump")
+    postgres("pg_dump", "--format=custom", f"--file={backup}", address(postgres_url))
+    fleet.send(later.deliveries[2 * third :])
+    fleet.wait_until_drained(DRAINED_WITHIN_S)
+    before = counted(fleet)
+
+    fleet.stop_processes()
+    fleet.bridge.store.database.close()
+    name = str(make_url(postgres_url).database)
+    postgres_server.drop_database(name)
+    postgres_server.create_database(name)
+    postgres("pg_restore", "--exit-on-error", "--no-owner", f"--dbname={address(postgres_url)}", backup)
+    recovered = fleet.run("recover")
+    assert recovered.returncode == 0, recovered.stderr
+
+    fleet.start(workers=2, threads=4)
+    fleet.send(later.deliveries)
+    fleet.wait_until_drained(DRAINED_WITHIN_S)
+    assert counted(fleet) == before, fleet.logs()
+    issues = fleet.stand_in.state()["issues"]
+    assert {
+        one["status_id"] for one in issues if one["subject"].endswith(" day") and " 99 " not in one["subject"]
+    } == {STATUS_MAP[6]}
+    assert sum(one["subject"] == "Ticket 99 day" for one in issues) == 3
+    assert set(fleet.states()) <= {"done", "skipped", "superseded"}, fleet.states()
+    ended = fleet.run("recover", "--end")
+    assert (ended.returncode, ended.stderr) == (0, "")

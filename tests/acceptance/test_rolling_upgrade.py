@@ -1,0 +1,65 @@
+"""A migration while the version before still runs (expand, then contract): it works on, and does not start again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from alembic.migration import MigrationContext
+from alembic.operations import Operations
+from sqlalchemy import Connection, text
+
+from deploy.sandbox.tracker.control import StandIn
+from shared.store.migrations import HEAD, beside_others
+from tests.support.bridge import STATUS_MAP
+from tests.support.fleet import Fleet
+from tests.support.workload import generate
+
+NEXT = "9999"
+WIDENED = ("journal", "ticket_state", "ticket_issue_link", "task_time_link", "trace_step", "plugin_config")
+DRAINED_WITHIN_S = 60
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, postgres_url: str, redis_url: str) -> Iterator[Fleet]:
+    """Today's version, running: to the revision of this test it is the old one."""
+    with StandIn() as stand_in:
+        made = Fleet(tmp_path, postgres_url, redis_url, stand_in)
+        try:
+            yield made.start(workers=2, threads=4)
+        finally:
+            made.stop()
+
+
+def expand(connection: Connection) -> None:
+    """Do what the next version's `migrate` may do: add a table, an index, and columns that may be empty."""
+    op = Operations(MigrationContext.configure(connection))
+    op.create_table("something_new", sa.Column("id", sa.BigInteger(), primary_key=True))
+    for table in WIDENED:
+        op.add_column(table, sa.Column("added", sa.Text(), nullable=True))
+    op.create_index("ix_journal_added", "journal", ["added"])
+    connection.execute(text("UPDATE alembic_version SET version_num = :next"), {"next": NEXT})
+    newer = """UPDATE plugin_config SET "values" = rtrim("values", '}') || ', "of_a_newer_version": 1}'"""
+    connection.execute(text(newer))
+
+
+@pytest.mark.slow
+def test_the_version_before_works_on_through_a_migration_and_refuses_to_start_after_it(fleet: Fleet) -> None:
+    workload = generate(5, tickets=20, events=100)
+    half = len(workload.deliveries) // 2
+    fleet.stand_in.settings(latency_ms=50)
+    fleet.send(workload.deliveries[:half])
+    fleet.wait_until_busy()
+    beside_others(fleet.bridge.store.database, expand)
+    fleet.send(workload.deliveries[half:])
+    fleet.wait_until_drained(DRAINED_WITHIN_S)
+    state = fleet.stand_in.state()
+    differences = workload.differences(state["issues"], state["time_entries"], STATUS_MAP)
+    assert not differences, "\n".join([*differences, str(fleet.states()), fleet.logs()])
+    assert set(fleet.states()) <= {"done", "skipped", "superseded"}, fleet.states()
+    for command in (("worker",), ("producer", "--port", "0"), ("events",)):
+        ended = fleet.run(*command)
+        assert ended.returncode == 1, ended
+        assert f"revision {NEXT}, newer than this version of deskbridge ({HEAD})" in ended.stderr

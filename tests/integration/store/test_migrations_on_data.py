@@ -1,0 +1,204 @@
+"""The revisions on tables with rows in them, forwards and backwards, on both databases."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Boolean, Column, Connection, DateTime, Integer, MetaData, Table, insert, select, text
+
+import shared.store.migrations as migrations
+from shared.errors import SettingsError
+from shared.store import Store
+from shared.store.database import Database
+from shared.store.migrations import upgrade
+from shared.store.models import Base
+
+Rows = dict[str, list[dict[str, Any]]]
+ROWS = 3
+
+
+def script() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
+    return config
+
+
+REVISIONS = [one.revision for one in reversed(list(ScriptDirectory.from_config(script()).walk_revisions()))]
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+    """An empty database."""
+    url = f"sqlite:///{tmp_path}/data.sqlite3"
+    if request.param == "postgresql":
+        url = request.getfixturevalue("postgres_url")
+    made = Database(url)
+    yield made
+    made.close()
+
+
+def go(database: Database, revision: str, *, back: bool = False) -> None:
+    """Bring the schema to a revision, as Alembic's own command line does."""
+    config = script()
+    with database.engine.begin() as connection:
+        config.attributes["connection"] = connection
+        (command.downgrade if back else command.upgrade)(config, revision)
+
+
+def tables(database: Database) -> dict[str, Table]:
+    found = MetaData()
+    found.reflect(database.engine)
+    return {name: table for name, table in found.tables.items() if name != "alembic_version"}
+
+
+def fill(database: Database) -> None:
+    """Put some rows into every table there is, each column with something in it."""
+    found = tables(database)
+    with database.engine.begin() as connection:
+        for table in found.values():
+            rows = [
+                {column.name: value(column, number) for column in table.c} for number in range(1, ROWS + 1)
+            ]
+            connection.execute(insert(table), rows)
+
+
+def value(column: Column[Any], number: int) -> Any:
+    kind = column.type
+    if isinstance(kind, Boolean):
+        return number % 2 == 0
+    if isinstance(kind, DateTime):
+        return datetime(2026, 11, 20, 3, number, tzinfo=UTC)
+    if isinstance(kind, Integer):
+        return number
+    if length := getattr(kind, "length", None):
+        return f"v{number}"[:length]
+    return f'{{"n": {number}, "text": "é€"}}'
+
+
+def read(database: Database) -> Rows:
+    found = tables(database)
+    with database.engine.connect() as connection:
+        return {name: _rows(connection, table) for name, table in found.items()}
+
+
+def _rows(connection: Connection, table: Table) -> list[dict[str, Any]]:
+    return [dict(row) for row in connection.execute(select(table).order_by(*table.primary_key)).mappings()]
+
+
+def assert_survived(before: Rows, after: Rows) -> None:
+    """Every row of a table that is still there is there, with every column that is still there."""
+    for name in before.keys() & after.keys():
+        assert len(before[name]) == len(after[name]) == ROWS, name
+        for was, now in zip(before[name], after[name], strict=True):
+            common = was.keys() & now.keys()
+            assert {column: now[column] for column in common} == {column: was[column] for column in common}, (
+                name
+            )
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_rows_of_every_revision_survive_the_way_to_the_newest_and_back_step_by_step(
+    database: Database, revision: str
+) -> None:
+    go(database, revision)
+    fill(database)
+    before = read(database)
+    assert before, "a revision without tables shows nothing"
+    go(database, "head")
+    after = read(database)
+    assert before.keys() <= after.keys()
+    assert_survived(before, after)
+    for older in reversed(REVISIONS[:-1]):
+        go(database, older, back=True)
+        assert_survived(before, read(database))
+    go(database, "head")
+    assert_survived({name: rows for name, rows in before.items() if name in at_first()}, read(database))
+    with database.engine.connect() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), Base.metadata) == []
+    go(database, "base", back=True)
+    assert read(database) == {}
+
+
+def at_first() -> set[str]:
+    """Return the tables of the first revision, which no way back drops."""
+    newer = set()
+    for revision in ScriptDirectory.from_config(script()).walk_revisions():
+        if revision.down_revision is not None and revision.path:
+            source = Path(revision.path).read_text(encoding="utf-8")
+            newer |= {name for name in Base.metadata.tables if f'create_table(\n        "{name}"' in source}
+    return set(Base.metadata.tables) - newer
+
+
+def test_a_revision_that_fails_half_way_leaves_everything_as_it_was(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go(database, REVISIONS[0])
+    fill(database)
+    before = read(database)
+    module = ScriptDirectory.from_config(script()).get_revision(REVISIONS[-1])
+    assert module is not None
+
+    def half(*_: object, **__: object) -> None:
+        raise RuntimeError("the power went")
+
+    monkeypatch.setattr("alembic.op.create_index", half)
+    with pytest.raises(RuntimeError):
+        upgrade(database)
+    assert read(database) == before
+    monkeypatch.undo()
+    assert upgrade(database) == (REVISIONS[0], REVISIONS[-1])
+
+
+def test_a_migration_does_not_make_everybody_wait_behind_a_backup(postgres_url: str) -> None:
+    """A change of a table waits for its readers, and whoever writes waits behind the change: it gives up soon."""
+    database, backup = Database(postgres_url), Database(postgres_url)
+    go(database, REVISIONS[0])
+    with backup.engine.begin() as reader:
+        reader.execute(text("LOCK TABLE journal IN ACCESS SHARE MODE"))
+        reader.execute(text("LOCK TABLE ticket_issue_link IN ACCESS SHARE MODE"))
+        refused: list[SettingsError] = []
+
+        def migrate() -> None:
+            try:
+                upgrade(database, tries=2)
+            except SettingsError as error:
+                refused.append(error)
+
+        thread = threading.Thread(target=migrate)
+        thread.start()
+        thread.join(timeout=20)
+        assert not thread.is_alive(), "it waits for as long as the backup takes"
+    assert "nothing was changed" in str(refused[0])
+    assert upgrade(database)[0] == REVISIONS[0]
+    for one in (database, backup):
+        one.close()
+
+
+def test_a_config_of_a_newer_version_is_read_and_kept(store: Store) -> None:
+    """During an upgrade both run beside each other; a key that only one knows must not stop the other."""
+    from sqlalchemy import update
+
+    from shared.store.models import PluginConfigRecord
+
+    with store.transaction() as tx:
+        config, _ = tx.configs.get()
+        tx.configs.put(config)
+    newer = {**config.model_dump(mode="json"), "of_a_newer_version": [1]}
+    with store.database.transaction() as session:
+        session.execute(update(PluginConfigRecord).values(values=newer))
+    with store.transaction() as tx:
+        config, _ = tx.configs.get()
+        tx.configs.put(config.model_copy(update={"done_state": 3}))
+    with store.database.transaction() as session:
+        stored = session.scalar(select(PluginConfigRecord.values))
+    assert stored == {**newer, "done_state": 3}
