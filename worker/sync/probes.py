@@ -37,4 +37,5 @@ def is_gone(run: Run, issue_id: int) -> bool:
     ask_whether_open(run)
     params: dict[str, str | int] = {"issue_id": issue_id, "status_id": "*", "limit": 1}
     answer = run.tracker.call("GET", Kind.TICKET.path, params=params, observe=run.observe)
+    ask_whether_open(run)  # it may have been closed in between, and the list one for anybody
     return not any(row.get("id") == issue_id for row in rows_of(answer, "issues", Kind.TICKET.path))
