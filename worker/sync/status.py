@@ -5,7 +5,7 @@ from __future__ import annotations
 from shared.errors import OutcomeUnknown, TrackerRejected
 from shared.payloads import status_body
 from worker.retry import is_exhausted
-from worker.sync.probes import ask_whether_open, is_gone
+from worker.sync.probes import call_as_administrator, is_gone
 from worker.sync.results import Result, Sent, Skipped
 from worker.sync.run import Run
 from worker.sync.time_entry import mark_gone
@@ -22,7 +22,7 @@ def sync_status(run: Run, work: Work, issue_id: int) -> Result:
 
     Raises:
         TrackerRejected: the tracker refused it for good, or never gave a clear answer.
-        OutcomeUnknown: no clear answer; it may be repeated.
+        OutcomeUnknown, NotYet: no clear answer; it may be repeated.
         TrackerError: an outage.
     """
     state = work.state
@@ -33,7 +33,7 @@ def sync_status(run: Run, work: Work, issue_id: int) -> Result:
             tx.tickets.dropped(run.ticket_id, state.event_id, reason)
         return Skipped(reason)
     try:
-        run.tracker.call("PUT", f"/issues/{issue_id}.json", body=status_body(wanted), observe=run.observe)
+        call_as_administrator(run, "PUT", f"/issues/{issue_id}.json", status_body(wanted))
     except OutcomeUnknown as unclear:
         if is_exhausted(state.status_attempts + 1):
             detail = "no clear answer, many times over"
@@ -42,8 +42,6 @@ def sync_status(run: Run, work: Work, issue_id: int) -> Result:
             ) from None
         raise
     except TrackerRejected as rejection:
-        if rejection.status == 403:
-            ask_whether_open(run)
         if rejection.status == 404 and is_gone(run, issue_id):
             return mark_gone(run, issue_id)
         raise
