@@ -1,7 +1,7 @@
 """The error tree. Each class says what happened, whether anything was sent, and whether it may be repeated.
 
     BridgeError
-    ├ SettingsError · InvalidEvent · BadSignature · NotFound · LockBusy · LeaseOver
+    ├ SettingsError · InvalidEvent · BadSignature · NotFound · LockBusy · LeaseOver · NotYet
     ├ TemplateError (message, line, column)
     └ TrackerError (method, path, status, body)
       ├ TrackerUnreachable    never sent: connection refused, DNS, connect time-out
@@ -70,6 +70,10 @@ class LockBusy(BridgeError):
 
 class LeaseOver(BridgeError):
     """A claim's lease ran out before a send; nothing was sent by this call."""
+
+
+class NotYet(BridgeError):
+    """Nothing was done, and whether it may be done is not known yet: it is tried again later, as an attempt."""
 
 
 class TrackerError(BridgeError):

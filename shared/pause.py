@@ -72,9 +72,14 @@ class Pause:
         self._redis.delete(PROBE_KEY)
 
     def begin(self, reason: str, seconds: float | None = None) -> Paused:
-        """Pause everybody, each time twice as long, up to a minute; or for the time the tracker named."""
+        """Pause everybody, after each failed probe twice as long, up to a minute; or for the time the tracker named.
+
+        Those who were under way when it began find out one after the other: that makes it no longer.
+        """
         before = self.current()
-        length = min(LONGEST_PAUSE_S, before.length * 2) if before else FIRST_PAUSE_S
+        length = before.length if before else FIRST_PAUSE_S
+        if before and not self.left(before):
+            length = min(LONGEST_PAUSE_S, length * 2)
         until = self._now() + (seconds if seconds is not None else length)
         paused = Paused(reason, max(until, before.until if before else 0.0), length)
         self._redis.set(KEY, json.dumps({"reason": reason, "until": paused.until, "length": length}))

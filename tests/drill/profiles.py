@@ -32,6 +32,6 @@ PROFILES = {
     for one in (
         Profile("brief", seconds=45, tickets=80, events=500, faults=50, patience=300),
         Profile("short", seconds=130, tickets=260, events=2000, faults=180, patience=400),
-        Profile("long", seconds=800, tickets=900, events=8000, faults=1150, patience=1200),
+        Profile("long", seconds=800, tickets=900, events=8000, faults=1250, patience=1200),
     )
 }

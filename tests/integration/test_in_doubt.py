@@ -285,11 +285,12 @@ def test_the_trackers_clock_may_be_put_right_before_the_lookup(bridge: Bridge, s
     assert len(ours(stand_in)) == 1
 
 
+@pytest.mark.parametrize("path", ["/issues.json", "/time_entries.json"])
 def test_a_key_that_is_refused_in_the_middle_of_a_lookup_frees_nothing(
-    bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+    bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
     """The question whether the tracker is open says yes, and the list that follows is one for anybody."""
-    lose(stand_in, "reset_after", "/issues.json")
+    lose(stand_in, "reset_after", path)
     bridge.receive(task_event())
     bridge.sync()
 
@@ -305,6 +306,7 @@ def test_a_key_that_is_refused_in_the_middle_of_a_lookup_frees_nothing(
     bridge.pause.end()
     until_settled(bridge)
     assert len(ours(stand_in)) == 1
+    assert len(stand_in.state()["time_entries"]) == 1
 
 
 def test_a_late_answer_of_a_given_up_attempt_is_held_with_both_ids(bridge: Bridge, stand_in: StandIn) -> None:

@@ -156,6 +156,13 @@ class PauseContract:
             assert pause.enter().probing
         assert lengths == [5, 10, 20, 40, LONGEST_PAUSE_S, LONGEST_PAUSE_S, LONGEST_PAUSE_S]
 
+    def test_many_who_fail_at_once_pause_no_longer_than_one(self, redis: Redis) -> None:
+        for _ in range(8):
+            Pause(redis).begin("down")
+        assert Pause(redis).enter().blocked_by is not None
+        self.wait(FIRST_PAUSE_S)
+        assert Pause(redis).enter().probing
+
     def test_after_a_success_the_pause_starts_short_again(self, redis: Redis) -> None:
         pause = Pause(redis)
         pause.begin("down")

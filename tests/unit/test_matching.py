@@ -169,6 +169,14 @@ def test_interchangeable_rows_are_served_oldest_first() -> None:
     assert set(given_out) == {1, 2}
 
 
+def test_who_asked_for_the_administrator_only_is_served_before_whoever_may_have_been_repeated() -> None:
+    """Bob's row is older, and may have been repeated as the administrator, 1; the other was never anybody else's."""
+    doubts = [Doubt(242, (1, 6), at(0)), Doubt(241, (1,), at(1))]
+    assert assign(doubts, [Candidate(81, 1, None, at(2))]) == {241: Candidate(81, 1, None, at(2))}
+    both = [Candidate(80, 1, None, at(2)), Candidate(81, 6, None, at(2))]
+    assert {key: one.tracker_id for key, one in assign(doubts, both).items()} == {241: 80, 242: 81}
+
+
 def test_two_hundred_rows_are_matched_without_exhausting_the_stack() -> None:
     found = [Candidate(number, number, None, at(0)) for number in range(1, 201)]
     doubts = [Doubt(0, (1,), at(0)), *(Doubt(n, (n, n + 1), at(0)) for n in range(1, 200))]

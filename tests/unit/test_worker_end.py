@@ -42,19 +42,20 @@ def test_a_worker_that_never_started_is_a_failure() -> None:
 
 BROKEN = """
 from celery import Celery
+from celery.worker.consumer import Consumer
 from worker.__main__ import _run_celery
 
 def fail(*_, **__):
     raise AttributeError("hostname")
 
 application = Celery("test", broker="memory://")
-application.connection_for_read = fail
+Consumer.start = fail
 raise SystemExit(_run_celery(application, ["worker", "--pool", "solo", "--without-gossip", "--without-mingle"]))
 """
 
 
 def test_a_real_worker_that_celery_gives_up_ends_with_an_error() -> None:
-    """The whole way through Celery: a connection that raises what no worker expects."""
+    """The whole way through Celery: an error that no worker expects."""
     ended = subprocess.run([sys.executable, "-c", BROKEN], cwd=ROOT, capture_output=True, check=False)
     assert ended.returncode == 1, ended.stderr
     assert b"Unrecoverable error" in ended.stderr + ended.stdout

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from shared.errors import ImpersonationRefused, OutcomeUnknown, TrackerRejected
+from shared.errors import BridgeError, ImpersonationRefused, NotYet, OutcomeUnknown, TrackerRejected
 from shared.payloads import Body, membership_body
 from shared.store.people import Match, TrackerPerson
 from shared.templating import Operation
 from shared.tracker.answers import Answer
 from shared.usecases.template_contexts import About
 from worker.sync.bodies import body_for
-from worker.sync.probes import ask_whether_open
+from worker.sync.probes import ask_whether_open, call_as_administrator
 from worker.sync.run import Run
 
 NEEDED = "the tracker lets only members work in a private project"
 MEMBERSHIP_MAY_HELP = (403, 422)
+MEMBERSHIP_TRIES = 5
 
 
 @dataclass
@@ -54,6 +54,7 @@ class Sender:
 
         Raises:
             TrackerError: an outage; a refusal never blocks what is to be sent.
+            NotYet: whether there is a membership is not known yet.
         """
         if self.person is None:
             self.run.warn("Sent as the administrator", self.match.why)
@@ -66,6 +67,7 @@ class Sender:
         Raises:
             TrackerError: the administrator's answer, or no clear answer at all.
             LeaseOver: as `before_send` says.
+            NotYet: nothing was created, and it may be another time.
         """
         if self.person is None:
             return self._as_administrator(method, path, body, before_send)
@@ -96,19 +98,7 @@ class Sender:
     def _as_administrator(
         self, method: str, path: str, body: Body, before_send: Callable[[], None]
     ) -> Answer:
-        try:
-            return self.run.tracker.call(
-                method, path, body=body, before_send=before_send, observe=self.run.observe
-            )
-        except TrackerRejected as rejection:
-            if rejection.status == 403:
-                self._ask_whether_closed()
-            raise
-
-    def _ask_whether_closed(self) -> None:
-        """A REST API that is off answers 403, too; without a clear answer the refusal stands."""
-        with suppress(OutcomeUnknown):
-            ask_whether_open(self.run)
+        return call_as_administrator(self.run, method, path, body, before_send)
 
     @property
     def _has_role(self) -> bool:
@@ -131,11 +121,24 @@ class Sender:
             self.run.tracker.call("POST", path, body=body, observe=self.run.observe)
             self.run.note(f"{person.login} was made a member of tracker project {self.project_id}", NEEDED)
         except TrackerRejected as rejection:
+            if rejection.status == 403:
+                ask_whether_open(self.run)
+                self._not_yet(rejection)
             if rejection.status != 422:  # 422 in any language: mostly "is a member already"
                 self.run.warn(f"{person.login} could not be made a member", str(rejection))
                 return
         except OutcomeUnknown as unclear:
+            self._not_yet(unclear)
             self.run.warn(f"Whether {person.login} was made a member is not known", str(unclear))
             return
         with self.run.transaction() as tx:
             tx.people.remember_member(self.project_id, person.tracker_user_id)
+
+    def _not_yet(self, unclear: BridgeError) -> None:
+        """Wait a few times where the membership is not known, rather than let the administrator be the author.
+
+        Raises:
+            NotYet: except where it was tried often enough; it never blocks a creation for good.
+        """
+        if self.run.attempts < MEMBERSHIP_TRIES:
+            raise NotYet(f"whether the person is a member is not known yet: {unclear}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from shared.errors import LeaseOver, OutcomeUnknown, TrackerError, TrackerRejected
+from shared.errors import LeaseOver, NotYet, OutcomeUnknown, TrackerError, TrackerRejected
 from shared.events import Event
 from shared.kinds import Kind
 from shared.payloads import Body
@@ -150,7 +150,7 @@ def _create(run: Run, creation: Creation, row: Row | None, *, looked: bool = Fal
         found, tracker_id = _created(kind, answer)
     except OutcomeUnknown as unclear:
         return _doubt(run, kind, key, attempt, unclear)
-    except (LeaseOver, TrackerError) as definite:
+    except (LeaseOver, NotYet, TrackerError) as definite:
         with run.transaction() as tx:
             tx.ledger(kind).free(key, attempt, str(definite))
         if isinstance(definite, TrackerRejected):

@@ -14,6 +14,7 @@ from shared.kinds import Kind
 from shared.text import normalised
 
 Essence = tuple[Any, ...]
+ANYBODY = 2**31  # more than a tracker has users
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,9 @@ def unheld(
 def assign(doubts: Sequence[Doubt], found: Sequence[Candidate]) -> dict[int, Candidate]:
     """Give as many rows in doubt as possible a candidate each (a maximum matching).
 
+    Rows that fewer people may be the author of choose first: whoever may also have been repeated as the administrator
+    does not take the issue of a row that nobody but the administrator was asked for.
+
     Args:
         doubts: rows that cannot be told apart, oldest claim first.
         found: candidates, oldest first.
@@ -113,7 +117,7 @@ def assign(doubts: Sequence[Doubt], found: Sequence[Candidate]) -> dict[int, Can
                 return True
         return False
 
-    for index in range(len(doubts)):
+    for index in sorted(range(len(doubts)), key=lambda number: len(doubts[number].authors) or ANYBODY):
         place(index, set())
     return {doubts[index].key: found[number] for number, index in taken.items()}
 

@@ -1,9 +1,13 @@
-"""Questions to the tracker that change nothing."""
+"""Questions to the tracker that change nothing, and the administrator's calls, which need one."""
 
 from __future__ import annotations
 
-from shared.errors import TrackerRejected
+from collections.abc import Callable
+
+from shared.errors import NotYet, OutcomeUnknown, TrackerRejected
 from shared.kinds import Kind
+from shared.payloads import Body
+from shared.tracker.answers import Answer
 from shared.tracker.client import rows_of
 from worker.sync.run import Run
 
@@ -18,6 +22,31 @@ def ask_whether_open(run: Run) -> None:
     run.tracker.call("GET", "/users.json", params={"limit": 1}, observe=run.observe)
 
 
+def call_as_administrator(
+    run: Run, method: str, path: str, body: Body, before_send: Callable[[], None] | None = None
+) -> Answer:
+    """Make a call as the administrator; a 403 counts only when it comes again while the tracker is open.
+
+    A REST API that is off answers 403, too, and it may be on again by the time that anybody asks.
+
+    Raises:
+        NotYet: refused, and whether the tracker was open is not known.
+        TrackerClosed: the key or the REST API is off.
+        TrackerError: as any call.
+    """
+    try:
+        return run.tracker.call(method, path, body=body, before_send=before_send, observe=run.observe)
+    except TrackerRejected as rejection:
+        if rejection.status != 403:
+            raise
+        refusal = rejection
+    try:
+        ask_whether_open(run)
+    except OutcomeUnknown as unclear:
+        raise NotYet(f"{refusal}; whether the tracker is open is not known: {unclear}") from None
+    return run.tracker.call(method, path, body=body, before_send=before_send, observe=run.observe)
+
+
 def is_gone(run: Run, issue_id: int) -> bool:
     """Tell whether an issue no longer exists: an empty PUT answers 404, and the list does not have it.
 
@@ -30,6 +59,8 @@ def is_gone(run: Run, issue_id: int) -> bool:
     try:
         run.tracker.call("PUT", path, body={"issue": {}}, observe=run.observe)
     except TrackerRejected as rejection:
+        if rejection.status == 403:
+            ask_whether_open(run)
         if rejection.status != 404:
             return False
     else:
@@ -37,4 +68,5 @@ def is_gone(run: Run, issue_id: int) -> bool:
     ask_whether_open(run)
     params: dict[str, str | int] = {"issue_id": issue_id, "status_id": "*", "limit": 1}
     answer = run.tracker.call("GET", Kind.TICKET.path, params=params, observe=run.observe)
+    ask_whether_open(run)  # it may have been closed in between, and the list one for anybody
     return not any(row.get("id") == issue_id for row in rows_of(answer, "issues", Kind.TICKET.path))

@@ -30,6 +30,7 @@ class Run:
         templates: the payload templates in force, by operation.
         rung: tickets that others' waiting work should be rung for when the drain ends.
         answered: whether the tracker has answered anything in this drain.
+        attempts: how often what is being done now was tried before.
     """
 
     ticket_id: int
@@ -43,6 +44,7 @@ class Run:
     steps: list[Step] = field(default_factory=list)
     rung: set[int] = field(default_factory=set)
     answered: bool = False
+    attempts: int = 0
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:

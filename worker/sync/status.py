@@ -8,7 +8,7 @@ from shared.templating import Operation
 from shared.usecases.template_contexts import About
 from worker.retry import is_exhausted
 from worker.sync.bodies import body_for
-from worker.sync.probes import ask_whether_open, is_gone
+from worker.sync.probes import call_as_administrator, is_gone
 from worker.sync.results import Created, Result, Sent, Skipped
 from worker.sync.run import Run
 from worker.sync.time_entry import mark_gone
@@ -25,7 +25,7 @@ def sync_status(run: Run, work: Work, issue: Created) -> Result:
 
     Raises:
         TrackerRejected: the tracker refused it for good, or never gave a clear answer.
-        OutcomeUnknown: no clear answer; it may be repeated.
+        OutcomeUnknown, NotYet: no clear answer; it may be repeated.
         TrackerError: an outage.
     """
     state, issue_id = work.state, issue.tracker_id
@@ -36,7 +36,7 @@ def sync_status(run: Run, work: Work, issue: Created) -> Result:
             tx.tickets.dropped(run.ticket_id, state.event_id, reason)
         return Skipped(reason)
     try:
-        run.tracker.call("PUT", f"/issues/{issue_id}.json", body=body, observe=run.observe)
+        call_as_administrator(run, "PUT", f"/issues/{issue_id}.json", body)
     except OutcomeUnknown as unclear:
         if is_exhausted(state.status_attempts + 1):
             detail = "no clear answer, many times over"
@@ -45,8 +45,6 @@ def sync_status(run: Run, work: Work, issue: Created) -> Result:
             ) from None
         raise
     except TrackerRejected as rejection:
-        if rejection.status == 403:
-            ask_whether_open(run)
         if rejection.status == 404 and is_gone(run, issue_id):
             return mark_gone(run, issue_id)
         raise

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TypeVar
 
-from shared.errors import LeaseOver, OutcomeUnknown, TrackerRejected
+from shared.errors import LeaseOver, NotYet, OutcomeUnknown, TrackerRejected
 from shared.reasons import NO_LINK
 from shared.store.models import EventState, TicketState
 from worker.retry import is_exhausted
@@ -154,7 +154,7 @@ class Drain:
                 tx.tickets.dropped(run.ticket_id, state.event_id, reason)
             self._fail(newest, reason)
             return
-        except OutcomeUnknown as unclear:
+        except (NotYet, OutcomeUnknown) as unclear:
             until = run.later(self._work.now, state.status_attempts)
             with run.transaction() as tx:
                 tx.tickets.wait(run.ticket_id, state.event_id, until, str(unclear), attempt=True)
@@ -166,6 +166,7 @@ class Drain:
 
     def _attempt(self, events: list[Pending], step: Callable[[], T]) -> T | None:
         """Do a step; a refusal for good fails its events, no clear answer or a lease that ran out delays them."""
+        attempts = self._run.attempts = max((one.attempts for one in events), default=0)
         try:
             return step()
         except TrackerRejected as rejection:
@@ -173,8 +174,7 @@ class Drain:
         except LeaseOver as over:
             until = self._run.later(self._work.now, 0)
             self._wait(events, Waiting(str(over), until=until))
-        except OutcomeUnknown as unclear:
-            attempts = max((one.attempts for one in events), default=0)
+        except (NotYet, OutcomeUnknown) as unclear:
             until = self._run.later(self._work.now, attempts)
             self._wait(events, Waiting(str(unclear), until=until, attempt=True))
         return None
