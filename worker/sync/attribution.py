@@ -12,7 +12,7 @@ from shared.templating import Operation
 from shared.tracker.answers import Answer
 from shared.usecases.template_contexts import About
 from worker.sync.bodies import body_for
-from worker.sync.probes import ask_whether_open, call_as_administrator
+from worker.sync.probes import call_as_administrator
 from worker.sync.run import Run
 
 NEEDED = "the tracker lets only members work in a private project"
@@ -118,16 +118,13 @@ class Sender:
             lambda: membership_body(person.tracker_user_id, role_id),
         )
         try:
-            self.run.tracker.call("POST", path, body=body, observe=self.run.observe)
+            call_as_administrator(self.run, "POST", path, body)
             self.run.note(f"{person.login} was made a member of tracker project {self.project_id}", NEEDED)
         except TrackerRejected as rejection:
-            if rejection.status == 403:
-                ask_whether_open(self.run)
-                self._not_yet(rejection)
             if rejection.status != 422:  # 422 in any language: mostly "is a member already"
                 self.run.warn(f"{person.login} could not be made a member", str(rejection))
                 return
-        except OutcomeUnknown as unclear:
+        except (NotYet, OutcomeUnknown) as unclear:
             self._not_yet(unclear)
             self.run.warn(f"Whether {person.login} was made a member is not known", str(unclear))
             return
