@@ -44,7 +44,7 @@ class Size:
     events: int
 
 
-FULL = Size(rounds=9, renders=500, compiles=8, events=15)
+FULL = Size(rounds=7, renders=500, compiles=8, events=12)
 QUICK = Size(rounds=1, renders=50, compiles=2, events=3)
 
 
