@@ -132,6 +132,14 @@ def test_a_status_template_that_gives_nothing_sends_nothing(bridge: Bridge, stan
     activate(bridge, "issue.update_status", status_id="{{ticket.status | map: 5 3}}")
     assert bridge.forward(task_event(0), ticket_event(1)) == ["done", "skipped"]
     assert not sent(stand_in, "PUT", "/issues/6.json")
+    assert bridge.event(2).reason == "ticket status 2 gives nothing in the template in force"
+
+
+def test_an_update_without_a_status_is_not_told_as_one(bridge: Bridge, stand_in: StandIn) -> None:
+    activate(bridge, "issue.update_status", notes="{{ticket.title}}")
+    bridge.forward(task_event(0), ticket_event(1))
+    assert sent(stand_in, "PUT", "/issues/6.json") == [{"issue": {"notes": "Printer 4711 on fire"}}]
+    assert bridge.event(2).reason == "issue #6 updated"
 
 
 def test_a_template_that_leaves_the_status_out_leaves_it_to_the_tracker(
