@@ -177,7 +177,7 @@ def test_a_membership_template_decides_the_role_and_never_the_person(
     activate(bridge, "membership.create", role_ids=[MANAGER])
     bridge.forward(task_event())
     path = "/projects/1/memberships.json"
-    assert sent(stand_in, "POST", path) == [{"membership": {"role_ids": [MANAGER], "user_id": 5}}]
+    assert sent(stand_in, "POST", path)[0] == {"membership": {"role_ids": [MANAGER], "user_id": 5}}
     activate_another = TemplateStore(bridge.store)
     made = activate_another.create("membership.create", "another's", '{"membership": {"user_id": 1}}', "a")
     activate_another.activate(made.id, "a test")

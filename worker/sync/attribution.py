@@ -128,7 +128,7 @@ class Sender:
             lambda: membership_body(person.tracker_user_id, role_id),
         ).body
         try:
-            self.run.tracker.call("POST", path, body=body, observe=self.run.observe)
+            self._become_member(path, body, membership_body(person.tracker_user_id, role_id))
             self.run.note(f"{person.login} was made a member of tracker project {self.project_id}", NEEDED)
         except TrackerRejected as rejection:
             if rejection.status != 422:  # 422 in any language: mostly "is a member already"
@@ -139,3 +139,17 @@ class Sender:
             return
         with self.run.transaction() as tx:
             tx.people.remember_member(self.project_id, person.tracker_user_id)
+
+    def _become_member(self, path: str, body: Body, plain: Body) -> None:
+        """Ask for a membership; a role that only the template names may be why it is refused, so 1.x comes next.
+
+        Raises:
+            TrackerError: the last answer.
+        """
+        call = self.run.tracker.call
+        try:
+            call("POST", path, body=body, observe=self.run.observe)
+        except TrackerRejected as rejection:
+            if rejection.status != 422 or body == plain:
+                raise
+            call("POST", path, body=plain, observe=self.run.observe)
