@@ -128,6 +128,14 @@ def test_a_status_template_decides_which_status_is_given(bridge: Bridge, stand_i
     assert ours(stand_in)[0]["status_id"] == 5, "7 is not in status_map, but the template knows it"
 
 
+def test_a_status_that_only_a_template_knows_is_given_to_a_new_issue_too(
+    bridge: Bridge, stand_in: StandIn
+) -> None:
+    activate(bridge, "issue.update_status", status_id="{{ticket.status | map: 7 5}}")
+    bridge.forward(task_event(0, of_ticket=ticket(status=7)))
+    assert ours(stand_in)[0]["status_id"] == 5
+
+
 def test_a_status_template_that_gives_nothing_sends_nothing(bridge: Bridge, stand_in: StandIn) -> None:
     activate(bridge, "issue.update_status", status_id="{{ticket.status | map: 5 3}}")
     assert bridge.forward(task_event(0), ticket_event(1)) == ["done", "skipped"]
