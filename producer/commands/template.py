@@ -85,12 +85,14 @@ def save(
         if number is not None and operation is None and name is None:
             edited = based_on or desk.templates.show(number).version
             kept = desk.templates.edit(number, body, _who(), based_on=edited)
-        elif operation is not None and name is not None and number is None:
+        elif operation is not None and name is not None and number is None and based_on is None:
             kept = desk.templates.create(operation, name, body, _who())
         else:
-            raise WrongUsage("give --operation and --name for a new template, or --id for one that there is")
+            raise WrongUsage(
+                "give --operation and --name for a new template, or --id (and --based-on) for one that there is"
+            )
         if activate and not kept.fault:
-            kept = desk.templates.activate(kept.id, _who())
+            kept = desk.templates.activate(kept.id, _who(), kept.version)
     if as_json:
         print_json(template_json(kept))
     else:

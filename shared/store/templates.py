@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
 from shared.store.models import PayloadTemplate, TemplateChange, TemplateVersion
@@ -41,6 +41,22 @@ class ActiveTemplate:
         return f"template {self.id} ({self.name}), version {self.version}"
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A template with the text of one of its versions.
+
+    Attributes:
+        version: the version that the text is of.
+        body: the text.
+        changed: what was done to the template last.
+    """
+
+    template: PayloadTemplate
+    version: int
+    body: str
+    changed: TemplateChange
+
+
 class Templates:
     """Reads and writes templates within one transaction."""
 
@@ -62,12 +78,29 @@ class Templates:
         )
         return {row.operation: ActiveTemplate(*row) for row in self._session.execute(statement)}
 
-    def all(self, operation: str | None = None) -> Sequence[PayloadTemplate]:
-        """Return the templates, of one operation where one is named, by operation and name."""
-        statement = select(PayloadTemplate).order_by(PayloadTemplate.operation, PayloadTemplate.name)
+    def kept(
+        self, *, operation: str | None = None, template_id: int | None = None, version: int | None = None
+    ) -> list[Kept]:
+        """Return templates as they stand at one moment, by operation and name.
+
+        Args:
+            operation: only of this operation.
+            template_id: only this one.
+            version: whose text is wanted; the newest's unless named.
+        """
+        last = select(func.max(TemplateChange.id)).where(TemplateChange.template_id == PayloadTemplate.id)
+        statement = (
+            select(PayloadTemplate, TemplateVersion.version, TemplateVersion.body, TemplateChange)
+            .join(TemplateVersion, TemplateVersion.template_id == PayloadTemplate.id)
+            .join(TemplateChange, TemplateChange.id == last.correlate(PayloadTemplate).scalar_subquery())
+            .where(TemplateVersion.version == (PayloadTemplate.version if version is None else version))
+            .order_by(PayloadTemplate.operation, PayloadTemplate.name)
+        )
         if operation is not None:
             statement = statement.where(PayloadTemplate.operation == operation)
-        return self._session.scalars(statement).all()
+        if template_id is not None:
+            statement = statement.where(PayloadTemplate.id == template_id)
+        return [Kept(*row) for row in self._session.execute(statement)]
 
     def get(self, template_id: int, *, lock: bool = False) -> PayloadTemplate | None:
         """Return a template.

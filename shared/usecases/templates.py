@@ -15,7 +15,7 @@ from sqlalchemy.exc import IntegrityError
 from shared.errors import BridgeError, NotFound, TemplateError
 from shared.store import Store, Transaction
 from shared.store.models import PayloadTemplate, TemplateChange
-from shared.store.templates import Change
+from shared.store.templates import Change, Kept
 from shared.templating import Operation
 from shared.templating.limits import BODY_BYTES
 from shared.usecases.template_contexts import engine_for, operation_of
@@ -83,7 +83,7 @@ class TemplateStore:
         """
         wanted = str(operation_of(operation)) if operation is not None else None
         with self._store.transaction() as tx:
-            return [_described(tx, template) for template in tx.templates.all(wanted)]
+            return [_described(tx, kept) for kept in tx.templates.kept(operation=wanted)]
 
     def show(self, template_id: int, version: int | None = None) -> Described:
         """Return one template, with the text of its newest version or of the one that is named.
@@ -92,7 +92,7 @@ class TemplateStore:
             NotFound: there is no such template, or version of it.
         """
         with self._store.transaction() as tx:
-            return _described(tx, _found(tx, template_id), version)
+            return _as_it_is(tx, _found(tx, template_id), version)
 
     def create(self, operation: str, name: str, body: str, who: str) -> Described:
         """Keep a new template.
@@ -115,7 +115,7 @@ class TemplateStore:
             with self._store.transaction() as tx:
                 if tx.templates.named(wanted, name) is not None:
                     raise taken
-                return _described(tx, tx.templates.create(wanted, name, body, who))
+                return _as_it_is(tx, tx.templates.create(wanted, name, body, who))
         except IntegrityError:
             raise taken from None
 
@@ -141,7 +141,7 @@ class TemplateStore:
                     f"template {template_id} is at version {template.version}, not {based_on}: look at what changed, "
                     "and edit that version"
                 )
-        return self.show(template_id)
+            return _as_it_is(tx, template)
 
     def activate(self, template_id: int, who: str, version: int | None = None) -> Described:
         """Put a version in force, the newest unless one is named; what was in force for the operation ends.
@@ -151,15 +151,9 @@ class TemplateStore:
             TemplateError: the version is faulty.
             TemplateRefused: another template of the operation was activated at the same moment.
         """
-        try:
-            with self._store.transaction() as tx:
-                template = _found(tx, template_id, lock=True)
-                wanted = version or template.version
-                return self._put_in_force(tx, template, wanted, who, Change.ACTIVATED)
-        except IntegrityError:
-            raise TemplateRefused(
-                "", "another template was activated at the same moment; try again"
-            ) from None
+        with self._store.transaction() as tx:
+            template = _found(tx, template_id, lock=True)
+            return self._put_in_force(tx, template, version or template.version, who, Change.ACTIVATED)
 
     def deactivate(self, template_id: int, who: str) -> Described:
         """Take a template out of force: the operation's body is the 1.x one again.
@@ -173,7 +167,7 @@ class TemplateStore:
             if template.active_version is None:
                 raise TemplateRefused("", f"template {template_id} is not active")
             tx.templates.deactivate(template, who)
-            return _described(tx, template)
+            return _as_it_is(tx, template)
 
     def roll_back(self, template_id: int, who: str, version: int | None = None) -> Described:
         """Put an earlier version in force again: the one that was in force before, unless one is named.
@@ -181,6 +175,7 @@ class TemplateStore:
         Raises:
             NotFound: there is no such template or version, or none was in force before.
             TemplateError: the version is faulty by now.
+            TemplateRefused: another template of the operation was activated at the same moment.
         """
         with self._store.transaction() as tx:
             template = _found(tx, template_id, lock=True)
@@ -216,8 +211,13 @@ class TemplateStore:
         tx: Transaction, template: PayloadTemplate, version: int, who: str, what: Change
     ) -> Described:
         engine_for(Operation(template.operation), tx).check(_text(tx, template, version))
-        tx.templates.activate(template, version, who, what)
-        return _described(tx, template)
+        try:
+            tx.templates.activate(template, version, who, what)
+        except IntegrityError:
+            raise TemplateRefused(
+                "", "another template was activated at the same moment; try again"
+            ) from None
+        return _as_it_is(tx, template)
 
 
 def _found(tx: Transaction, template_id: int, *, lock: bool = False) -> PayloadTemplate:
@@ -230,23 +230,33 @@ def _found(tx: Transaction, template_id: int, *, lock: bool = False) -> PayloadT
 def _text(tx: Transaction, template: PayloadTemplate, version: int) -> str:
     body = tx.templates.body(template.id, version)
     if body is None:
-        raise NotFound(f"template {template.id} has no version {version}: its newest is {template.version}")
+        raise _no_version(template, version)
     return body
 
 
-def _described(tx: Transaction, template: PayloadTemplate, version: int | None = None) -> Described:
-    body = _text(tx, template, version or template.version)
-    last = tx.templates.history(template.id)[0]
+def _no_version(template: PayloadTemplate, version: int) -> NotFound:
+    return NotFound(f"template {template.id} has no version {version}: its newest is {template.version}")
+
+
+def _as_it_is(tx: Transaction, template: PayloadTemplate, version: int | None = None) -> Described:
+    found = tx.templates.kept(template_id=template.id, version=version)
+    if not found:
+        raise _no_version(template, version or template.version)
+    return _described(tx, found[0])
+
+
+def _described(tx: Transaction, kept: Kept) -> Described:
+    template, operation = kept.template, Operation(kept.template.operation)
     return Described(
         template.id,
-        Operation(template.operation),
+        operation,
         template.name,
-        version or template.version,
+        kept.version,
         template.active_version,
-        body,
-        fault_of(tx, Operation(template.operation), body),
-        last.at,
-        last.who,
+        kept.body,
+        fault_of(tx, operation, kept.body),
+        kept.changed.at,
+        kept.changed.who,
     )
 
 

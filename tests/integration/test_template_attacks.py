@@ -11,7 +11,7 @@ from deploy.sandbox.tracker.control import StandIn
 from shared.usecases.templates import TemplateStore
 from tests.integration.test_templates import activate, ours
 from tests.support.bridge import Bridge
-from tests.support.events import task_event
+from tests.support.events import task, task_event, ticket
 
 BOB_ID = 6
 LOST = {"issue.create": "/issues.json", "time_entry.create": "/time_entries.json"}
@@ -57,3 +57,13 @@ def test_what_stands_beside_the_top_key_reaches_no_tracker(bridge: Bridge, stand
     (sent,) = [one["body"] for one in stand_in.requests() if one["path"] == "/issues.json"]
     assert sent == {"issue": {"subject": "a", "project_id": 1}}
     assert any("key stands beside issue and is left out" in step for step in bridge.steps())
+
+
+def test_a_role_that_the_tracker_does_not_take_leaves_the_right_person(
+    bridge: Bridge, stand_in: StandIn
+) -> None:
+    activate(bridge, "membership.create", role_ids=[99])
+    carol = {"id": 9, "email": "carol@example.test"}
+    bridge.forward(task_event(of_ticket=ticket(technician=carol), of_task=task(user=carol)))
+    assert [one["author"] for one in ours(stand_in)] == ["carol"]
+    assert [one["user"] for one in stand_in.state()["time_entries"]] == ["carol"]

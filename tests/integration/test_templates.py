@@ -128,10 +128,26 @@ def test_a_status_template_decides_which_status_is_given(bridge: Bridge, stand_i
     assert ours(stand_in)[0]["status_id"] == 5, "7 is not in status_map, but the template knows it"
 
 
+def test_a_status_that_only_a_template_knows_is_given_to_a_new_issue_too(
+    bridge: Bridge, stand_in: StandIn
+) -> None:
+    activate(bridge, "issue.update_status", status_id="{{ticket.status | map: 7 5}}")
+    bridge.forward(task_event(0, of_ticket=ticket(status=7)))
+    assert ours(stand_in)[0]["status_id"] == 5
+
+
 def test_a_status_template_that_gives_nothing_sends_nothing(bridge: Bridge, stand_in: StandIn) -> None:
     activate(bridge, "issue.update_status", status_id="{{ticket.status | map: 5 3}}")
     assert bridge.forward(task_event(0), ticket_event(1)) == ["done", "skipped"]
     assert not sent(stand_in, "PUT", "/issues/6.json")
+    assert bridge.event(2).reason == "ticket status 2 gives nothing in the template in force"
+
+
+def test_an_update_without_a_status_is_not_told_as_one(bridge: Bridge, stand_in: StandIn) -> None:
+    activate(bridge, "issue.update_status", notes="{{ticket.title}}")
+    bridge.forward(task_event(0), ticket_event(1))
+    assert sent(stand_in, "PUT", "/issues/6.json") == [{"issue": {"notes": "Printer 4711 on fire"}}]
+    assert bridge.event(2).reason == "issue #6 updated"
 
 
 def test_a_template_that_leaves_the_status_out_leaves_it_to_the_tracker(
@@ -169,7 +185,7 @@ def test_a_membership_template_decides_the_role_and_never_the_person(
     activate(bridge, "membership.create", role_ids=[MANAGER])
     bridge.forward(task_event())
     path = "/projects/1/memberships.json"
-    assert sent(stand_in, "POST", path) == [{"membership": {"role_ids": [MANAGER], "user_id": 5}}]
+    assert sent(stand_in, "POST", path)[0] == {"membership": {"role_ids": [MANAGER], "user_id": 5}}
     activate_another = TemplateStore(bridge.store)
     made = activate_another.create("membership.create", "another's", '{"membership": {"user_id": 1}}', "a")
     activate_another.activate(made.id, "a test")

@@ -118,7 +118,7 @@ class Sender:
             lambda: membership_body(person.tracker_user_id, role_id),
         )
         try:
-            call_as_administrator(self.run, "POST", path, body)
+            self._become_member(path, body, membership_body(person.tracker_user_id, role_id))
             self.run.note(f"{person.login} was made a member of tracker project {self.project_id}", NEEDED)
         except TrackerRejected as rejection:
             if rejection.status != 422:  # 422 in any language: mostly "is a member already"
@@ -139,3 +139,16 @@ class Sender:
         """
         if self.run.attempts < MEMBERSHIP_TRIES:
             raise NotYet(f"whether the person is a member is not known yet: {unclear}")
+
+    def _become_member(self, path: str, body: Body, plain: Body) -> None:
+        """Ask for a membership; a role that only the template names may be why it is refused, so 1.x comes next.
+
+        Raises:
+            TrackerError: the last answer.
+        """
+        try:
+            call_as_administrator(self.run, "POST", path, body)
+        except TrackerRejected as rejection:
+            if rejection.status != 422 or body == plain:
+                raise
+            call_as_administrator(self.run, "POST", path, plain)

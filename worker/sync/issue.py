@@ -84,10 +84,13 @@ def _creation(run: Run, work: Work, asking: Pending) -> Creation:
 def _settle_status(tx: Transaction, run: Run, work: Work, chosen: Chosen, issue: dict[str, Any]) -> None:
     """Note which status is still owed; a template's own choice stands until the ticket changes."""
     has = (issue.get("status") or {}).get("id")
+    mapped, by_template = run.config.status_map, Operation.ISSUE_UPDATE_STATUS in run.templates
+    if by_template and not chosen.template and work.ticket.status not in mapped:
+        return  # it stays due: the template may know what status_map lacks
     if chosen.template and chosen.body["issue"].get("status_id") in (None, has):
         tx.tickets.given(run.ticket_id, work.state.event_id)
     else:
-        tx.tickets.owe(run.ticket_id, run.config.status_map, has)
+        tx.tickets.owe(run.ticket_id, mapped, has)
 
 
 def _as_of(run: Run, work: Work, event: Event) -> Work:

@@ -31,7 +31,9 @@ def sync_status(run: Run, work: Work, issue: Created) -> Result:
     state, issue_id = work.state, issue.tracker_id
     body = _body(run, work, issue)
     if not body["issue"]:
-        reason = f"ticket status {state.status} is not in status_map"
+        known = state.status in run.config.status_map
+        lacks = "gives nothing in the template in force" if known else "is not in status_map"
+        reason = f"ticket status {state.status} {lacks}"
         with run.transaction() as tx:
             tx.tickets.dropped(run.ticket_id, state.event_id, reason)
         return Skipped(reason)
@@ -48,7 +50,8 @@ def sync_status(run: Run, work: Work, issue: Created) -> Result:
         if rejection.status == 404 and is_gone(run, issue_id):
             return mark_gone(run, issue_id)
         raise
-    done = f"issue #{issue_id} set to tracker status {body['issue'].get('status_id')}"
+    status_id = body["issue"].get("status_id")
+    done = f"issue #{issue_id} " + ("updated" if status_id is None else f"set to tracker status {status_id}")
     run.note(
         done.capitalize(),
         f"the ticket's newest status is {state.status} (event {state.event_id})",

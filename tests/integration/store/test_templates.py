@@ -90,6 +90,56 @@ def test_of_templates_activated_at_the_same_moment_one_is_in_force(
     assert len([one for one in templates.list() if one.active_version]) == 1
 
 
+def test_of_templates_put_back_in_force_at_the_same_moment_one_is_and_the_others_are_told_why(
+    templates: TemplateStore, store: Store
+) -> None:
+    made = [make(templates, f"number {number}") for number in range(6)]
+    for one in made:
+        templates.activate(one.id, "anna")
+    templates.deactivate(made[-1].id, "anna")
+
+    def roll_back(one: Described) -> str:
+        try:
+            templates.roll_back(one.id, "anna")
+        except TemplateRefused as refused:
+            return str(refused)
+        return ""
+
+    with ThreadPoolExecutor(6) as pool:
+        told = set(pool.map(roll_back, made))
+    assert told <= {"", "another template was activated at the same moment; try again"}
+    assert len([one for one in templates.list() if one.active_version]) == 1
+
+
+def test_what_is_deleted_while_it_is_listed_spoils_no_list(templates: TemplateStore) -> None:
+    def come_and_go(number: int) -> None:
+        for turn in range(10):
+            templates.delete(make(templates, f"number {number}.{turn}").id)
+
+    make(templates)
+    with ThreadPoolExecutor(4) as pool:
+        going = [pool.submit(come_and_go, number) for number in range(3)]
+        while not all(one.done() for one in going):
+            assert "first" in [one.name for one in templates.list()]
+    assert [one.result() for one in going] == [None] * 3
+
+
+def test_an_edit_returns_its_own_version_whatever_comes_after_it(templates: TemplateStore) -> None:
+    made = make(templates)
+    wrote = templates.edit
+
+    def edit(number: int) -> tuple[str, str]:
+        while True:
+            try:
+                body = f'{{"issue": {{"subject": "{number}"}}}}'
+                return body, wrote(made.id, body, "anna", based_on=templates.show(made.id).version).body
+            except EditedMeanwhile:
+                continue
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(body == kept for body, kept in pool.map(edit, range(12)))
+
+
 def test_an_edit_waits_until_it_is_activated(templates: TemplateStore, store: Store) -> None:
     made = make(templates)
     templates.activate(made.id, "anna")

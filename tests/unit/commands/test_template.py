@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from shared.templating import Operation
+from shared.usecases.templates import Described, TemplateStore
 from tests.support.events import SUPPORT_ENTITY, task, task_event, ticket_event
 from tests.unit.commands.conftest import Shell
 
@@ -61,6 +62,23 @@ def test_a_faulty_text_is_kept_as_a_draft_and_the_command_fails_where_it_was_to_
     assert "line 2, column 18" in shell.fail("template", "activate", "1")
 
 
+def test_what_is_saved_and_activated_at_once_is_that_text_though_somebody_saves_another_meanwhile(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    number, kept = str(save(shell)), TemplateStore.edit
+
+    def and_somebody_else(
+        store: TemplateStore, template_id: int, body: str, who: str, **named: int
+    ) -> Described:
+        mine = kept(store, template_id, body, who, **named)
+        kept(store, template_id, '{"issue": {"subject": "another"}}', "bert", based_on=mine.version)
+        return mine
+
+    monkeypatch.setattr(TemplateStore, "edit", and_somebody_else)
+    shell.do("template", "save", "--id", number, "--activate", stdin=GOOD)
+    assert shell.ask("template", "show", number)["active_version"] == 2
+
+
 def test_the_history_tells_who_did_what(shell: Shell) -> None:
     number = str(save(shell))
     shell.do("template", "activate", number)
@@ -81,6 +99,7 @@ def test_the_history_tells_who_did_what(shell: Shell) -> None:
     [
         ("template", "save", "--operation", "issue.create"),
         ("template", "save", "--id", "1", "--name", "a"),
+        ("template", "save", "--operation", "issue.create", "--name", "a", "--based-on", "1"),
         ("template", "preview"),
         ("template", "preview", "1", "--operation", "issue.create"),
         ("template", "preview", "--operation", "issue.create"),
