@@ -21,7 +21,7 @@ MOST_CONNECTIONS = 500
 class PatientProtocol(H11Protocol):
     """uvicorn's HTTP/1.1, which cuts a connection whose request has not arrived in time.
 
-    Where there are too many connections, the one that has been arriving the longest makes room for the new one.
+    Where there are too many connections, one that waits makes room for the new one.
     """
 
     _deadline: asyncio.TimerHandle | None = None
@@ -31,8 +31,7 @@ class PatientProtocol(H11Protocol):
         super().connection_made(transport)
         self._wait()
         if len(self.connections) > MOST_CONNECTIONS:
-            waiting = [one for one in self.connections if isinstance(one, PatientProtocol) and one._deadline]
-            min(waiting, key=lambda one: one._deadline.when() if one._deadline else 0.0).cut()
+            self._make_room()
 
     def data_received(self, data: bytes) -> None:
         """Take what came; what is still missing must come in time."""
@@ -53,6 +52,17 @@ class PatientProtocol(H11Protocol):
         """End the connection at once."""
         self._stop_waiting()
         self.transport.abort()
+
+    def _make_room(self) -> None:
+        """Cut the connection whose wait would end next: one that is slow to arrive, or idle between two requests."""
+        waits = [
+            (timer.when(), one)
+            for one in self.connections
+            if isinstance(one, PatientProtocol) and one is not self
+            if (timer := one._deadline or one.timeout_keep_alive_task)
+        ]
+        slowest = min(waits, key=lambda wait: wait[0])[1] if waits else self
+        slowest.cut()
 
     def _look(self) -> None:
         """Wait for the rest of a request that is arriving; between two requests uvicorn's own limit holds."""

@@ -38,13 +38,20 @@ class Guard:
         app: what is guarded.
         tokens: the tokens that are accepted (setting CONSOLE_TOKENS; several allow rotation).
         wrong: counts the wrong tokens of each address.
+        bodies: reads the bodies of requests.
     """
 
-    def __init__(self, app: ASGIApp, tokens: Sequence[SecretStr], wrong: Buckets | None = None) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        tokens: Sequence[SecretStr],
+        wrong: Buckets | None = None,
+        bodies: Bodies | None = None,
+    ) -> None:
         self._app = app
         self._digests = [_digest(token.get_secret_value()) for token in tokens]
         self._wrong = wrong or Buckets(FORGIVEN_PER_S, WRONG_TOKENS)
-        self._bodies = Bodies()
+        self._bodies = bodies or Bodies()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request, or refuse it."""

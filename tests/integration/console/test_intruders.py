@@ -11,6 +11,7 @@ import pytest
 from pydantic import SecretStr
 from starlette.types import Message, Receive, Scope, Send
 
+from producer.bodies import Bodies
 from producer.buckets import Buckets
 from producer.console import guard as guard_module
 from producer.console.guard import WRONG_TOKENS, Guard
@@ -46,7 +47,11 @@ def test_no_token_at_all_is_no_guess(console: Console) -> None:
     assert console.ask("GET", "/api/links").status_code == 200
 
 
-async def _ask(guard: Guard, client: str, token: str) -> int:
+async def _nothing() -> Message:
+    return {"type": "http.request", "body": b"", "more_body": False}
+
+
+async def _ask(guard: Guard, client: str, token: str, receive: Receive = _nothing) -> int:
     scope: Scope = {
         "type": "http",
         "method": "GET",
@@ -55,9 +60,6 @@ async def _ask(guard: Guard, client: str, token: str) -> int:
         "headers": [(b"authorization", f"Bearer {token}".encode())],
     }
     said: list[Message] = []
-
-    async def receive() -> Message:
-        return {"type": "http.request", "body": b"", "more_body": False}
 
     async def send(message: Message) -> None:
         said.append(message)
@@ -257,3 +259,14 @@ def test_the_stored_key_is_not_sent_to_an_address_that_somebody_without_the_key_
     console.do("PATCH", "/api/config?moved=true", {"base_url": f"{same}/redmine"})
     moved = console.do("PATCH", "/api/config?moved=true", {**other, "api_key": "of-the-new-one"})
     assert moved["config"]["base_url"] == "http://127.0.0.1:9"
+
+
+def test_a_body_that_never_ends_is_cut_off_also_of_whoever_is_signed_in() -> None:
+    guard = Guard(_open, [SecretStr(TOKEN)], bodies=Bodies(seconds=0.1))
+
+    async def never() -> Message:
+        await asyncio.sleep(60)
+        raise AssertionError
+
+    assert asyncio.run(_ask(guard, "192.0.2.7", TOKEN, never)) == 408
+    assert asyncio.run(_ask(guard, "192.0.2.7", "guess", never)) == 401, "whose body is not even waited for"

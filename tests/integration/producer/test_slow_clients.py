@@ -20,6 +20,7 @@ from tests.integration.producer.conftest import Run, RunningProducer
 from tests.support.events import task_event
 
 SOON_S = 0.4
+ASK = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
 HEAD = b"POST /events HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
 
 
@@ -142,14 +143,33 @@ def test_a_connection_between_two_requests_is_kept(
         assert client.rest().count(b"HTTP/1.1 200 ") == 4
 
 
+@pytest.mark.parametrize(
+    "start", [b"", b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"], ids=["silent", "between requests"]
+)
 def test_idle_connections_make_room_for_others(
-    producer: RunningProducer, monkeypatch: pytest.MonkeyPatch
+    producer: RunningProducer, monkeypatch: pytest.MonkeyPatch, start: bytes
 ) -> None:
     monkeypatch.setattr(connections, "MOST_CONNECTIONS", 8)
     with ExitStack() as stack:
         idle = [stack.enter_context(Client(producer)) for _ in range(30)]
+        for client in idle:
+            with suppress(OSError):
+                client.send(start)
         assert producer.send(task_event()).status_code == 202
-        assert idle[0].drip(2, b"") == b""
+        idle[0].drip(2, b"")
+
+
+def test_a_new_connection_does_not_lose_to_old_ones(
+    producer: RunningProducer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "MOST_CONNECTIONS", 5)
+    with ExitStack() as stack:
+        for _ in range(20):
+            client = stack.enter_context(Client(producer))
+            client.send(ASK)
+            with pytest.raises(AssertionError, match="still open"):
+                client.drip(0.1, b"")
+            assert client.said.startswith(b"HTTP/1.1 200 ")
 
 
 def test_a_body_that_says_it_is_too_large_is_not_waited_for(producer: RunningProducer) -> None:
