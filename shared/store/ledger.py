@@ -71,7 +71,6 @@ class Ledger(LedgerQueries):
             "rounds": 0,
             "adopted": False,
             "duplicate": False,
-            "candidates": None,
             "reason": None,
             "changed_at": clock(),
         }
@@ -119,6 +118,7 @@ class Ledger(LedgerQueries):
             author_id=author_id,
             adopted=True,
             settle_after=None,
+            candidates=None,
             reason=reason,
         )
 
@@ -187,7 +187,8 @@ class Ledger(LedgerQueries):
     def late_answer(self, key: int, tracker_id: int) -> None:
         """Hold a row whose superseded attempt created `tracker_id` after all: a possible duplicate."""
         row = self.lock(key)
-        known = {row.tracker_id, *(row.candidates or ())} if row else set()
+        refused_before = row is not None and row.state != LedgerState.HELD
+        known = {row.tracker_id, *(() if refused_before else row.candidates or ())} if row else set()
         ids = sorted(found for found in known | {tracker_id} if found is not None)
         self._set(
             self._model.key == key,
@@ -243,7 +244,10 @@ class Ledger(LedgerQueries):
         return holder
 
     def resolve(self, key: int, tracker_id: int | None, reason: str) -> bool:
-        """Carry out a person's verdict on a held or gone row: adopt an id, or (None) create again."""
+        """Carry out a person's verdict on a held or gone row: adopt an id, or (None) create again.
+
+        The candidates that a person has refused so are kept: no lookup takes one of them again.
+        """
         adopting = tracker_id is not None
         return self._set(
             and_(self._model.key == key, self._model.state.in_((LedgerState.HELD, LedgerState.GONE))),
@@ -254,7 +258,7 @@ class Ledger(LedgerQueries):
             duplicate=False,
             first_claimed_at=None,
             settle_after=None,
-            candidates=None,
+            candidates=None if adopting else self._model.candidates,
             reason=reason,
         )
 

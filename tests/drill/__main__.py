@@ -30,7 +30,7 @@ def main() -> int:
     print(
         f"drill: seed {seed}, profile {profile.name} (again: make drill SEED={seed} PROFILE={profile.name})"
     )
-    _end_at_last(profile.patience)
+    last = _end_at_last(profile.patience)
     try:
         outcome = drill(seed, profile, Teller(), arguments.keep)
     except OutOfTime:
@@ -41,15 +41,19 @@ def main() -> int:
         return 130
     finally:
         signal.alarm(0)
+        last.cancel()
     show(outcome)
     print(f"drill: {'passed' if outcome.passed else 'FAILED'} (seed {seed}, profile {profile.name})")
     return 0 if outcome.passed else 1
 
 
-def _end_at_last(patience: float) -> None:
+def _end_at_last(patience: float) -> threading.Timer:
     """End the drill in any case: with its cleaning up at the deadline, without it a little later.
 
     The kernel ends its children with it.
+
+    Returns:
+        What would end it without cleaning up.
     """
 
     def out_of_time(_number: int, _frame: FrameType | None) -> None:
@@ -59,11 +63,13 @@ def _end_at_last(patience: float) -> None:
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGALRM, out_of_time)
-    signal.signal(signal.SIGTERM, interrupted)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, interrupted)
     signal.alarm(int(patience))
     last = threading.Timer(patience + GRACE_S, os._exit, [1])
     last.daemon = True
     last.start()
+    return last
 
 
 def _arguments() -> argparse.Namespace:

@@ -121,3 +121,37 @@ def test_the_helpdesk_sends_until_it_is_answered_202() -> None:
     server.server_close()
     assert list(helpdesk.receipts.accepted) == ["d1"]
     assert (helpdesk.receipts.repeated, helpdesk.receipts.problems) == (2, [])
+
+
+ENDLESS = """
+import sys, time
+from dataclasses import replace
+from tests.drill import __main__ as program
+program.drill = lambda *_: time.sleep(60)
+program.PROFILES = {"short": replace(program.PROFILES["short"], patience=2)}
+sys.argv = ["drill", "--seed", "5"]
+sys.exit(program.main())
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "words"), [(None, 1, "out of time"), (signal.SIGINT, 130, "interrupted")]
+)
+def test_a_drill_ends_at_its_deadline_and_on_ctrl_c(
+    number: signal.Signals | None, code: int, words: str
+) -> None:
+    started = subprocess.Popen(
+        [sys.executable, "-u", "-c", ENDLESS],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    with started:
+        assert started.stdout is not None
+        assert started.stdout.readline().startswith("drill: seed 5, profile short")
+        time.sleep(0.5)
+        if number:
+            started.send_signal(number)
+        told = started.stdout.read()
+    assert (started.returncode, words in told) == (code, True), told

@@ -13,6 +13,7 @@ from shared.kinds import Kind
 from shared.store.ledger import Row
 from shared.store.models import JournalEvent, LedgerState, TicketIssueLink
 from shared.store.types import clock
+from shared.usecases.resolve import resolve
 from tests.support.bridge import Bridge
 from tests.support.events import BOB, task, task_event, ticket, ticket_event
 from worker.sync import creation, lookup, probes
@@ -343,3 +344,19 @@ def test_after_many_rounds_without_a_verdict_a_person_decides(
         until_settled(bridge)
     assert row(bridge, Kind.TICKET, 4711).state == LedgerState.HELD
     assert "rounds without a verdict" in (row(bridge, Kind.TICKET, 4711).reason or "")
+
+
+def test_what_a_person_has_refused_is_not_taken_by_a_later_lookup(bridge: Bridge, stand_in: StandIn) -> None:
+    """The margin of a lookup is wide, and what was refused a moment ago has the same text."""
+    lose(stand_in, "reset_after", "/issues.json")
+    bridge.receive(task_event())
+    bridge.sync()
+    with bridge.store.transaction() as tx:
+        tx.issues.hold(4711, None, "whose is it?", [6])
+    resolve(bridge.store, Kind.TICKET, 4711, None)
+    lose(stand_in, "reset_before", "/issues.json")
+    bridge.sync()
+    assert row(bridge, Kind.TICKET, 4711).state == LedgerState.IN_DOUBT
+    until_settled(bridge)
+    assert row(bridge, Kind.TICKET, 4711).tracker_id == 7
+    assert row(bridge, Kind.TICKET, 4711).candidates is None

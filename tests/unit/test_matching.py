@@ -14,6 +14,7 @@ from shared.kinds import Kind
 from worker.sync.matching import (
     Candidate,
     Doubt,
+    Verdict,
     assign,
     candidates,
     fingerprint,
@@ -21,6 +22,7 @@ from worker.sync.matching import (
     found_essence,
     moment_of,
     sent_essence,
+    settle,
 )
 
 START = datetime(2026, 11, 21, 10, tzinfo=UTC)
@@ -175,6 +177,13 @@ def test_who_asked_for_the_administrator_only_is_served_before_whoever_may_have_
     assert assign(doubts, [Candidate(81, 1, None, at(2))]) == {241: Candidate(81, 1, None, at(2))}
     both = [Candidate(80, 1, None, at(2)), Candidate(81, 6, None, at(2))]
     assert {key: one.tracker_id for key, one in assign(doubts, both).items()} == {241: 80, 242: 81}
+
+
+def test_what_a_person_refused_for_one_row_may_still_be_anothers() -> None:
+    found = [Candidate(6, 5, None, at(2))]
+    one, other = Doubt(1, (5,), at(0), refused=(6,)), Doubt(2, (5,), at(1))
+    assert settle([one], found) == Verdict({}, {})
+    assert settle([one, other], found).adopted == {2: found[0]}
 
 
 def test_two_hundred_rows_are_matched_without_exhausting_the_stack() -> None:

@@ -29,11 +29,16 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """A row in doubt, as far as matching needs it; times by the tracker's clock."""
+    """A row in doubt, as far as matching needs it; times by the tracker's clock.
+
+    Attributes:
+        refused: tracker ids that a person has said are not its own.
+    """
 
     key: int
     authors: tuple[int, ...]
     since: datetime
+    refused: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +138,7 @@ def settle(doubts: Sequence[Doubt], found: Sequence[Candidate]) -> Verdict:
     taken = {one.tracker_id for one in adopted.values()}
     unclear: dict[int, list[Candidate]] = {}
     for doubt in doubts:
-        left = [one for one in found if one.tracker_id not in taken and one.created_on >= doubt.since]
+        left = [one for one in found if one.tracker_id not in taken and is_possible(doubt, one)]
         if doubt.key not in adopted and left:
             unclear[doubt.key] = left
     return Verdict(adopted, unclear)
@@ -142,7 +147,12 @@ def settle(doubts: Sequence[Doubt], found: Sequence[Candidate]) -> Verdict:
 def fits(doubt: Doubt, candidate: Candidate) -> bool:
     """Tell whether a candidate may be what a claim created: its author is possible, its time is not before."""
     author_possible = not doubt.authors or candidate.author_id in doubt.authors
-    return author_possible and candidate.created_on >= doubt.since
+    return author_possible and is_possible(doubt, candidate)
+
+
+def is_possible(doubt: Doubt, candidate: Candidate) -> bool:
+    """Tell whether a candidate may be what a claim created but for its author: not from before, not refused."""
+    return candidate.created_on >= doubt.since and candidate.tracker_id not in doubt.refused
 
 
 def _issue_essence(project_id: Any, subject: Any, description: Any) -> Essence:

@@ -65,7 +65,10 @@ def _settle_alike(run: Run, kind: Kind, row: Row) -> None:
     if found and others:
         _wait_for(run, kind, alike, others)
         return
-    doubts = [Doubt(one.key, tuple(one.authors or ()), _since(one) + offset) for one in alike]
+    doubts = [
+        Doubt(one.key, tuple(one.authors or ()), _since(one) + offset, refused=tuple(one.candidates or ()))
+        for one in alike
+    ]
     _apply(run, kind, alike, settle(doubts, found))
 
 
