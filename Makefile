@@ -53,6 +53,7 @@ test-redmine: install ## The contract tests against a real Redmine
 bench: install ## The benchmarks beside a plain Celery peer; exit 1 when a goal is missed
 	@$(BIN)/python -m tests.bench
 	@$(BIN)/python -m tests.bench.metadata
+	@$(BIN)/python -m tests.bench.retention
 
 clean: ## Remove what was built and run here (the venv and var/)
 	@rm -rf .venv var build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
