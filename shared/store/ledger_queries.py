@@ -147,7 +147,7 @@ class LedgerQueries:
 
     def due_tickets(self, limit: int, settling: float) -> list[int]:
         """Return tickets with a row that somebody must settle now."""
-        due = (NOT_LINKED, self._model.state.in_(IN_FLIGHT), self._settleable(settling))
+        due = (NOT_LINKED, self._settleable(settling))
         statement = select(self._model.ticket_id).where(*due).limit(limit)
         return list(dict.fromkeys(self._session.scalars(statement)))
 
