@@ -6,13 +6,11 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import cast
 
 from sqlalchemy import (
-    Boolean,
     ColumnElement,
     Select,
     Table,
     and_,
     func,
-    literal_column,
     or_,
     select,
     union_all,
@@ -25,7 +23,7 @@ from shared.store.types import moment
 
 Row = LedgerRow
 MOST_SETTLED = 200
-NOT_LINKED: ColumnElement[bool] = literal_column(OPEN_ROWS, Boolean)
+NOT_LINKED = text(OPEN_ROWS)
 """Said literally, so that either database uses the small index of the rows that are still open."""
 IN_FLIGHT = (LedgerState.CLAIMED, LedgerState.IN_DOUBT)
 

@@ -153,6 +153,7 @@ def test_sqlite_finds_what_is_open_by_the_small_index_too(store: Store) -> None:
 
     sqlalchemy_event.listen(engine, "before_cursor_execute", note)
     with store.transaction() as tx:
+        tx.issues.due_tickets(10, 15)
         tx.times.waiting_for_a_person()
         tx.journal.prune(KEPT_DAYS, 10)
     sqlalchemy_event.remove(engine, "before_cursor_execute", note)
@@ -162,5 +163,6 @@ def test_sqlite_finds_what_is_open_by_the_small_index_too(store: Store) -> None:
             if statement.startswith(("SELECT", "DELETE")):
                 rows = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters).all()
                 plans.append("; ".join(str(row[-1]) for row in rows))
-    assert "ix_task_time_link_open" in plans[0]
-    assert "ix_journal_ended_at" in plans[1]
+    assert "ix_ticket_issue_link_open" in plans[0]
+    assert "ix_task_time_link_open" in plans[1]
+    assert "ix_journal_ended_at" in plans[2]
