@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import cast
 
-from sqlalchemy import (
-    ColumnElement,
-    Select,
-    Table,
-    and_,
-    func,
-    or_,
-    select,
-    union_all,
-)
+from sqlalchemy import ColumnElement, Select, Table, and_, func, or_, select, text, union_all
 from sqlalchemy.orm import Session
 
 from shared.kinds import Kind
