@@ -57,6 +57,7 @@ bench: install ## The benchmarks beside a plain Celery peer and other template e
 	@$(BIN)/python -m tests.bench
 	@$(BIN)/python -m tests.bench.metadata
 	@$(BIN)/python -m tests.bench.templates
+	@$(BIN)/python -m tests.bench.retention
 
 clean: ## Remove what was built and run here (the venv and var/)
 	@rm -rf .venv var build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

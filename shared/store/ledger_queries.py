@@ -6,18 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from typing import cast
 
-from sqlalchemy import (
-    Boolean,
-    ColumnElement,
-    Select,
-    Table,
-    and_,
-    func,
-    literal_column,
-    or_,
-    select,
-    union_all,
-)
+from sqlalchemy import ColumnElement, Select, Table, and_, func, or_, select, text, union_all
 from sqlalchemy.orm import Session
 
 from shared.kinds import Kind
@@ -26,7 +15,7 @@ from shared.store.types import moment
 
 Row = LedgerRow
 MOST_SETTLED = 200
-NOT_LINKED: ColumnElement[bool] = literal_column(OPEN_ROWS, Boolean)
+NOT_LINKED = text(OPEN_ROWS)
 """Said literally, so that either database uses the small index of the rows that are still open."""
 IN_FLIGHT = (LedgerState.CLAIMED, LedgerState.IN_DOUBT)
 

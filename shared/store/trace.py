@@ -63,6 +63,7 @@ class Trace:
 
     def prune(self, older_than_days: float, limit: int) -> int:
         """Delete steps past their retention; return how many (at most `limit`)."""
-        old = select(TraceStep.id).where(TraceStep.at < moment(-older_than_days * 86400)).limit(limit)
+        old = select(TraceStep.id).where(TraceStep.at < moment(-older_than_days * 86400))
+        old = old.order_by(TraceStep.at).limit(limit)
         statement = delete(TraceStep).where(TraceStep.id.in_(old)).returning(TraceStep.id)
         return len(self._session.execute(statement).all())

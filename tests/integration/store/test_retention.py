@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from pydantic import SecretStr
+from sqlalchemy import event as sqlalchemy_event
 from sqlalchemy import select, update
 
 from shared.kinds import Kind
@@ -139,3 +140,29 @@ def test_create_again_is_refused_where_nothing_is_left_that_would_create_it(
     end(store, again.event_id, EventState.HELD)
     assert resolve(store, Kind.TICKET_TASK, 512, None) == 4711
     assert book.row(512).state == LedgerState.FREE
+
+
+def test_sqlite_finds_what_is_open_by_the_small_index_too(store: Store) -> None:
+    """It takes an index of some rows only where the question says literally which."""
+    engine, statements = store.database.engine, list[tuple[str, Any]]()
+    if engine.dialect.name != "sqlite":
+        return  # tests/bench/test_retention.py looks at PostgreSQL's plans
+
+    def note(_connection: Any, _cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
+        statements.append((statement, parameters))
+
+    sqlalchemy_event.listen(engine, "before_cursor_execute", note)
+    with store.transaction() as tx:
+        tx.issues.due_tickets(10, 15)
+        tx.times.waiting_for_a_person()
+        tx.journal.prune(KEPT_DAYS, 10)
+    sqlalchemy_event.remove(engine, "before_cursor_execute", note)
+    plans = []
+    with engine.connect() as connection:
+        for statement, parameters in statements:
+            if statement.startswith(("SELECT", "DELETE")):
+                rows = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters).all()
+                plans.append("; ".join(str(row[-1]) for row in rows))
+    assert "ix_ticket_issue_link_open" in plans[0]
+    assert "ix_task_time_link_open" in plans[1]
+    assert "SCAN journal" not in plans[2]

@@ -1,0 +1,209 @@
+"""`python -m tests.bench.retention`: a million rows in each table; what is asked all the time must not read them all.
+
+Each question is timed over ten thousand rows and over a million, on PostgreSQL, and its plan is looked at: the ratio is
+what a hundred times the rows cost. Sweeping, pruning and looking at events and traces must stay as quick as they were.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import event, text
+
+from deploy.embedded.postgres import PostgresServer
+from shared.store import Store, Transaction
+from shared.store.database import Database
+from shared.store.migrations import upgrade
+from shared.store.models import EventState
+
+FEW, MANY = 10_000, 1_000_000
+WORST_RATIO = 10.0
+BATCH = 1000
+MOST_IN_VAIN = 20_000
+"""Rows that a question may look at and pass over; every tenth event of a million is more."""
+TIMES = 5
+LARGE = ("journal", "trace_step", "ticket_issue_link", "task_time_link", "ticket_state")
+AT = "now() - interval '200 days' + i * interval '200 days' / :many"
+
+JOURNAL = """
+    INSERT INTO journal (delivery_id, digest, event, key, ticket_id, task_id, occurred_at, clamped, sequence,
+        received_at, payload, state, reason, attempts, next_attempt_at, ended_at)
+    SELECT 'delivery-' || i, repeat('a', 64), 'ticket_task.updated', 'ticket-task:' || i / 3, i / 10, i / 3,
+        {at}, false, 0, {at}, '{"event": "' || repeat('lorem ipsum ', 30) || '"}',
+        state, 'because', 0, CASE WHEN state = 'pending' AND i % 2 = 0 THEN now() + interval '1 hour' END,
+        CASE WHEN state <> 'pending' THEN {at} END
+    FROM (SELECT i, CASE WHEN i % 2000 = 0 THEN 'failed' WHEN i % 500 = 1 THEN 'pending' WHEN i % 5 = 2 THEN 'skipped'
+        WHEN i % 5 = 3 THEN 'superseded' ELSE 'done' END AS state
+        FROM generate_series(:first, :last) i) one""".replace("{at}", AT)
+TRACE = """
+    INSERT INTO trace_step (ticket_id, at, what, why, call)
+    SELECT i / 10, {at}, 'It happened', 'because', '{"body": "' || repeat('lorem ', 20) || '"}'
+    FROM generate_series(:first, :last) i""".replace("{at}", AT)
+LEDGER = """
+    INSERT INTO {table} ({key}, state, attempt, event_id, tracker_project_id, body, fingerprint, first_claimed_at,
+        claimed_at, lease_until, settle_after, rounds, tracker_id, adopted, duplicate, author_id, reason, changed_at)
+    SELECT {values}, state, 1, i, 1, '{{"issue": {{"subject": "lorem"}}}}', md5(i::text) || md5(i::text), now(), now(),
+        now() - interval '1 hour', CASE WHEN state = 'in_doubt' THEN now() - interval '1 minute' END, 0,
+        CASE WHEN state = 'linked' THEN i END, false, false, 5, 'created', now()
+    FROM (SELECT i, CASE i % 5000 WHEN 0 THEN 'in_doubt' WHEN 1 THEN 'claimed' WHEN 2 THEN 'held' ELSE 'linked' END
+        AS state FROM generate_series(:first, :last) i) one"""
+STATES = """
+    INSERT INTO ticket_state (ticket_id, event_id, occurred_at, sequence, status, snapshot, given_event_id, status_due,
+        status_attempts)
+    SELECT i, i, now(), 0, 2, '{"title": "' || repeat('x', 200) || '"}', i, i % 5000 = 3, 0
+    FROM generate_series(:first, :last) i"""
+FILLINGS = (
+    JOURNAL,
+    TRACE,
+    LEDGER.format(table="ticket_issue_link", key="ticket_id", values="i"),
+    LEDGER.format(table="task_time_link", key="task_id, ticket_id", values="i, i / 3"),
+    STATES,
+)
+
+Question = Callable[[Transaction], object]
+QUESTIONS: dict[str, Question] = {
+    "sweep: events that are due": lambda tx: tx.journal.due_tickets(2000, older_than=3),
+    "sweep: issues to settle": lambda tx: tx.issues.due_tickets(2000, 15),
+    "sweep: time entries to settle": lambda tx: tx.times.due_tickets(2000, 15),
+    "sweep: statuses that are due": lambda tx: tx.tickets.due_tickets(2000),
+    "drain: events of a ticket": lambda tx: tx.journal.due(50),
+    "drain: equal creations": lambda tx: tx.issues.in_doubt_like("0" * 64),
+    "events": lambda tx: tx.journal.find(),
+    "events --state failed": lambda tx: tx.journal.find(state=EventState.FAILED),
+    "events --state held": lambda tx: tx.journal.find(state=EventState.HELD),
+    "events --ticket": lambda tx: tx.journal.find(ticket_id=50),
+    "trace": lambda tx: tx.trace.of_ticket(50),
+    "held": lambda tx: [*tx.issues.waiting_for_a_person(), *tx.times.waiting_for_a_person()],
+    "prune: a batch of events": lambda tx: tx.journal.prune(90, BATCH),
+    "prune: a batch of the trace": lambda tx: tx.trace.prune(90, BATCH),
+    "prune: no event is old": lambda tx: tx.journal.prune(500, BATCH),
+    "prune: no step is old": lambda tx: tx.trace.prune(500, BATCH),
+}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One question.
+
+    Attributes:
+        few_ms: over FEW rows.
+        many_ms: over all rows.
+        scans: large tables that are read as a whole, and rows that are read in vain.
+    """
+
+    question: str
+    few_ms: float
+    many_ms: float
+    scans: tuple[str, ...]
+
+    @property
+    def ratio(self) -> float:
+        """What the further rows cost."""
+        return self.many_ms / self.few_ms
+
+    @property
+    def is_met(self) -> bool:
+        """Whether it stays as quick."""
+        return not self.scans and self.ratio <= WORST_RATIO
+
+
+def measure(database: Database, many: int) -> list[Figure]:
+    """Fill an empty database and put every question, over few and over many rows."""
+    upgrade(database)
+    _fill(database, 1, min(FEW, many), many)
+    few = {name: _ask(database, question)[0] for name, question in QUESTIONS.items()}
+    _fill(database, FEW + 1, many, many)
+    figures = []
+    for name, question in QUESTIONS.items():
+        milliseconds, scans = _ask(database, question)
+        figures.append(Figure(name, few[name], milliseconds, scans))
+    return figures
+
+
+def _fill(database: Database, first: int, last: int, many: int) -> None:
+    with database.engine.begin() as connection:
+        for filling in FILLINGS:
+            numbers = {"first": first, "last": last, "many": many}
+            used = {name: number for name, number in numbers.items() if f":{name}" in filling}
+            connection.execute(text(filling), used)
+    with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(text("VACUUM ANALYZE"))
+
+
+def _ask(database: Database, question: Question) -> tuple[float, tuple[str, ...]]:
+    """Return the quickest of some tries in milliseconds, and which large tables are read as a whole."""
+    store, statements = Store(database), list[tuple[str, Any]]()
+
+    def note(_connection: Any, _cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
+        statements.append((statement, parameters))
+
+    event.listen(database.engine, "before_cursor_execute", note)
+    quickest = float("inf")
+    for _ in range(TIMES):
+        statements.clear()
+        with store.transaction() as tx:
+            started = time.perf_counter()
+            question(tx)
+            quickest = min(quickest, time.perf_counter() - started)
+    event.remove(database.engine, "before_cursor_execute", note)
+    return quickest * 1000, _scans(database, statements)
+
+
+def _scans(database: Database, statements: list[tuple[str, Any]]) -> tuple[str, ...]:
+    """Return what in the plans reads a large table as a whole, by itself or through an index."""
+    found = set()
+    with database.engine.connect() as connection:
+        cursor = connection.connection.cursor()
+        for statement, parameters in statements:
+            cursor.execute(f"EXPLAIN (ANALYZE, TIMING OFF) {statement}", parameters)
+            for (line,) in cursor.fetchall():
+                found |= {table for table in LARGE if f"Seq Scan on {table}" in line}
+                if (removed := re.search(r"Rows Removed by Filter: (\d+)", line)) and int(
+                    removed[1]
+                ) > MOST_IN_VAIN:
+                    found.add(f"{removed[1]} rows in vain")
+        cursor.close()
+        connection.rollback()
+    return tuple(sorted(found))
+
+
+def main() -> int:
+    """Measure, print, and return 1 where a question does not stay as quick."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.retention", description=__doc__)
+    parser.add_argument("--rows", type=int, default=MANY, help="in each table")
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    directory = Path(tempfile.mkdtemp(prefix="deskbridge-bench-"))
+    directory.chmod(0o755)
+    server = PostgresServer(directory, fsync=False)
+    try:
+        database = Database(server.start().create_database("retention"))
+        figures = measure(database, arguments.rows)
+        database.close()
+    finally:
+        server.destroy()
+        shutil.rmtree(directory, ignore_errors=True)
+    if arguments.json:
+        print(json.dumps([{**vars(one), "ratio": one.ratio, "ok": one.is_met} for one in figures], indent=2))
+    else:
+        print(f"{'':32} {FEW:>10,} {arguments.rows:>12,} rows  ratio (goal ≤ {WORST_RATIO:g})")
+        for one in figures:
+            verdict = "yes" if one.is_met else f"NO {' '.join(one.scans)}"
+            print(
+                f"{one.question:32} {one.few_ms:7.2f} ms {one.many_ms:9.2f} ms {one.ratio:11.1f}  {verdict}"
+            )
+    return 0 if all(one.is_met for one in figures) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,19 @@
+"""What is asked all the time reads no large table as a whole; a million rows and the ratios are `make bench`'s."""
+
+from __future__ import annotations
+
+import pytest
+
+from shared.store.database import Database
+from tests.bench.retention import measure
+
+
+@pytest.mark.slow
+def test_no_question_of_every_day_reads_a_whole_table(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.bench.retention.BATCH", 100)  # of fewer rows a smaller part
+    database = Database(postgres_url)
+    figures = measure(database, 60_000)
+    database.close()
+    assert {one.question: one.scans for one in figures if one.scans} == {}
