@@ -20,6 +20,8 @@ SCHEMA: dict[str, Any] = {
         "title": {"type": "string", "description": "What is wrong, in a few words."},
         "status": {"type": "integer"},
         "detail": {"type": "string", "description": "What to do about it."},
+        "line": {"type": "integer", "description": "Of a faulty template."},
+        "column": {"type": "integer", "description": "Of a faulty template."},
         "errors": {
             "type": "array",
             "description": "Each fault by its path.",

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from producer.console.answers import LARGEST, AtDesk, Id, Who, answer
+from producer.problems import refusals
 from producer.template_shapes import change_json, field_json, left_json, template_json, variable_json
 from shared.templating import Operation, catalogue_for
 from shared.templating.defaults import default_template
@@ -90,7 +91,7 @@ def left(desk: AtDesk) -> Response:
     return answer([left_json(one) for one in desk.dry_runs.left()])
 
 
-@router.get("/{template_id}")
+@router.get("/{template_id}", responses=refusals(404))
 def template(
     desk: AtDesk,
     template_id: Id,
@@ -100,39 +101,39 @@ def template(
     return answer(template_json(desk.templates.show(template_id, version)))
 
 
-@router.put("/{template_id}")
+@router.put("/{template_id}", responses=refusals(404))
 def edit_template(desk: AtDesk, who: Who, template_id: Id, form: Edit) -> Response:
     """Keep a new version; 409 where somebody else saved one after `based_on`. What is in force stays in force."""
     return answer(template_json(desk.templates.edit(template_id, form.body, who, based_on=form.based_on)))
 
 
-@router.delete("/{template_id}", status_code=204)
+@router.delete("/{template_id}", responses=refusals(404), status_code=204)
 def delete_template(desk: AtDesk, template_id: Id) -> Response:
     """Delete a template that is not active."""
     desk.templates.delete(template_id)
     return Response(status_code=204)
 
 
-@router.get("/{template_id}/history")
+@router.get("/{template_id}/history", responses=refusals(404))
 def history(desk: AtDesk, template_id: Id) -> Response:
     """Tell what was done to a template, when and by whom; newest first."""
     return answer([change_json(one) for one in desk.templates.history(template_id)])
 
 
-@router.post("/{template_id}/activate")
+@router.post("/{template_id}/activate", responses=refusals(404))
 def activate(desk: AtDesk, who: Who, template_id: Id, choice: Choice | None = None) -> Response:
     """Put a version in force, in place of whatever was in force for the operation."""
     version = choice.version if choice else None
     return answer(template_json(desk.templates.activate(template_id, who, version)))
 
 
-@router.post("/{template_id}/deactivate")
+@router.post("/{template_id}/deactivate", responses=refusals(404))
 def deactivate(desk: AtDesk, who: Who, template_id: Id) -> Response:
     """Take a template out of force: the standard body is sent again."""
     return answer(template_json(desk.templates.deactivate(template_id, who)))
 
 
-@router.post("/{template_id}/rollback")
+@router.post("/{template_id}/rollback", responses=refusals(404))
 def roll_back(desk: AtDesk, who: Who, template_id: Id, choice: Choice | None = None) -> Response:
     """Put an earlier version in force again."""
     version = choice.version if choice else None

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from producer.console.answers import LARGEST, AtDesk, answer
 from producer.desk import Desk
-from producer.problems import Problem
+from producer.problems import Problem, refusals
 from producer.template_shapes import dry_run_json, preview_json
 from shared.templating import Operation
 from shared.templating.limits import BODY_BYTES
@@ -45,7 +45,7 @@ class Trial(BaseModel):
     context: dict[str, Any] | None = Field(default=None, description="Data of the shape of the variables.")
 
 
-@router.post("/template_test.php")
+@router.post("/template_test.php", responses=refusals(404, 502))
 def try_template(desk: AtDesk, action: Action, trial: Trial) -> Response:
     """Preview a template, or make a dry run of it.
 
@@ -66,7 +66,7 @@ def try_template(desk: AtDesk, action: Action, trial: Trial) -> Response:
     return answer(dry_run_json(desk.dry_runs.run(operation, body, context, custom_fields)))
 
 
-@router.get("/template_test.php")
+@router.get("/template_test.php", responses=refusals(404, 405))
 def preview_template(
     desk: AtDesk,
     action: Annotated[Action, Query()],
