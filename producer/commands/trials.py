@@ -67,7 +67,7 @@ def preview(
 
     with open_desk() as desk:
         wanted, body = _template(desk, number, operation, file)
-        shown = previews.preview(desk.store, wanted, body, event_id=event, context=_context(context))
+        shown = previews.preview(desk.store, wanted, body, event_id=event, context=_context(context, event))
     if as_json:
         print_json(preview_json(shown))
     else:
@@ -92,7 +92,7 @@ def dryrun(
     with open_desk() as desk:
         wanted, body = _template(desk, number, operation, file)
         with desk.store.transaction() as tx:
-            data = trial_context(tx, wanted, event_id=event, given=_context(context))
+            data = trial_context(tx, wanted, event_id=event, given=_context(context, event))
             custom_fields = custom_fields_of(tx)
         made = desk.dry_runs.run(wanted, body, data, custom_fields)
     if as_json:
@@ -183,9 +183,11 @@ def _template(
     raise WrongUsage("give the ID of a template, or --operation and --file")
 
 
-def _context(file: str | None) -> dict[str, Any] | None:
+def _context(file: str | None, event: int | None) -> dict[str, Any] | None:
     if file is None:
         return None
+    if event is not None:
+        raise WrongUsage("give --event or --context, not both")
     try:
         data = json.loads(read(file))
     except (ValueError, RecursionError) as wrong:

@@ -94,9 +94,12 @@ class Checks:
         user_id = self._known("person", "tracker_user_id")
         if self._operation in FOR_A_PERSON and user_id not in (None, body.get("user_id", user_id)):
             raise self._error("user_id is somebody else than the person that this is for", "user_id")
-        if self._operation is Operation.ISSUE_UPDATE_STATUS and "project_id" in body:
-            raise self._error("project_id cannot change with the status", "project_id")
         project_id = self._known("project", "tracker_project_id")
+        if (
+            self._operation is Operation.ISSUE_UPDATE_STATUS
+            and body.get("project_id", project_id) != project_id
+        ):
+            raise self._error("project_id is another project than the issue's", "project_id")
         if self._operation is Operation.ISSUE_CREATE and body.get("project_id") != project_id:
             self.warnings.append("issue.project_id is another project than the link's")
 

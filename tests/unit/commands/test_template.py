@@ -110,6 +110,13 @@ def test_what_cannot_be_meant_is_wrong_usage(shell: Shell, arguments: tuple[str,
     shell.fail(*arguments, code=2, stdin=GOOD)
 
 
+def test_an_event_and_a_context_at_once_are_wrong_usage(linked: Shell, tmp_path: Path) -> None:
+    (tmp_path / "data.json").write_text('{"ticket": {"title": "mine"}}')
+    number = str(save(linked))
+    given = ("--event", "1", "--context", str(tmp_path / "data.json"))
+    assert "not both" in linked.fail("template", "preview", number, *given, code=2)
+
+
 def test_a_preview_shows_what_the_sample_gives(shell: Shell) -> None:
     shown = shell.ask("template", "preview", str(save(shell)))
     assert shown["payload"] == {

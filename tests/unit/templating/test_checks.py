@@ -96,7 +96,7 @@ def test_time_may_name_its_own_person_and_anybody_where_nobody_was_matched() -> 
 
 
 def test_a_status_update_moves_no_issue_to_another_project() -> None:
-    with pytest.raises(TemplateError, match="project_id cannot change"):
+    with pytest.raises(TemplateError, match="another project than the issue"):
         rendered(Operation.ISSUE_UPDATE_STATUS, {"status_id": 4, "project_id": 12})
 
 
