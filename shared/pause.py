@@ -66,10 +66,16 @@ class Pause:
         self._redis.delete(PROBE_KEY)
 
     def begin(self, reason: str, seconds: float | None = None) -> Paused:
-        """Pause everybody, each time twice as long, up to a minute; or for the time the tracker named."""
-        before = self.current()
-        length = min(LONGEST_PAUSE_S, before.length * 2) if before else FIRST_PAUSE_S
-        until = time.time() + (seconds if seconds is not None else length)
+        """Pause everybody, each time twice as long, up to a minute; or for the time the tracker named.
+
+        Calls that were under way when the pause began fail, too, and make it no longer.
+        """
+        before, now = self.current(), time.time()
+        if before and now < before.until:
+            length = before.length
+        else:
+            length = min(LONGEST_PAUSE_S, before.length * 2) if before else FIRST_PAUSE_S
+        until = now + (seconds if seconds is not None else length)
         paused = Paused(reason, max(until, before.until if before else 0.0), length)
         self._redis.set(KEY, json.dumps({"reason": reason, "until": paused.until, "length": length}))
         self._redis.delete(PROBE_KEY)

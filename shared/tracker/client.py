@@ -101,8 +101,9 @@ class TrackerClient:
         Raises:
             TrackerError: of the class that says whether it was sent and may be repeated.
         """
-        if self._throttle:
-            self._throttle()
+        if not self._has_turn():
+            self.take_turn()
+        self._local.has_turn = False
         if before_send:
             before_send()
         started = time.monotonic()
@@ -120,6 +121,15 @@ class TrackerClient:
             elapsed = round((time.monotonic() - started) * 1000)
             if observe:
                 observe(CallRecord(method, path, login, body, status, elapsed, error))
+
+    def take_turn(self) -> None:
+        """Wait for the rate limit now, so that this thread's next call need not: a claim's lease does not wait."""
+        if self._throttle:
+            self._throttle()
+        self._local.has_turn = True
+
+    def _has_turn(self) -> bool:
+        return bool(getattr(self._local, "has_turn", False))
 
     def pages(self, path: str, name: str, params: Mapping[str, str | int] | None = None) -> Iterator[Answer]:
         """Read a paged list to its end, a page at a time (limit=100&offset=…).

@@ -156,9 +156,18 @@ class PauseContract:
             assert pause.enter().probing
         assert lengths == [5, 10, 20, 40, LONGEST_PAUSE_S, LONGEST_PAUSE_S, LONGEST_PAUSE_S]
 
+    def test_calls_that_were_under_way_when_it_began_make_it_no_longer(self, redis: Redis) -> None:
+        pause = Pause(redis)
+        for _ in range(8):
+            begun = pause.begin("down")
+        assert begun.until == self.clock + FIRST_PAUSE_S
+        self.wait(FIRST_PAUSE_S)
+        assert pause.begin("down").until == self.clock + 2 * FIRST_PAUSE_S
+
     def test_after_a_success_the_pause_starts_short_again(self, redis: Redis) -> None:
         pause = Pause(redis)
         pause.begin("down")
+        self.wait(FIRST_PAUSE_S)
         pause.begin("down")
         pause.end()
         assert pause.begin("down").length == FIRST_PAUSE_S
