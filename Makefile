@@ -54,6 +54,7 @@ bench: install ## The benchmarks beside a plain Celery peer; exit 1 when a goal 
 	@$(BIN)/python -m tests.bench
 	@$(BIN)/python -m tests.bench.metadata
 	@$(BIN)/python -m tests.bench.retention
+	@$(BIN)/python -m tests.bench.backpressure
 
 clean: ## Remove what was built and run here (the venv and var/)
 	@rm -rf .venv var build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

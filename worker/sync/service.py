@@ -90,6 +90,9 @@ class SyncService:
         try:
             results = Drain(run, work).carry_out()
             answered = run.answered
+        except OUTAGES:
+            probing = False  # until the pause that begins now is stored, nobody else is to probe
+            raise
         finally:
             self._leave(run)
             if probing:
