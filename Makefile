@@ -5,7 +5,7 @@ STAMP := .venv/.installed
 RUN_FLAGS := $(if $(ONCE),--once,)
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-quick check format lock redmine test-redmine bench sbom clean
+.PHONY: help install run test test-quick check format lock redmine test-redmine bench drill sbom clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +58,10 @@ bench: install ## The benchmarks beside a plain Celery peer and other template e
 	@$(BIN)/python -m tests.bench.metadata
 	@$(BIN)/python -m tests.bench.templates
 	@$(BIN)/python -m tests.bench.retention
+	@$(BIN)/python -m tests.bench.backpressure
+
+drill: install ## A whole deskbridge under load and faults (SEED=N PROFILE=short|long); exit 1 on anything lost or done twice
+	@$(BIN)/python -m tests.drill $(if $(SEED),--seed $(SEED)) --profile $(or $(PROFILE),short)
 
 clean: ## Remove what was built and run here (the venv and var/)
 	@rm -rf .venv var build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -65,7 +65,11 @@ class Pause:
             return Permit(None)
         if self.left(paused) or not self._redis.set(PROBE_KEY, "1", nx=True, ex=PROBE_LEASE_S):
             return Permit(paused)
-        return Permit(None, probing=True)
+        latest = self.current()
+        if latest == paused:
+            return Permit(None, probing=True)
+        self.give_up_probe()  # while we looked, another probe has failed and a new pause begun, or succeeded
+        return Permit(latest)
 
     def give_up_probe(self) -> None:
         """Let another one probe: this one had nothing to ask the tracker."""

@@ -103,8 +103,7 @@ class TrackerClient:
         Raises:
             TrackerError: of the class that says whether it was sent and may be repeated.
         """
-        if self._throttle:
-            self._throttle()
+        self._use_turn()
         started = time.monotonic()
         status: int | None = None
         error: str | None = None
@@ -144,9 +143,19 @@ class TrackerClient:
             TrackerUnreachable: nothing was sent.
             OutcomeUnknown: sent, and no whole answer came.
         """
+        self._use_turn()
+        return raw_answer(*self._exchange(method, path, body, None, None, before_send))
+
+    def take_turn(self) -> None:
+        """Wait for the rate limit now, so that this thread's next call need not: a claim's lease does not wait."""
         if self._throttle:
             self._throttle()
-        return raw_answer(*self._exchange(method, path, body, None, None, before_send))
+        self._local.has_turn = True
+
+    def _use_turn(self) -> None:
+        if not getattr(self._local, "has_turn", False):
+            self.take_turn()
+        self._local.has_turn = False
 
     def pages(self, path: str, name: str, params: Mapping[str, str | int] | None = None) -> Iterator[Answer]:
         """Read a paged list to its end, a page at a time (limit=100&offset=…).

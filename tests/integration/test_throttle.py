@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
+
 from redis import Redis
 
+from deploy.sandbox.tracker.control import StandIn
 from shared.throttle import Throttle
+from shared.usecases.connection import Connector
+from shared.vault import Vault
+from tests.support.bridge import Bridge
+from tests.support.events import task_event
 
 
 def test_calls_of_several_workers_are_spaced_evenly(redis_url: str) -> None:
@@ -26,3 +34,12 @@ def test_without_a_limit_nobody_waits_and_redis_is_not_asked() -> None:
 def test_without_redis_nobody_waits() -> None:
     with Redis(port=1) as redis:
         Throttle(redis, 1, sleep=lambda _: (_ for _ in ()).throw(AssertionError)).wait()
+
+
+def test_a_long_line_for_the_rate_limit_ends_no_claim(bridge: Bridge, stand_in: StandIn) -> None:
+    """The turn is taken before the claim: many threads at a low limit would otherwise never send anything."""
+    connector = Connector(bridge.store, Vault(bridge.settings.secret_keys), lambda: time.sleep(0.3))
+    bridge.service = replace(bridge.service, connect=connector.connect)
+    bridge.settings.__dict__.update(claim_lease=0.25)
+    assert bridge.forward(task_event()) == ["done"]
+    assert len(stand_in.state()["time_entries"]) == 1

@@ -163,15 +163,41 @@ class PauseContract:
         self.wait(FIRST_PAUSE_S)
         assert Pause(redis).enter().probing
 
+    def test_calls_that_were_under_way_when_it_began_make_it_no_longer(self, redis: Redis) -> None:
+        pause = Pause(redis)
+        for _ in range(8):
+            begun = pause.begin("down")
+        assert begun.until == self.clock + FIRST_PAUSE_S
+        self.wait(FIRST_PAUSE_S)
+        assert pause.begin("down").until == self.clock + 2 * FIRST_PAUSE_S
+
     def test_after_a_success_the_pause_starts_short_again(self, redis: Redis) -> None:
         pause = Pause(redis)
         pause.begin("down")
+        self.wait(FIRST_PAUSE_S)
         pause.begin("down")
         pause.end()
         assert pause.begin("down").length == FIRST_PAUSE_S
 
     def test_the_time_that_the_tracker_named_is_kept(self, redis: Redis) -> None:
         assert Pause(redis).begin("busy", 120).until == self.clock + 120
+
+    def test_who_looked_just_before_a_probe_failed_does_not_probe_as_well(
+        self, redis: Redis, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        pause, slow = Pause(redis), Pause(redis)
+        pause.begin("down")
+        self.wait(FIRST_PAUSE_S)
+        assert pause.enter().probing
+        seen = [pause.current()]
+        pause.begin("still down")
+        current = slow.current
+        monkeypatch.setattr(slow, "current", lambda: seen.pop() if seen else current())
+        blocked = slow.enter().blocked_by
+        assert blocked is not None
+        assert blocked.reason == "still down"
+        self.wait(2 * FIRST_PAUSE_S)
+        assert pause.enter().probing, "nothing is left that would keep the next one from it"
 
     def test_a_probe_that_had_nothing_to_ask_lets_another_one_probe(self, redis: Redis) -> None:
         pause = Pause(redis)

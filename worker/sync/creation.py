@@ -133,6 +133,8 @@ def _create(run: Run, creation: Creation, row: Row | None, *, looked: bool = Fal
     kind, key, sender = creation.kind, creation.key, creation.sender
     if not looked:
         sender.prepare()
+    run.tracker.take_turn()
+    run.lock.renew()
     window = SendWindow(run.settings.claim_lease)
     with run.transaction() as tx:
         mode = None if looked else tx.recovery.get()

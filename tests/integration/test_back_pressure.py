@@ -1,0 +1,52 @@
+"""The tracker is away for an hour while events come in (a smaller hour than `make bench`'s), and comes back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from deploy.embedded.ports import HOST, free_port
+from deploy.sandbox.tracker.control import StandIn
+from shared.pause import FIRST_PAUSE_S, PROBE_KEY, Pause
+from tests.bench.backpressure import measure
+from tests.support.bridge import Bridge
+from tests.support.events import task_event
+
+
+@pytest.fixture
+def over_postgres(stand_in: StandIn, redis_url: str, postgres_url: str) -> Iterator[Bridge]:
+    made = Bridge(postgres_url, redis_url, stand_in.base_url, stand_in.api_key)
+    yield made
+    made.close()
+
+
+@pytest.mark.slow
+def test_an_hour_without_a_tracker_costs_nothing_but_the_hour(
+    over_postgres: Bridge, stand_in: StandIn
+) -> None:
+    """Memory, latency, one probe at a time, no attempt; then the rate limit, in order, the newest status."""
+    figures = measure(over_postgres, stand_in, 5_000)
+    assert figures.missed(slowest_ratio=4) == [], "a machine that others use, too: make bench judges by 2"
+
+
+def test_nobody_else_probes_before_the_next_pause_has_begun(
+    bridge: Bridge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bridge.configure(base_url=f"http://{HOST}:{free_port()}")
+    bridge.receive(task_event())
+    bridge.service.sync(4711)
+    bridge.hurry()
+    later = time.time() + 2 * FIRST_PAUSE_S
+    monkeypatch.setattr("shared.pause.time.time", lambda: later)
+    begin, was_probed = Pause.begin, []
+
+    def note(pause: Pause, reason: str, seconds: float | None = None) -> object:
+        was_probed.append(bridge.redis.exists(PROBE_KEY))
+        return begin(pause, reason, seconds)
+
+    monkeypatch.setattr(Pause, "begin", note)
+    bridge.service.sync(4711)
+    assert was_probed == [1]
+    assert not bridge.redis.exists(PROBE_KEY)
