@@ -14,7 +14,6 @@ from producer.template_shapes import change_json, field_json, left_json, templat
 from shared.templating import Operation, catalogue_for
 from shared.templating.defaults import default_template
 from shared.templating.fields import fields_for
-from shared.templating.limits import BODY_BYTES
 from shared.templating.operations import CustomField
 from shared.usecases.template_contexts import custom_fields_of
 
@@ -32,7 +31,7 @@ class NewTemplate(BaseModel):
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
     operation: Operation
-    name: Annotated[str, Field(max_length=1000, description="For people; unique among the operation's.")]
+    name: Annotated[str, Field(description="For people; unique among the operation's.")]
     body: Text
 
 

@@ -14,7 +14,6 @@ from producer.desk import Desk
 from producer.problems import Problem, refusals
 from producer.template_shapes import dry_run_json, preview_json
 from shared.templating import Operation
-from shared.templating.limits import BODY_BYTES
 from shared.usecases import preview as previews
 from shared.usecases.template_contexts import custom_fields_of, trial_context
 
@@ -39,7 +38,7 @@ class Trial(BaseModel):
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
     operation: Operation | None = None
-    body: Annotated[str, Field(max_length=BODY_BYTES)] | None = None
+    body: str | None = None
     template_id: Number | None = None
     event_id: Number | None = Field(default=None, description="An event of the journal.")
     context: dict[str, Any] | None = Field(default=None, description="Data of the shape of the variables.")
@@ -71,7 +70,7 @@ def preview_template(
     desk: AtDesk,
     action: Annotated[Action, Query()],
     operation: Annotated[Operation | None, Query()] = None,
-    body: Annotated[str | None, Query(max_length=BODY_BYTES)] = None,
+    body: Annotated[str | None, Query()] = None,
     template_id: QueryNumber = None,
     event_id: QueryNumber = None,
 ) -> Response:

@@ -1,0 +1,65 @@
+"""What the database says of a failed statement quotes what people wrote: it is logged by its kind only."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+import structlog
+from sqlalchemy import text
+from sqlalchemy.exc import OperationalError
+from starlette.requests import Request
+
+from producer.console.refusals import _answer
+from producer.hooks.app import append
+from producer.problems import Problem
+from shared.store.database import Database
+from worker.tasks import left_to_the_sweep
+
+SAID = OperationalError(
+    "INSERT INTO journal …",
+    {"payload": "hidden-word"},
+    Exception("DETAIL: Failing row contains (hidden-word)"),
+)
+
+
+class Broken:
+    """A store whose database refuses everything."""
+
+    @contextmanager
+    def transaction(self) -> Iterator[Any]:
+        raise SAID
+        yield
+
+
+def test_the_producer_logs_the_kind_only() -> None:
+    with structlog.testing.capture_logs() as logged, pytest.raises(Problem) as refused:
+        append(Broken(), [])  # type: ignore[arg-type]
+    assert logged
+    assert "hidden-word" not in f"{logged} {vars(refused.value)} {refused.value.__cause__}"
+
+
+def test_the_console_logs_the_kind_only() -> None:
+    request = Request({"type": "http", "method": "GET", "path": "/", "headers": [], "server": ("x", 1)})
+    with structlog.testing.capture_logs() as logged:
+        answer = asyncio.run(_answer(request, SAID))
+    assert logged
+    assert "hidden-word" not in f"{logged} {bytes(answer.body)!r}"
+
+
+def test_the_worker_logs_the_kind_only() -> None:
+    with structlog.testing.capture_logs() as logged, left_to_the_sweep():
+        raise SAID
+    assert logged
+    assert "hidden-word" not in str(logged)
+
+
+def test_errors_carry_no_parameters(tmp_path: Any) -> None:
+    database = Database(f"sqlite:///{tmp_path}/x.sqlite3")
+    with pytest.raises(OperationalError) as failure, database.transaction() as session:
+        session.execute(text("INSERT INTO no_such_table VALUES (:title)"), {"title": "hidden-word"})
+    database.close()
+    assert "hidden-word" not in f"{failure.value} {failure.value!r}"
