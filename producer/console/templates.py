@@ -19,9 +19,7 @@ from shared.usecases.template_contexts import custom_fields_of
 
 router = APIRouter(prefix="/api/templates", tags=["templates"])
 Version = Annotated[int, Field(ge=1, le=LARGEST, strict=True)]
-Text = Annotated[
-    str, Field(max_length=BODY_BYTES, description="The template, as docs/templates.md describes.")
-]
+Text = Annotated[str, Field(description="The template (docs/templates.md), at most 64 KiB.")]
 OfOperation = Annotated[Operation, Query(description="What the templates are for.")]
 
 
