@@ -206,6 +206,10 @@ def test_a_process_that_dies_ends_all_with_its_last_words(
     start = Start(directory)
     starts.append(start)
     start.wait_for(UP)
+    while victim not in str(
+        start.children()
+    ):  # nobody waits for the worker, which begins as the command line
+        time.sleep(0.01)
     children = start.children()
     os.kill(next(pid for pid, command in children.items() if victim in command), signal.SIGKILL)
     assert start.end() == 1
