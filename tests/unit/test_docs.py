@@ -69,8 +69,9 @@ def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
         assert (page.parent / target).exists(), target
 
 
-def test_every_file_that_the_architecture_names_exists() -> None:
-    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("page", ["architecture", "operations"])
+def test_every_file_that_a_page_names_exists(page: str) -> None:
+    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
     for name in re.findall(r"`((?:worker|producer|shared|deploy|tests)/[\w/.]+)`", text):
         assert (ROOT / name).exists(), name
 
