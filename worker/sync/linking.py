@@ -62,6 +62,12 @@ def _record(
         linked_to = row.tracker_id if row and row.state == LedgerState.LINKED else None
         if linked_to == tracker_id:
             return Created(tracker_id, creation.sender.project_id)
+        if _is_exchanged(tx, kind, row, attempt, tracker_id):
+            run.note(
+                f"{kind.noun} #{tracker_id} came late", "it was taken for another's that is just the same"
+            )
+            project_id = creation.sender.project_id
+            return Created(linked_to, project_id) if linked_to else Waiting(f"{kind} {key} was begun anew")
         if row is None or row.attempt != attempt or row.duplicate or _orphans(tx, kind, row, linked_to):
             ledger.late_answer(key, tracker_id)
             run.warn(f"{kind.noun} #{tracker_id} came late: possibly created twice", "`deskbridge held`")
@@ -79,6 +85,17 @@ def _orphans(tx: Transaction, kind: Kind, row: Row, linked_to: int | None) -> bo
     return linked_to is not None and not tx.ledger(kind).in_doubt_like(
         row.fingerprint or "", settleable=False
     )
+
+
+def _is_exchanged(tx: Transaction, kind: Kind, row: Row | None, attempt: int, tracker_id: int) -> bool:
+    """Whether a sibling adopted what this answer names, and the row has, or is getting, another in its place.
+
+    Then there is one object for each of them, and nothing was created twice.
+    """
+    holder = tx.ledger(kind).holder(tracker_id)
+    if row is None or holder is None or holder.key == row.key or not holder.adopted:
+        return False
+    return row.attempt != attempt or row.duplicate or row.state == LedgerState.LINKED
 
 
 def release_sibling(run: Run, tx: Transaction, kind: Kind, key: int, tracker_id: int) -> None:
