@@ -18,6 +18,7 @@ from shared.usecases.connection import Connector
 from shared.vault import Vault
 from worker.sweep import Sweep
 from worker.sync.service import SyncService
+from worker.watchdog import Watchdog
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class Worker:
     service: SyncService
     sweep: Sweep
     presence: Presence
+    watchdog: Watchdog
 
 
 def bootstrap(settings: Settings, *, concurrency: int) -> Worker:
@@ -54,6 +56,7 @@ def bootstrap(settings: Settings, *, concurrency: int) -> Worker:
         store=store,
         locks=locks,
         presence=Presence(redis),
+        watchdog=Watchdog(),
         connector=connector,
         service=SyncService(store, settings, locks, pause, connector.connect, doorbell.ring),
         sweep=Sweep(store, settings, redis, pause, lambda: backlog(app), doorbell.ring),
