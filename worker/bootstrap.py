@@ -64,9 +64,7 @@ def bootstrap(settings: Settings, *, concurrency: int) -> Worker:
 
 
 def backlog(app: Celery) -> int:
-    """Return how many messages wait in the queue; 0 where the broker cannot tell."""
+    """Return how many messages wait in the queue."""
     with app.connection_for_read() as connection, connection.channel() as channel:
-        try:
-            return int(channel.queue_declare(QUEUE, passive=True).message_count)
-        except connection.channel_errors:
-            return 0
+        # declared as it is and not passively: kombu looks for a passive one under its name without the key prefix
+        return int(channel.queue_declare(QUEUE, durable=True, auto_delete=False).message_count)
