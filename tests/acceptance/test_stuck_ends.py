@@ -14,7 +14,6 @@ from celery import Celery
 from pydantic import SecretStr
 from redis import Redis
 
-from deploy.embedded.processes import Child
 from deploy.embedded.redis import RedisServer
 from deploy.sandbox.tracker.control import StandIn
 from shared.broker import QUEUE, make_celery
@@ -149,12 +148,13 @@ def test_a_message_lost_on_its_way_to_a_worker_is_rung_again_by_the_sweep(fleet:
     send(fleet, 2)
     time.sleep(0.5)
     lost.kill()
+    redis.delete(KEYS + QUEUE)  # also what it had not been given yet
     fleet.add_worker(2)
     each_once(fleet, 1, 2)
 
 
 def test_two_beats_at_once_are_harmless(fleet: Fleet, redis: Redis) -> None:
-    second: Child = fleet.processes.start(fleet._child("beat-2", "beat"))
+    second = fleet.add_beat("beat-2")
     for _ in range(2):
         fleet.add_worker(4)
     workload = generate(5, tickets=10, events=40, copies=2)
