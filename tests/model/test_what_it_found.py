@@ -27,3 +27,14 @@ def test_time_on_an_issue_that_a_person_gives_up_for_another_is_not_lost() -> No
     rules = Rules(overstretch=True, keeps_first=False)
     state.begin(rules, 1, ("sending POST", END), (Fate.ANSWERED, Fate.ANSWERED))
     state.teardown()
+
+
+def test_a_status_that_is_set_long_after_the_call_was_given_up_does_not_outlive_a_newer_one() -> None:
+    """The tracker carries out a call late; the newer status is not given before that can have happened."""
+    state = Bridge()
+    state.begin(Rules(), 2, (END, END), (Fate.ANSWERED, Fate.ANSWERED))
+    state.helpdesk_updates(1, "Printer", 5, 1.0)
+    state.another_worker_drains(1, [Fate.LATE])
+    state.helpdesk_updates(1, "Printer", 1, 2.0)
+    state.another_worker_drains(1, [])
+    state.teardown()

@@ -82,7 +82,7 @@ class SyncService:
     def _drain(self, ticket_id: int, lock: HeldLock, *, probing: bool) -> list[Result]:
         with self.store.transaction() as tx:
             config, tracker = self.connect(tx)
-            work = load(tx, ticket_id)
+            work = load(tx, ticket_id, self.settings.settling_time)
         if work is None:
             return []
         run = Run(ticket_id, self.store, self.settings, config, tracker, self.locks, lock)
