@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import threading
 from typing import Any
@@ -16,9 +17,10 @@ from shared.errors import BridgeError
 from shared.logs import configure_logging
 from shared.presence import WORKER
 from shared.settings import Settings, load_settings
-from worker.bootstrap import Worker, bootstrap
+from worker.bootstrap import Worker, backlog, bootstrap
 from worker.schedule import schedule
 from worker.tasks import register
+from worker.watchdog import EXIT_CODE
 
 SWEEP_WITHOUT_BEAT = 3
 
@@ -83,7 +85,7 @@ def _run_celery(app: Celery, arguments: list[str]) -> int:
 def _sweep_without_beat(worker: Worker, stop: threading.Event) -> None:
     """Sweep now and then from every worker, in case that no beat does; the sweep's own lock makes it harmless.
 
-    Each round leaves a sign of life for `deskbridge doctor`.
+    Each round leaves a sign of life for `deskbridge doctor`, and looks whether this process is still handed anything.
     """
     due = False
     while not stop.is_set():
@@ -91,9 +93,22 @@ def _sweep_without_beat(worker: Worker, stop: threading.Event) -> None:
             worker.presence.mark(WORKER)
             if due:
                 worker.sweep.run()
+                _end_where_starved(worker)
         except Exception as error:  # noqa: BLE001  (the next round tries again; nothing may end this thread)
+            worker.watchdog.look_away()
             print(f"deskbridge: sweep failed: {type(error).__name__}", file=sys.stderr)
         due = not stop.wait(worker.settings.sweep_interval * SWEEP_WITHOUT_BEAT)
+
+
+def _end_where_starved(worker: Worker) -> None:
+    """End the process where rings wait and it is handed none; nothing of it is at work, so nothing is cut off."""
+    if worker.watchdog.look(backlog(worker.app)):
+        print(
+            "deskbridge: rings wait and this worker is handed none; it ends to be started anew",
+            file=sys.stderr,
+        )
+        sys.stderr.flush()
+        os._exit(EXIT_CODE)
 
 
 def _beat(settings: Settings) -> int:

@@ -18,6 +18,7 @@ from shared.usecases.connection import Connector
 from shared.vault import Vault
 from worker.sweep import Sweep
 from worker.sync.service import SyncService
+from worker.watchdog import Watchdog
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class Worker:
     service: SyncService
     sweep: Sweep
     presence: Presence
+    watchdog: Watchdog
 
 
 def bootstrap(settings: Settings, *, concurrency: int) -> Worker:
@@ -61,6 +63,7 @@ def bootstrap(settings: Settings, *, concurrency: int) -> Worker:
         locks=locks,
         pause=pause,
         presence=Presence(redis),
+        watchdog=Watchdog(),
         connector=connector,
         service=SyncService(store, settings, locks, pause, connector.connect, doorbell.ring),
         sweep=Sweep(store, settings, redis, pause, lambda: backlog(app), doorbell.ring),
@@ -68,9 +71,7 @@ def bootstrap(settings: Settings, *, concurrency: int) -> Worker:
 
 
 def backlog(app: Celery) -> int:
-    """Return how many messages wait in the queue; 0 where the broker cannot tell."""
+    """Return how many messages wait in the queue."""
     with app.connection_for_read() as connection, connection.channel() as channel:
-        try:
-            return int(channel.queue_declare(QUEUE, passive=True).message_count)
-        except connection.channel_errors:
-            return 0
+        # declared as it is and not passively: kombu looks for a passive one under its name without the key prefix
+        return int(channel.queue_declare(QUEUE, durable=True, auto_delete=False).message_count)

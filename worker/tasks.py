@@ -24,24 +24,24 @@ def register(app: Celery, worker: Worker) -> None:
 
     @app.task(name=SYNC_TICKET)  # type: ignore[untyped-decorator]
     def sync_ticket(*, ticket_id: int, **_: object) -> None:
-        with left_to_the_sweep(ticket_id=ticket_id):
+        with worker.watchdog.at_work(), left_to_the_sweep(ticket_id=ticket_id):
             worker.service.sync(ticket_id)
 
     @app.task(name=SWEEP)  # type: ignore[untyped-decorator]
     def sweep(**_: object) -> None:
-        with left_to_the_sweep():
+        with worker.watchdog.at_work(), left_to_the_sweep():
             worker.presence.mark(BEAT)
             worker.sweep.run()
             clean_dry_runs(worker)
 
     @app.task(name=SYNC_METADATA)  # type: ignore[untyped-decorator]
     def metadata(**_: object) -> None:
-        with left_to_the_sweep():
+        with worker.watchdog.at_work(), left_to_the_sweep():
             sync_metadata(worker)
 
     @app.task(name=PRUNE)  # type: ignore[untyped-decorator]
     def prune(**_: object) -> None:
-        with left_to_the_sweep():
+        with worker.watchdog.at_work(), left_to_the_sweep():
             worker.sweep.prune()
 
 

@@ -36,7 +36,7 @@ class TicketStates:
         rows = self._session.execute(select(TicketState.status, func.count()).group_by(TicketState.status))
         return dict(rows.all())
 
-    def fold(self, row: JournalEvent, event: Event) -> None:
+    def fold(self, row: JournalEvent, event: Event, settling: float) -> None:
         """Move a ticket's snapshot to that of an event, unless a newer one is known.
 
         The status becomes due where the event is a ticket update (SPEC section 3) or its status differs.
@@ -44,6 +44,7 @@ class TicketStates:
         Args:
             row: the journal's event, whose (occurred_at, sequence, id) is its place in time.
             event: its content.
+            settling: seconds in which a status whose giving got no clear answer may still take effect.
         """
         values = {
             "event_id": row.id,
@@ -51,12 +52,11 @@ class TicketStates:
             "sequence": row.sequence,
             "status": event.ticket.status,
             "snapshot": event.ticket.model_dump(mode="json"),
-            "status_next_at": None,
             "status_attempts": 0,
             "status_reason": None,
         }
         insert = insert_for(self._session)(TICKETS).values(
-            ticket_id=row.ticket_id, status_due=True, given_event_id=None, **values
+            ticket_id=row.ticket_id, status_due=True, given_event_id=None, status_next_at=None, **values
         )
         new = insert.excluded
         moves = or_(
@@ -69,17 +69,24 @@ class TicketStates:
         self._session.execute(
             insert.on_conflict_do_update(
                 index_elements=["ticket_id"],
-                set_={**{name: new[name] for name in values}, "status_due": case((moves, True), else_=False)},
+                set_={
+                    **{name: new[name] for name in values},
+                    "status_due": case((moves, True), else_=False),
+                    "status_next_at": _settled_by(settling),
+                },
                 where=known < tuple_(new.occurred_at, new.sequence, new.event_id),
             )
         )
 
-    def give_again(self, ticket_id: int, event_id: int, *, is_update: bool, is_fresh: bool) -> None:
+    def give_again(
+        self, ticket_id: int, event_id: int, settling: float, *, is_update: bool, is_fresh: bool
+    ) -> None:
         """Make the status due again for a replayed event that the tracker was never given.
 
         Args:
             ticket_id: the ticket.
             event_id: the pending event, where it is still the newest.
+            settling: as for `fold`.
             is_update: a ticket update; another event only where its status had been dropped.
             is_fresh: it has all its attempts before it, as after a replay.
         """
@@ -92,7 +99,7 @@ class TicketStates:
                 or_(literal(is_update), TicketState.status_reason.is_not(None)),
             ),
             status_due=True,
-            status_next_at=None,
+            status_next_at=_settled_by(settling),
             **attempts,
         )
 
@@ -170,3 +177,12 @@ class TicketStates:
     def _set(self, where: ColumnElement[bool], **values: object) -> bool:
         statement = update(TICKETS).where(where).values(**values).returning(TicketState.ticket_id)
         return self._session.scalar(statement) is not None
+
+
+def _settled_by(settling: float) -> ColumnElement[datetime | None]:
+    """When the next status may be given: not while one that got no clear answer may still take effect.
+
+    A call that was given up may be carried out later; what is given in between would be overwritten by the older.
+    """
+    latest = moment(settling)
+    return case((TicketState.status_next_at > latest, latest), else_=TicketState.status_next_at)

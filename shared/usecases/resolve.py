@@ -84,7 +84,7 @@ def _check_free(tx: Transaction, kind: Kind, key: int, adopt: int) -> None:
 
 
 def _carry_out(tx: Transaction, kind: Kind, row: Row, adopt: int | None) -> None:
-    key, ticket_id, event_id, was, gone = row.key, row.ticket_id, row.event_id, row.reason, row.tracker_id
+    key, ticket_id, event_id, was, before = row.key, row.ticket_id, row.event_id, row.reason, row.tracker_id
     was_gone = row.state == LedgerState.GONE
     verdict = f"adopted {kind.noun} #{adopt}" if adopt is not None else f"have the {kind.noun} created again"
     tx.ledger(kind).resolve(key, adopt, f"a person decided: {verdict}")
@@ -92,19 +92,30 @@ def _carry_out(tx: Transaction, kind: Kind, row: Row, adopt: int | None) -> None
     if adopt is None and event_id is not None:
         waiting = or_(waiting, JournalEvent.id == event_id)
     tx.journal.reopen(waiting, f"a person decided: {verdict}")
-    if adopt is None and kind is Kind.TICKET and was_gone and gone is not None:
-        _log_again(tx, ticket_id, gone)
+    if adopt is None and kind is Kind.TICKET and was_gone and before is not None:
+        _log_again(tx, ticket_id, before)
     if adopt is None and kind is Kind.TICKET_TASK and not tx.journal.has_pending(ticket_id):
         raise NotResolved(
             f"nothing would have the time logged again: the events of ticket task {key} are past their retention; "
             f"have the helpdesk send it again, then resolve it"
         )
     if adopt is not None and kind is Kind.TICKET:
+        _give_up(tx, ticket_id, before, adopt)
         config, _ = tx.configs.get()
         tx.tickets.owe(ticket_id, config.status_map, tracker_status_id=None)
     task_id = row.task_id if isinstance(row, TaskTimeLink) else None
     what = f"A person decided on {kind} {key}: {verdict}"
     tx.trace.append([Step(ticket_id, what, f"it had waited because: {was or 'unknown'}", task_id)])
+
+
+def _give_up(tx: Transaction, ticket_id: int, before: int | None, adopted: int) -> None:
+    """Where an issue is given up for another, a person says what became of the time that was logged on it."""
+    if before is None or before == adopted:
+        return
+    for row in tx.times.linked_to_issue(ticket_id, before):
+        reason = f"logged on issue #{before}, which was given up for issue #{adopted}"
+        tx.times.hold(row.key, None, reason, [row.tracker_id] if row.tracker_id else [])
+        tx.trace.append([Step(ticket_id, "Its time is for a person to decide on", reason, row.key)])
 
 
 def _log_again(tx: Transaction, ticket_id: int, issue_id: int) -> None:

@@ -80,10 +80,14 @@ class Fleet:
     def start(self, *, workers: int, threads: int) -> Fleet:
         """Start a producer, a beat and the workers; return once the producer answers."""
         self.processes.start(self.child("producer", "producer", "--port", str(self.port)), self.is_ready)
-        self.processes.start(self.child("beat", "beat"))
+        self.add_beat("beat")
         for _ in range(workers):
             self.add_worker(threads)
         return self
+
+    def add_beat(self, name: str) -> Child:
+        """Start a beat, or one more."""
+        return self.processes.start(self.child(name, "beat"))
 
     def add_worker(self, threads: int) -> Child:
         """Start one more worker."""

@@ -62,13 +62,12 @@ def _record(
         linked_to = row.tracker_id if row and row.state == LedgerState.LINKED else None
         if linked_to == tracker_id:
             return Created(tracker_id, creation.sender.project_id)
-        settled = row is not None and (row.attempt != attempt or linked_to is not None)
-        if row is not None and settled and _is_siblings(tx, kind, row, tracker_id):
+        if _is_exchanged(tx, kind, row, attempt, tracker_id):
             run.note(
-                f"The {kind.noun} #{tracker_id} came late; another of the same text has it",
-                f"neither can be told from the other, and {kind} {key} was settled without it",
+                f"{kind.noun} #{tracker_id} came late", "it was taken for another's that is just the same"
             )
-            return Waiting(f"{kind} {key} was settled by others")
+            project_id = creation.sender.project_id
+            return Created(linked_to, project_id) if linked_to else Waiting(f"{kind} {key} was begun anew")
         if row is None or row.attempt != attempt or row.duplicate or _orphans(tx, kind, row, linked_to):
             ledger.late_answer(key, tracker_id)
             run.warn(f"{kind.noun} #{tracker_id} came late: possibly created twice", "`deskbridge held`")
@@ -81,22 +80,22 @@ def _record(
     return Created(tracker_id, creation.sender.project_id, now=True)
 
 
-def _is_siblings(tx: Transaction, kind: Kind, row: Row, tracker_id: int) -> bool:
-    """Whether a row that cannot be told apart from this one has adopted the object: each has one, none too many."""
-    holder = tx.ledger(kind).holder(tracker_id)
-    return (
-        holder is not None
-        and holder.key != row.key
-        and holder.adopted
-        and holder.fingerprint == row.fingerprint
-    )
-
-
 def _orphans(tx: Transaction, kind: Kind, row: Row, linked_to: int | None) -> bool:
     """Whether what the row had adopted would belong to nobody once its own answer replaces it."""
     return linked_to is not None and not tx.ledger(kind).in_doubt_like(
         row.fingerprint or "", settleable=False
     )
+
+
+def _is_exchanged(tx: Transaction, kind: Kind, row: Row | None, attempt: int, tracker_id: int) -> bool:
+    """Whether a sibling adopted what this answer names, and the row has, or is getting, another in its place.
+
+    Then there is one object for each of them, and nothing was created twice.
+    """
+    holder = tx.ledger(kind).holder(tracker_id)
+    if row is None or holder is None or holder.key == row.key or not holder.adopted:
+        return False
+    return row.attempt != attempt or row.duplicate or row.state == LedgerState.LINKED
 
 
 def release_sibling(run: Run, tx: Transaction, kind: Kind, key: int, tracker_id: int) -> None:

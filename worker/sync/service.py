@@ -88,7 +88,7 @@ class SyncService:
         with self.store.transaction() as tx:
             config, tracker = self.connect(tx)
             templates = tx.templates.active()
-            work = load(tx, ticket_id)
+            work = load(tx, ticket_id, self.settings.settling_time)
         if work is None:
             return [], False
         run = Run(ticket_id, self.store, self.settings, config, tracker, self.locks, lock, templates)

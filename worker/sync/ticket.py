@@ -155,8 +155,9 @@ class Drain:
             self._fail(newest, reason)
             return
         except (NotYet, OutcomeUnknown) as unclear:
-            until = run.later(self._work.now, state.status_attempts)
             with run.transaction() as tx:
+                settled = tx.now() + timedelta(seconds=run.settings.settling_time)
+                until = max(run.later(self._work.now, state.status_attempts), settled)
                 tx.tickets.wait(run.ticket_id, state.event_id, until, str(unclear), attempt=True)
             result = Waiting(str(unclear), until=until, attempt=True)
         if isinstance(result, Waiting):

@@ -84,12 +84,13 @@ class Work:
         return self.state.status_due and (next_at is None or next_at <= self.now)
 
 
-def load(tx: Transaction, ticket_id: int) -> Work | None:
+def load(tx: Transaction, ticket_id: int, settling: float) -> Work | None:
     """Read a ticket's pending events, move its snapshot to the newest of them, and read all that bears on it.
 
     Args:
         tx: an open transaction; it is to be committed, since the snapshot moves.
         ticket_id: the ticket.
+        settling: seconds in which a call that got no clear answer may still take effect.
 
     Returns:
         The work, or None where nothing was ever heard of the ticket.
@@ -100,8 +101,9 @@ def load(tx: Transaction, ticket_id: int) -> Work | None:
         for row, pending in zip(rows, events, strict=True):
             is_update = pending.event.task is None
             if is_update or row is rows[-1]:
-                tx.tickets.fold(row, pending.event)
-                tx.tickets.give_again(ticket_id, row.id, is_update=is_update, is_fresh=row.attempts == 0)
+                tx.tickets.fold(row, pending.event, settling)
+                is_fresh = row.attempts == 0
+                tx.tickets.give_again(ticket_id, row.id, settling, is_update=is_update, is_fresh=is_fresh)
         tx.people.note_seen(_people(events))
     state = tx.tickets.get(ticket_id)
     if state is None:

@@ -16,13 +16,15 @@ from shared.store.models import TicketState
 from tests.integration.store.conftest import Append
 from tests.support.events import task_event, ticket, ticket_event
 
+SETTLING = 15.0
+
 
 def fold(store: Store, event_ids: list[int]) -> TicketState:
     """Fold the events in the order given; return what came of it."""
     with store.transaction() as tx:
         by_id = {row.id: row for row in tx.journal.find(limit=None)}
         for event_id in event_ids:
-            tx.tickets.fold(by_id[event_id], stored_event(by_id[event_id].payload))
+            tx.tickets.fold(by_id[event_id], stored_event(by_id[event_id].payload), SETTLING)
     return state(store)
 
 
@@ -135,6 +137,19 @@ def test_the_sweep_finds_linked_tickets_whose_status_is_due_now(store: Store, ap
         assert tx.tickets.due_tickets(10) == []
 
 
+def test_a_newer_status_waits_until_one_without_a_clear_answer_can_have_no_effect_any_more(
+    store: Store, append: Append
+) -> None:
+    first, second = append(titled(0, "a"), titled(1, "b"))
+    fold(store, [first.event_id])
+    with store.transaction() as tx:
+        tx.tickets.wait(4711, first.event_id, tx.now() + timedelta(hours=1), "no answer", attempt=True)
+        now = tx.now()
+    waits_until = fold(store, [second.event_id]).status_next_at
+    assert waits_until is not None
+    assert timedelta(seconds=SETTLING - 1) < waits_until - now < timedelta(seconds=SETTLING + 5)
+
+
 @pytest.mark.parametrize(
     ("mapped", "found", "due"), [(3, 3, False), (3, 1, True), (None, 1, False), (3, None, True)]
 )
@@ -153,11 +168,11 @@ def test_a_replayed_update_is_given_again_unless_the_tracker_had_it(store: Store
     fold(store, [one.event_id])
     with store.transaction() as tx:
         tx.tickets.dropped(4711, one.event_id, "refused")
-        tx.tickets.give_again(4711, one.event_id, is_update=True, is_fresh=True)
+        tx.tickets.give_again(4711, one.event_id, SETTLING, is_update=True, is_fresh=True)
     assert state(store).status_due is True
     with store.transaction() as tx:
         tx.tickets.given(4711, one.event_id)
-        tx.tickets.give_again(4711, one.event_id, is_update=True, is_fresh=True)
+        tx.tickets.give_again(4711, one.event_id, SETTLING, is_update=True, is_fresh=True)
     assert state(store).status_due is False
 
 

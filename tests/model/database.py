@@ -1,0 +1,72 @@
+"""The real store on SQLite in memory: a point before each transaction and after each commit, and trouble at will."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import create_engine, event
+from sqlalchemy.engine import Connection
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.orm import Session
+from sqlalchemy.pool import StaticPool
+
+from shared.store.database import Database
+from shared.store.migrations import upgrade
+from tests.model.clock import Clock
+from tests.model.stage import Stage
+
+
+class Trouble(StrEnum):
+    """What becomes of a transaction."""
+
+    NONE = "none"
+    NOT_COMMITTED = "not committed"
+    ANSWER_LOST = "committed, and the answer was lost"
+
+
+class MemoryDatabase(Database):
+    """One connection for everybody, since only one runs at a time; a fresh copy of the tables for each example."""
+
+    def __init__(self) -> None:
+        self._connection = _connect()
+        self.engine = create_engine("sqlite://", creator=lambda: self._connection, poolclass=StaticPool)
+        event.listen(self.engine, "begin", _begin)
+        upgrade(self)
+        self._empty = _connect()
+        self._connection.backup(self._empty)
+        self.troubles: deque[Trouble] = deque()
+        self._clock, self._stage = Clock(), Stage()
+
+    def begin_example(self, clock: Clock, stage: Stage) -> None:
+        """Empty every table, and tell the time by this clock."""
+        self._empty.backup(self._connection)
+        clock.rule(self._connection)
+        self.troubles.clear()
+        self._clock, self._stage = clock, stage
+
+    @contextmanager
+    def transaction(self) -> Iterator[Session]:
+        """Open a transaction as the real one does; before and after it others may run."""
+        self._stage.point("before a transaction")
+        self._clock.now += 0.002
+        trouble = self.troubles.popleft() if self.troubles else Trouble.NONE
+        with super().transaction() as session:
+            yield session
+            if trouble is Trouble.NOT_COMMITTED:
+                raise OperationalError("COMMIT", None, Exception(trouble))
+        self._stage.point("after a commit")
+        if trouble is Trouble.ANSWER_LOST:
+            raise OperationalError("COMMIT", None, Exception(trouble))
+
+
+def _connect() -> sqlite3.Connection:
+    return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+
+
+def _begin(connection: Connection) -> Any:
+    return connection.exec_driver_sql("BEGIN IMMEDIATE")

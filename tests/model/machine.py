@@ -1,0 +1,207 @@
+"""The state machine: hypothesis chooses what happens next; afterwards everything heals and the oracle looks."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+
+from tests.model.database import Trouble
+from tests.model.oracle import faults
+from tests.model.person import decide_everything
+from tests.model.stage import END, Stop
+from tests.model.tracker import Fate
+from tests.model.world import Rules, World
+from tests.support.events import ALICE, BOB, DONE, task, task_event, ticket, ticket_event
+
+for _name, _examples in {"quick": 120, "long": 20_000}.items():
+    settings.register_profile(
+        f"model-{_name}",
+        max_examples=_examples,
+        stateful_step_count=30,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+PROFILE = settings.get_profile(f"model-{os.environ.get('HYPOTHESIS_PROFILE', 'quick')}")
+"""Small and fast; HYPOTHESIS_PROFILE=long for a thorough search."""
+
+TICKETS = {1: (11, 12), 2: (21,)}
+tickets = st.sampled_from(sorted(TICKETS))
+numbers = st.integers(0, 1)
+stops = st.one_of(
+    st.sampled_from(["before POST", "sending POST", "answered POST", "answered"]), st.integers(0, 10)
+)
+fates = st.sampled_from([Fate.ANSWERED, *Fate])
+skews = st.sampled_from([0.0, 0.0, -60.0, 60.0])
+rules = st.builds(
+    Rules,
+    tracker_skew=skews,
+    worker_skews=st.tuples(skews, skews),
+    date_header=st.sampled_from([True, True, False]),
+    policy=st.sampled_from(["lookup", "lookup", "lookup", "hold"]),
+    overstretch=st.sampled_from([False, False, True]),
+    keeps_first=st.booleans(),
+    siblings=st.booleans(),
+)
+
+
+class Bridge(RuleBasedStateMachine):
+    """A helpdesk, two workers that stop anywhere, whoever else works in one go, a tracker, and bad luck."""
+
+    world: World
+
+    @initialize(rules=rules, second=tickets, stops=st.tuples(stops, stops), fates=st.tuples(fates, fates))
+    def begin(self, rules: Rules, second: int, stops: tuple[Stop, Stop], fates: tuple[Fate, Fate]) -> None:
+        """Two tickets that cannot be told apart have a Done ticket task each, and two workers are at it."""
+        self.world = World(rules)
+        self.sent: list[tuple[dict[str, Any], str]] = []
+        for ticket_id in TICKETS if rules.siblings else (1,):
+            self.helpdesk_logs(ticket_id, 0, 0, "Printer", 2, 0.0, ALICE, DONE, None)
+        for number, ticket_id in enumerate((1, second)):
+            self.worker_moves(number, ticket_id, stops[number], fates[number])
+
+    @rule(
+        ticket_id=tickets,
+        which=st.integers(0, 1),
+        half_hours=st.integers(0, 1),
+        title=st.sampled_from(["Printer", "Mouse"]),
+        status=st.sampled_from([1, 2, 5]),
+        at=st.sampled_from([0.0, 1.0, 2.0, 1e6]),
+        user=st.sampled_from([ALICE, BOB, None]),
+        state=st.sampled_from([DONE, DONE, 1]),
+        sequence=st.sampled_from([None, 1]),
+    )
+    def helpdesk_logs(
+        self,
+        ticket_id: int,
+        which: int,
+        half_hours: int,
+        title: str,
+        status: int,
+        at: float,
+        user: dict[str, Any] | None,
+        state: int,
+        sequence: int | None,
+    ) -> None:
+        """A ticket task was added or changed; `at` may lie far in the future."""
+        ticket_id = self._ticket_id(ticket_id)
+        task_id = TICKETS[ticket_id][which % len(TICKETS[ticket_id])]
+        actiontime = 1800 * (half_hours + 1)
+        self._send(
+            task_event(
+                at,
+                of_ticket=_ticket(ticket_id, title, status),
+                of_task=task(task_id, content="Fixed", actiontime=actiontime, user=user, state=state),
+                sequence=sequence,
+            )
+        )
+
+    @rule(
+        ticket_id=tickets,
+        title=st.sampled_from(["Printer", "Mouse"]),
+        status=st.sampled_from([1, 2, 5]),
+        at=st.sampled_from([0.0, 1.0, 2.0, 1e6]),
+    )
+    def helpdesk_updates(self, ticket_id: int, title: str, status: int, at: float) -> None:
+        """A ticket was changed."""
+        ticket_id = self._ticket_id(ticket_id)
+        self._send(ticket_event(at, of_ticket=_ticket(ticket_id, title, status)))
+
+    @rule(which=st.integers(0, 20))
+    def helpdesk_sends_again(self, which: int) -> None:
+        """A delivery comes once more."""
+        event, delivery_id = self.sent[which % len(self.sent)]
+        self.world.receive(event, delivery_id)
+
+    def _send(self, event: dict[str, Any]) -> None:
+        self.sent.append((event, f"delivery-{len(self.sent)}"))
+        self.world.receive(*self.sent[-1])
+
+    @rule(number=numbers, ticket_id=tickets, stop=stops, fate=fates)
+    def worker_moves(self, number: int, ticket_id: int, stop: Stop, fate: Fate) -> None:
+        """A worker is rung, or goes on where it had stopped; it stops again somewhere."""
+        worker, ticket_id = self.world.workers[number], self._ticket_id(ticket_id)
+        self.world.tracker.fates.append(fate)
+        if worker.is_busy:
+            worker.go_on(stop)
+        else:
+            self.world.begin_drain(worker, ticket_id, stop)
+
+    @rule(
+        number=numbers, ticket_id=tickets, stop=stops, fate=fates, seconds=st.sampled_from([21.4, 36.9, 61])
+    )
+    def worker_takes_over(self, number: int, ticket_id: int, stop: Stop, fate: Fate, seconds: float) -> None:
+        """So long after everything else that leases have run out, a worker is rung."""
+        self.world.advance(seconds)
+        self.worker_moves(number, ticket_id, stop, fate)
+
+    @rule(number=numbers, dies=st.booleans())
+    def worker_ends(self, number: int, dies: bool) -> None:
+        """A worker that had stopped dies where it stands, or goes on to its end."""
+        worker = self.world.workers[number]
+        if worker.is_busy and dies:
+            worker.kill()
+        elif worker.is_busy:
+            worker.go_on(END)
+
+    @rule(ticket_id=tickets, fates=st.lists(fates, max_size=3))
+    def another_worker_drains(self, ticket_id: int, fates: list[Fate]) -> None:
+        """A ticket is drained by a third worker, in one go."""
+        self.world.tracker.fates.extend(fates)
+        self.world.drain(self._ticket_id(ticket_id))
+
+    @rule(seconds=st.sampled_from([1, 6.3, 16.7, 21.4, 36.9, 61]), sweeps=st.booleans())
+    def time_passes(self, seconds: float, sweeps: bool) -> None:
+        """Leases, settling times and pauses run out, or not yet; then perhaps a third worker does what is due."""
+        self.world.advance(seconds)
+        if sweeps:
+            self.world.sweep()
+
+    @rule(troubles=st.lists(st.sampled_from(Trouble), min_size=1, max_size=6))
+    def database_is_in_trouble(self, troubles: list[Trouble]) -> None:
+        """The next commits fail, or succeed without anybody hearing of it."""
+        self.world.database.troubles.extend(troubles)
+
+    @rule()
+    def redis_is_flushed(self) -> None:
+        """Every lock and the pause are gone."""
+        self.world.redis.flush()
+
+    @rule(which=st.integers(0, 20))
+    def person_replays(self, which: int) -> None:
+        """A person has an event done again."""
+        if self.world.accepted:
+            event_id, _ = self.world.accepted[which % len(self.world.accepted)]
+            with self.world.undisturbed(), self.world.store.transaction() as tx:
+                tx.journal.replay([event_id])
+
+    def teardown(self) -> None:
+        """Heal while whoever stopped is still stopped, heal again once they have gone on, and look."""
+        if not hasattr(self, "world"):
+            return
+        try:
+            self.world.heal()
+            self.world.finish()
+            self.world.heal()
+            self._look(decided=False)
+            while decide_everything(self.world):
+                self.world.heal()
+            self._look(decided=True)
+        finally:
+            self.world.close()
+
+    def _look(self, *, decided: bool) -> None:
+        for worker in self.world.workers:
+            assert not worker.errors, worker.errors
+        found = faults(self.world, decided=decided)
+        assert not found, "\n".join(found)
+
+    def _ticket_id(self, ticket_id: int) -> int:
+        return ticket_id if self.world.rules.siblings else 1
+
+
+def _ticket(ticket_id: int, title: str, status: int) -> dict[str, Any]:
+    return ticket(ticket_id, title=title, content="burns", status=status)

@@ -1,0 +1,229 @@
+"""What must be true once everything has healed: an oracle that knows the events and the tracker's own data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlalchemy import select
+
+from shared.events import Event, stored_event
+from shared.kinds import Kind
+from shared.store.ledger import IN_FLIGHT, Row
+from shared.store.models import (
+    EventState,
+    JournalEvent,
+    LedgerState,
+    TaskTimeLink,
+    TicketIssueLink,
+    TicketState,
+)
+from tests.model.tracker import Made
+from tests.model.world import World
+from tests.support.bridge import STATUS_MAP
+from tests.support.events import DONE
+from worker.retry import MOST_ROUNDS
+
+
+@dataclass(frozen=True)
+class Ended:
+    """Everything there is, read once."""
+
+    world: World
+    journal: list[JournalEvent]
+    events: dict[int, Event]
+    states: dict[int, TicketState]
+    rows: dict[Kind, dict[int, Row]]
+
+    def linked(self, kind: Kind) -> dict[int, int]:
+        """Return tracker id to key, of what is linked."""
+        return {
+            row.tracker_id: key
+            for key, row in self.rows[kind].items()
+            if row.state == LedgerState.LINKED and row.tracker_id is not None
+        }
+
+    def held(self, kind: Kind) -> list[Row]:
+        """Return the rows that wait for a person."""
+        return [row for row in self.rows[kind].values() if row.state == LedgerState.HELD]
+
+    def shown(self, kind: Kind) -> set[int]:
+        """Return the tracker ids that a person is shown with what is held."""
+        ids = {one for row in self.held(kind) for one in [row.tracker_id, *(row.candidates or ())]}
+        return {one for one in ids if one is not None}
+
+    def left_over(self) -> list[Made]:
+        """Return what was created, is there, and is neither linked nor shown."""
+        return [
+            made
+            for made in self.world.tracker.made
+            if self.on_tracker(made)
+            and made.tracker_id not in self.linked(made.kind)
+            and made.tracker_id not in self.shown(made.kind)
+        ]
+
+    def on_tracker(self, made: Made) -> bool:
+        """Tell whether it is (still) there."""
+        data = self.world.tracker.data
+        return made.tracker_id in (data.issues if made.kind is Kind.TICKET else data.time_entries)
+
+
+def look(world: World) -> Ended:
+    """Read everything."""
+    with world.database.transaction() as session:
+        journal = list(session.scalars(select(JournalEvent).order_by(JournalEvent.id)))
+        states = {row.ticket_id: row for row in session.scalars(select(TicketState))}
+        rows: dict[Kind, dict[int, Row]] = {
+            Kind.TICKET: {row.key: row for row in session.scalars(select(TicketIssueLink))},
+            Kind.TICKET_TASK: {row.key: row for row in session.scalars(select(TaskTimeLink))},
+        }
+    events = {row.id: stored_event(row.payload) for row in journal}
+    return Ended(world, journal, events, states, rows)
+
+
+def faults(world: World, *, decided: bool = False) -> list[str]:
+    """Return everything that is not as promised.
+
+    Args:
+        world: healed.
+        decided: a person has decided all that was held and replayed all that had failed: now nothing of it is left.
+    """
+    ended = look(world)
+    found = [*_journal(ended), *_drained(ended), *_once(ended), *_wanted(ended), *_contents(ended)]
+    found += [*_held(ended)] if not decided else [*_nothing_left(ended)]
+    return found
+
+
+def _journal(ended: Ended) -> Iterator[str]:
+    by_id = {row.id: row.delivery_id for row in ended.journal}
+    accepted: dict[str, set[int]] = {}
+    for event_id, delivery_id in ended.world.accepted:
+        accepted.setdefault(delivery_id, set()).add(event_id)
+        if event_id not in by_id:
+            yield f"accepted, and not in the journal: {delivery_id}"
+    for delivery_id, ids in accepted.items():
+        if len(ids) > 1:
+            yield f"{delivery_id} came again and is in the journal as events {sorted(ids)}"
+
+
+def _drained(ended: Ended) -> Iterator[str]:
+    for row in ended.journal:
+        if row.state == EventState.PENDING:
+            yield f"event {row.id} is still pending: {row.reason}"
+    for kind, rows in ended.rows.items():
+        for key, one in rows.items():
+            if one.state in IN_FLIGHT:
+                yield f"{kind} {key} is still {one.state}: {one.reason}"
+    linked = ended.linked(Kind.TICKET).values()
+    for state in ended.states.values():
+        if state.status_due and state.ticket_id in linked:
+            yield f"the status of ticket {state.ticket_id} is still due: {state.status_reason}"
+
+
+def _once(ended: Ended) -> Iterator[str]:
+    """Whatever was created belongs to a row, or a person is shown it, or is asked about one just like it."""
+    alike: dict[tuple[Kind, str], list[Made]] = {}
+    for made in ended.left_over():
+        alike.setdefault((made.kind, made.fingerprint), []).append(made)
+    for (kind, fingerprint), left in alike.items():
+        asked = [row for row in ended.held(kind) if row.fingerprint == fingerprint and not row.duplicate]
+        excused = [one for one in ended.world.tracker.made if one.kind is kind and one.is_excused]
+        excused = [one for one in excused if one.fingerprint == fingerprint and ended.on_tracker(one)]
+        if len(left) > len(asked) + len(excused):
+            names = ", ".join(f"#{one.tracker_id} (created for {one.key})" for one in left)
+            yield f"of these {kind.noun} {len(left) - len(asked)} belong to nothing: {names}"
+
+
+def _passing(ended: Ended) -> dict[int, list[Event]]:
+    """Return the Done snapshots with time, by ticket task."""
+    found: dict[int, list[Event]] = {}
+    for event in ended.events.values():
+        if event.task and event.task.state == DONE and event.task.actiontime > 0:
+            found.setdefault(event.task.id, []).append(event)
+    return found
+
+
+def _wanted(ended: Ended) -> Iterator[str]:
+    """Every Done ticket task has its entry and its ticket's issue, or waits for a person with an event that says so."""
+    settled = (LedgerState.LINKED, LedgerState.HELD)
+    passing = _passing(ended)
+    failed = {row.task_id for row in ended.journal if row.state == EventState.FAILED}
+    held = {row.ticket_id for kind in Kind for row in ended.held(kind)}
+    for task_id, events in passing.items():
+        ticket_id = events[0].ticket.id
+        if task_id in failed or ticket_id in held:
+            continue
+        for kind, key in ((Kind.TICKET, ticket_id), (Kind.TICKET_TASK, task_id)):
+            row = ended.rows[kind].get(key)
+            if row is None or row.state not in settled:
+                yield f"{kind} {key} was never created"
+    for key in ended.linked(Kind.TICKET_TASK).values():
+        if key not in passing:
+            yield f"time was logged for ticket task {key}, which never was Done"
+    for key in ended.linked(Kind.TICKET).values():
+        if not any(events[0].ticket.id == key for events in passing.values()):
+            yield f"an issue was created for ticket {key}, which has no Done ticket task"
+
+
+def _contents(ended: Ended) -> Iterator[str]:
+    """What is linked is on the tracker and says what the events said."""
+    data, passing = ended.world.tracker.data, _passing(ended)
+    for issue_id, ticket_id in ended.linked(Kind.TICKET).items():
+        issue = data.issues.get(issue_id)
+        titles = {event.ticket.title for event in ended.events.values() if event.ticket.id == ticket_id}
+        if issue is None or issue.subject not in titles:
+            yield f"ticket {ticket_id} is linked to issue #{issue_id}, which is not its own: {issue}"
+        else:
+            yield from _status(ended, ticket_id, issue.status_id)
+    issues = {ticket_id: issue_id for issue_id, ticket_id in ended.linked(Kind.TICKET).items()}
+    for entry_id, task_id in ended.linked(Kind.TICKET_TASK).items():
+        entry = data.time_entries.get(entry_id)
+        events = passing.get(task_id, [])
+        said = {(one.task.actiontime / 3600, one.task.content) for one in events if one.task}
+        if entry is None or (entry.hours, entry.comments) not in said:
+            yield f"ticket task {task_id} is linked to time entry #{entry_id}, which is not its own: {entry}"
+        elif entry.issue_id != issues.get(events[0].ticket.id, entry.issue_id):
+            yield f"time entry #{entry_id} of ticket task {task_id} is on #{entry.issue_id}, another ticket's issue"
+
+
+def _status(ended: Ended, ticket_id: int, status_id: int) -> Iterator[str]:
+    rows = [row for row in ended.journal if row.ticket_id == ticket_id]
+    newest = max(rows, key=lambda row: (row.occurred_at, row.sequence, row.id))
+    wanted = STATUS_MAP[ended.events[newest.id].ticket.status]
+    refused = EventState.FAILED in (row.state for row in rows) or ended.states[ticket_id].status_reason
+    if status_id != wanted and not refused:
+        yield f"the issue of ticket {ticket_id} has status {status_id}, not {wanted} as event {newest.id} says"
+
+
+def _held(ended: Ended) -> Iterator[str]:
+    """What waits for a person does so for a reason that is true."""
+    held = {row.ticket_id for kind in Kind for row in ended.held(kind)}
+    for event in ended.journal:
+        if event.state == EventState.HELD and event.ticket_id not in held:
+            yield f"event {event.id} is held, and nothing of its ticket is: {event.reason}"
+    for kind, rows in ended.rows.items():
+        for key, row in rows.items():
+            if row.state == LedgerState.GONE:
+                yield f"{kind} {key} is said to be gone: {row.reason}"
+            elif row.state == LedgerState.HELD and not _is_true(ended, kind, row):
+                yield f"{kind} {key} is held, and its reason is not true: {row.reason}"
+
+
+def _is_true(ended: Ended, kind: Kind, row: Row) -> bool:
+    if row.duplicate:
+        its_own = [one for one in row.candidates or () if one not in ended.linked(kind)]
+        made = [one for one in ended.world.tracker.made if (one.kind, one.key) == (kind, row.key)]
+        return len(its_own) > 1 and any(one.overdue for one in made)
+    if row.reason and row.reason.startswith("logged on issue #"):
+        return True
+    return ended.world.rules.policy == "hold" or row.rounds + 1 >= MOST_ROUNDS
+
+
+def _nothing_left(ended: Ended) -> Iterator[str]:
+    for row in ended.journal:
+        if row.state in (EventState.HELD, EventState.FAILED):
+            yield f"event {row.id} is still {row.state}: {row.reason}"
+    for kind, rows in ended.rows.items():
+        for key, one in rows.items():
+            if one.state in (LedgerState.HELD, LedgerState.GONE):
+                yield f"{kind} {key} is still {one.state}: {one.reason}"

@@ -1,0 +1,41 @@
+"""The person who decides what the machine cannot: looks on the tracker, then adopts or has it created again."""
+
+from __future__ import annotations
+
+from shared.kinds import Kind
+from shared.store.ledger import Row
+from shared.store.models import EventState
+from shared.usecases.replay import replay_state
+from shared.usecases.resolve import held_rows, resolve
+from tests.model.oracle import look
+from tests.model.world import World
+
+
+def decide_everything(world: World) -> bool:
+    """Decide whatever is held and replay whatever failed; tell whether there was anything."""
+    held = held_rows(world.store)
+    for kind, row in held:
+        resolve(world.store, kind, row.key, _found(world, kind, row))
+    return bool(held) or bool(replay_state(world.store, EventState.FAILED).tickets)
+
+
+def _found(world: World, kind: Kind, row: Row) -> int | None:
+    """Look on the tracker for what may be a row's; of several that are its own keep one (docs/operations.md)."""
+    ended, data = look(world), world.tracker.data
+    delete, there = (
+        (data.delete_issue, data.issues)
+        if kind is Kind.TICKET
+        else (data.delete_time_entry, data.time_entries)
+    )
+    linked = ended.linked(kind)
+    its_own = [one for one in row.candidates or () if one in there and one not in linked]
+    alike = [
+        one.tracker_id for one in ended.left_over() if (one.kind, one.fingerprint) == (kind, row.fingerprint)
+    ]
+    on_the_wrong_issue = bool(row.reason and row.reason.startswith("logged on issue #"))
+    found = its_own or alike
+    keep = None if on_the_wrong_issue or not found else found[0 if world.rules.keeps_first else -1]
+    for tracker_id in its_own:
+        if tracker_id != keep:
+            delete(tracker_id)
+    return keep

@@ -1,0 +1,72 @@
+"""A model that never fails shows nothing: with a protection taken out it finds what goes wrong, and soon."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+from unittest import mock
+
+import pytest
+from hypothesis import Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+from sqlalchemy import update
+
+from shared.store.ledger import Claim, Ledger
+from shared.store.models import LedgerState
+from shared.windows import SendWindow
+from tests.model.machine import PROFILE, Bridge
+from worker.sync import creation
+from worker.sync.results import Waiting
+
+SOON = 100
+Taken = Callable[[], AbstractContextManager[Any]]
+
+
+def without_compare_and_set() -> AbstractContextManager[Any]:
+    """A claim is given, whatever the row's state."""
+    real = Ledger.claim
+
+    def claim(ledger: Ledger, claim: Claim, lease: float) -> int | None:
+        mine = ledger._model.key == claim.key
+        ledger._session.execute(update(ledger._table).where(mine).values(state=LedgerState.FREE))
+        return real(ledger, claim, lease)
+
+    return mock.patch.object(Ledger, "claim", claim)
+
+
+def without_the_send_window() -> AbstractContextManager[Any]:
+    """A worker sends, however long it was stopped since its claim."""
+    return mock.patch.object(SendWindow, "check")
+
+
+def without_doubt() -> AbstractContextManager[Any]:
+    """A creation without a clear answer counts as one that never happened."""
+
+    def doubt(run: Any, kind: Any, key: int, attempt: int, unclear: Any) -> Waiting:
+        with run.transaction() as tx:
+            tx.ledger(kind).free(key, attempt, str(unclear))
+        return Waiting("as if it had never been sent")
+
+    return mock.patch.object(creation, "_doubt", doubt)
+
+
+def without_leases() -> AbstractContextManager[Any]:
+    """Whatever is claimed or in doubt is free for the next who comes."""
+
+    def unsettled(run: Any, kind: Any, row: Any, _now: Any) -> None:
+        with run.transaction() as tx:
+            tx.ledger(kind).free(row.key, row.attempt, "taken")
+
+    return mock.patch.object(creation, "_unsettled", unsettled)
+
+
+@pytest.mark.parametrize(
+    "taken_out", [without_compare_and_set, without_the_send_window, without_doubt, without_leases]
+)
+def test_the_model_finds_what_goes_wrong_without_a_protection(taken_out: Taken) -> None:
+    quick = settings(
+        PROFILE, max_examples=SOON, phases=[Phase.generate], derandomize=True, database=None, print_blob=False
+    )
+    with taken_out(), pytest.raises(AssertionError):
+        run_state_machine_as_test(Bridge, settings=quick)

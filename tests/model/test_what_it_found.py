@@ -1,0 +1,40 @@
+"""Runs of the machine in which it found a fault, each once more and always."""
+
+from __future__ import annotations
+
+from shared.usecases.resolve import held_rows
+from tests.model.machine import Bridge
+from tests.model.stage import END
+from tests.model.tracker import Fate
+from tests.model.world import Rules
+
+
+def test_a_late_answer_that_names_what_a_sibling_adopted_is_not_held_as_created_twice() -> None:
+    """Ticket 1 was never created and adopted ticket 2's issue; ticket 2 got another before its own answer came."""
+    state = Bridge()
+    state.begin(Rules(), 2, (END, "answered POST"), (Fate.LOST_BEFORE, Fate.ANSWERED))
+    state.time_passes(61, sweeps=False)
+    state.another_worker_drains(1, [])
+    state.another_worker_drains(2, [])
+    state.worker_ends(1, dies=False)
+    assert [row.reason for _, row in held_rows(state.world.store)] == []
+    state.teardown()
+
+
+def test_time_on_an_issue_that_a_person_gives_up_for_another_is_not_lost() -> None:
+    """Two issues for one ticket; the person keeps the second, and the first goes with the time logged on it."""
+    state = Bridge()
+    rules = Rules(overstretch=True, keeps_first=False)
+    state.begin(rules, 1, ("sending POST", END), (Fate.ANSWERED, Fate.ANSWERED))
+    state.teardown()
+
+
+def test_a_status_that_is_set_long_after_the_call_was_given_up_does_not_outlive_a_newer_one() -> None:
+    """The tracker carries out a call late; the newer status is not given before that can have happened."""
+    state = Bridge()
+    state.begin(Rules(), 2, (END, END), (Fate.ANSWERED, Fate.ANSWERED))
+    state.helpdesk_updates(1, "Printer", 5, 1.0)
+    state.another_worker_drains(1, [Fate.LATE])
+    state.helpdesk_updates(1, "Printer", 1, 2.0)
+    state.another_worker_drains(1, [])
+    state.teardown()

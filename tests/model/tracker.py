@@ -1,0 +1,212 @@
+"""The stand-in tracker without HTTP: every request may get lost, come late, or be refused, as the machine says."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from email.utils import formatdate
+from enum import StrEnum
+from typing import Any
+from urllib.parse import urlencode
+
+from requests.structures import CaseInsensitiveDict
+
+from deploy.sandbox.tracker import access
+from deploy.sandbox.tracker import answers as tracker_answers
+from deploy.sandbox.tracker.access import Request
+from deploy.sandbox.tracker.answers import Answer as Raw
+from deploy.sandbox.tracker.seed import DEFAULT_KEY, seeded
+from shared.errors import OutcomeUnknown, TrackerError, TrackerUnreachable
+from shared.kinds import Kind
+from shared.tracker.answers import Answer, read_answer
+from shared.tracker.client import CallRecord
+from tests.model.clock import Clock
+from tests.model.stage import Actor, Stage
+from worker.sync.matching import fingerprint
+
+TIME_OUT_S = 5.0
+SEEDED = 5
+CREATIONS = {kind.path: kind for kind in Kind}
+
+
+class Fate(StrEnum):
+    """What becomes of a call."""
+
+    ANSWERED = "answered"
+    NEVER_SENT = "never sent"
+    LOST_BEFORE = "lost before it had an effect"
+    LOST_AFTER = "had its effect, the answer was lost"
+    LATE = "had its effect long after the caller had given up"
+    BUSY = "429"
+    BROKEN = "500, without an effect"
+    BROKEN_AFTER = "500, after it had its effect"
+    GARBAGE = "201 that cannot be read"
+    CLOSED = "401"
+    REFUSED = "422"
+
+
+@dataclass
+class Made:
+    """An issue or time entry that deskbridge had created.
+
+    Attributes:
+        key: ticket id or ticket-task id that it was created for.
+        overdue: the process was stopped between its check of the lease and its system call, beyond every lease.
+        told: the worker that was told of it and in which of its drains, if any was.
+        fingerprint: what it has in common with those that cannot be told apart from it.
+    """
+
+    kind: Kind
+    tracker_id: int
+    key: int
+    fingerprint: str
+    overdue: bool = False
+    told: tuple[Actor, int] | None = None
+
+    @property
+    def is_excused(self) -> bool:
+        """Whether nobody can know of it: sent after every lease by a process that died before it heard of it."""
+        return self.overdue and (self.told is None or self.told[1] in self.told[0].killed)
+
+
+class SimulatedTracker:
+    """The tracker's data and what is on its way there.
+
+    Args:
+        clock: the simulated time.
+        stage: who calls.
+        skew: how far the tracker's clock is ahead of the database's, in seconds.
+        date_header: whether its answers tell its time.
+        latest: the longest that a request may take to have its effect, in seconds.
+        overstretch: whether a request may leave after whoever claimed it was stopped beyond every lease.
+
+    Attributes:
+        fates: what becomes of the next calls; answered once these are used up.
+        made: everything that was created since the start.
+    """
+
+    def __init__(
+        self, clock: Clock, stage: Stage, *, skew: float, date_header: bool, latest: float, overstretch: bool
+    ) -> None:
+        self._clock, self._stage = clock, stage
+        self._skew, self._date_header, self._latest = skew, date_header, latest
+        self._overstretch = overstretch
+        self.data = seeded()
+        self.data.now = lambda: clock.now + skew  # type: ignore[method-assign]
+        self.fates: deque[Fate] = deque()
+        self.made: list[Made] = []
+        self._under_way: list[tuple[float, Callable[[], Any]]] = []
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: Any = None,
+        params: Mapping[str, str | int] | None = None,
+        login: str | None = None,
+        before_send: Callable[[], None] | None = None,
+        observe: Callable[[CallRecord], None] | None = None,
+    ) -> Answer:
+        """Stands for `TrackerClient.call`."""
+        self._stage.point(f"before {method} {path}")
+        if before_send:
+            before_send()
+        checked_at = self._clock.now
+        self._stage.point(f"sending {method} {path}")
+        status, error = None, None
+        try:
+            try:
+                raw = self._exchange(method, path, body, params, login, checked_at)
+            finally:
+                self._stage.point(f"answered {method} {path}")
+            status, headers = raw.status, self._headers(raw)
+            return read_answer(
+                method, path, status=status, headers=headers, body=raw.body, impersonating=login is not None
+            )
+        except TrackerError as failure:
+            error = str(failure)
+            raise
+        finally:
+            if observe:
+                observe(CallRecord(method, path, login, body, status, 1, error))
+
+    def take_turn(self) -> None:
+        """Stands for `TrackerClient.take_turn`: there is no rate limit."""
+
+    def let_time_pass(self) -> None:
+        """Carry out what was under way and has arrived by now."""
+        arrived = [one for one in self._under_way if one[0] <= self._clock.now]
+        self._under_way = [one for one in self._under_way if one[0] > self._clock.now]
+        for _, effect in sorted(arrived, key=lambda one: one[0]):
+            effect()
+
+    def _exchange(
+        self, method: str, path: str, body: Any, params: Any, login: str | None, checked_at: float
+    ) -> Raw:
+        self._clock.now += 0.05
+        self.let_time_pass()
+        actor, kind = self._stage.actor, CREATIONS.get(path) if method == "POST" else None
+        fate = self.fates.popleft() if self.fates else Fate.ANSWERED
+        key, send_by = actor.claims[kind] if kind else (0, float("inf"))
+        overdue = checked_at < send_by < self._clock.now
+        if overdue and not self._overstretch:
+            fate = Fate.LOST_BEFORE
+        request = _request(method, path, body, params, login)
+
+        def effect() -> Raw:
+            return self._decide(request, kind, key, body, overdue=overdue)
+
+        if fate is Fate.NEVER_SENT:
+            raise TrackerUnreachable(method, path, detail="no connection")
+        if fate is Fate.LATE:
+            at = self._clock.now + self._latest
+            self._under_way.append((at if overdue else min(at, send_by), effect))
+        refusal = _refusal(fate)
+        if refusal:
+            return refusal
+        answer = None if fate in (Fate.LOST_BEFORE, Fate.LATE) else effect()
+        if fate in (Fate.LOST_BEFORE, Fate.LOST_AFTER, Fate.LATE):
+            self._clock.now += TIME_OUT_S
+            raise OutcomeUnknown(method, path, detail="no answer in time")
+        assert answer is not None
+        if fate is Fate.BROKEN_AFTER:
+            return tracker_answers.broken()
+        if fate is Fate.GARBAGE:
+            return Raw(answer.status, b"{<html>")
+        if kind and answer.status == 201:
+            self.made[-1].told = (actor, actor.drains)
+        return answer
+
+    def _decide(self, request: Request, kind: Kind | None, key: int, body: Any, *, overdue: bool) -> Raw:
+        answer = access.answer(self.data, request)
+        if kind and answer.status == 201:
+            tracker_id = json.loads(answer.body)[kind.wire_name]["id"]
+            self.made.append(Made(kind, tracker_id, key, fingerprint(kind, body), overdue))
+        return answer
+
+    def _headers(self, raw: Raw) -> CaseInsensitiveDict[str]:
+        date = {"Date": formatdate(int(self._clock.now + self._skew), usegmt=True)}
+        return CaseInsensitiveDict({**raw.headers, **(date if self._date_header else {})})
+
+
+def _request(method: str, path: str, body: Any, params: Any, login: str | None) -> Request:
+    headers = {"x-redmine-api-key": DEFAULT_KEY, "content-type": "application/json"}
+    if login:
+        headers["x-redmine-switch-user"] = login
+    data = b"" if body is None else json.dumps(body).encode()
+    return Request(method, path, urlencode(params or {}), headers, data)
+
+
+def _refusal(fate: Fate) -> Raw | None:
+    if fate is Fate.BUSY:
+        return tracker_answers.empty(429)
+    if fate is Fate.CLOSED:
+        return tracker_answers.empty(401)
+    if fate is Fate.BROKEN:
+        return tracker_answers.broken()
+    if fate is Fate.REFUSED:
+        return tracker_answers.invalid(["no"])
+    return None

@@ -1,0 +1,210 @@
+"""One installation in simulated time: a helpdesk, workers, a tracker, and everything that may go wrong between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal
+from unittest import mock
+
+from redis.exceptions import RedisError
+from sqlalchemy.exc import SQLAlchemyError
+
+from shared.config import PluginConfig
+from shared.events import parse_delivery
+from shared.locks import Locks
+from shared.pause import Pause
+from shared.settings import Settings
+from shared.store import Store
+from shared.store.ledger import Claim, Ledger
+from shared.store.links import Link, LinkKind
+from tests.model.clock import Clock
+from tests.model.database import MemoryDatabase
+from tests.model.memory_redis import SimulatedRedis
+from tests.model.stage import END, Actor, Stage, Stop
+from tests.model.tracker import SimulatedTracker
+from tests.support.bridge import DEVELOPER, DEVELOPMENT, PEOPLE, STATUS_MAP, SUPPORT
+from tests.support.events import SUPPORT_ENTITY
+from worker.sweep import Sweep
+from worker.sync.service import SyncService
+
+SWEEPS = 40
+LONG_ENOUGH_S = 1000.7
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What one world is like.
+
+    Attributes:
+        tracker_skew: how far the tracker's clock is ahead, in seconds.
+        worker_skews: the same for each worker's wall clock.
+        date_header: whether the tracker tells its time.
+        policy: what is done about what is in doubt.
+        overstretch: whether a worker may be stopped between its check of the lease and its system call for longer
+            than lease and settling time together.
+        siblings: whether there is a second ticket.
+        keeps_first: which of several a person keeps: the first or the last.
+    """
+
+    tracker_skew: float = 0.0
+    worker_skews: tuple[float, ...] = (0.0, 0.0)
+    date_header: bool = True
+    policy: Literal["lookup", "hold"] = "lookup"
+    overstretch: bool = False
+    keeps_first: bool = True
+    siblings: bool = True
+
+
+@cache
+def database() -> MemoryDatabase:
+    """Return the one database; each world empties it."""
+    return MemoryDatabase()
+
+
+def _settings() -> Settings:
+    """Return the workers' settings."""
+    return Settings()
+
+
+class World:
+    """One installation.
+
+    Args:
+        rules: what it is like.
+    """
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+        self.settings, promised = _settings(), Settings()
+        self._latest = promised.settling_time - 1
+        self.clock, self.stage = Clock(), Stage()
+        self.clock.skew = lambda: self.stage.actor.skew
+        self.redis = SimulatedRedis(self.clock, self.stage)
+        self.tracker = SimulatedTracker(
+            self.clock,
+            self.stage,
+            skew=rules.tracker_skew,
+            date_header=rules.date_header,
+            latest=self._latest,
+            overstretch=rules.overstretch,
+        )
+        self.database = database()
+        self.database.begin_example(self.clock, self.stage)
+        self.store = Store(self.database)
+        self.workers = [Actor(f"worker {number}", skew) for number, skew in enumerate(rules.worker_skews)]
+        self.accepted: list[tuple[int, str]] = []
+        self._stack = ExitStack()
+        self._begin()
+
+    def _begin(self) -> None:
+        self.config = PluginConfig(
+            base_url="http://tracker.test",
+            default_activity_id=DEVELOPMENT,
+            default_role_id=DEVELOPER,
+            status_map=STATUS_MAP,
+            in_doubt_policy=self.rules.policy,
+        )
+        pause = Pause(self.redis)  # type: ignore[arg-type]
+        self.service = SyncService(
+            self.store,
+            self.settings,
+            Locks(self.redis, self.settings.lock_lease),  # type: ignore[arg-type]
+            pause,
+            lambda _tx: (self.config, self.tracker),  # type: ignore[arg-type, return-value]
+            lambda _tickets: True,  # a ring may always get lost: the sweep rings again
+        )
+        self._rung: list[int] = []
+        self.sweeper = Sweep(self.store, self.settings, self.redis, pause, lambda: 0, self._ring)  # type: ignore[arg-type]
+        self._stack.enter_context(self.clock.in_force())
+        self._stack.enter_context(mock.patch.object(Ledger, "claim", self._claiming(Ledger.claim)))
+        with self.store.transaction() as tx:
+            tx.configs.put(self.config)
+            tx.people.replace_cache(PEOPLE)
+            tx.people.remember_member(SUPPORT, 5)
+            tx.links.put(Link(LinkKind.ENTITY, SUPPORT_ENTITY, SUPPORT, None))
+
+    def _claiming(self, real: Callable[..., int | None]) -> Callable[..., int | None]:
+        """Note whose claim it is, so that the tracker knows what it creates and for whom."""
+
+        def claim(ledger: Ledger, claim: Claim, lease: float) -> int | None:
+            arrives_by = self.clock.now + lease + self._latest
+            attempt = real(ledger, claim, lease)
+            if attempt is not None:
+                self.stage.actor.claims[ledger.kind] = (claim.key, arrives_by)
+            return attempt
+
+        return claim
+
+    def _ring(self, tickets: list[int]) -> bool:
+        self._rung += tickets
+        return True
+
+    def receive(self, event: dict[str, Any], delivery_id: str) -> None:
+        """Take an event in as the producer does: accepted only where the commit was heard of."""
+        delivery = parse_delivery(event, delivery_id)
+        try:
+            with self.store.transaction() as tx:
+                (answer,) = tx.journal.append([delivery], self.clock.moment())
+        except SQLAlchemyError:
+            return
+        self.accepted.append((answer.event_id, delivery_id))
+
+    def drain(self, ticket_id: int) -> None:
+        """Do what a ring of a ticket makes a worker do (`worker.tasks`)."""
+        with suppress(SQLAlchemyError, RedisError):  # left to the sweep
+            self.service.sync(ticket_id)
+
+    def begin_drain(self, worker: Actor, ticket_id: int, stop: Stop) -> None:
+        """Have a worker begin to drain a ticket, and stand where that says."""
+        worker.begin(self.stage.play(worker, lambda: self.drain(ticket_id)), stop)
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass."""
+        self.clock.now += seconds
+        self.tracker.let_time_pass()
+
+    def sweep(self) -> int:
+        """Sweep once and drain what that rang; return how many tickets it was."""
+        try:
+            self.sweeper.ring_due()
+        except (SQLAlchemyError, RedisError):
+            return 0
+        rung, self._rung = self._rung, []
+        for ticket_id in rung:
+            self.drain(ticket_id)
+        return len(rung)
+
+    def heal(self) -> int:
+        """End every trouble and sweep until nothing is due any more; return how many sweeps that took."""
+        self.tracker.fates.clear()
+        self.database.troubles.clear()
+        for sweeps in range(SWEEPS):
+            self.advance(LONG_ENOUGH_S)
+            paused = self.sweeper.pause.current()
+            if not self.sweep() and (paused is None or paused.until < self.clock.now):
+                return sweeps
+        raise AssertionError(f"still not drained after {SWEEPS} sweeps")
+
+    def finish(self) -> None:
+        """Let every worker come to its end."""
+        for worker in self.workers:
+            if worker.is_busy:
+                worker.go_on(END)
+
+    @contextmanager
+    def undisturbed(self) -> Iterator[None]:
+        """Keep the database's troubles for others than whoever acts in this block."""
+        troubles = list(self.database.troubles)
+        self.database.troubles.clear()
+        yield
+        self.database.troubles.extend(troubles)
+
+    def close(self) -> None:
+        """End what is still running, and give time back."""
+        for worker in self.workers:
+            if worker.is_busy:
+                worker.kill()
+        self._stack.close()

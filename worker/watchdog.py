@@ -1,0 +1,54 @@
+"""Notices that this process is alive and is handed nothing, though rings wait: then it ends, to be started anew.
+
+Seen with Redis: after a broken connection a worker may reconnect and never ask for a message again. Only what is
+certain counts: rings wait, no thread is at work, and none was begun since the last look, several looks in a row.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+LOOKS = 4
+EXIT_CODE = 75
+"""EX_TEMPFAIL: the supervisor should start it again."""
+
+
+class Watchdog:
+    """Compares what this process was handed with what waits."""
+
+    def __init__(self) -> None:
+        self._change = threading.Lock()
+        self._at_work = 0
+        self._begun = 0
+        self._begun_before = 0
+        self._starved = 0
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Count a task as long as it runs."""
+        with self._change:
+            self._at_work += 1
+            self._begun += 1
+        try:
+            yield
+        finally:
+            with self._change:
+                self._at_work -= 1
+
+    def look(self, backlog: int) -> bool:
+        """Take a look, at regular intervals; True where the process has been starving for `LOOKS` in a row.
+
+        Args:
+            backlog: how many rings wait in the queue.
+        """
+        with self._change:
+            is_starving = backlog > 0 and not self._at_work and self._begun == self._begun_before
+            self._begun_before = self._begun
+        self._starved = self._starved + 1 if is_starving else 0
+        return self._starved >= LOOKS
+
+    def look_away(self) -> None:
+        """Begin anew: it is not known what waits."""
+        self._starved = 0
