@@ -22,6 +22,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import quantiles
 from typing import Any
+from unittest.mock import patch
 
 from sqlalchemy import func, select
 
@@ -31,7 +32,7 @@ from deploy.embedded.redis import RedisServer
 from deploy.sandbox.tracker.control import StandIn
 from producer.hooks.app import append
 from producer.hooks.intake import deliveries
-from shared import pause as pause_module
+from shared.pause import LONGEST_PAUSE_S, Pause
 from shared.store.models import JournalEvent
 from shared.throttle import Throttle
 from shared.usecases.connection import Connector
@@ -105,13 +106,10 @@ class Figures:
 
 
 class Clock:
-    """The clock by which the pause is told; it can be put forward."""
+    """The clock by which the pause is told: so many seconds ahead of Redis'."""
 
     def __init__(self) -> None:
         self.ahead = 0.0
-
-    def time(self) -> float:
-        return time.time() + self.ahead
 
 
 class Gauge:
@@ -179,7 +177,7 @@ def measure(bridge: Bridge, stand_in: StandIn, events: int, seed: int = 1) -> Fi
         bridge.configure(base_url=stand_in.base_url)
         turns = Turns(Throttle(bridge.redis, RATE))
         back = _connected(bridge, turns)
-        clock.ahead += 2 * pause_module.LONGEST_PAUSE_S
+        clock.ahead += 2 * LONGEST_PAUSE_S
         bridge.hurry()
         sweep_ms, wrong = _drain(back, stand_in, workers, made)
     return Figures(
@@ -331,21 +329,10 @@ def _differences(bridge: Bridge, stand_in: StandIn, chosen: list[int]) -> list[s
 
 @contextmanager
 def _simulated(clock: Clock) -> Iterator[None]:
-    """Have the pause and the sweep told by another clock."""
-    import worker.sweep as sweep_module
-
-    class Time:
-        time = staticmethod(clock.time)
-
-    modules: list[Any] = [pause_module, sweep_module]
-    before = [module.time for module in modules]
-    for module in modules:
-        module.time = Time
-    try:
+    """Have the pause told by a clock that can be put forward."""
+    own = Pause._now
+    with patch.object(Pause, "_now", lambda pause: own(pause) + clock.ahead):
         yield
-    finally:
-        for module, own in zip(modules, before, strict=True):
-            module.time = own
 
 
 def _memory_mb() -> float:

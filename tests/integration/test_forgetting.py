@@ -82,7 +82,7 @@ def live(bridge: Bridge, stand_in: StandIn) -> None:
     for event in events:
         bridge.receive(event)
         bridge.sync(event["ticket"]["id"])
-    stand_in.fault("status_before", method="POST", path="/time_entries.json", status=403, count=3)
+    stand_in.fault("status_before", method="POST", path="/time_entries.json", status=403, count=20)
     bridge.forward(task_event(4, of_ticket=ticket(4712), of_task=task(514)), ticket_id=4712)
     stand_in.clear_faults()
     with bridge.store.transaction() as tx:
