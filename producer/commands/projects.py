@@ -73,6 +73,8 @@ def create_project(
         made = desk.project_forms.create(LinkKind(kind), helpdesk_id, form, replay=replay)
         if replay:
             desk.ring(made.linked.tickets)
+    for warning in made.warnings:
+        warn(warning)
     if not made.metadata:
         warn(f"the metadata was not synchronised afterwards: {made.metadata.error}")
     if as_json:

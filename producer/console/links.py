@@ -105,6 +105,7 @@ def _put(desk: Desk, kind: LinkKind, helpdesk_id: int, form: LinkForm) -> Respon
         "confirmed": linked.confirmed,
         "skipped_events": linked.events,
         "replayed": linked.replayed and linked.events > 0,
+        "warnings": made.warnings,
         "metadata": {"ok": bool(made.metadata), "error": made.metadata.error},
     }
     return answer(told, 201 if made.created else 200)

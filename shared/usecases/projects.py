@@ -50,11 +50,13 @@ class Made:
         linked: the link that was made.
         created: whether the project was created by this form; else it was there already.
         metadata: the synchronisation afterwards.
+        warnings: what a person should know of the template that made the request, or failed to.
     """
 
     linked: Linked
     created: bool
     metadata: MetadataResult
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -93,16 +95,16 @@ class ProjectForms:
         """
         config, client = self.connect()
         try:
-            project = self._project(form, config)
+            project, warnings = self._project(form, config)
             with self._alone(project["identifier"]):
                 entry, created = self._ensure(client, kind, helpdesk_id, project)
                 linked = self._keep(Link(kind, helpdesk_id, entry.tracker_id, None), entry, replay=replay)
         finally:
             client.close()
-        return Made(linked, created, synchronise(self.store, self.locks, self.connect))
+        return Made(linked, created, synchronise(self.store, self.locks, self.connect), warnings)
 
-    def _project(self, form: ProjectForm, config: PluginConfig) -> dict[str, Any]:
-        """Return the object to send: the active template's, else the form's own (SPEC section 9).
+    def _project(self, form: ProjectForm, config: PluginConfig) -> tuple[dict[str, Any], tuple[str, ...]]:
+        """Return the object to send, the active template's or else the form's own (SPEC section 9), and warnings.
 
         Raises:
             FormRefused: the tracker would refuse it.
@@ -118,7 +120,10 @@ class ProjectForms:
             project: dict[str, Any] = chosen.body["project"]
             if faults := faults_of(tx, project):
                 raise FormRefused(faults)
-        return project
+        failed = (
+            (f"{template} failed, so the form was sent as it is: {chosen.fault}",) if chosen.fault else ()
+        )
+        return project, (*failed, *chosen.warnings)
 
     @contextmanager
     def _alone(self, identifier: str) -> Iterator[None]:

@@ -214,6 +214,15 @@ def test_a_project_template_names_the_project_and_a_repeat_makes_no_second_one(
     assert made["name"] == "Lab (helpdesk)"
 
 
+def test_a_project_template_that_fails_is_told_at_the_form(bridge: Bridge, stand_in: StandIn) -> None:
+    forms = forms_of(bridge)
+    activate(bridge, "project.create", name="{{form.name}}", parent_id="{{form.name}}")
+    made = forms.create(LinkKind.ENTITY, 9, ProjectForm.of({"name": "Lab", "identifier": "lab"}))
+    (told,) = made.warnings
+    assert made.created
+    assert "the form was sent as it is: line 1" in told
+
+
 def test_a_project_template_can_fill_a_required_field_that_the_form_lacks(
     bridge: Bridge, stand_in: StandIn
 ) -> None:
