@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ from sqlalchemy import make_url
 
 from deploy.embedded.pginstall import find_programs
 from deploy.embedded.postgres import PostgresServer
-from deploy.sandbox.tracker.control import StandIn
 from tests.support.bridge import STATUS_MAP
 from tests.support.events import ALICE, BOB, DONE, moment, task, ticket
 from tests.support.fleet import Fleet
@@ -22,14 +20,9 @@ DRAINED_WITHIN_S = 90
 
 
 @pytest.fixture
-def fleet(tmp_path: Path, postgres_url: str, redis_url: str) -> Iterator[Fleet]:
+def fleet(new_fleet: Fleet) -> Fleet:
     """An installation as processes."""
-    with StandIn() as stand_in:
-        made = Fleet(tmp_path, postgres_url, redis_url, stand_in)
-        try:
-            yield made.start(workers=2, threads=4)
-        finally:
-            made.stop()
+    return new_fleet.start(workers=2, threads=4)
 
 
 def postgres(program: str, *arguments: str) -> None:

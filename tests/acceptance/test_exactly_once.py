@@ -5,13 +5,11 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
 from deploy.embedded.redis import RedisServer
-from deploy.sandbox.tracker.control import StandIn
 from tests.support.bridge import STATUS_MAP
 from tests.support.fleet import Fleet
 from tests.support.workload import Workload, generate
@@ -22,14 +20,9 @@ SLOW_MS = 400
 
 
 @pytest.fixture
-def fleet(tmp_path: Path, postgres_url: str, redis_url: str) -> Iterator[Fleet]:
+def fleet(new_fleet: Fleet) -> Fleet:
     """A running fleet over a stand-in tracker of its own, a process as well."""
-    with StandIn() as stand_in:
-        made = Fleet(tmp_path, postgres_url, redis_url, stand_in)
-        try:
-            yield made.start(workers=WORKERS, threads=THREADS)
-        finally:
-            made.stop()
+    return new_fleet.start(workers=WORKERS, threads=THREADS)
 
 
 def forward(fleet: Fleet, workload: Workload, meanwhile: Callable[[], None] | None = None) -> None:

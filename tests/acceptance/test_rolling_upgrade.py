@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 import sqlalchemy as sa
 from alembic.migration import MigrationContext
 from alembic.operations import Operations
 from sqlalchemy import Connection, text
 
-from deploy.sandbox.tracker.control import StandIn
 from shared.store.migrations import HEAD, beside_others
 from tests.support.bridge import STATUS_MAP
 from tests.support.fleet import Fleet
@@ -23,14 +19,9 @@ DRAINED_WITHIN_S = 60
 
 
 @pytest.fixture
-def fleet(tmp_path: Path, postgres_url: str, redis_url: str) -> Iterator[Fleet]:
+def fleet(new_fleet: Fleet) -> Fleet:
     """Today's version, running: to the revision of this test it is the old one."""
-    with StandIn() as stand_in:
-        made = Fleet(tmp_path, postgres_url, redis_url, stand_in)
-        try:
-            yield made.start(workers=2, threads=4)
-        finally:
-            made.stop()
+    return new_fleet.start(workers=2, threads=4)
 
 
 def expand(connection: Connection) -> None:

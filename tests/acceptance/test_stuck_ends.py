@@ -6,7 +6,6 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +14,6 @@ from pydantic import SecretStr
 from redis import Redis
 
 from deploy.embedded.redis import RedisServer
-from deploy.sandbox.tracker.control import StandIn
 from shared.broker import QUEUE, make_celery
 from shared.settings import Settings
 from tests.support.bridge import STATUS_MAP
@@ -31,14 +29,9 @@ KEYS = "deskbridge:"
 
 
 @pytest.fixture
-def fleet(tmp_path: Path, postgres_url: str, redis_url: str) -> Iterator[Fleet]:
+def fleet(new_fleet: Fleet) -> Fleet:
     """A fleet without a worker yet, over a stand-in tracker of its own."""
-    with StandIn() as stand_in:
-        made = Fleet(tmp_path, postgres_url, redis_url, stand_in)
-        try:
-            yield made.start(workers=0, threads=0)
-        finally:
-            made.stop()
+    return new_fleet.start(workers=0, threads=0)
 
 
 @pytest.fixture
