@@ -4,6 +4,8 @@ from __future__ import annotations
 
 MOST_ATTEMPTS = 12
 MOST_ROUNDS = 5
+MOST_SILENT_ROUNDS = 100
+SLOWEST_ROUND = 5
 FIRST_DELAY_S = 2.0
 LONGEST_DELAY_S = 900.0
 
@@ -17,6 +19,28 @@ def backoff(attempt: int, chance: float) -> float:
     """
     longest = min(LONGEST_DELAY_S, FIRST_DELAY_S * 2.0 ** min(attempt, 30))
     return longest * (0.5 + chance / 2)
+
+
+def round_delay(rounds: int, chance: float) -> float:
+    """Return the seconds until the tracker is asked once more about something in doubt: a minute at most.
+
+    Asking changes nothing, and until it is answered a whole ticket waits.
+
+    Args:
+        rounds: how many times it was asked without a verdict.
+        chance: as for `backoff`.
+    """
+    return backoff(min(rounds, SLOWEST_ROUND), chance)
+
+
+def is_undecidable(rounds: int, *, refused: bool) -> bool:
+    """Tell whether a person is to decide, since the tracker was asked so often without a verdict.
+
+    Args:
+        rounds: how often it was asked.
+        refused: it refused the question; else it gave no clear answer, and may after an outage.
+    """
+    return rounds >= (MOST_ROUNDS if refused else MOST_SILENT_ROUNDS)
 
 
 def is_exhausted(attempts: int) -> bool:

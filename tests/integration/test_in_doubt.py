@@ -16,6 +16,7 @@ from shared.store.types import clock
 from shared.usecases.resolve import resolve
 from tests.support.bridge import Bridge
 from tests.support.events import BOB, task, task_event, ticket, ticket_event
+from worker.retry import MOST_ROUNDS, MOST_SILENT_ROUNDS
 from worker.sync import creation, lookup, probes
 from worker.sync.run import Run
 
@@ -332,16 +333,21 @@ def test_a_tracker_that_fails_for_a_minute_makes_no_person_decide(bridge: Bridge
     assert row(bridge, Kind.TICKET, 4711).state == LedgerState.LINKED
 
 
-@pytest.mark.parametrize(("status", "calls"), [(404, 2), (500, 4)])
+@pytest.mark.parametrize(("status", "rounds"), [(404, MOST_ROUNDS), (500, MOST_SILENT_ROUNDS)])
 def test_after_many_rounds_without_a_verdict_a_person_decides(
-    bridge: Bridge, stand_in: StandIn, status: int, calls: int
+    bridge: Bridge, stand_in: StandIn, status: int, rounds: int
 ) -> None:
     lose(stand_in, "reset_after", "/issues.json")
     bridge.receive(task_event())
     bridge.sync()
     stand_in.fault("status_before", method="GET", path="/issues.json", status=status)
-    for _ in range(calls):
-        until_settled(bridge)
+    with bridge.store.database.transaction() as session:
+        session.execute(update(TicketIssueLink).values(rounds=rounds - 2))
+    bridge.hurry()
+    bridge.service.sync(4711)
+    assert row(bridge, Kind.TICKET, 4711).state == LedgerState.IN_DOUBT
+    bridge.hurry()
+    bridge.service.sync(4711)
     assert row(bridge, Kind.TICKET, 4711).state == LedgerState.HELD
     assert "rounds without a verdict" in (row(bridge, Kind.TICKET, 4711).reason or "")
 

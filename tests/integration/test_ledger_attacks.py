@@ -189,7 +189,7 @@ def test_a_late_answer_to_a_held_creation_lets_those_go_on_that_were_held_for_it
 
     def meanwhile() -> None:
         let_leases_run_out(bridge)
-        fault = stand_in.fault("status_before", method="GET", path="/issues.json", status=500)
+        fault = stand_in.fault("status_before", method="GET", path="/issues.json", status=404)
         later.extend(bridge.receive(task_event(1, of_task=task(513))))
         for _ in range(16):
             bridge.hurry()

@@ -13,7 +13,7 @@ from shared.kinds import Kind
 from shared.store import Transaction
 from shared.store.ledger import Row
 from shared.store.models import TaskTimeLink
-from worker.retry import MOST_ROUNDS, backoff, is_exhausted
+from worker.retry import is_undecidable, round_delay
 from worker.sync.lookup import look_up
 from worker.sync.matching import Candidate, Doubt, Verdict, candidates, sent_essence, settle
 from worker.sync.run import Run
@@ -157,17 +157,15 @@ def _hold_all(run: Run, kind: Kind, alike: Sequence[Row], why: str) -> None:
 
 
 def _another_round(run: Run, kind: Kind, alike: Sequence[Row], failure: TrackerError) -> None:
-    refused = isinstance(failure, TrackerRejected)  # else it may answer again, as after an outage of minutes
-    undecided = [
-        row for row in alike if (row.rounds + 1 >= MOST_ROUNDS if refused else is_exhausted(row.rounds + 1))
-    ]
+    refused = isinstance(failure, TrackerRejected)
+    undecided = [row for row in alike if is_undecidable(row.rounds + 1, refused=refused)]
     if undecided:
         rounds = max(row.rounds for row in undecided) + 1
         _hold_all(run, kind, undecided, f"{rounds} rounds without a verdict, the last: {failure}")
     with run.transaction() as tx:
         for row in alike:
             if row not in undecided:
-                delay = backoff(row.rounds, random.random())  # noqa: S311 (jitter)
+                delay = round_delay(row.rounds, random.random())  # noqa: S311 (jitter)
                 tx.ledger(kind).another_round(row.key, row.attempt, delay, str(failure))
 
 
