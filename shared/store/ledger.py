@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, func, select, update
@@ -150,12 +151,14 @@ class Ledger(LedgerQueries):
             reason="the worker that claimed it never told what came of it",
         )
 
-    def another_round(self, key: int, attempt: int, delay: float, reason: str, *, count: bool = True) -> bool:
-        """Count a lookup that came to no verdict; the next one is due in `delay` seconds."""
+    def another_round(
+        self, key: int, attempt: int, due: datetime, reason: str, *, count: bool = True
+    ) -> bool:
+        """Count a lookup that came to no verdict; the next one is due at `due` (database clock)."""
         return self._set(
             and_(self._attempt(key, attempt), self._model.state == LedgerState.IN_DOUBT),
             rounds=self._model.rounds + int(count),
-            settle_after=clock(delay),
+            settle_after=due,
             reason=reason,
         )
 

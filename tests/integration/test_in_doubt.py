@@ -10,6 +10,7 @@ from sqlalchemy import update
 
 from deploy.sandbox.tracker.control import StandIn
 from shared.kinds import Kind
+from shared.locks import Locks
 from shared.store.ledger import Row
 from shared.store.models import JournalEvent, LedgerState, TicketIssueLink
 from shared.store.types import clock
@@ -318,6 +319,21 @@ def test_a_late_answer_of_a_given_up_attempt_is_held_with_both_ids(bridge: Bridg
         tx.issues.late_answer(4711, 99)
     held = row(bridge, Kind.TICKET, 4711)
     assert (held.state, held.candidates) == (LedgerState.HELD, [6, 99])
+
+
+def test_who_finds_equal_ones_being_settled_keeps_nobody_waiting(bridge: Bridge, stand_in: StandIn) -> None:
+    """Else two workers at the same moment put each other off for as long as they meet."""
+    lose(stand_in, "reset_after", "/issues.json", count=2)
+    for number in (1, 2):
+        bridge.receive(task_event(of_ticket=ticket(number, title="the same"), of_task=task(number)))
+        bridge.sync(number)
+    bridge.hurry()
+    fingerprint = row(bridge, Kind.TICKET, 1).fingerprint
+    with Locks(bridge.redis, 60).hold(f"settle:{fingerprint}"):
+        bridge.service.sync(2)
+    assert row(bridge, Kind.TICKET, 2).state == LedgerState.IN_DOUBT
+    bridge.service.sync(1)
+    assert [row(bridge, Kind.TICKET, number).state for number in (1, 2)] == [LedgerState.LINKED] * 2
 
 
 def test_a_tracker_that_fails_for_a_minute_makes_no_person_decide(bridge: Bridge, stand_in: StandIn) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from shared.errors import LeaseOver, NotYet, OutcomeUnknown, TrackerError, TrackerRejected
+from shared.errors import LeaseOver, LockBusy, NotYet, OutcomeUnknown, TrackerError, TrackerRejected
 from shared.events import Event
 from shared.kinds import Kind
 from shared.payloads import Body
@@ -125,7 +125,10 @@ def _unsettled(run: Run, kind: Kind, row: Row, now: datetime) -> Waiting | None:
         return None
     if row.settle_after and now < row.settle_after:
         return Waiting(f"in doubt whether the {kind.noun} was created: {row.reason}", until=row.settle_after)
-    reconcile(run, kind, row)
+    try:
+        reconcile(run, kind, row)
+    except LockBusy as busy:
+        return Waiting(f"in doubt whether the {kind.noun} was created: {busy}")
     return None
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy.exc import IntegrityError
 
-from shared.errors import LockBusy, OutcomeUnknown, TrackerError, TrackerRejected
+from shared.errors import OutcomeUnknown, TrackerError, TrackerRejected
 from shared.kinds import Kind
 from shared.store import Transaction
 from shared.store.ledger import Row
@@ -34,13 +34,10 @@ def reconcile(run: Run, kind: Kind, row: Row) -> None:
 
     Raises:
         TrackerError: an outage; nothing was decided.
+        LockBusy: somebody settles them at this moment. They stay due: a row that is not is waited for by the others.
     """
-    try:
-        with run.locks.hold(f"settle:{row.fingerprint}"):
-            _settle_alike(run, kind, row)
-    except LockBusy as busy:
-        with run.transaction() as tx:
-            tx.ledger(kind).another_round(row.key, row.attempt, BUSY_S, str(busy), count=False)
+    with run.locks.hold(f"settle:{row.fingerprint}"):
+        _settle_alike(run, kind, row)
 
 
 def _settle_alike(run: Run, kind: Kind, row: Row) -> None:
@@ -81,10 +78,9 @@ def _wait_for(run: Run, kind: Kind, alike: Sequence[Row], others: Sequence[Row])
         now, ledger = tx.now(), tx.ledger(kind)
         soon = now + timedelta(seconds=BUSY_S)
         due = max((one.settle_after or soon for one in others), default=soon)
-        delay = max(0.0, (due - now).total_seconds())
         for row in alike:
             ledger.another_round(
-                row.key, row.attempt, delay, "another of the same text is under way", count=False
+                row.key, row.attempt, due, "another of the same text is under way", count=False
             )
 
 
@@ -162,11 +158,13 @@ def _another_round(run: Run, kind: Kind, alike: Sequence[Row], failure: TrackerE
     if undecided:
         rounds = max(row.rounds for row in undecided) + 1
         _hold_all(run, kind, undecided, f"{rounds} rounds without a verdict, the last: {failure}")
+    rounds = max((row.rounds for row in alike), default=0)
+    delay = timedelta(seconds=round_delay(rounds, random.random()))  # noqa: S311 (jitter)
     with run.transaction() as tx:
+        due = tx.now() + delay
         for row in alike:
             if row not in undecided:
-                delay = round_delay(row.rounds, random.random())  # noqa: S311 (jitter)
-                tx.ledger(kind).another_round(row.key, row.attempt, delay, str(failure))
+                tx.ledger(kind).another_round(row.key, row.attempt, due, str(failure))
 
 
 def _note(run: Run, row: Row, what: str, why: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ import pytest
 from shared.kinds import Kind
 from shared.store.models import LedgerState
 from tests.integration.store.conftest import BODY, PRINT, Book
+
+EARLIER, LATER = datetime(2020, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
 
 FREE, CLAIMED, IN_DOUBT, LINKED, HELD, GONE = (
     LedgerState.FREE, LedgerState.CLAIMED, LedgerState.IN_DOUBT, LedgerState.LINKED, LedgerState.HELD, LedgerState.GONE
@@ -66,7 +69,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "free": ("refused",),
     "doubt": (15, "lost"),
     "expire": (15,),
-    "another_round": (15, "nothing found"),
+    "another_round": (LATER, "nothing found"),
     "hold": ("who knows",),
 }
 AFTER = {
@@ -113,7 +116,7 @@ def test_a_row_in_doubt_is_settled_only_after_its_settling_time(book: Book) -> N
     assert book.due_tickets(10, 15) == []
     assert book.in_doubt_like(PRINT) == []
     assert len(book.in_doubt_like(PRINT, settleable=False)) == 1
-    book.another_round(1, 1, 0, "nothing found")
+    book.another_round(1, 1, EARLIER, "nothing found")
     assert book.row().rounds == 1
     assert book.due_tickets(10, 15) == [ticket_id]
     assert [row.key for row in book.in_doubt_like(PRINT)] == [1]
