@@ -22,26 +22,31 @@ log = get_logger("tasks")
 def register(app: Celery, worker: Worker) -> None:
     """Register every task of the worker on its application."""
 
+    @contextmanager
+    def at_work(**about: object) -> Iterator[None]:
+        with worker.watchdog.at_work(), left_to_the_sweep(**about):
+            yield
+
     @app.task(name=SYNC_TICKET)  # type: ignore[untyped-decorator]
     def sync_ticket(*, ticket_id: int, **_: object) -> None:
-        with worker.watchdog.at_work(), left_to_the_sweep(ticket_id=ticket_id):
+        with at_work(ticket_id=ticket_id):
             worker.service.sync(ticket_id)
 
     @app.task(name=SWEEP)  # type: ignore[untyped-decorator]
     def sweep(**_: object) -> None:
-        with worker.watchdog.at_work(), left_to_the_sweep():
+        with at_work():
             worker.presence.mark(BEAT)
             worker.sweep.run()
             clean_dry_runs(worker)
 
     @app.task(name=SYNC_METADATA)  # type: ignore[untyped-decorator]
     def metadata(**_: object) -> None:
-        with worker.watchdog.at_work(), left_to_the_sweep():
+        with at_work():
             sync_metadata(worker)
 
     @app.task(name=PRUNE)  # type: ignore[untyped-decorator]
     def prune(**_: object) -> None:
-        with worker.watchdog.at_work(), left_to_the_sweep():
+        with at_work():
             worker.sweep.prune()
 
 

@@ -19,6 +19,9 @@ From = Annotated[
     Literal["project", "entity"],
     typer.Argument(metavar="KIND", help="What is linked."),
 ]
+Replay = Annotated[
+    bool, typer.Option("--replay", help="Send now what had been skipped for want of this link.")
+]
 HelpdeskId = Annotated[
     int,
     typer.Argument(metavar="ID", min=0, callback=fits, help="Its id in the helpdesk."),
@@ -55,9 +58,7 @@ def link(
     category: Annotated[
         int | None, typer.Option(metavar="N", min=1, callback=fits, help="Issue category for new issues.")
     ] = None,
-    replay: Annotated[
-        bool, typer.Option("--replay", help="Send now what had been skipped for want of this link.")
-    ] = False,
+    replay: Replay = False,
     as_json: Json = False,
 ) -> None:
     """Link a helpdesk project or entity to a tracker project.

@@ -8,7 +8,7 @@ import typer
 
 from producer.commands.assignments import pairs
 from producer.commands.desk import open_desk
-from producer.commands.links import From, HelpdeskId, check_helpdesk_id
+from producer.commands.links import From, HelpdeskId, Replay, check_helpdesk_id
 from producer.commands.output import print_json, say, warn
 from producer.commands.register import Json, add, fits
 from producer.shapes import link_json
@@ -45,9 +45,7 @@ def create_project(
     field: Annotated[
         list[str] | None, typer.Option(metavar="ID=VALUE", help="A custom field's value; may be repeated.")
     ] = None,
-    replay: Annotated[
-        bool, typer.Option("--replay", help="Send now what had been skipped for want of this link.")
-    ] = False,
+    replay: Replay = False,
     as_json: Json = False,
 ) -> None:
     """Create a tracker project and link to it.

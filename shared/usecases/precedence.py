@@ -6,13 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from shared.errors import TemplateError
-from shared.logs import get_logger
 from shared.payloads import Body
 from shared.store.templates import ActiveTemplate
 from shared.templating import Engine
 from shared.templating.contexts import Context
-
-log = get_logger("templates")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +34,7 @@ def choose(
     context: Callable[[], Context],
     plain: Callable[[], Body],
 ) -> Chosen:
-    """Return the body of an operation. A template never stops what is to be sent.
+    """Return the body of an operation. A template never stops what is to be sent; who sends it tells of a fault.
 
     Args:
         template: the one in force, None where there is none.
@@ -51,6 +48,5 @@ def choose(
     try:
         rendering = engine().render(template.body, given)
     except TemplateError as fault:
-        log.error("a template failed; the 1.x body is sent", template=str(template), fault=str(fault))
         return Chosen(plain(), fault=fault)
     return Chosen(rendering.payload, template, rendering.warnings)

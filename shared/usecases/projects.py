@@ -120,10 +120,11 @@ class ProjectForms:
             project: dict[str, Any] = chosen.body["project"]
             if faults := faults_of(tx, project):
                 raise FormRefused(faults)
-        failed = (
-            (f"{template} failed, so the form was sent as it is: {chosen.fault}",) if chosen.fault else ()
-        )
-        return project, (*failed, *chosen.warnings)
+        if chosen.fault is None:
+            return project, chosen.warnings
+        told = f"{template} failed, so the form was sent as it is: {chosen.fault}"
+        log.error(told)
+        return project, (told,)
 
     @contextmanager
     def _alone(self, identifier: str) -> Iterator[None]:

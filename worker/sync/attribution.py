@@ -70,7 +70,7 @@ class Sender:
             NotYet: nothing was created, and it may be another time.
         """
         if self.person is None:
-            return self._as_administrator(method, path, body, before_send)
+            return call_as_administrator(self.run, method, path, body, before_send)
         try:
             return self._as_person(self.person, method, path, body, before_send)
         except ImpersonationRefused as refusal:
@@ -78,7 +78,7 @@ class Sender:
                 f"The tracker refused to let {self.person.login} do it; repeated as the administrator",
                 f"{refusal}. Give {self.person.login} a role in tracker project {self.project_id} that may do it.",
             )
-        return self._as_administrator(method, path, body, before_send)
+        return call_as_administrator(self.run, method, path, body, before_send)
 
     def _as_person(
         self, person: TrackerPerson, method: str, path: str, body: Body, before_send: Callable[[], None]
@@ -94,11 +94,6 @@ class Sender:
             tx.people.forget_member(self.project_id, person.tracker_user_id)
         self._ensure_membership(person)
         return call(method, path, **arguments, before_send=before_send)  # type: ignore[arg-type]
-
-    def _as_administrator(
-        self, method: str, path: str, body: Body, before_send: Callable[[], None]
-    ) -> Answer:
-        return call_as_administrator(self.run, method, path, body, before_send)
 
     @property
     def _has_role(self) -> bool:

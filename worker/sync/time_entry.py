@@ -37,44 +37,10 @@ def log_time(run: Run, work: Work, wanted: TimeWanted, issue: Created) -> Result
     Raises:
         TrackerError: an outage, or the administrator's call was refused.
     """
-    task, event_id = wanted.newest.task, wanted.newest.id
+    task = wanted.newest.task
 
-    def prepare(event: Event = wanted.newest.event) -> Creation:
-        done = event.task or task
-        with run.store.transaction() as tx:
-            match = tx.people.match(done.user)
-            is_member = tx.people.is_member(issue.project_id, match)
-        about = About(
-            ticket=work.ticket,
-            task=done,
-            occurred_at=event.occurred_at,
-            event_name=event.event,
-            link=work.link,
-            project_id=issue.project_id,
-            issue_id=issue.tracker_id,
-            person=match.person,
-        )
-        plain = partial(time_entry_body, run.ticket_id, done, issue.tracker_id, run.config)
-        return Creation(
-            kind=Kind.TICKET_TASK,
-            key=task.id,
-            event_id=event_id,
-            issue_id=issue.tracker_id,
-            chosen=choose_body(run, Operation.TIME_ENTRY_CREATE, about, plain),
-            sender=Sender(run, match, about, is_member, work.administrators),
-            on_linked=linked,
-            as_of=prepare,
-        )
-
-    def linked(tx: Transaction, entry: dict[str, Any]) -> None:
-        reason = f"time entry #{entry.get('id')} on issue #{issue.tracker_id}"
-        tx.journal.done(event_id, reason)
-        tx.journal.supersede_failed(wanted.newest.event.key, f"logged by event {event_id}")
-        run.note(
-            f"{task.actiontime / 3600:.2f} h logged on issue #{issue.tracker_id} as time entry #{entry.get('id')}",
-            f"ticket task {task.id} is Done and has time",
-            task_id=task.id,
-        )
+    def prepare() -> Creation:
+        return _creation(run, work, wanted, issue, wanted.newest.event)
 
     try:
         outcome = ensure(run, Kind.TICKET_TASK, task.id, work.time_rows.get(task.id), work.now, prepare)
@@ -86,6 +52,47 @@ def log_time(run: Run, work: Work, wanted: TimeWanted, issue: Created) -> Result
         reason = f"time entry #{outcome.tracker_id} on issue #{issue.tracker_id}"
         return Sent(reason) if outcome.now else AlreadyDone(reason)
     return outcome or Waiting("its ledger row changed meanwhile")
+
+
+def _creation(run: Run, work: Work, wanted: TimeWanted, issue: Created, event: Event) -> Creation:
+    """Return the creation as an event of the ticket task asks for it: the newest, or an earlier one."""
+    task, event_id = wanted.newest.task, wanted.newest.id
+    done = event.task or task
+    with run.store.transaction() as tx:
+        match = tx.people.match(done.user)
+        is_member = tx.people.is_member(issue.project_id, match)
+    about = About(
+        ticket=work.ticket,
+        task=done,
+        occurred_at=event.occurred_at,
+        event_name=event.event,
+        link=work.link,
+        project_id=issue.project_id,
+        issue_id=issue.tracker_id,
+        person=match.person,
+    )
+    plain = partial(time_entry_body, run.ticket_id, done, issue.tracker_id, run.config)
+
+    def linked(tx: Transaction, entry: dict[str, Any]) -> None:
+        reason = f"time entry #{entry.get('id')} on issue #{issue.tracker_id}"
+        tx.journal.done(event_id, reason)
+        tx.journal.supersede_failed(wanted.newest.event.key, f"logged by event {event_id}")
+        run.note(
+            f"{task.actiontime / 3600:.2f} h logged on issue #{issue.tracker_id} as time entry #{entry.get('id')}",
+            f"ticket task {task.id} is Done and has time",
+            task_id=task.id,
+        )
+
+    return Creation(
+        kind=Kind.TICKET_TASK,
+        key=task.id,
+        event_id=event_id,
+        issue_id=issue.tracker_id,
+        chosen=choose_body(run, Operation.TIME_ENTRY_CREATE, about, plain),
+        sender=Sender(run, match, about, is_member, work.administrators),
+        on_linked=linked,
+        as_of=partial(_creation, run, work, wanted, issue),
+    )
 
 
 def settle_time(run: Run, work: Work, row: Row, task_id: int) -> None:

@@ -12,6 +12,7 @@ from shared.usecases.dryrun.judging import (
     blank,
     is_date,
     number,
+    text_hint,
     there_are,
     unknown,
     whole,
@@ -39,12 +40,7 @@ def project(fields: Fields, known: Known) -> Iterator[Hint]:
 
 def subject(fields: Fields, _known: Known) -> Iterator[Hint]:
     """A subject is needed, of at most 255 characters."""
-    text = fields.get("subject")
-    if blank(text):
-        yield Hint("issue.subject", "the subject is empty", SUBJECT)
-    elif len(str(text)) > LONGEST_SUBJECT:
-        problem = f"the subject has {len(str(text))} characters; at most {LONGEST_SUBJECT} are taken"
-        yield Hint("issue.subject", problem, SUBJECT)
+    yield from text_hint(fields, "issue.subject", LONGEST_SUBJECT, SUBJECT)
 
 
 def priority(fields: Fields, known: Known) -> Iterator[Hint]:

@@ -55,6 +55,23 @@ def unknown(fields: Fields, name: str, choices: Entries) -> bool:
     return bool(choices) and not blank(fields.get(name)) and whole(fields[name]) not in choices
 
 
+def text_hint(fields: Fields, place: str, longest: int, record: str) -> Iterator[Hint]:
+    """Explain a text that is needed and must not be too long.
+
+    Args:
+        fields: the payload's, below its top key.
+        place: the field with its top key, such as `issue.subject`.
+        longest: most characters.
+        record: the knowledge record about it.
+    """
+    name = place.partition(".")[2]
+    text = fields.get(name)
+    if blank(text):
+        yield Hint(place, f"the {name} is empty", record)
+    elif len(str(text)) > longest:
+        yield Hint(place, f"the {name} has {len(str(text))} characters; at most {longest} are taken", record)
+
+
 def there_are(choices: Entries) -> str:
     """Return the choices for a person."""
     in_order: list[Entry] = sorted(choices.values(), key=lambda one: one.tracker_id)

@@ -12,6 +12,7 @@ from shared.usecases.dryrun.judging import (
     blank,
     is_date,
     number,
+    text_hint,
     there_are,
     unknown,
     whole,
@@ -113,12 +114,7 @@ def time_guesses(fields: Fields, known: Known) -> Iterator[Hint]:
 
 def name(fields: Fields, _known: Known) -> Iterator[Hint]:
     """A project needs a name, of at most 255 characters."""
-    text = fields.get("name")
-    if blank(text):
-        yield Hint("project.name", "the name is empty", PROJECT_NAME)
-    elif len(str(text)) > LONGEST_NAME:
-        problem = f"the name has {len(str(text))} characters; at most {LONGEST_NAME} are taken"
-        yield Hint("project.name", problem, PROJECT_NAME)
+    yield from text_hint(fields, "project.name", LONGEST_NAME, PROJECT_NAME)
 
 
 def identifier(fields: Fields, known: Known) -> Iterator[Hint]:
