@@ -6,6 +6,7 @@ these are what is sent.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from shared.config import PluginConfig
@@ -14,6 +15,12 @@ from shared.text import cut, hours, one_line, plain_text
 
 LONGEST_SUBJECT = 255
 LONGEST_COMMENT = 1024
+LONGEST_NAME = 255
+LONGEST_IDENTIFIER = 100
+IDENTIFIER = re.compile(r"(?![0-9]+\Z)[a-z0-9_-]+")
+"""A tracker project's identifier, as the tracker accepts it."""
+RESERVED = ("new",)
+"""Identifiers that the tracker keeps for itself."""
 
 Body = dict[str, Any]
 

@@ -11,11 +11,11 @@ from typing import Any
 from celery import Celery
 from celery.signals import celeryd_init
 
-from shared.broker import make_celery
+from shared.coordination.doorbell import make_celery
+from shared.coordination.presence import WORKER
 from shared.dumps import forbid_core_dumps
 from shared.errors import BridgeError
 from shared.logs import configure_logging
-from shared.presence import WORKER
 from shared.settings import Settings, load_settings
 from worker.bootstrap import Worker, backlog, bootstrap
 from worker.schedule import schedule

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 from celery import Celery
 
-from shared.broker import QUEUE, Doorbell, make_celery
-from shared.locks import Locks, make_redis
-from shared.pause import Pause
-from shared.presence import Presence
+from shared.connection import Connector
+from shared.coordination.doorbell import QUEUE, Doorbell, make_celery
+from shared.coordination.locks import Locks, make_redis
+from shared.coordination.pause import Pause
+from shared.coordination.presence import Presence
+from shared.coordination.throttle import Throttle
 from shared.settings import Settings
 from shared.store import Store
 from shared.store.database import Database
-from shared.throttle import Throttle
-from shared.usecases.connection import Connector
 from shared.vault import Vault
 from worker.sweep import Sweep
 from worker.sync.service import SyncService

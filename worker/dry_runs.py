@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from shared.dryrun.cleanup import clean_up
 from shared.logs import get_logger
-from shared.usecases.dryrun import clean_up
 from worker.bootstrap import Worker
 
 log = get_logger("dryrun")

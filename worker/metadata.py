@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shared.usecases.metadata import synchronise
+from shared.metadata.synchronisation import synchronise
 from worker.bootstrap import Worker
 
 

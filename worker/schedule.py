@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shared.broker import PRUNE, QUEUE, SWEEP, SYNC_METADATA
+from shared.coordination.doorbell import PRUNE, QUEUE, SWEEP, SYNC_METADATA
 from shared.settings import Settings
 
 DAY_S = 86400.0

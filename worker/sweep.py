@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from redis import Redis
 
+from shared.coordination.pause import Pause
 from shared.logs import get_logger
-from shared.pause import Pause
 from shared.settings import Settings
 from shared.store import Store
 

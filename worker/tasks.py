@@ -9,9 +9,9 @@ from celery import Celery
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
-from shared.broker import PRUNE, SWEEP, SYNC_METADATA, SYNC_TICKET
+from shared.coordination.doorbell import PRUNE, SWEEP, SYNC_METADATA, SYNC_TICKET
+from shared.coordination.presence import BEAT
 from shared.logs import get_logger
-from shared.presence import BEAT
 from worker.bootstrap import Worker
 from worker.dry_runs import clean_dry_runs
 from worker.metadata import sync_metadata

@@ -15,19 +15,19 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from deploy.embedded.errors import EmbeddedError
 from deploy.sandbox.samples import Installation
+from producer.admin import configuration
+from producer.admin.links import make_link
+from producer.admin.people import map_user
 from shared.config import PluginConfig
+from shared.connection import Connector
 from shared.errors import BridgeError
+from shared.metadata.synchronisation import sync_metadata
 from shared.settings import load_settings
 from shared.store import Store
 from shared.store.database import Database
 from shared.store.links import Link, LinkKind
 from shared.store.migrations import upgrade
 from shared.store.models import EventState
-from shared.usecases import configuration
-from shared.usecases.connection import Connector
-from shared.usecases.links import make_link
-from shared.usecases.metadata import sync_metadata
-from shared.usecases.people import map_user
 from shared.vault import Vault
 
 

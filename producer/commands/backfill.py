@@ -31,7 +31,7 @@ def export_links(
     Those of helpdesk projects, entities, tickets and ticket tasks. What is still in doubt or held is not written:
     settle that first.
     """
-    from shared.usecases.backfill import export_links as export
+    from producer.admin.backfill import export_links as export
 
     with open_desk() as desk:
         if str(file) == "-":
@@ -58,7 +58,7 @@ def import_links(
     All or nothing, and safe to repeat. Refused is what would give a ticket a second issue, a ticket task a second time
     entry, or one issue to two tickets.
     """
-    from shared.usecases.backfill import import_links as carry_out
+    from producer.admin.backfill import import_links as carry_out
 
     with open_desk() as desk:
         if str(file) == "-":

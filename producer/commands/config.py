@@ -21,8 +21,8 @@ app = typer.Typer(
 
 def show(as_json: Json = False) -> None:
     """Show every value; of the API key only whether it is stored."""
+    from producer.admin import configuration
     from shared.config import PluginConfig
-    from shared.usecases import configuration
 
     with open_desk() as desk:
         values = configuration.show(desk.store)
@@ -48,9 +48,9 @@ def change(
 
     `config show` lists the keys and what they mean. Lists and maps are given as JSON.
     """
+    from producer.admin import configuration
     from shared.config import PluginConfig
     from shared.errors import SettingsError
-    from shared.usecases import configuration
 
     given = pairs(assignments, "KEY=VALUE", "config set")
     try:
@@ -72,7 +72,7 @@ def set_api_key() -> None:
 
     Read from standard input, or asked for on a terminal; kept encrypted, and never shown.
     """
-    from shared.usecases import configuration
+    from producer.admin import configuration
     from shared.vault import Vault
 
     with open_desk() as desk:
@@ -87,7 +87,7 @@ def rotate_keys() -> None:
     To change that key without downtime: put a new one in front and restart every process, run this, then drop the old
     one and restart again.
     """
-    from shared.usecases import configuration
+    from producer.admin import configuration
     from shared.vault import Vault
 
     with open_desk() as desk:

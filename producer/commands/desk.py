@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from producer.admin.desk import Desk
 from producer.commands.failures import wrong_environment
 from producer.commands.output import count, warn
-from producer.desk import Desk
 from shared.errors import SettingsError
 
 if TYPE_CHECKING:

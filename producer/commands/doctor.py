@@ -11,7 +11,7 @@ from producer.commands.output import console, plain, print_json, say
 from producer.commands.register import Json, add
 
 if TYPE_CHECKING:
-    from shared.usecases.doctor import Finding
+    from producer.admin.doctor import Finding
 
 STYLES = {"ok": "green", "warning": "yellow", "failure": "red"}
 
@@ -44,11 +44,11 @@ def doctor(
 
 
 def _findings(*, probe: bool) -> list[Finding]:
-    from producer.desk import Desk
-    from shared.broker import Doorbell
+    from producer.admin.desk import Desk
+    from producer.admin.doctor import Patient, examine
+    from shared.coordination.doorbell import Doorbell
     from shared.store import Store
     from shared.store.database import Database
-    from shared.usecases.doctor import Patient, examine
 
     loaded = settings()
     database = Database(loaded.database_url.get_secret_value())

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from producer.admin.shapes import event_json
 from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import count, in_words, print_json, say, state_text, table
 from producer.commands.register import Json, add, fit, fits
-from producer.shapes import event_json
 
 if TYPE_CHECKING:
     from shared.store.models import JournalEvent
@@ -71,8 +71,8 @@ def replay(
 
     What was done before is not done twice: every ticket keeps its one issue, every ticket task its one time entry.
     """
+    from producer.admin.replay import replay_events, replay_state
     from shared.store.models import EventState
-    from shared.usecases.replay import replay_events, replay_state
 
     if bool(event_ids) == bool(state):
         raise WrongUsage("name events to replay, or a --state: see `deskbridge replay --help`")

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from producer.admin.shapes import held_json
 from producer.commands.desk import CommandDesk, open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import in_words, print_json, say, table, warn
 from producer.commands.register import Json, add, fits
-from producer.shapes import held_json
 from shared.kinds import Kind
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def held(as_json: Json = False) -> None:
 
     Issues and time entries of which it is not clear whether they exist on the tracker, or that were deleted there.
     """
-    from shared.usecases.resolve import held_rows
+    from producer.admin.held import held_rows
 
     with open_desk() as desk:
         rows = held_rows(desk.store)
@@ -89,7 +89,7 @@ def resolve(
 
     What is adopted must exist on the tracker; where the tracker cannot be asked, that is only a warning.
     """
-    from shared.usecases.resolve import resolve as carry_out
+    from producer.admin.held import resolve as carry_out
 
     if (adopt is not None) == create_again:
         raise WrongUsage("say either --adopt TRACKER_ID or --create-again")
@@ -104,8 +104,8 @@ def resolve(
 
 def _check(desk: CommandDesk, kind: Kind, row: Row, tracker_id: int) -> None:
     """Ask the tracker for what is to be adopted."""
+    from producer.admin.adoption import check_there
     from shared.errors import SettingsError, TrackerError
-    from shared.usecases.adoption import check_there
 
     try:
         _, client = desk.connector.connect()

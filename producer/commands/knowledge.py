@@ -44,7 +44,7 @@ def validate(
 
 def _look(directory: Path) -> tuple[int, list[tuple[str, str]]]:
     """Return how many records there are, and (file, fault)."""
-    from shared.knowledge import NotARecord, faults_between, faults_of, parse_record
+    from producer.admin.knowledge import NotARecord, faults_between, faults_of, parse_record
 
     faults: list[tuple[str, str]] = []
     read = []

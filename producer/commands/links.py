@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from producer.admin.shapes import link_json
 from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import count, print_json, say, table, warn
 from producer.commands.register import Json, add, fits
-from producer.shapes import link_json
 
 if TYPE_CHECKING:
-    from shared.usecases.links import Linked
+    from producer.admin.links import Linked
 
 From = Annotated[
     Literal["project", "entity"],
@@ -66,8 +66,8 @@ def link(
     A ticket goes to the project of its helpdesk project, else to that of exactly its entity (not of a parent's),
     else nowhere: its events are skipped, and can be replayed once there is a link.
     """
+    from producer.admin.links import make_link
     from shared.store.links import Link, LinkKind
-    from shared.usecases.links import make_link
 
     check_helpdesk_id(kind, helpdesk_id)
     wanted = Link(LinkKind(kind), helpdesk_id, tracker_project_id, category)
@@ -93,8 +93,8 @@ def unlink(kind: From, helpdesk_id: HelpdeskId) -> None:
 
     Nothing is sent any more for tickets without another link, not even for those that have an issue.
     """
+    from producer.admin.links import remove_link
     from shared.store.links import LinkKind
-    from shared.usecases.links import remove_link
 
     with open_desk() as desk:
         removed = remove_link(desk.store, LinkKind(kind), helpdesk_id)

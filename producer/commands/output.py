@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from producer.shapes import stamp
+from producer.admin.shapes import stamp
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -13,8 +13,8 @@ from producer.commands.register import Json, add, fits
 from shared.errors import BridgeError
 
 if TYPE_CHECKING:
-    from shared.usecases.metadata import Differences
-    from shared.usecases.metadata_reading import Progress
+    from shared.metadata.reading import Progress
+    from shared.metadata.synchronisation import Differences
 
 SLOW_S = 2.0
 MOST_NAMED = 20
@@ -40,7 +40,7 @@ def map_user(
 
     Needed where the e-mail addresses differ; it comes before a match by e-mail.
     """
-    from shared.usecases import people
+    from producer.admin import people
 
     with open_desk() as desk:
         person = people.map_user(desk.store, helpdesk_user_id, tracker_user_id)
@@ -60,7 +60,7 @@ def unmap_user(
 
     From now on the e-mail decides.
     """
-    from shared.usecases import people
+    from producer.admin import people
 
     with open_desk() as desk:
         people.unmap_user(desk.store, helpdesk_user_id)
@@ -73,7 +73,7 @@ def users(as_json: Json = False) -> None:
     These are the users that events have named, or that were mapped by hand. Those without a match come first: what
     they do is done by the administrator until they are mapped.
     """
-    from shared.usecases.people import user_map
+    from producer.admin.people import user_map
 
     with open_desk() as desk:
         found = user_map(desk.store)
@@ -92,7 +92,7 @@ def sync_metadata(as_json: Json = False) -> None:
     Users, projects, issue types, statuses and so on. All or nothing: where the tracker cannot be read
     as a whole, the cache stays as it was, and the exit code is 1.
     """
-    from shared.usecases.metadata import synchronise
+    from shared.metadata.synchronisation import synchronise
 
     with open_desk() as desk:
         result = synchronise(desk.store, desk.locks, desk.connector.connect, None if as_json else _progress())

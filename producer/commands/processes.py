@@ -81,7 +81,7 @@ def beat() -> None:
 def _serve(application: FastAPI, host: str, port: int, process: str) -> None:
     import uvicorn
 
-    from producer.connections import server_options
+    from producer.web.connections import server_options
     from shared.logs import get_logger
 
     get_logger(process).info("listening", host=host, port=port)

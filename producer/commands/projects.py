@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
+from producer.admin.shapes import link_json
 from producer.commands.assignments import pairs
 from producer.commands.desk import open_desk
 from producer.commands.links import From, HelpdeskId, Replay, check_helpdesk_id
 from producer.commands.output import print_json, say, warn
 from producer.commands.register import Json, add, fits
-from producer.shapes import link_json
 
 
 def register(app: typer.Typer, panel: str) -> None:
@@ -52,8 +52,8 @@ def create_project(
 
     May be repeated after a time-out: a project that the first try created is found by its identifier and linked.
     """
+    from producer.admin.project_forms import ProjectForm
     from shared.store.links import LinkKind
-    from shared.usecases.project_forms import ProjectForm
 
     check_helpdesk_id(kind, helpdesk_id)
     form = ProjectForm.of(

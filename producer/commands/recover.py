@@ -13,7 +13,7 @@ from producer.commands.output import count, print_json, say, warn
 from producer.commands.register import Json, add
 
 if TYPE_CHECKING:
-    from shared.usecases.recovery import Recovering
+    from producer.admin.recovery import Recovering
 
 
 def register(app: typer.Typer, panel: str) -> None:
@@ -47,7 +47,7 @@ def recover(
     To be run before the first worker starts. What was created after the backup is found again and not created a second
     time, however often the helpdesk sends its events again. It lasts until --end.
     """
-    from shared.usecases import recovery
+    from producer.admin import recovery
 
     if end and since:
         raise WrongUsage("--end takes no --since")

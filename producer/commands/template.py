@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from producer.admin.template_shapes import change_json, template_json
 from producer.commands import trials
 from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import in_words, print_json, say, table, warn
 from producer.commands.register import Json, add, fits
-from producer.template_shapes import change_json, template_json
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from shared.usecases.templates import Described
+    from producer.admin.templates import Described
 
 app = typer.Typer(
     help="Decide what is sent: templates that take the place of the standard request bodies.",

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from producer.admin.shapes import trace_json
 from producer.commands.desk import open_desk
 from producer.commands.output import console, in_words, plain, print_json, say, state_text, table
 from producer.commands.register import Json, add, fits
-from producer.shapes import trace_json
 
 if TYPE_CHECKING:
     from rich.console import Group
 
-    from shared.usecases.tracing import Happening, TicketTrace
+    from producer.admin.story import Happening, TicketTrace
 
 LONGEST_BODY = 400
 
@@ -35,7 +35,7 @@ def trace(
     as_json: Json = False,
 ) -> None:
     """Tell everything that happened to a ticket, and why."""
-    from shared.usecases.tracing import trace_ticket
+    from producer.admin.story import trace_ticket
 
     with open_desk() as desk:
         found = trace_ticket(desk.store, ticket_id)
@@ -48,7 +48,7 @@ def trace(
 def _tell(found: TicketTrace) -> None:
     from rich.text import Text
 
-    from shared.usecases.telling import headline
+    from producer.admin.headline import headline
 
     console().print(Text(plain(headline(found)), style="bold"))
     if found.ticket_tasks:

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from producer.admin.template_shapes import dry_run_json, field_json, preview_json, variable_json
 from producer.commands.desk import CommandDesk, open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import count, print_json, say, table, warn
 from producer.commands.register import Json, add, fits
-from producer.template_shapes import dry_run_json, field_json, preview_json, variable_json
 
 if TYPE_CHECKING:
+    from producer.admin.dryrun.results import DryRun
+    from producer.admin.preview import Preview
     from shared.templating import Operation
     from shared.templating.operations import CustomField
-    from shared.usecases.dryrun import DryRun
-    from shared.usecases.preview import Preview
 
 File = Annotated[str, typer.Option("--file", metavar="F", help="Where its text is; - is standard input.")]
 SomeFile = Annotated[
@@ -63,7 +63,7 @@ def preview(
     It is rendered from the sample unless an event or a context is named. A faulty template: exit code 1, and the line
     and column of the fault.
     """
-    from shared.usecases import preview as previews
+    from producer.admin import preview as previews
 
     with open_desk() as desk:
         wanted, body = _template(desk, number, operation, file)
@@ -87,7 +87,7 @@ def dryrun(
     The tracker may tell people of it by e-mail. What cannot be deleted is named, kept in a list, and deleted as soon as
     that can be done. Exit code 1 where the tracker refuses the payload, with what may explain it.
     """
-    from shared.usecases.template_contexts import custom_fields_of, trial_context
+    from shared.bodies.contexts import custom_fields_of, trial_context
 
     with open_desk() as desk:
         wanted, body = _template(desk, number, operation, file)
@@ -173,7 +173,7 @@ def _template(
     desk: CommandDesk, number: int | None, operation: str | None, file: str | None
 ) -> tuple[Operation, str]:
     """Return the operation and the text that are to be tried."""
-    from shared.usecases.template_contexts import operation_of
+    from shared.bodies.contexts import operation_of
 
     if number is not None and file is None and operation is None:
         found = desk.templates.show(number)
@@ -199,7 +199,7 @@ def _context(file: str | None, event: int | None) -> dict[str, Any] | None:
 
 def _known(operation: str) -> tuple[Operation, tuple[CustomField, ...]]:
     """Return an operation by its name, and the custom fields of the tracker."""
-    from shared.usecases.template_contexts import custom_fields_of, operation_of
+    from shared.bodies.contexts import custom_fields_of, operation_of
 
     with open_desk() as desk, desk.store.transaction() as tx:
         return operation_of(operation), custom_fields_of(tx)

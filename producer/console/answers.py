@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from fastapi import Depends, Path, Request
 from starlette.responses import Response
 
-from producer.desk import Desk
-from producer.shapes import stamp
+from producer.admin.desk import Desk
+from producer.admin.shapes import stamp
 
 LARGEST = 2**63 - 1
 

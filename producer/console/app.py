@@ -8,10 +8,10 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 
+from producer.admin.desk import Desk
 from producer.console import journal, links, refusals, setup, templates, trials
 from producer.console.guard import Guard
-from producer.desk import Desk
-from producer.shield import ShieldedApp
+from producer.web.shield import ShieldedApp
 from shared.errors import SettingsError
 from shared.settings import Settings
 from shared.store import Store

@@ -12,9 +12,9 @@ from pydantic import SecretStr
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from producer.bodies import Bodies, replayed
-from producer.buckets import Buckets
-from producer.problems import Problem
+from producer.web.bodies import Bodies, replayed
+from producer.web.buckets import Buckets
+from producer.web.problems import Problem
 from shared.logs import get_logger
 
 log = get_logger("console")

@@ -7,12 +7,12 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
+from producer.admin.held import held_rows
+from producer.admin.shapes import event_json, held_json, trace_json
+from producer.admin.story import trace_ticket
 from producer.console.answers import LARGEST, AtDesk, Id, answer
-from producer.problems import refusals
-from producer.shapes import event_json, held_json, trace_json
+from producer.web.problems import refusals
 from shared.store.models import EventState
-from shared.usecases.resolve import held_rows
-from shared.usecases.tracing import trace_ticket
 
 router = APIRouter(prefix="/api", tags=["journal"])
 

@@ -8,15 +8,15 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
+from producer.admin.desk import Desk
+from producer.admin.links import remove_link
+from producer.admin.project_forms import FormRefused, ProjectForm
+from producer.admin.projects import Made
+from producer.admin.shapes import link_json
 from producer.console.answers import LARGEST, AtDesk, Id, IdOrZero, answer
-from producer.desk import Desk
-from producer.problems import Problem, refusals
-from producer.shapes import link_json
+from producer.web.problems import Problem, refusals
 from shared.errors import NotFound
 from shared.store.links import Link, LinkKind
-from shared.usecases.links import remove_link
-from shared.usecases.project_forms import FormRefused, ProjectForm
-from shared.usecases.projects import Made
 
 router = APIRouter(prefix="/api/links", tags=["links"])
 PUT: dict[int | str, dict[str, Any]] = {

@@ -10,14 +10,14 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from producer import problems
-from producer.problems import Problem
+from producer.admin.project_forms import FormRefused
+from producer.admin.projects import ProjectInDoubt
+from producer.admin.templates import TemplateRefused
+from producer.web import problems
+from producer.web.problems import Problem
+from shared.bodies.contexts import NoContext
 from shared.errors import BridgeError, LockBusy, NotFound, SettingsError, TemplateError, TrackerError
 from shared.logs import get_logger
-from shared.usecases.project_forms import FormRefused
-from shared.usecases.projects import ProjectInDoubt
-from shared.usecases.template_contexts import NoContext
-from shared.usecases.templates import TemplateRefused
 
 log = get_logger("console")
 AGAIN_S = {"Retry-After": "20"}

@@ -10,12 +10,12 @@ from fastapi import APIRouter, Body, Query
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
+from producer.admin import configuration, people
+from producer.admin.shapes import entry_json, person_json, run_json
 from producer.console.answers import LARGEST, AtDesk, Id, answer
-from producer.problems import Problem, refusals
-from producer.shapes import entry_json, person_json, run_json
+from producer.web.problems import Problem, refusals
 from shared.errors import NotFound, SettingsError
-from shared.usecases import configuration, people
-from shared.usecases.metadata import PARTS, synchronise
+from shared.metadata.synchronisation import PARTS, synchronise
 
 router = APIRouter(prefix="/api", tags=["setup"])
 API_KEY = "api_key"

@@ -9,13 +9,13 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
+from producer.admin import preview as previews
+from producer.admin.desk import Desk
+from producer.admin.template_shapes import dry_run_json, preview_json
 from producer.console.answers import LARGEST, AtDesk, answer
-from producer.desk import Desk
-from producer.problems import Problem, refusals
-from producer.template_shapes import dry_run_json, preview_json
+from producer.web.problems import Problem, refusals
+from shared.bodies.contexts import custom_fields_of, trial_context
 from shared.templating import Operation
-from shared.usecases import preview as previews
-from shared.usecases.template_contexts import custom_fields_of, trial_context
 
 router = APIRouter(prefix="/ajax", tags=["templates"])
 Number = Annotated[int, Field(ge=1, le=LARGEST, strict=True)]

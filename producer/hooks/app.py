@@ -17,16 +17,16 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
-from producer.bodies import Bodies
-from producer.buckets import Buckets
 from producer.hooks.description import DOCUMENTED, schemas
 from producer.hooks.intake import deliveries
 from producer.hooks.metrics import Metrics
 from producer.hooks.ringer import Ringer
 from producer.hooks.signatures import Verifier
-from producer.problems import Problem
-from producer.shield import ShieldedApp
-from shared.broker import Doorbell
+from producer.web.bodies import Bodies
+from producer.web.buckets import Buckets
+from producer.web.problems import Problem
+from producer.web.shield import ShieldedApp
+from shared.coordination.doorbell import Doorbell
 from shared.errors import BadSignature, SettingsError
 from shared.events import Delivery
 from shared.logs import get_logger

@@ -8,7 +8,7 @@ from pydantic.json_schema import models_json_schema
 from starlette.responses import PlainTextResponse
 
 from producer.hooks.intake import MOST_EVENTS
-from producer.problems import refusals
+from producer.web.problems import refusals
 from shared.events import Event
 
 TEMPLATE = "#/components/schemas/{model}"

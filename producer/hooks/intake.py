@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, NoReturn
 
-from producer.problems import Problem
+from producer.web.problems import Problem
 from shared.errors import InvalidEvent
 from shared.events import Delivery, parse_delivery
 

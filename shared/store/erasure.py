@@ -1,4 +1,4 @@
-"""Takes a person out of every table (see `shared.usecases.forgetting` for what may stand against it)."""
+"""Takes a person out of every table (see `producer.admin.forgetting` for what may stand against it)."""
 
 from __future__ import annotations
 

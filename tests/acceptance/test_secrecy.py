@@ -21,7 +21,7 @@ from sqlalchemy import MetaData, select
 from deploy.embedded.ports import HOST, free_port
 from deploy.embedded.processes import Child
 from deploy.sandbox.tracker.control import StandIn
-from shared.broker import QUEUE, SYNC_TICKET, make_celery
+from shared.coordination.doorbell import QUEUE, SYNC_TICKET, make_celery
 from tests.support.events import task, task_event, ticket, ticket_event
 from tests.support.fleet import ROOT, Fleet
 

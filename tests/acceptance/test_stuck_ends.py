@@ -14,7 +14,7 @@ from pydantic import SecretStr
 from redis import Redis
 
 from deploy.embedded.redis import RedisServer
-from shared.broker import QUEUE, make_celery
+from shared.coordination.doorbell import QUEUE, make_celery
 from shared.settings import Settings
 from tests.support.bridge import STATUS_MAP
 from tests.support.events import task, task_event, ticket

@@ -32,10 +32,10 @@ from deploy.embedded.redis import RedisServer
 from deploy.sandbox.tracker.control import StandIn
 from producer.hooks.app import append
 from producer.hooks.intake import deliveries
-from shared.pause import LONGEST_PAUSE_S, Pause
+from shared.connection import Connector
+from shared.coordination.pause import LONGEST_PAUSE_S, Pause
+from shared.coordination.throttle import Throttle
 from shared.store.models import JournalEvent
-from shared.throttle import Throttle
-from shared.usecases.connection import Connector
 from shared.vault import Vault
 from tests.support.bridge import STATUS_MAP, Bridge
 from tests.support.events import moment, task, ticket

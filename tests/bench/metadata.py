@@ -20,11 +20,11 @@ import requests
 from pydantic import SecretStr
 
 from deploy.sandbox.tracker.control import StandIn
+from shared.metadata.synchronisation import sync_metadata
 from shared.store import Store
 from shared.store.database import Database
 from shared.store.migrations import upgrade
 from shared.tracker.client import Target, TrackerClient
-from shared.usecases.metadata import sync_metadata
 
 GOAL = 4.0
 LATENCY_MS = 20

@@ -9,14 +9,17 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
+from producer.admin.dryrun.results import DryRunRefused
+from producer.admin.dryrun.run import DryRuns
 from shared.config import PluginConfig
+from shared.dryrun.cleanup import clean_up
+from shared.metadata.synchronisation import sync_metadata
+from shared.refusals import records
 from shared.store import Store
 from shared.store.database import Database
 from shared.store.migrations import upgrade
 from shared.templating.operations import OPERATIONS, Operation
 from shared.tracker.client import Target, TrackerClient
-from shared.usecases.dryrun import DryRunRefused, DryRuns, clean_up, records
-from shared.usecases.metadata import sync_metadata
 from tests.contract.seed import Activity, Category, CustomField, Project, Role, Status, User
 from tests.contract.support import Tracker, unique
 from tests.support.dry_runs import dry_run, let_time_pass
@@ -120,7 +123,7 @@ def test_what_a_lost_deletion_left_is_deleted_by_the_sweep(
 ) -> None:
     before = held(tracker)
     for operation in OPERATIONS:
-        monkeypatch.setattr("shared.usecases.dryrun.objects.Bench.remove", lambda *_: None)
+        monkeypatch.setattr("shared.dryrun.objects.Bench.remove", lambda *_: None)
         (left,) = dry_run(runs, operation).left
         monkeypatch.undo()
         assert left.tracker_id

@@ -10,18 +10,18 @@ from cryptography.fernet import Fernet
 from fakeredis import FakeRedis
 from pydantic import SecretStr
 
-from producer.desk import Desk
+from producer.admin import configuration
+from producer.admin.desk import Desk
+from producer.admin.doctor import Patient, Status, examine
+from producer.admin.project_forms import FormRefused, ProjectForm
 from shared.errors import NotFound
+from shared.metadata.synchronisation import synchronise
 from shared.settings import Settings
 from shared.store import Store
 from shared.store.database import Database
 from shared.store.links import Link, LinkKind
 from shared.store.metadata import Entry, MetadataKind
 from shared.store.migrations import upgrade
-from shared.usecases import configuration
-from shared.usecases.doctor import Patient, Status, examine
-from shared.usecases.metadata import synchronise
-from shared.usecases.project_forms import FormRefused, ProjectForm
 from tests.contract import seed
 from tests.contract.support import Tracker, unique
 
@@ -33,7 +33,7 @@ NOT_HERE = {"worker", "beat"}
 def desk(tracker: Tracker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
     """A deskbridge that is configured for the tracker under test."""
     redis = FakeRedis()
-    monkeypatch.setattr("shared.locks.make_redis", lambda _settings: redis)
+    monkeypatch.setattr("shared.coordination.locks.make_redis", lambda _settings: redis)
     url, key = SecretStr(f"sqlite:///{tmp_path}/desk.sqlite3"), SecretStr(Fernet.generate_key().decode())
     made = Desk(Settings(database_url=url, secret_keys=(key,)), Store(Database(url.get_secret_value())))
     upgrade(made.store.database)

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from producer.admin.templates import TemplateStore
+from shared.bodies.contexts import custom_fields_of
+from shared.connection import Connector
+from shared.metadata.synchronisation import sync_metadata
 from shared.store.links import LinkKind
 from shared.templating import Operation
 from shared.templating.defaults import default_template
-from shared.usecases.connection import Connector
-from shared.usecases.metadata import sync_metadata
-from shared.usecases.template_contexts import custom_fields_of
-from shared.usecases.templates import TemplateStore
 from shared.vault import Vault
 from tests.contract import seed
 from tests.contract.strictness import required

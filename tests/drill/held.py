@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from sqlalchemy import select
 
+from producer.admin.held import held_rows
 from shared.kinds import Kind
 from shared.store import Store
 from shared.store.models import EventState, JournalEvent, LedgerState
-from shared.usecases.resolve import held_rows
 
 
 @dataclass(frozen=True)

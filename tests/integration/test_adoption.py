@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
+from producer.admin.adoption import NotThere, check_there
+from shared.connection import Connector
 from shared.errors import TrackerClosed
 from shared.kinds import Kind
 from shared.store.ledger import Row
-from shared.usecases.adoption import NotThere, check_there
-from shared.usecases.connection import Connector
 from shared.vault import Vault
 from tests.support.bridge import Bridge
 from tests.support.events import task_event

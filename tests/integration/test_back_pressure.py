@@ -9,7 +9,7 @@ import pytest
 
 from deploy.embedded.ports import HOST, free_port
 from deploy.sandbox.tracker.control import StandIn
-from shared.pause import FIRST_PAUSE_S, PROBE_KEY, Pause
+from shared.coordination.pause import FIRST_PAUSE_S, PROBE_KEY, Pause
 from tests.bench.backpressure import measure
 from tests.support.bridge import Bridge
 from tests.support.events import task_event

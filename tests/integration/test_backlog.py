@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import SecretStr
 
-from shared.broker import Doorbell, make_celery
+from shared.coordination.doorbell import Doorbell, make_celery
 from shared.settings import Settings
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket

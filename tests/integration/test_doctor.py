@@ -16,16 +16,16 @@ from sqlalchemy import update
 from deploy.embedded.ports import free_port
 from deploy.sandbox.tracker.control import StandIn
 from deploy.sandbox.tracker.seed import user_key
-from shared.presence import BEAT, WORKER, Presence
+from producer.admin.doctor import RECORDS, Finding, Patient, Status, examine
+from shared.connection import Connector
+from shared.coordination.presence import BEAT, WORKER, Presence
+from shared.metadata.synchronisation import sync_metadata
 from shared.store import Store
 from shared.store.database import Database
 from shared.store.links import LinkKind
 from shared.store.metadata import Entry, MetadataKind
 from shared.store.models import DryRunObject, JournalEvent, MetadataRun
 from shared.store.types import clock
-from shared.usecases.connection import Connector
-from shared.usecases.doctor import RECORDS, Finding, Patient, Status, examine
-from shared.usecases.metadata import sync_metadata
 from shared.vault import Vault
 from tests.support.bridge import Bridge
 from tests.support.events import task_event, ticket, ticket_event

@@ -14,7 +14,12 @@ from sqlalchemy import update
 
 from deploy.embedded.ports import free_port
 from deploy.sandbox.tracker.control import StandIn
+from producer.admin.dryrun.results import DryRunRefused
+from producer.admin.dryrun.run import DryRuns
 from shared.config import PluginConfig
+from shared.connection import Connector
+from shared.dryrun.cleanup import clean_up
+from shared.dryrun.objects import Bench
 from shared.errors import (
     OutcomeUnknown,
     SettingsError,
@@ -23,16 +28,14 @@ from shared.errors import (
     TrackerClosed,
     TrackerUnreachable,
 )
+from shared.metadata.synchronisation import sync_metadata
+from shared.refusals import records
+from shared.send_window import SendWindow
 from shared.store.models import DryRunObject
 from shared.store.types import clock
 from shared.templating.operations import OPERATIONS, Operation
 from shared.tracker.client import TrackerClient
-from shared.usecases.connection import Connector
-from shared.usecases.dryrun import DryRunRefused, DryRuns, clean_up, records
-from shared.usecases.dryrun.objects import Bench
-from shared.usecases.metadata import sync_metadata
 from shared.vault import Vault
-from shared.windows import SendWindow
 from tests.support.bridge import Bridge
 from tests.support.dry_runs import context_for, dry_run, let_time_pass, make_due
 from worker.bootstrap import Worker

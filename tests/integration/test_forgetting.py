@@ -10,13 +10,13 @@ import pytest
 from sqlalchemy import MetaData, inspect, select
 
 from deploy.sandbox.tracker.control import StandIn
+from producer.admin.forgetting import Forgotten, StillNeeded, forget
+from shared.connection import Connector
 from shared.errors import NotFound
 from shared.events import stored_event
 from shared.kinds import Kind
+from shared.metadata.synchronisation import sync_metadata
 from shared.store.people import TrackerPerson
-from shared.usecases.connection import Connector
-from shared.usecases.forgetting import Forgotten, StillNeeded, forget
-from shared.usecases.metadata import sync_metadata
 from shared.vault import Vault
 from tests.support.bridge import PEOPLE, Bridge
 from tests.support.events import ALICE, BOB, task, task_event, ticket, ticket_event

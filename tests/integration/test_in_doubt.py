@@ -9,12 +9,12 @@ import pytest
 from sqlalchemy import update
 
 from deploy.sandbox.tracker.control import StandIn
+from producer.admin.held import resolve
+from shared.coordination.locks import Locks
 from shared.kinds import Kind
-from shared.locks import Locks
 from shared.store.ledger import Row
 from shared.store.models import JournalEvent, LedgerState, TicketIssueLink
 from shared.store.types import clock
-from shared.usecases.resolve import resolve
 from tests.support.bridge import Bridge
 from tests.support.events import BOB, task, task_event, ticket, ticket_event
 from worker.retry import MOST_ROUNDS, MOST_SILENT_ROUNDS

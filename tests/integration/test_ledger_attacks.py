@@ -18,19 +18,19 @@ from sqlalchemy import update
 from sqlalchemy.exc import OperationalError
 
 from deploy.sandbox.tracker.control import StandIn
+from producer.admin.held import held_rows, resolve
+from shared.coordination.pause import Pause
 from shared.errors import InvalidEvent, TrackerBusy
 from shared.events import parse_delivery
 from shared.kinds import Kind
-from shared.pause import Pause
 from shared.payloads import issue_body
+from shared.send_window import SendWindow
 from shared.store.ledger import Claim, Ledger, Row
 from shared.store.models import JournalEvent, LedgerState, TaskTimeLink, TicketIssueLink, TicketState
 from shared.store.people import TrackerPerson
 from shared.store.types import clock
 from shared.tracker.answers import read_answer
 from shared.tracker.client import TrackerClient
-from shared.usecases.resolve import held_rows, resolve
-from shared.windows import SendWindow
 from tests.support.bridge import PEOPLE, Bridge
 from tests.support.events import delivery_id, task, task_event, ticket, ticket_event
 from worker.sweep import Sweep

@@ -13,13 +13,13 @@ from redis import Redis
 from deploy.embedded.ports import free_port
 from deploy.sandbox.tracker.control import StandIn
 from deploy.sandbox.tracker.seed import user_key
-from shared.locks import Locks
+from shared.connection import Connector
+from shared.coordination.locks import Locks
+from shared.metadata.reading import MOST_REPEATS
+from shared.metadata.synchronisation import MetadataResult, synchronise
 from shared.store.metadata import Entry, MetadataKind
 from shared.tracker.answers import Answer
 from shared.tracker.client import TrackerClient
-from shared.usecases.connection import Connector
-from shared.usecases.metadata import MetadataResult, synchronise
-from shared.usecases.metadata_reading import MOST_REPEATS
 from shared.vault import Vault
 from tests.support.bridge import Bridge
 from tests.support.events import ALICE, BOB, task, task_event, ticket, ticket_event

@@ -11,15 +11,15 @@ import pytest
 from sqlalchemy import update
 
 from deploy.sandbox.tracker.control import StandIn
+from producer.admin.project_forms import FormRefused, ProjectForm
+from producer.admin.projects import Made, ProjectForms, ProjectInDoubt
+from shared.connection import Connector
+from shared.coordination.locks import Locks
 from shared.errors import BridgeError, NotFound, TrackerUnreachable
-from shared.locks import Locks
+from shared.metadata.synchronisation import synchronise
 from shared.store.links import Link, LinkKind
 from shared.store.models import ProjectClaim
 from shared.store.types import clock
-from shared.usecases.connection import Connector
-from shared.usecases.metadata import synchronise
-from shared.usecases.project_forms import FormRefused, ProjectForm
-from shared.usecases.projects import Made, ProjectForms, ProjectInDoubt
 from shared.vault import Vault
 from tests.support.bridge import Bridge
 
@@ -190,7 +190,7 @@ def test_a_project_that_appears_after_all_is_found_by_the_repeat(
     stand_in.fault("reset_after", method="POST", path="/projects.json", count=1)
     answers = iter([None, None])
     with monkeypatch.context() as patch, pytest.raises(ProjectInDoubt):
-        patch.setattr("shared.usecases.projects.find_project", lambda *_: next(answers))
+        patch.setattr("producer.admin.projects.find_project", lambda *_: next(answers))
         forms.create(ENTITY, 9, form())
     found = forms.create(ENTITY, 9, form())
     assert not found.created

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
+from producer.admin import recovery
+from producer.admin.held import resolve
 from shared.kinds import Kind
 from shared.store.ledger import Row
-from shared.usecases import recovery
-from shared.usecases.resolve import resolve
 from tests.support.bridge import Bridge
 from tests.support.events import ALICE, BOB, task, task_event, ticket, ticket_event
 

@@ -15,15 +15,15 @@ import pytest
 import requests
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.locks import Locks
+from producer.admin.project_forms import ProjectForm
+from producer.admin.projects import ProjectForms
+from producer.admin.templates import TemplateStore
+from shared.connection import Connector
+from shared.coordination.locks import Locks
+from shared.metadata.synchronisation import synchronise
 from shared.store.links import LinkKind
 from shared.templating import Operation
 from shared.templating.defaults import default_template
-from shared.usecases.connection import Connector
-from shared.usecases.metadata import synchronise
-from shared.usecases.project_forms import ProjectForm
-from shared.usecases.projects import ProjectForms
-from shared.usecases.templates import TemplateStore
 from shared.vault import Vault
 from tests.support.bridge import Bridge
 from tests.support.events import BOB, SUPPORT_ENTITY, task, task_event, ticket, ticket_event

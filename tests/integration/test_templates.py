@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.locks import Locks
+from producer.admin.project_forms import FormRefused, ProjectForm
+from producer.admin.projects import ProjectForms
+from producer.admin.templates import TemplateStore
+from shared.connection import Connector
+from shared.coordination.locks import Locks
+from shared.metadata.synchronisation import synchronise
 from shared.store.links import LinkKind
-from shared.usecases.connection import Connector
-from shared.usecases.metadata import synchronise
-from shared.usecases.project_forms import FormRefused, ProjectForm
-from shared.usecases.projects import ProjectForms
-from shared.usecases.templates import TemplateStore
 from shared.vault import Vault
 from tests.support.bridge import DEVELOPER, Bridge
 from tests.support.events import BOB, task, task_event, ticket, ticket_event

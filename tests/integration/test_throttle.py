@@ -8,8 +8,8 @@ from dataclasses import replace
 from redis import Redis
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.throttle import Throttle
-from shared.usecases.connection import Connector
+from shared.connection import Connector
+from shared.coordination.throttle import Throttle
 from shared.vault import Vault
 from tests.support.bridge import Bridge
 from tests.support.events import task_event

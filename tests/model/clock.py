@@ -8,12 +8,12 @@ from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from unittest import mock
 
-import shared.locks
-import shared.windows
+import shared.coordination.locks
+import shared.send_window
 import worker.sync.linking
 
 START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC).timestamp()
-READERS = (shared.locks, worker.sync.linking)
+READERS = (shared.coordination.locks, worker.sync.linking)
 
 
 class Clock:
@@ -59,5 +59,5 @@ class Clock:
         with ExitStack() as stack:
             for module in READERS:
                 stack.enter_context(mock.patch.object(module, "time", self))
-            stack.enter_context(mock.patch.object(shared.windows, "_now", self.monotonic))
+            stack.enter_context(mock.patch.object(shared.send_window, "_now", self.monotonic))
             yield

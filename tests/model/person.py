@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from producer.admin.held import held_rows, resolve
+from producer.admin.replay import replay_state
 from shared.kinds import Kind
 from shared.store.ledger import Row
 from shared.store.models import EventState
-from shared.usecases.replay import replay_state
-from shared.usecases.resolve import held_rows, resolve
 from tests.model.oracle import look
 from tests.model.world import World
 

@@ -12,9 +12,9 @@ from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 from sqlalchemy import update
 
+from shared.send_window import SendWindow
 from shared.store.ledger import Claim, Ledger
 from shared.store.models import LedgerState
-from shared.windows import SendWindow
 from tests.model.machine import PROFILE, Bridge
 from worker.sync import creation
 from worker.sync.results import Waiting

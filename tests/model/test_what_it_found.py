@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shared.usecases.resolve import held_rows
+from producer.admin.held import held_rows
 from tests.model.machine import Bridge
 from tests.model.stage import END
 from tests.model.tracker import Fate

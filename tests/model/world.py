@@ -13,9 +13,9 @@ from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
 from shared.config import PluginConfig
+from shared.coordination.locks import Locks
+from shared.coordination.pause import Pause
 from shared.events import parse_delivery
-from shared.locks import Locks
-from shared.pause import Pause
 from shared.settings import Settings
 from shared.store import Store
 from shared.store.ledger import Claim, Ledger

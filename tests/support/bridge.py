@@ -12,9 +12,10 @@ from redis import Redis
 from sqlalchemy import update
 
 from shared.config import PluginConfig
+from shared.connection import Connector
+from shared.coordination.locks import Locks
+from shared.coordination.pause import Pause
 from shared.events import parse_delivery
-from shared.locks import Locks
-from shared.pause import Pause
 from shared.settings import Settings
 from shared.store import Store
 from shared.store.database import Database
@@ -23,7 +24,6 @@ from shared.store.migrations import upgrade
 from shared.store.models import JournalEvent, TaskTimeLink, TicketIssueLink, TicketState
 from shared.store.people import TrackerPerson
 from shared.store.types import clock
-from shared.usecases.connection import Connector
 from shared.vault import Vault
 from tests.support.events import SUPPORT_ENTITY, delivery_id
 from worker.sync.results import Result

@@ -9,16 +9,16 @@ from typing import ClassVar
 import pytest
 from redis import Redis
 
-from shared import pause as pause_module
+from shared.coordination import pause as pause_module
+from shared.coordination.locks import PREFIX, Locks
+from shared.coordination.pause import FIRST_PAUSE_S, KEY, LONGEST_PAUSE_S, PROBE_KEY, Pause
 from shared.errors import LockBusy
-from shared.locks import PREFIX, Locks
-from shared.pause import FIRST_PAUSE_S, KEY, LONGEST_PAUSE_S, PROBE_KEY, Pause
 
 LEASE = 0.4
 
 
 class LockContract:
-    """Tests of `shared.locks`; the subclass provides the fixture `redis`, an empty one."""
+    """Tests of `shared.coordination.locks`; the subclass provides the fixture `redis`, an empty one."""
 
     def test_a_held_lock_is_busy_for_others_and_free_afterwards(self, redis: Redis) -> None:
         locks = Locks(redis, 60)
@@ -103,7 +103,7 @@ class LockContract:
 
 
 class PauseContract:
-    """Tests of `shared.pause`; the subclass provides the fixture `redis`, an empty one."""
+    """Tests of `shared.coordination.pause`; the subclass provides the fixture `redis`, an empty one."""
 
     clock: ClassVar[float] = 1_000_000.0
 

@@ -7,12 +7,13 @@ from typing import Any
 
 from sqlalchemy import update
 
+from producer.admin.dryrun.results import DryRun
+from producer.admin.dryrun.run import DryRuns
 from shared.store import Store
 from shared.store.models import DryRunObject
 from shared.store.types import clock
 from shared.templating.contexts import Context, sample
 from shared.templating.operations import Operation
-from shared.usecases.dryrun import DryRun, DryRuns
 
 BODIES: dict[Operation, dict[str, Any]] = {
     Operation.ISSUE_CREATE: {"issue": {"subject": "{{ticket.title}}", "description": "{{ticket.content | plain}}"}},

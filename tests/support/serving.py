@@ -10,7 +10,7 @@ import requests
 import uvicorn
 
 from deploy.embedded.ports import HOST, free_port
-from producer.connections import server_options
+from producer.web.connections import server_options
 
 
 class Served:

@@ -15,7 +15,7 @@ from starlette.requests import Request
 
 from producer.console.refusals import _answer
 from producer.hooks.app import append
-from producer.problems import Problem
+from producer.web.problems import Problem
 from shared.store.database import Database
 from worker.tasks import left_to_the_sweep
 

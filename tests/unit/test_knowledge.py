@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from producer.admin.doctor import RECORDS
+from producer.admin.knowledge import NotARecord, faults_between, faults_of, parse_record
+from producer.admin.project_forms import FIELD_RECORD
 from producer.commands.main import app
-from shared.knowledge import NotARecord, faults_between, faults_of, parse_record
-from shared.usecases.doctor import RECORDS
-from shared.usecases.project_forms import FIELD_RECORD
 
 OURS = Path(__file__).resolve().parents[2] / "docs" / "knowledge"
 FINE: dict[str, Any] = {

@@ -10,7 +10,7 @@ import redis as redis_module
 from redis import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from shared.locks import Locks
+from shared.coordination.locks import Locks
 from tests.support.coordination import LockContract
 
 

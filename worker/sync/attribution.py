@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from shared.bodies.contexts import About
 from shared.errors import BridgeError, ImpersonationRefused, NotYet, OutcomeUnknown, TrackerRejected
 from shared.payloads import Body, membership_body
 from shared.store.people import Match, TrackerPerson
 from shared.templating import Operation
 from shared.tracker.answers import Answer
-from shared.usecases.template_contexts import About
 from worker.sync.bodies import body_for
 from worker.sync.probes import call_as_administrator
 from worker.sync.run import Run

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from shared.bodies.contexts import About, engine_for, ticket_context
+from shared.bodies.precedence import Chosen, choose
 from shared.payloads import Body
 from shared.templating import Operation
 from shared.templating.contexts import Context
-from shared.usecases.precedence import Chosen, choose
-from shared.usecases.template_contexts import About, engine_for, ticket_context
 from worker.sync.run import Run
 
 

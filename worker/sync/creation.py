@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from shared.bodies.precedence import Chosen
 from shared.errors import LeaseOver, LockBusy, NotYet, OutcomeUnknown, TrackerError, TrackerRejected
 from shared.events import Event
 from shared.kinds import Kind
 from shared.payloads import Body
+from shared.send_window import SendWindow
 from shared.store import Transaction
 from shared.store.ledger import Claim, Row
 from shared.store.models import LedgerState, RecoveryMode
 from shared.tracker.answers import Answer
-from shared.usecases.precedence import Chosen
-from shared.windows import SendWindow
 from worker.sync.attribution import Sender
 from worker.sync.bodies import tell_choice
 from worker.sync.linking import link

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from shared.bodies.contexts import About
+from shared.bodies.precedence import Chosen
 from shared.events import Event
 from shared.kinds import Kind
 from shared.payloads import issue_body
 from shared.store import Transaction
 from shared.templating import Operation
-from shared.usecases.precedence import Chosen
-from shared.usecases.template_contexts import About
 from worker.sync.attribution import Sender
 from worker.sync.bodies import choose_body
 from worker.sync.creation import Creation, ensure

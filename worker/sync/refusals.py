@@ -5,8 +5,9 @@ from __future__ import annotations
 from shared.errors import TrackerRejected
 from shared.kinds import Kind
 from shared.payloads import Body
+from shared.refusals.hints import explain
+from shared.refusals.known import known_of
 from shared.templating import Operation
-from shared.usecases.dryrun import explain, known_of
 from worker.sync.run import Run
 
 OPERATIONS = {Kind.TICKET: Operation.ISSUE_CREATE, Kind.TICKET_TASK: Operation.TIME_ENTRY_CREATE}

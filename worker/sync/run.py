@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from shared.config import PluginConfig
-from shared.locks import HeldLock, Locks
+from shared.coordination.locks import HeldLock, Locks
 from shared.logs import get_logger
 from shared.settings import Settings
 from shared.store import Store, Transaction

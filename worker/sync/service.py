@@ -11,10 +11,10 @@ from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
 from shared.config import PluginConfig
+from shared.coordination.locks import HeldLock, Locks
+from shared.coordination.pause import Pause
 from shared.errors import OUTAGES, BridgeError, LockBusy, SettingsError, TrackerBusy
-from shared.locks import HeldLock, Locks
 from shared.logs import get_logger
-from shared.pause import Pause
 from shared.settings import Settings
 from shared.store import Store, Transaction
 from shared.store.models import EventState

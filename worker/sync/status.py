@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from shared.bodies.contexts import About
 from shared.errors import OutcomeUnknown, TrackerRejected
 from shared.payloads import Body, status_body
 from shared.templating import Operation
-from shared.usecases.template_contexts import About
 from worker.retry import is_exhausted
 from worker.sync.bodies import body_for
 from worker.sync.probes import call_as_administrator, is_gone

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from shared.bodies.contexts import About
 from shared.errors import TrackerRejected
 from shared.events import Event
 from shared.kinds import Kind
@@ -12,7 +13,6 @@ from shared.payloads import time_entry_body
 from shared.store import Transaction
 from shared.store.ledger import Row
 from shared.templating import Operation
-from shared.usecases.template_contexts import About
 from worker.sync.attribution import Sender
 from worker.sync.bodies import choose_body
 from worker.sync.creation import Creation, ensure

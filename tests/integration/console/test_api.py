@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.bodies import LARGEST_BODY
 from producer.console.app import create_console
+from producer.web.bodies import LARGEST_BODY
 from shared.errors import SettingsError
 from tests.integration.console.conftest import OLD_TOKEN, TOKEN, Console
 from tests.support.bridge import SUPPORT, Bridge

@@ -11,11 +11,11 @@ import pytest
 from pydantic import SecretStr
 from starlette.types import Message, Receive, Scope, Send
 
-from producer.bodies import Bodies
-from producer.buckets import Buckets
 from producer.console import guard as guard_module
 from producer.console.guard import WRONG_TOKENS, Guard
-from producer.shield import HEADERS
+from producer.web.bodies import Bodies
+from producer.web.buckets import Buckets
+from producer.web.shield import HEADERS
 from tests.integration.console.conftest import TOKEN, Console
 
 ORIGIN = {"Origin": "https://evil.example"}

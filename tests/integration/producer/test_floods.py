@@ -9,9 +9,9 @@ import pytest
 from pydantic import SecretStr
 from sqlalchemy import event
 
-from producer.buckets import Buckets
 from producer.hooks import app as app_module
-from producer.shield import HEADERS
+from producer.web.buckets import Buckets
+from producer.web.shield import HEADERS
 from tests.integration.producer.conftest import SECRET, Run, RunningProducer, refused, secret
 from tests.support.events import task_event, ticket, ticket_event
 

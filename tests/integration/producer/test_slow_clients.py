@@ -11,10 +11,10 @@ from functools import partial
 
 import pytest
 
-from producer import connections
-from producer.bodies import Bodies
 from producer.hooks import app as app_module
 from producer.hooks.intake import deliveries
+from producer.web import connections
+from producer.web.bodies import Bodies
 from shared.events import Delivery
 from tests.integration.producer.conftest import Run, RunningProducer
 from tests.support.events import task_event

@@ -10,13 +10,13 @@ from pydantic import SecretStr
 from sqlalchemy import event as sqlalchemy_event
 from sqlalchemy import select, update
 
+from producer.admin.held import NotResolved, resolve
 from shared.kinds import Kind
 from shared.settings import Settings
 from shared.store import Store
 from shared.store.models import EventState, JournalEvent, LedgerState, TraceStep
 from shared.store.trace import Step
 from shared.store.types import clock
-from shared.usecases.resolve import NotResolved, resolve
 from tests.integration.store.conftest import Append, Book
 from tests.support.events import task, task_event, ticket, ticket_event
 from worker.sweep import Sweep

@@ -8,10 +8,10 @@ import pytest
 from sqlalchemy import update
 from sqlalchemy.exc import IntegrityError
 
+from producer.admin.templates import Described, EditedMeanwhile, TemplateRefused, TemplateStore
 from shared.errors import BridgeError, NotFound, TemplateError
 from shared.store import Store
 from shared.store.models import PayloadTemplate
-from shared.usecases.templates import Described, EditedMeanwhile, TemplateRefused, TemplateStore
 
 ISSUE, TIME = "issue.create", "time_entry.create"
 GOOD = '{"issue": {"subject": "a"}}'

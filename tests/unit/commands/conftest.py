@@ -133,8 +133,8 @@ def shell(
         rung.extend(ticket_ids)
         return True
 
-    monkeypatch.setattr("shared.broker.Doorbell.ring", ring)
+    monkeypatch.setattr("shared.coordination.doorbell.Doorbell.ring", ring)
     redis = FakeRedis()
-    monkeypatch.setattr("shared.locks.make_redis", lambda _settings: redis)
+    monkeypatch.setattr("shared.coordination.locks.make_redis", lambda _settings: redis)
     yield Shell(Store(database), rung)
     database.close()

@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from shared.usecases.doctor import RECORDS, Finding, Status
+from producer.admin.doctor import RECORDS, Finding, Status
 from tests.unit.commands.conftest import Shell
 
 
 @pytest.fixture(autouse=True)
 def _no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shared.broker.Doorbell.is_answering", lambda _self: True)
+    monkeypatch.setattr("shared.coordination.doorbell.Doorbell.is_answering", lambda _self: True)
 
 
 def test_an_installation_that_is_not_set_up_fails_with_what_to_do(shell: Shell) -> None:
@@ -36,6 +36,6 @@ def test_only_a_failure_makes_the_exit_code_1(
     shell: Shell, monkeypatch: pytest.MonkeyPatch, status: Status, code: int
 ) -> None:
     monkeypatch.setattr(
-        "shared.usecases.doctor.examine", lambda _patient: [Finding("role", status, "what", "todo")]
+        "producer.admin.doctor.examine", lambda _patient: [Finding("role", status, "what", "todo")]
     )
     assert shell.type("doctor").exit_code == code

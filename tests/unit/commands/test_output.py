@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
+from producer.admin.shapes import stamp
 from producer.commands.output import count, in_words, plain
-from producer.shapes import stamp
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 

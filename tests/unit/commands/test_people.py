@@ -10,12 +10,12 @@ import pytest
 from pydantic import SecretStr
 
 from shared.config import PluginConfig
+from shared.connection import Connector
 from shared.errors import OutcomeUnknown, TrackerClosed
 from shared.events import HelpdeskUser
 from shared.store.people import TrackerPerson
 from shared.tracker.answers import Answer
 from shared.tracker.client import PAGE_SIZE, Target, TrackerClient
-from shared.usecases.connection import Connector
 from tests.unit.commands.conftest import Shell
 
 

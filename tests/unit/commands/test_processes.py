@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from producer.connections import PatientProtocol
+from producer.web.connections import PatientProtocol
 from tests.unit.commands.conftest import Shell
 
 

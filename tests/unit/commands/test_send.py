@@ -12,11 +12,11 @@ import pytest
 import requests
 from pydantic import SecretStr
 
-from producer.bodies import LARGEST_BODY
 from producer.commands.sending import LARGEST_BATCH, MOST_EVENTS, NotSent, batches, read_events
 from producer.hooks.intake import deliveries
 from producer.hooks.signatures import Verifier
-from producer.problems import Problem
+from producer.web.bodies import LARGEST_BODY
+from producer.web.problems import Problem
 from tests.support.events import task_event, ticket, ticket_event
 from tests.unit.commands.conftest import SECRET, Shell
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from producer.admin.templates import Described, TemplateStore
 from shared.templating import Operation
-from shared.usecases.templates import Described, TemplateStore
 from tests.support.events import SUPPORT_ENTITY, task, task_event, ticket_event
 from tests.unit.commands.conftest import Shell
 

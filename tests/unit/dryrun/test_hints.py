@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from shared.refusals import records
+from shared.refusals.hints import explain, hints, ignored
+from shared.refusals.known import Hint, Known
 from shared.store.metadata import Entry, MetadataKind
 from shared.templating.operations import OPERATIONS, Operation
-from shared.usecases.dryrun import records
-from shared.usecases.dryrun.hints import explain, hints, ignored
-from shared.usecases.dryrun.known import Hint, Known
 
 KNOWLEDGE = Path(__file__).resolve().parents[3] / "docs" / "knowledge"
 ISSUE, TIME = Operation.ISSUE_CREATE, Operation.TIME_ENTRY_CREATE

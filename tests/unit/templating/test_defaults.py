@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from producer.admin.project_forms import ProjectForm
 from shared.config import PluginConfig
 from shared.events import Ticket, TicketTask
 from shared.payloads import issue_body, membership_body, status_body, time_entry_body
@@ -18,7 +19,6 @@ from shared.templating.contexts import FormPart, from_form, from_ticket, sample
 from shared.templating.defaults import default_template
 from shared.templating.operations import CustomField
 from shared.templating.values import UNWANTED
-from shared.usecases.project_forms import ProjectForm
 from tests.unit.templating.support import PATIENTLY, PROFILE, still
 
 pytestmark = PATIENTLY

@@ -1,0 +1,273 @@
+"""Moves the link stores between installations as CSV, refusing whatever would break "one per ticket" (SPEC 1.5)."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TextIO
+
+from sqlalchemy.exc import IntegrityError
+
+from shared.errors import BridgeError, NotFound
+from shared.kinds import Kind
+from shared.metadata.confirming import confirm_link
+from shared.store import Store, Transaction
+from shared.store.ledger import Row
+from shared.store.links import Link, LinkKind
+from shared.store.models import LedgerState
+
+COLUMNS = (
+    "kind",
+    "id",
+    "ticket_id",
+    "tracker_id",
+    "tracker_project_id",
+    "issue_id",
+    "default_category_id",
+    "author_id",
+    "tracker",
+)
+KINDS = (*LinkKind, *Kind)
+NEEDED = {
+    LinkKind.PROJECT: ("tracker_project_id",),
+    LinkKind.ENTITY: ("tracker_project_id",),
+    Kind.TICKET: ("tracker_id",),
+    Kind.TICKET_TASK: ("tracker_id", "ticket_id"),
+}
+LARGEST = 2**63 - 1
+MOST_FAULTS = 50
+Faults = list[tuple[int, str]]
+
+
+class NotImported(BridgeError):
+    """A file that is not imported; nothing was changed.
+
+    Args:
+        faults: (line of the file, what is wrong with it).
+    """
+
+    def __init__(self, faults: Sequence[tuple[int, str]]) -> None:
+        self.faults = tuple(faults)
+        shown = "; ".join(f"line {line}: {fault}" for line, fault in self.faults[:MOST_FAULTS])
+        more = f"; and {len(self.faults) - MOST_FAULTS} more" if len(self.faults) > MOST_FAULTS else ""
+        super().__init__(f"nothing was imported: {shown}{more}")
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import did.
+
+    Attributes:
+        added: links that are new here.
+        unchanged: links that were here already.
+        tickets: tickets whose waiting work may go on.
+    """
+
+    added: int
+    unchanged: int
+    tickets: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One link of a file."""
+
+    number: int
+    kind: LinkKind | Kind
+    values: Mapping[str, int | None]
+
+    @property
+    def id(self) -> int:
+        """Helpdesk project, entity, ticket or ticket task."""
+        return self.values["id"] or 0
+
+    @property
+    def ticket_id(self) -> int:
+        """The ticket that it belongs to."""
+        return self.values["ticket_id"] or self.id
+
+
+def export_links(store: Store, out: TextIO) -> tuple[int, int]:
+    """Write every link.
+
+    Args:
+        store: where they are.
+        out: where to.
+
+    Returns:
+        How many were written, and how many rows are undecided (claimed, in doubt, held) and were not.
+    """
+    written = csv.DictWriter(out, COLUMNS, restval="", extrasaction="raise")
+    written.writeheader()
+    count = undecided = 0
+    with store.transaction() as tx:
+        config, _ = tx.configs.get()
+        for link in tx.links.all():
+            count += 1
+            written.writerow(
+                {
+                    "kind": link.kind,
+                    "id": link.helpdesk_id,
+                    "tracker_project_id": link.tracker_project_id,
+                    "default_category_id": link.default_category_id,
+                    "tracker": config.base_url,
+                }
+            )
+        for kind in Kind:
+            undecided += tx.ledger(kind).count_live()
+            for row in tx.ledger(kind).linked():
+                count, undecided = count + 1, undecided - 1
+                written.writerow({**_cells(kind, row), "tracker": config.base_url})
+    return count, undecided
+
+
+def import_links(store: Store, text: Iterable[str], *, same_tracker: bool = False) -> Imported:
+    """Add every link of a file, all or nothing; those that are here already change nothing.
+
+    Args:
+        store: where to.
+        text: the lines of the file.
+        same_tracker: the file's tracker is ours under another address.
+
+    Raises:
+        NotImported: naming each line that cannot be read, or would link something a second time.
+    """
+    with store.transaction() as tx:
+        config, _ = tx.configs.get()
+    lines, faults = _read(text, None if same_tracker else config.base_url)
+    faults += _twice(lines)
+    if faults:
+        raise NotImported(sorted(faults))
+    try:
+        with store.transaction() as tx:
+            return _add_all(tx, lines)
+    except IntegrityError:
+        raise NotImported([(0, "something was linked at the same moment; try again")]) from None
+
+
+def _cells(kind: Kind, row: Row) -> dict[str, Any]:
+    return {
+        "kind": kind,
+        "id": row.key,
+        "ticket_id": row.ticket_id,
+        "tracker_id": row.tracker_id,
+        "tracker_project_id": row.tracker_project_id,
+        "issue_id": row.issue_id,
+        "author_id": row.author_id,
+    }
+
+
+def _read(text: Iterable[str], tracker: str | None) -> tuple[list[Line], Faults]:
+    """Return the lines of a file, and the faults of those that cannot be read."""
+    rows = csv.DictReader(text, strict=True)
+    lines: list[Line] = []
+    faults: Faults = []
+    try:
+        missing = [
+            name for name in ("kind", "id", "tracker_project_id") if name not in (rows.fieldnames or ())
+        ]
+        if missing:
+            return [], [(1, f"the first line must name the columns; missing: {', '.join(missing)}")]
+        for row in rows:
+            line = _line(rows.line_num, row)
+            if isinstance(line, str):
+                faults.append((rows.line_num, line))
+            elif tracker and row.get("tracker") and row["tracker"] != tracker:
+                faults.append(
+                    (rows.line_num, f"it is of another tracker ({row['tracker']:.100}), not of {tracker}")
+                )
+            else:
+                lines.append(line)
+    except (csv.Error, UnicodeDecodeError) as error:
+        faults.append((rows.line_num + 1, f"not CSV in UTF-8: {error}"))
+    return lines, faults
+
+
+def _line(number: int, row: Mapping[str | None, Any]) -> Line | str:
+    """Return a link, or what is wrong with it."""
+    kind = next((one for one in KINDS if one == row["kind"]), None)
+    if kind is None:
+        return f"kind: expected one of {', '.join(KINDS)}"
+    values: dict[str, int | None] = {}
+    for name in COLUMNS[1:-1]:
+        cell = (row.get(name) or "").strip()
+        least = 0 if name == "id" and kind is LinkKind.ENTITY else 1
+        if cell and not (cell.isascii() and cell.isdigit() and least <= int(cell[:20]) <= LARGEST):
+            return f"{name}: expected an id, got {cell[:20]!r}"
+        values[name] = int(cell) if cell else None
+    missing = [name for name in ("id", *NEEDED[kind]) if values[name] is None]
+    return f"{', '.join(missing)}: missing" if missing else Line(number, kind, values)
+
+
+def _twice(lines: Sequence[Line]) -> Faults:
+    """Return the lines that link something, or a tracker id, that an earlier line links already."""
+    seen: dict[tuple[str, str, int | None], int] = {}
+    faults: Faults = []
+    for line in lines:
+        keys = [(line.kind, "id", line.values["id"])]
+        if isinstance(line.kind, Kind):
+            keys.append((line.kind, "tracker_id", line.values["tracker_id"]))
+        for kind, name, value in keys:
+            first = seen.setdefault((kind, name, value), line.number)
+            if first != line.number:
+                faults.append((line.number, f"{kind} with {name} {value} is in line {first}, too"))
+    return faults
+
+
+def _add_all(tx: Transaction, lines: Sequence[Line]) -> Imported:
+    faults: Faults = []
+    added = 0
+    tickets: dict[int, None] = {}
+    for line in lines:
+        done = (
+            _add_created(tx, line.kind, line)
+            if isinstance(line.kind, Kind)
+            else _add_link(tx, line.kind, line)
+        )
+        if isinstance(done, str):
+            faults.append((line.number, done))
+        elif done:
+            added += 1
+            tickets |= {line.ticket_id: None} if isinstance(line.kind, Kind) else {}
+    if faults:
+        raise NotImported(faults)
+    return Imported(added, len(lines) - added, list(tickets))
+
+
+def _add_link(tx: Transaction, kind: LinkKind, line: Line) -> bool | str:
+    """Add the link of a helpdesk project or entity; False where it is here, or why it cannot be added."""
+    link = Link(kind, line.id, line.values["tracker_project_id"] or 0, line.values["default_category_id"])
+    before = tx.links.get(kind, link.helpdesk_id)
+    if before == link:
+        return False
+    if before is not None:
+        return f"{link} is linked to tracker project {before.tracker_project_id} here; unlink it first"
+    try:
+        confirm_link(tx, link)
+    except NotFound as unknown:
+        return str(unknown)
+    tx.links.put(link)
+    return True
+
+
+def _add_created(tx: Transaction, kind: Kind, line: Line) -> bool | str:
+    """Add the link of a ticket or ticket task; False where it is here, or why it would break "one per ticket"."""
+    ledger, tracker_id = tx.ledger(kind), line.values["tracker_id"] or 0
+    row = ledger.lock(line.id)
+    if row is not None and row.state == LedgerState.LINKED and row.tracker_id == tracker_id:
+        return False
+    if row is not None and row.state != LedgerState.FREE:
+        has = (
+            f"is {kind.noun} #{row.tracker_id}"
+            if row.state == LedgerState.LINKED
+            else f"is {row.state} and undecided"
+        )
+        return f"{kind} {line.id} {has} here; it cannot be {kind.noun} #{tracker_id}, too"
+    holder = ledger.holder(tracker_id)
+    if holder is not None:
+        return f"{kind.noun} #{tracker_id} belongs to {kind} {holder.key} here"
+    wanted = {name: line.values[name] for name in ("tracker_project_id", "issue_id", "author_id")}
+    if not ledger.take_over(line.id, line.ticket_id, tracker_id, **wanted):
+        return f"{kind} {line.id} was begun at the same moment; try again"
+    return True

@@ -1,0 +1,226 @@
+"""Changes the plugin configuration, with the checks that need more than the record itself (SPEC 2.1)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+
+from producer.admin.people import confirm_people
+from shared.addresses import why_forbidden
+from shared.config import PluginConfig
+from shared.errors import NotFound, SettingsError
+from shared.metadata.confirming import OF_SPEC, confirm
+from shared.store import Store, Transaction
+from shared.store.metadata import MetadataKind
+from shared.vault import Vault
+
+API_KEY = re.compile(r"[\x21-\x7e]{1,255}")
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """The configuration after a change, and what a person should know of it."""
+
+    config: PluginConfig
+    warnings: list[str] = field(default_factory=list)
+
+
+def show(store: Store) -> dict[str, Any]:
+    """Return every value, and of the API key only whether it is stored."""
+    with store.transaction() as tx:
+        config, encrypted = tx.configs.get()
+    return {**config.model_dump(mode="json"), "api_key": "stored" if encrypted else "not stored"}
+
+
+def change(
+    store: Store,
+    assignments: Mapping[str, str],
+    *,
+    moved: bool = False,
+    allow_link_local: bool = False,
+    api_key: str | None = None,
+    knows_key: bool = True,
+) -> Changed:
+    """Change values of the configuration.
+
+    Args:
+        store: where the configuration is.
+        assignments: key to the value as a person typed it.
+        moved: a new base_url is another address of the same tracker.
+        allow_link_local: whether the tracker may be at a link-local or cloud-metadata address.
+        api_key: a new API key for it, encrypted; stored in the same transaction.
+        knows_key: whether whoever changes it could have the stored key anyway, which is sent to base_url.
+
+    Raises:
+        SettingsError: a key or value is wrong, unknown to a filled cache, base_url is an address that no tracker has,
+            or one that the key must not be sent to, or would change under creations.
+    """
+    with store.transaction() as tx:
+        before, encrypted = tx.configs.get()
+        config = before.changed(assignments)
+        if encrypted and not (knows_key or api_key) and _is_elsewhere(config, before):
+            raise SettingsError("base_url: another host needs the API key given anew with it (`api_key`)")
+        warnings = []
+        if config.base_url and "base_url" in assignments and not allow_link_local:
+            _check_address(config.base_url)
+        if config.base_url != before.base_url:
+            warnings += _change_address(tx, before, config.base_url, moved=moved)
+        warnings += _check_ids(tx, config, assignments)
+        tx.configs.put(config)
+        if api_key:
+            tx.configs.put_api_key(api_key)
+    return Changed(config, warnings)
+
+
+def _checked_key(text: str) -> str:
+    """Return an API key without its outer blanks.
+
+    Raises:
+        SettingsError: it is empty or holds characters that no key has.
+    """
+    key = text.strip()
+    if not key:
+        raise SettingsError("the API key is empty")
+    if not API_KEY.fullmatch(key):
+        raise SettingsError("the API key must be one line of printable ASCII characters without blanks")
+    return key
+
+
+def encrypted_key(vault: Vault, text: str) -> str:
+    """Return an API key as a person typed it, checked and encrypted.
+
+    Raises:
+        SettingsError: it is empty or holds characters that no key has, or there is nothing to encrypt it with.
+    """
+    return vault.encrypt(SecretStr(_checked_key(text)))
+
+
+def store_api_key(store: Store, vault: Vault, text: str) -> None:
+    """Encrypt and store the tracker's API key.
+
+    Raises:
+        SettingsError: as `encrypted_key`.
+    """
+    encrypted = encrypted_key(vault, text)
+    with store.transaction() as tx:
+        tx.configs.put_api_key(encrypted)
+
+
+def rotate_keys(store: Store, vault: Vault) -> bool:
+    """Encrypt the stored API key with the first of the secret keys; False where none is stored.
+
+    Raises:
+        SettingsError: there is no secret key, or none of them opens it.
+    """
+    with store.transaction() as tx:
+        _, encrypted = tx.configs.get()
+        if encrypted is None:
+            return False
+        tx.configs.put_api_key(vault.rotate(encrypted))
+    return True
+
+
+def _check_ids(tx: Transaction, config: PluginConfig, assignments: Mapping[str, str]) -> list[str]:
+    """Confirm the ids that are set; those that nothing cached can confirm make a warning.
+
+    Raises:
+        SettingsError: naming each key with an id that a filled cache does not hold, and its choices.
+    """
+    unconfirmed, faults = [], []
+    for name in [name for name in CHECKS if name in assignments and getattr(config, name)]:
+        try:
+            if not CHECKS[name](tx, getattr(config, name)):
+                unconfirmed.append(name)
+        except NotFound as unknown:
+            faults.append(f"{name}: {unknown}")
+    if faults:
+        raise SettingsError("; ".join(faults))
+    if not unconfirmed:
+        return []
+    return [
+        f"accepted without a check, since no metadata of the tracker confirms it: {', '.join(unconfirmed)}"
+    ]
+
+
+def _check_statuses(tx: Transaction, status_map: Mapping[int, int]) -> bool:
+    return all(confirm(tx, MetadataKind.STATUS, status_id) for status_id in sorted(set(status_map.values())))
+
+
+def _check_id(kind: MetadataKind) -> Callable[[Transaction, int], bool]:
+    return lambda tx, tracker_id: confirm(tx, kind, tracker_id)
+
+
+CHECKS: dict[str, Callable[[Transaction, Any], bool]] = {
+    **{name: _check_id(kind) for name, kind in OF_SPEC.items()},
+    "status_map": _check_statuses,
+    "default_watcher_ids": confirm_people,
+}
+"""How the ids of a key are confirmed: False where nothing is cached, NotFound where they are unknown."""
+
+
+def _is_elsewhere(config: PluginConfig, before: PluginConfig) -> bool:
+    """Tell whether the API key would be sent to another place than before, or could be after one more change."""
+    if before.base_url is None:
+        return False
+    return urlsplit(config.base_url or "")[:2] != urlsplit(before.base_url)[:2]
+
+
+def _check_address(base_url: str) -> None:
+    """Refuse an address that no tracker has, as far as it can be told without asking anybody.
+
+    What a name leads to is checked at each connection, since that can change at any time.
+
+    Raises:
+        SettingsError: it is link-local, or a cloud's metadata service.
+    """
+    reason = why_forbidden(urlsplit(base_url).hostname or "")
+    if reason:
+        raise SettingsError(
+            f"base_url: {reason}, which is not where a tracker is (DESKBRIDGE_ALLOW_LINK_LOCAL=1 lets it be there)"
+        )
+
+
+def _change_address(tx: Transaction, before: PluginConfig, base_url: str | None, *, moved: bool) -> list[str]:
+    """Let base_url change where nothing was created on the old tracker, or where it is the same one.
+
+    Raises:
+        SettingsError: tickets and ticket tasks would be linked to objects of another tracker.
+    """
+    if before.base_url is None:
+        return []
+    issues, times = tx.issues.count_live(), tx.times.count_live()
+    if not (moved and base_url) and (issues or times):
+        raise SettingsError(_why_guarded(before.base_url, base_url, issues, times))
+    if moved:
+        return []
+    tx.people.forget_tracker()
+    tx.metadata.forget_tracker()
+    tx.project_claims.forget_tracker()
+    warnings = [f"a dry run left {one.kind} {one.tracker_id or '?'} “{one.mark}” on {before.base_url}: delete it there"
+                for one in tx.dry_runs.all()]  # fmt: skip
+    tx.dry_runs.forget_tracker()
+    left = {
+        "links (`deskbridge links`)": tx.links.all(),
+        "user overrides (`deskbridge users`)": tx.people.overrides(),
+    }
+    return warnings + [
+        f"{len(found)} {what} hold ids of the tracker at {before.base_url}: check each, or make it anew"
+        for what, found in left.items()
+        if found
+    ]
+
+
+def _why_guarded(before: str, base_url: str | None, issues: int, times: int) -> str:
+    """Return why the address stays, and what to do in each of the cases that a person may have in mind."""
+    made = f"{issues} issues and {times} time entries were created at {before}"
+    if base_url is None:
+        return f"base_url cannot be emptied: {made}; to stop sending, stop the workers"
+    return (
+        f"base_url stays {before}: {made}, and their numbers mean something else at {base_url}. Is it the same tracker "
+        "under a new address? Then add --moved. Another tracker needs an installation and a database of its own"
+    )

@@ -1,0 +1,85 @@
+"""What the command line and the console work with: built once per process, each part when it is first needed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from redis import Redis
+
+    from producer.admin.dryrun.run import DryRuns
+    from producer.admin.projects import ProjectForms
+    from producer.admin.templates import TemplateStore
+    from shared.connection import Connector
+    from shared.coordination.locks import Locks
+    from shared.settings import Settings
+    from shared.store import Store
+    from shared.vault import Vault
+
+
+@dataclass(frozen=True)
+class Desk:
+    """The collaborators of one process. Imports wait until they are needed, so that `--help` is quick."""
+
+    settings: Settings
+    store: Store
+
+    @cached_property
+    def redis(self) -> Redis:
+        """Redis."""
+        from shared.coordination import locks
+
+        return locks.make_redis(self.settings)
+
+    @cached_property
+    def locks(self) -> Locks:
+        """Locks over every process of the installation."""
+        from shared.coordination.locks import Locks
+
+        return Locks(self.redis, self.settings.lock_lease)
+
+    @cached_property
+    def vault(self) -> Vault:
+        """What opens and closes the tracker's API key."""
+        from shared.vault import Vault
+
+        return Vault(self.settings.secret_keys)
+
+    @cached_property
+    def connector(self) -> Connector:
+        """The way to the tracker, at the rate limit of all workers."""
+        from shared.connection import Connector
+        from shared.coordination.throttle import Throttle
+
+        throttle = Throttle(self.redis, self.settings.rate_limit).wait if self.settings.rate_limit else None
+        return Connector(self.store, self.vault, throttle, allow_link_local=self.settings.allow_link_local)
+
+    @cached_property
+    def project_forms(self) -> ProjectForms:
+        """The project and entity forms."""
+        from producer.admin.projects import ProjectForms
+
+        return ProjectForms(self.store, self.locks, self.connector.connect, self.settings.settling_time)
+
+    @property
+    def templates(self) -> TemplateStore:
+        """The template store."""
+        from producer.admin.templates import TemplateStore
+
+        return TemplateStore(self.store)
+
+    @property
+    def dry_runs(self) -> DryRuns:
+        """Dry runs of templates."""
+        from producer.admin.dryrun.run import DryRuns
+
+        return DryRuns(self.store, self.connector.connect, self.settings.settling_time)
+
+    def ring(self, ticket_ids: Sequence[int]) -> bool:
+        """Ring tickets; False where the broker is down, and the sweep does it later."""
+        from shared.coordination.doorbell import Doorbell
+
+        return Doorbell(self.settings).ring(ticket_ids) if ticket_ids else True

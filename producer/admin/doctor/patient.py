@@ -1,0 +1,37 @@
+"""What the doctor looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from redis import Redis
+
+from shared.metadata.synchronisation import Connect
+from shared.settings import Settings
+from shared.store import Store
+from shared.vault import Vault
+
+
+@dataclass
+class Patient:
+    """An installation.
+
+    Attributes:
+        connect: returns the configuration and the tracker.
+        is_broker_answering: asks the broker.
+        probe: also ask the tracker about each linked project (calls beyond SPEC 4.2).
+        tracker_clocks: (the tracker's time, ours) of each answer of the tracker.
+        is_tracker_open: whether the tracker answered as it should.
+    """
+
+    settings: Settings
+    store: Store
+    redis: Redis
+    vault: Vault
+    connect: Connect
+    is_broker_answering: Callable[[], bool]
+    probe: bool = False
+    tracker_clocks: list[tuple[datetime, datetime]] = field(default_factory=list)
+    is_tracker_open: bool = False

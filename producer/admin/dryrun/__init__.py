@@ -1,0 +1,1 @@
+"""Dry runs of payload templates (SPEC 4.3)."""

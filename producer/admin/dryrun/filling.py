@@ -1,0 +1,82 @@
+"""Bodies of temporary issues and projects: plain ones, with what the tracker requires of any filled in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from producer.admin.dryrun.results import DryRunRefused
+from shared.config import PluginConfig
+from shared.payloads import Body
+from shared.refusals.custom_field_hints import fields_of, is_missing
+from shared.refusals.known import Known
+from shared.store.metadata import Entry
+
+ANY_VALUE = {"bool": "0", "int": "1", "float": "1", "date": "2000-01-01"}
+TEXTS = ("string", "text", "link")
+TEXT = "deskbridge dry run"
+
+
+def temporary_issue(mark: str, tracker_project_id: int, known: Known, config: PluginConfig) -> Body:
+    """Return the body of an issue that is only there to be worked on.
+
+    Args:
+        mark: its whole subject.
+        tracker_project_id: where it is made.
+        known: the cache.
+        config: the plugin configuration.
+
+    Raises:
+        DryRunRefused: the tracker requires a custom field that cannot be filled from here.
+    """
+    issue: dict[str, Any] = {"project_id": tracker_project_id, "subject": mark}
+    for name, value in (
+        ("tracker_id", config.default_tracker_id),
+        ("priority_id", config.default_priority_id),
+    ):
+        if value is not None:
+            issue[name] = value
+    required = _required(known, "issue", config.default_tracker_id)
+    if required:
+        issue["custom_fields"] = [
+            {"id": one.tracker_id, "value": _any_value(one, "issue")} for one in required
+        ]
+    return {"issue": issue}
+
+
+def temporary_project(mark: str, known: Known) -> Body:
+    """Return the body of a private project without modules, only there to be given a member.
+
+    Args:
+        mark: its identifier and name.
+        known: the cache.
+
+    Raises:
+        DryRunRefused: as `temporary_issue`.
+    """
+    required = _required(known, "project", None)
+    project: dict[str, Any] = {
+        "name": mark,
+        "identifier": mark,
+        "is_public": False,
+        "enabled_module_names": [],
+    }
+    if required:
+        project["custom_field_values"] = {str(one.tracker_id): _any_value(one, "project") for one in required}
+    return {"project": project}
+
+
+def _required(known: Known, customized_type: str, issue_type_id: int | None) -> list[Entry]:
+    return [one for one in fields_of(known, customized_type, issue_type_id) if is_missing(one)]
+
+
+def _any_value(field: Entry, noun: str) -> Any:
+    """Return some value that a field takes."""
+    kind = field.details["field_format"]
+    choices = [one["value"] for one in field.details["possible_values"]]
+    value = next(iter(choices), None) or ANY_VALUE.get(kind) or (TEXT if kind in TEXTS else None)
+    if value is None:
+        raise DryRunRefused(
+            f"the dry run needs a temporary {noun}, and the tracker requires the custom field {field.name} of it, "
+            f"which deskbridge cannot fill ({kind}): give the field a default value on the tracker"
+        )
+    return [value] if field.details["multiple"] else value

@@ -1,0 +1,138 @@
+"""One dry run: create on the tracker as the administrator, delete again (SPEC 4.3).
+
+What people may notice of it: the tracker sends the notifications that it sends for any new or changed issue, to whom
+the project's settings say, and to the watchers and the assignee of the payload. Redmine 5.0 offers nothing over REST
+to suppress them: its model knows how (`notify`), but only imports and mails set it.
+New projects, memberships and time entries, and all deletions, notify nobody. A subtask also changes its parent's
+dates and progress for a moment. Status updates, time entries and memberships are tried on a temporary issue or project,
+so that nobody's own is touched.
+"""
+
+from __future__ import annotations
+
+import time
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+from producer.admin.dryrun.results import DryRun, DryRunRefused, Left
+from producer.admin.dryrun.trials import NEEDS_ISSUE, Trial, Tried, rendering_with
+from shared.dryrun.cleanup import SETTLING_S
+from shared.dryrun.objects import Bench, json_in
+from shared.metadata.synchronisation import Connect
+from shared.refusals.hints import explain, ignored
+from shared.refusals.known import Hint, Known, known_of
+from shared.store import Store
+from shared.templating import Engine, catalogue_for
+from shared.templating.engine import Rendering
+from shared.templating.operations import CustomField, Operation
+
+NO_ISSUE_YET = 1
+"""Stands for the temporary issue while a template is only checked against its context."""
+
+
+@dataclass(frozen=True)
+class DryRuns:
+    """Makes dry runs, and knows what they have left.
+
+    Attributes:
+        connect: returns the configuration and the tracker.
+        settling: seconds after a lost answer before anything is concluded from it.
+    """
+
+    store: Store
+    connect: Connect
+    settling: float = SETTLING_S
+
+    def run(
+        self,
+        operation: Operation,
+        body: str,
+        context: dict[str, Any],
+        custom_fields: tuple[CustomField, ...],
+    ) -> DryRun:
+        """Render a template, make what it describes on the tracker, and delete it.
+
+        Args:
+            operation: what the template is for.
+            body: the template.
+            context: as `shared.templating.contexts` makes it; it is only read.
+            custom_fields: the tracker's.
+
+        Raises:
+            TemplateError: the template is faulty; nothing was sent, or what was made for it is deleted.
+            DryRunRefused: it cannot be made, with the reason.
+            TrackerError: the tracker could not be reached, refuses the key, or asks to wait.
+            LeaseOver: it stood still for too long; what was made is in the list.
+            SettingsError: no tracker is configured.
+        """
+        operation = Operation(operation)
+        render = rendering_with(Engine(catalogue_for(operation, custom_fields)), body, deepcopy(context))
+        rendering = render(NO_ISSUE_YET) if operation in NEEDS_ISSUE else render(None)
+        project_id = _project_of(operation, rendering, context)
+        config, client = self.connect()
+        started = time.monotonic()
+        bench = Bench(self.store, client, self.settling)
+        with self.store.transaction() as tx:
+            known = known_of(tx, project_id)
+        try:
+            tried = Trial(operation, rendering, render, project_id, config, bench, known).carry_out()
+        finally:
+            client.close()
+        return self._told(tried, bench, _hints(operation, tried, known), started)
+
+    def left(self) -> list[Left]:
+        """Return everything that dry runs asked for and that is not known to be gone, oldest first.
+
+        What a dry run that is still under way has made is among it.
+        """
+        with self.store.transaction() as tx:
+            rows = tx.dry_runs.all()
+        return [Left(row.id, row.kind, row.mark, row.tracker_id, row.begun_at, row.reason) for row in rows]
+
+    def _told(self, tried: Tried, bench: Bench, hints: list[Hint], started: float) -> DryRun:
+        rendering, answer = tried.rendering, tried.answer
+        mine = {thing.row.id for thing in bench.things}
+        left = [one for one in self.left() if one.id in mine]
+        anything = any(not thing.refused for thing in bench.things)
+        return DryRun(
+            payload=rendering.payload,
+            warnings=(*rendering.warnings, *tried.warnings),
+            filled_in=rendering.filled_in,
+            pruned=rendering.pruned,
+            method=tried.method,
+            path=tried.path,
+            status=answer.status if answer else None,
+            answer=answer.body if answer else "",
+            ok=tried.ok,
+            hints=hints,
+            created=tried.created,
+            deleted=not left if anything else None,
+            left=left,
+            milliseconds=round((time.monotonic() - started) * 1000),
+        )
+
+
+def _hints(operation: Operation, tried: Tried, known: Known) -> list[Hint]:
+    if tried.answer is None:
+        return []
+    payload = tried.rendering.payload
+    found = explain(operation, payload, known, tried.answer.status)
+    told = {one.field for one in found}
+    more = ignored(operation, payload, json_in(tried.answer)) if tried.ok else []
+    return found + [one for one in more if one.field not in told]
+
+
+def _project_of(operation: Operation, rendering: Rendering, context: dict[str, Any]) -> int | None:
+    """Return the tracker project that a payload is for; a template may name another one than the link."""
+    if operation.from_form:
+        return None
+    project = context.get("project")
+    found = project.get("tracker_project_id") if isinstance(project, dict) else None
+    if operation is Operation.ISSUE_CREATE:
+        found = rendering.payload["issue"].get("project_id")
+    if type(found) is not int:
+        raise DryRunRefused(
+            "no tracker project is known for this context: link the project or entity of its ticket, or name one"
+        )
+    return found

@@ -1,0 +1,197 @@
+"""How each operation is tried, so that nothing but what was made for it is touched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from producer.admin.dryrun.filling import temporary_issue, temporary_project
+from producer.admin.dryrun.results import DryRunRefused
+from shared.config import PluginConfig
+from shared.dryrun.marks import Kind, marked, new_mark
+from shared.dryrun.objects import FRESH_S, Bench, Thing, id_in
+from shared.errors import BridgeError, LeaseOver, OutcomeUnknown, TrackerBusy, TrackerClosed, TrackerError
+from shared.payloads import Body
+from shared.refusals.hints import explain
+from shared.refusals.known import Hint, Known
+from shared.send_window import SendWindow
+from shared.templating import Engine
+from shared.templating.engine import Rendering
+from shared.templating.operations import Operation
+from shared.tracker.answers import RawAnswer, messages
+
+Render = Callable[[int | None], Rendering]
+NEEDS_ISSUE = (Operation.ISSUE_UPDATE_STATUS, Operation.TIME_ENTRY_CREATE)
+NOT_ASKED = "project.identifier was replaced by a mark, so the tracker was not asked about it"
+ELSEWHERE = "the membership was tried in a temporary project: whether they are a member already was not asked"
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What was tried, and the tracker's answer to it; None where none came.
+
+    Attributes:
+        created: such as `issue #17`.
+        warnings: what a person should know of the way in which it was tried.
+    """
+
+    rendering: Rendering
+    method: str
+    path: str
+    answer: RawAnswer | None
+    created: str | None = None
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether the tracker took the payload."""
+        return self.answer is not None and 200 <= self.answer.status < 300
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One dry run's trial.
+
+    Attributes:
+        rendering: of the template, with a stand-in for the temporary issue's id.
+        render: renders it once more, with the id of the temporary issue.
+        project_id: the tracker project; None for a new one.
+        known: the cache, for that project.
+    """
+
+    operation: Operation
+    rendering: Rendering
+    render: Render
+    project_id: int | None
+    config: PluginConfig
+    bench: Bench
+    known: Known
+
+    def carry_out(self) -> Tried:
+        """Try it, and delete what was made.
+
+        Raises:
+            TemplateError: the template does not fit the temporary issue's id.
+            DryRunRefused: something temporary that is needed could not be made.
+            TrackerError: the tracker could not be reached, refuses the key, or asks to wait.
+        """
+        if self.operation is Operation.ISSUE_CREATE:
+            return self._creation(Kind.ISSUE)
+        if self.operation is Operation.PROJECT_CREATE:
+            return self._creation(Kind.PROJECT)
+        if self.operation is Operation.MEMBERSHIP_CREATE:
+            return self._in_project()
+        return self._on_issue()
+
+    def _creation(self, kind: Kind) -> Tried:
+        mark = new_mark(kind)
+        thing = self.bench.make(kind, mark, marked(kind, self.rendering.payload, mark), self.project_id)
+        self.bench.remove(thing)
+        self._raise_outage("POST", kind.path, thing.answer)
+        created = f"{kind} #{thing.tracker_id}" if thing.tracker_id else None
+        warnings = (NOT_ASKED,) if kind is Kind.PROJECT else ()
+        return Tried(self.rendering, "POST", kind.path, thing.answer, created, warnings)
+
+    def _on_issue(self) -> Tried:
+        mark = new_mark(Kind.ISSUE)
+        issue, issue_id = self._temporary(
+            Kind.ISSUE, mark, temporary_issue(mark, self.project_id or 0, self.known, self.config)
+        )
+        try:
+            rendering = self.render(issue_id)
+            if self.operation is Operation.ISSUE_UPDATE_STATUS:
+                path = f"/issues/{issue_id}.json"
+                answer = self._send("PUT", path, _still_marked(rendering.payload, mark), issue)
+                return Tried(rendering, "PUT", path, answer, f"issue #{issue_id}")
+            path = "/time_entries.json"
+            answer = self._send("POST", path, rendering.payload, issue)
+            created = self._delete_time_entry(id_in(answer, "time_entry"))
+            return Tried(rendering, "POST", path, answer, created)
+        finally:
+            self.bench.remove(issue)
+
+    def _in_project(self) -> Tried:
+        mark = new_mark(Kind.PROJECT)
+        project, project_id = self._temporary(Kind.PROJECT, mark, temporary_project(mark, self.known))
+        try:
+            path = f"/projects/{project_id}/memberships.json"
+            answer = self._send("POST", path, self.rendering.payload, project)
+            made = id_in(answer, "membership")
+            created = f"membership #{made}" if made else None
+            return Tried(self.rendering, "POST", path, answer, created, (ELSEWHERE,))
+        finally:
+            self.bench.remove(project)
+
+    def _temporary(self, kind: Kind, mark: str, body: Body) -> tuple[Thing, int]:
+        """Make something that is only there to be worked on."""
+        thing = self.bench.make(kind, mark, body, self.project_id if kind is Kind.ISSUE else None)
+        if thing.tracker_id is not None:
+            return thing, thing.tracker_id
+        self.bench.remove(thing)
+        self._raise_outage("POST", kind.path, thing.answer)
+        raise self._no(kind, body, thing)
+
+    def _no(self, kind: Kind, body: Body, thing: Thing) -> BridgeError:
+        what = f"the dry run needs a temporary {kind}"
+        if thing.answer is None:
+            return OutcomeUnknown(
+                "POST", kind.path, detail=f"{what}, and no clear answer came to its creation"
+            )
+        hints: list[Hint] = []
+        if thing.refused:
+            creating = Operation.ISSUE_CREATE if kind is Kind.ISSUE else Operation.PROJECT_CREATE
+            hints = explain(creating, body, self.known, thing.answer.status)
+        words = "; ".join(messages(thing.answer.body.encode())) or "without a reason"
+        told = "".join(f"; {one.problem} ({one.record})" for one in hints)
+        return DryRunRefused(
+            f"{what}, and the tracker refused it: {thing.answer.status}, {words}{told}", tuple(hints)
+        )
+
+    def _send(self, method: str, path: str, payload: Body, within: Thing) -> RawAnswer | None:
+        """Make the call that is tried; None where no answer came: whatever it made is inside what is temporary."""
+        try:
+            answer = self.bench.client.raw(method, path, body=payload, before_send=within.window.check)
+        except OutcomeUnknown:
+            return None
+        self._raise_outage(method, path, answer)
+        return answer
+
+    def _delete_time_entry(self, entry_id: int | None) -> str | None:
+        """Delete a time entry just made; where that fails, the temporary issue takes it along."""
+        if entry_id is None:
+            return None
+        with suppress(TrackerError, LeaseOver):
+            path = f"/time_entries/{entry_id}.json"
+            self.bench.client.call("DELETE", path, before_send=SendWindow(FRESH_S).check)
+        return f"time entry #{entry_id}"
+
+    def _raise_outage(self, method: str, path: str, answer: RawAnswer | None) -> None:
+        """Raise what says nothing of the payload.
+
+        Raises:
+            TrackerClosed: the key is refused, or the REST API is off.
+            TrackerBusy: the tracker asks to wait.
+        """
+        status = answer.status if answer else None
+        if status == 401:
+            raise TrackerClosed(method, path, status=status)
+        if status == 429:
+            raise TrackerBusy(method, path, status=status, retry_after=None)
+        if status == 403:
+            self.bench.client.call("GET", "/users.json", params={"limit": 1})
+
+
+def _still_marked(payload: Body, mark: str) -> Body:
+    """Return a change of an issue that leaves it its mark, also where it changes the subject."""
+    return marked(Kind.ISSUE, payload, mark) if "subject" in payload["issue"] else payload
+
+
+def rendering_with(engine: Engine, body: str, context: dict[str, Any]) -> Render:
+    """Return what renders a template for an issue's id; None leaves the context as it is."""
+
+    def render(issue_id: int | None) -> Rendering:
+        return engine.render(body, context if issue_id is None else {**context, "issue": {"id": issue_id}})
+
+    return render

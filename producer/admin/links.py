@@ -1,0 +1,89 @@
+"""Links helpdesk projects and entities to tracker projects, and replays what waited for a link (SPEC section 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from shared.errors import NotFound
+from shared.metadata.confirming import confirm_link
+from shared.reasons import NO_LINK
+from shared.store import Store, Transaction
+from shared.store.links import Link, LinkKind
+from shared.store.trace import Step
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """What came of making a link.
+
+    Attributes:
+        before: the link that it replaced.
+        tickets: tickets whose events had been skipped for want of it.
+        events: how many events these are.
+        replayed: whether they are pending again; the tickets are to be rung.
+        confirmed: whether the cache of the tracker's metadata knows the project; False: it is empty.
+    """
+
+    link: Link
+    before: Link | None
+    tickets: list[int]
+    events: int
+    replayed: bool
+    confirmed: bool = True
+
+
+def make_link(store: Store, link: Link, *, replay: bool) -> Linked:
+    """Create or replace a link.
+
+    Args:
+        store: where links and events are.
+        link: the link.
+        replay: make the events pending again that were skipped for want of it.
+
+    Raises:
+        NotFound: the tracker project is unknown or not active, or the category is not one of its own.
+    """
+    with store.transaction() as tx:
+        return put_link(tx, link, replay=replay)
+
+
+def put_link(tx: Transaction, link: Link, *, replay: bool) -> Linked:
+    """Create or replace a link within a transaction, as `make_link`."""
+    confirmed = confirm_link(tx, link)
+    before = tx.links.get(link.kind, link.helpdesk_id)
+    tx.links.put(link)
+    skipped = [one for one in tx.journal.skipped_tickets(NO_LINK) if _belongs(one[2], link)]
+    tickets = [ticket_id for ticket_id, _, _ in skipped]
+    if replay and tickets:
+        _replay(tx, tickets, link)
+    return Linked(link, before, tickets, sum(count for _, count, _ in skipped), replay, confirmed)
+
+
+def remove_link(store: Store, kind: LinkKind, helpdesk_id: int) -> Link:
+    """Remove a link; from now on nothing is sent for the tickets that it stood for.
+
+    Returns:
+        The link as it was.
+
+    Raises:
+        NotFound: there is no such link.
+    """
+    with store.transaction() as tx:
+        link = tx.links.get(kind, helpdesk_id)
+        if link is None:
+            raise NotFound(f"{kind} {helpdesk_id} is not linked (see `deskbridge links`)")
+        tx.links.remove(kind, helpdesk_id)
+    return link
+
+
+def _belongs(snapshot: Mapping[str, Any], link: Link) -> bool:
+    name = "project_id" if link.kind is LinkKind.PROJECT else "entity_id"
+    return snapshot.get(name) == link.helpdesk_id
+
+
+def _replay(tx: Transaction, tickets: list[int], link: Link) -> None:
+    tx.journal.replay_skipped(tickets, NO_LINK)
+    why = f"{link} was linked to tracker project {link.tracker_project_id}"
+    tx.trace.append([Step(ticket_id, "What had been skipped is replayed", why) for ticket_id in tickets])

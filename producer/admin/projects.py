@@ -1,0 +1,231 @@
+"""Creates a tracker project for a helpdesk project or entity and links it, once (SPEC 2.3, 4.1 forms).
+
+The tracker itself makes several projects of one identifier when it is asked at the same time (OBSERVED), so a form
+claims its identifier before the call, and whoever comes after looks the project up before anything is sent again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from producer.admin.links import Linked, make_link, put_link
+from producer.admin.project_forms import FormRefused, ProjectForm, faults_of, refusal
+from shared.bodies.contexts import engine_for
+from shared.bodies.precedence import choose
+from shared.config import PluginConfig
+from shared.coordination.locks import Locks
+from shared.errors import BridgeError, LeaseOver, LockBusy, OutcomeUnknown, TrackerError, TrackerRejected
+from shared.logs import get_logger
+from shared.metadata.reading import find_project
+from shared.metadata.synchronisation import Connect, MetadataResult, synchronise
+from shared.store import Store
+from shared.store.links import Link, LinkKind
+from shared.store.metadata import Entry, MetadataKind
+from shared.store.models import ProjectClaim
+from shared.store.projects import ClaimState
+from shared.templating import Operation
+from shared.templating.contexts import FormPart, from_form
+from shared.tracker.client import TrackerClient
+
+log = get_logger("projects")
+PATIENCE_S = 20.0
+LOOK_AGAIN_S = 0.1
+CALL_S = 5.0
+
+
+class ProjectInDoubt(BridgeError):
+    """Whether the project was created is not known; the same form may be sent again, and is looked up first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What a form did.
+
+    Attributes:
+        linked: the link that was made.
+        created: whether the project was created by this form; else it was there already.
+        metadata: the synchronisation afterwards.
+        warnings: what a person should know of the template that made the request, or failed to.
+    """
+
+    linked: Linked
+    created: bool
+    metadata: MetadataResult
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ProjectForms:
+    """Carries out the forms of the project tab and the entity tab (SPEC 4.1).
+
+    Attributes:
+        connect: returns the configuration and the tracker.
+        settling: seconds after a lost answer before anything is sent again.
+        sleep: waits so many seconds.
+    """
+
+    store: Store
+    locks: Locks
+    connect: Connect
+    settling: float
+    sleep: Callable[[float], None] = time.sleep
+
+    def link(self, link: Link, *, replay: bool = False) -> Made:
+        """Link to an existing active project, then synchronise the metadata.
+
+        Raises:
+            NotFound: the tracker project or the category is unknown.
+        """
+        linked = make_link(self.store, link, replay=replay)
+        return Made(linked, created=False, metadata=synchronise(self.store, self.locks, self.connect))
+
+    def create(self, kind: LinkKind, helpdesk_id: int, form: ProjectForm, *, replay: bool = False) -> Made:
+        """Create a project and link to it, then synchronise the metadata; a repeat finds what the first one made.
+
+        Raises:
+            FormRefused: naming each field that is wrong, by our own checks or in the tracker's words.
+            ProjectInDoubt: no clear answer came, and the project is not there yet.
+            LockBusy: another form with this identifier takes too long.
+            TrackerError: the tracker could not be asked.
+        """
+        config, client = self.connect()
+        try:
+            project, warnings = self._project(form, config)
+            with self._alone(project["identifier"]):
+                entry, created = self._ensure(client, kind, helpdesk_id, project)
+                linked = self._keep(Link(kind, helpdesk_id, entry.tracker_id, None), entry, replay=replay)
+        finally:
+            client.close()
+        return Made(linked, created, synchronise(self.store, self.locks, self.connect), warnings)
+
+    def _project(self, form: ProjectForm, config: PluginConfig) -> tuple[dict[str, Any], tuple[str, ...]]:
+        """Return the object to send, the active template's or else the form's own (SPEC section 9), and warnings.
+
+        Raises:
+            FormRefused: the tracker would refuse it.
+        """
+        with self.store.transaction() as tx:
+            template = tx.templates.active().get(Operation.PROJECT_CREATE)
+            chosen = choose(
+                template,
+                lambda: engine_for(Operation.PROJECT_CREATE, tx),
+                lambda: from_form(FormPart.model_validate(form), config),
+                form.body,
+            )
+            project: dict[str, Any] = chosen.body["project"]
+            if faults := faults_of(tx, project):
+                raise FormRefused(faults)
+        if chosen.fault is None:
+            return project, chosen.warnings
+        told = f"{template} failed, so the form was sent as it is: {chosen.fault}"
+        log.error(told)
+        return project, (told,)
+
+    @contextmanager
+    def _alone(self, identifier: str) -> Iterator[None]:
+        """Hold the lock of an identifier, waiting a while for another form with it."""
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                with self.locks.hold(f"project:{identifier}"):
+                    yield
+                    return
+            except LockBusy:
+                if time.monotonic() > deadline:
+                    raise
+            self.sleep(LOOK_AGAIN_S)
+
+    def _ensure(
+        self, client: TrackerClient, kind: LinkKind, helpdesk_id: int, project: dict[str, Any]
+    ) -> tuple[Entry, bool]:
+        """Return the project and whether it was created just now."""
+        identifier = project["identifier"]
+        with self.store.transaction() as tx:
+            claim = tx.project_claims.get(identifier)
+        found = find_project(client, identifier)
+        if found is not None:
+            if claim is None or not _is_ours(claim, kind, helpdesk_id):
+                raise FormRefused(
+                    [("identifier", f"taken by tracker project {found}: link to it, or choose another")]
+                )
+            return found, False
+        settling = CALL_S + self.settling
+        with self.store.transaction() as tx:
+            seen = claim.attempt if claim else 0
+            attempt = tx.project_claims.claim(identifier, kind, helpdesk_id, attempt=seen, settling=settling)
+        if attempt is None:
+            raise ProjectInDoubt(
+                f"a form asked for the tracker project {identifier} a moment ago, and it is not known yet whether "
+                f"it was created: send the form again in {settling:g} seconds"
+            )
+        return self._send(client, project, attempt), True
+
+    def _send(self, client: TrackerClient, project: dict[str, Any], attempt: int) -> Entry:
+        identifier = project["identifier"]
+        give_back = partial(self._free, identifier, attempt)
+        ends = time.monotonic() + self.settling
+
+        def in_time() -> None:
+            if time.monotonic() > ends:
+                raise LeaseOver("the claim ran out before the project was asked for; send the form again")
+
+        try:
+            answer = client.call("POST", "/projects.json", body={"project": project}, before_send=in_time)
+            return _entry(project, answer.object("project").get("id"))
+        except TrackerRejected as rejection:
+            give_back(str(rejection))
+            if rejection.status != 422:
+                raise
+            with self.store.transaction() as tx:
+                raise refusal(tx, rejection.errors) from None
+        except (OutcomeUnknown, KeyError) as unclear:
+            return self._look_up(client, identifier, unclear)
+        except (TrackerError, LeaseOver) as never_sent:
+            give_back(str(never_sent))
+            raise
+
+    def _look_up(self, client: TrackerClient, identifier: str, unclear: Exception) -> Entry:
+        log.warning("no clear answer to the creation of a project; looking it up", identifier=identifier)
+        try:
+            found = find_project(client, identifier)
+        except TrackerError:
+            found = None
+        if found is None:
+            raise ProjectInDoubt(
+                f"whether the tracker project {identifier} was created is not known ({unclear}): send the same "
+                "form again in a moment; it is looked up before anything is sent"
+            ) from None
+        return found
+
+    def _keep(self, link: Link, project: Entry, *, replay: bool) -> Linked:
+        """Keep the project and its link, in one commit."""
+        with self.store.transaction() as tx:
+            tx.metadata.put([project])
+            tx.project_claims.created(str(project.details["identifier"]), project.tracker_id)
+            return put_link(tx, link, replay=replay)
+
+    def _free(self, identifier: str, attempt: int, reason: str) -> None:
+        with self.store.transaction() as tx:
+            tx.project_claims.free(identifier, attempt, reason)
+
+
+def _is_ours(claim: ProjectClaim, kind: LinkKind, helpdesk_id: int) -> bool:
+    """Tell whether a project of this identifier came of an earlier form of the same helpdesk object."""
+    same = (claim.link_kind, claim.helpdesk_id) == (str(kind), helpdesk_id)
+    return same and claim.state in (ClaimState.CLAIMED, ClaimState.CREATED)
+
+
+def _entry(project: Mapping[str, Any], tracker_project_id: object) -> Entry:
+    if type(tracker_project_id) is not int:
+        raise KeyError("id")
+    details = {
+        "identifier": project["identifier"],
+        "parent_id": project.get("parent_id"),
+        "is_public": project.get("is_public", False),
+    }
+    return Entry(MetadataKind.PROJECT, tracker_project_id, project["name"], details)

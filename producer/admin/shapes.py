@@ -1,0 +1,102 @@
+"""What the command line's --json and the API show of things: one shape for both (CONTRACT)."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from producer.admin.story import TicketTrace
+    from shared.kinds import Kind
+    from shared.store.ledger import Row
+    from shared.store.links import Link
+    from shared.store.metadata import Entry
+    from shared.store.models import JournalEvent, MetadataRun
+    from shared.store.people import TrackerPerson
+
+Shape = dict[str, Any]
+EVENT = (
+    "id",
+    "key",
+    "event",
+    "ticket_id",
+    "task_id",
+    "state",
+    "reason",
+    "occurred_at",
+    "received_at",
+    "attempts",
+    "next_attempt_at",
+)
+RUN = ("started_at", "ended_at", "ok", "counts", "differences", "error")
+
+
+def event_json(row: JournalEvent) -> Shape:
+    """Return an event of the journal."""
+    return {name: getattr(row, name) for name in EVENT}
+
+
+def held_json(kind: Kind, row: Row) -> Shape:
+    """Return what waits for a person."""
+    return {
+        "kind": str(kind),
+        "id": row.key,
+        "since": row.changed_at,
+        "reason": row.reason,
+        "sent": row.body,
+        "candidates": list(row.candidates or ()),
+    }
+
+
+def trace_json(found: TicketTrace) -> Shape:
+    """Return a ticket's story."""
+    return {
+        "ticket_id": found.ticket_id,
+        "link": asdict(found.link) if found.link else None,
+        "ticket_tasks": [asdict(task) for task in found.ticket_tasks],
+        "steps": [asdict(step) for step in found.steps],
+    }
+
+
+def link_json(link: Link) -> Shape:
+    """Return a link."""
+    return {
+        "kind": str(link.kind),
+        "id": link.helpdesk_id,
+        "tracker_project_id": link.tracker_project_id,
+        "default_category_id": link.default_category_id,
+    }
+
+
+def run_json(run: MetadataRun) -> Shape:
+    """Return the record of a metadata synchronisation."""
+    return {name: getattr(run, name) for name in RUN}
+
+
+def entry_json(entry: Entry) -> Shape:
+    """Return an entry of the metadata cache."""
+    of_project = {"project_id": entry.tracker_project_id} if entry.tracker_project_id else {}
+    return {"id": entry.tracker_id, "name": entry.name, **of_project, **entry.details}
+
+
+def person_json(person: TrackerPerson) -> Shape:
+    """Return a tracker user."""
+    return {
+        "id": person.tracker_user_id,
+        "login": person.login,
+        "name": person.name,
+        "mail": person.mail,
+        "admin": person.admin,
+    }
+
+
+def stamp(moment: Any) -> str:
+    """Return a time as ISO 8601 in UTC, with Z.
+
+    Raises:
+        TypeError: it is no date and time.
+    """
+    if not isinstance(moment, datetime):
+        raise TypeError(f"{type(moment).__name__} is not JSON")
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")

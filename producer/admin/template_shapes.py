@@ -1,0 +1,57 @@
+"""What the command line's --json and the API show of templates: one shape for both (CONTRACT)."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from producer.admin.dryrun.results import DryRun, Left
+    from producer.admin.preview import Preview
+    from producer.admin.templates import Described
+    from shared.errors import TemplateError
+    from shared.store.models import TemplateChange
+    from shared.templating.catalogue import Variable
+    from shared.templating.fields import Field
+
+Shape = dict[str, Any]
+
+
+def template_json(found: Described) -> Shape:
+    """Return a template."""
+    return {**asdict(found), "operation": str(found.operation), "fault": fault_json(found.fault)}
+
+
+def fault_json(fault: TemplateError | None) -> Shape | None:
+    """Return what is wrong with a template, and where."""
+    return {"message": fault.message, "line": fault.line, "column": fault.column} if fault else None
+
+
+def change_json(change: TemplateChange) -> Shape:
+    """Return an entry of a template's history."""
+    return {name: getattr(change, name) for name in ("version", "what", "at", "who")}
+
+
+def variable_json(variable: Variable) -> Shape:
+    """Return a variable of the catalogue."""
+    return asdict(variable)
+
+
+def field_json(field: Field) -> Shape:
+    """Return a field of the dictionary."""
+    return asdict(field)
+
+
+def preview_json(shown: Preview) -> Shape:
+    """Return a preview."""
+    return {**asdict(shown), "operation": str(shown.operation)}
+
+
+def dry_run_json(made: DryRun) -> Shape:
+    """Return what a dry run did; the tracker's answer unchanged."""
+    return asdict(made)
+
+
+def left_json(left: Left) -> Shape:
+    """Return something that a dry run left on the tracker."""
+    return asdict(left)

@@ -1,0 +1,285 @@
+"""The template store as a person uses it: save, activate, roll back (SPEC 9.1 "Template store").
+
+Saving never changes what is sent: a new version waits until it is activated. So a faulty text can be kept as a draft,
+and a faulty text can never be in force.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy.exc import IntegrityError
+
+from shared.bodies.contexts import engine_for, operation_of
+from shared.errors import BridgeError, NotFound, TemplateError
+from shared.store import Store, Transaction
+from shared.store.models import PayloadTemplate, TemplateChange
+from shared.store.templates import Change, Kept
+from shared.templating import Operation
+from shared.templating.limits import BODY_BYTES
+
+LONGEST_NAME = 100
+STORABLE = "text without U+0000 and lone surrogates"
+
+
+class TemplateRefused(BridgeError):
+    """Something that cannot be done with a template.
+
+    Args:
+        field: which field is wrong, empty where it is the whole.
+        problem: what is wrong with it and what was expected.
+    """
+
+    def __init__(self, field: str, problem: str) -> None:
+        self.field, self.problem = field, problem
+        super().__init__(f"{field}: {problem}" if field else problem)
+
+
+class EditedMeanwhile(BridgeError):
+    """Somebody else saved a version after the one that was edited; nothing was kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A template as it is shown.
+
+    Attributes:
+        version: the newest version.
+        active_version: the version in force, None where the template is not active.
+        body: text of the newest version.
+        fault: why the newest version cannot be activated: it is a draft.
+        changed_at: when something was last done to it.
+        changed_by: by whom.
+    """
+
+    id: int
+    operation: Operation
+    name: str
+    version: int
+    active_version: int | None
+    body: str
+    fault: TemplateError | None
+    changed_at: datetime
+    changed_by: str
+
+
+class TemplateStore:
+    """Does what administrators do with templates.
+
+    Args:
+        store: where they are kept.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def list(self, operation: str | None = None) -> list[Described]:
+        """Return the templates, of one operation where one is named.
+
+        Raises:
+            NotFound: there is no such operation.
+        """
+        wanted = str(operation_of(operation)) if operation is not None else None
+        with self._store.transaction() as tx:
+            return [_described(tx, kept) for kept in tx.templates.kept(operation=wanted)]
+
+    def show(self, template_id: int, version: int | None = None) -> Described:
+        """Return one template, with the text of its newest version or of the one that is named.
+
+        Raises:
+            NotFound: there is no such template, or version of it.
+        """
+        with self._store.transaction() as tx:
+            return _as_it_is(tx, _found(tx, template_id), version)
+
+    def create(self, operation: str, name: str, body: str, who: str) -> Described:
+        """Keep a new template.
+
+        Args:
+            operation: what it is for.
+            name: for people; unique among the operation's.
+            body: its text; a faulty one is kept as a draft.
+            who: by whom.
+
+        Raises:
+            NotFound: there is no such operation.
+            TemplateRefused: the name is taken or unfit, or the text cannot be stored.
+        """
+        wanted = operation_of(operation)
+        name = name.strip()
+        _check(body, name)
+        taken = TemplateRefused("name", f"{wanted} has a template of this name already: {name}")
+        try:
+            with self._store.transaction() as tx:
+                if tx.templates.named(wanted, name) is not None:
+                    raise taken
+                return _as_it_is(tx, tx.templates.create(wanted, name, body, who))
+        except IntegrityError:
+            raise taken from None
+
+    def edit(self, template_id: int, body: str, who: str, *, based_on: int) -> Described:
+        """Keep a new version of a template; what is in force stays in force.
+
+        Args:
+            template_id: the template.
+            body: the new text; a faulty one is kept as a draft.
+            who: by whom.
+            based_on: the version that was edited.
+
+        Raises:
+            NotFound: there is no such template.
+            TemplateRefused: the text cannot be stored.
+            EditedMeanwhile: somebody else saved a version after `based_on`.
+        """
+        _check(body)
+        with self._store.transaction() as tx:
+            template = _found(tx, template_id, lock=True)
+            if tx.templates.add_version(template_id, based_on, body, who) is None:
+                raise EditedMeanwhile(
+                    f"template {template_id} is at version {template.version}, not {based_on}: look at what changed, "
+                    "and edit that version"
+                )
+            return _as_it_is(tx, template)
+
+    def activate(self, template_id: int, who: str, version: int | None = None) -> Described:
+        """Put a version in force, the newest unless one is named; what was in force for the operation ends.
+
+        Raises:
+            NotFound: there is no such template, or version of it.
+            TemplateError: the version is faulty.
+            TemplateRefused: another template of the operation was activated at the same moment.
+        """
+        with self._store.transaction() as tx:
+            template = _found(tx, template_id, lock=True)
+            return self._put_in_force(tx, template, version or template.version, who, Change.ACTIVATED)
+
+    def deactivate(self, template_id: int, who: str) -> Described:
+        """Take a template out of force: the operation's body is the 1.x one again.
+
+        Raises:
+            NotFound: there is no such template.
+            TemplateRefused: it is not active.
+        """
+        with self._store.transaction() as tx:
+            template = _found(tx, template_id, lock=True)
+            if template.active_version is None:
+                raise TemplateRefused("", f"template {template_id} is not active")
+            tx.templates.deactivate(template, who)
+            return _as_it_is(tx, template)
+
+    def roll_back(self, template_id: int, who: str, version: int | None = None) -> Described:
+        """Put an earlier version in force again: the one that was in force before, unless one is named.
+
+        Raises:
+            NotFound: there is no such template or version, or none was in force before.
+            TemplateError: the version is faulty by now.
+            TemplateRefused: another template of the operation was activated at the same moment.
+        """
+        with self._store.transaction() as tx:
+            template = _found(tx, template_id, lock=True)
+            wanted = version or _in_force_before(tx.templates.history(template_id), template.active_version)
+            if wanted is None:
+                raise NotFound(f"no other version of template {template_id} was in force before")
+            return self._put_in_force(tx, template, wanted, who, Change.ROLLED_BACK)
+
+    def delete(self, template_id: int) -> None:
+        """Delete a template with its versions and history.
+
+        Raises:
+            NotFound: there is no such template.
+            TemplateRefused: it is active.
+        """
+        with self._store.transaction() as tx:
+            if _found(tx, template_id, lock=True).active_version is not None:
+                raise TemplateRefused("", f"template {template_id} is active: deactivate it first")
+            tx.templates.delete(template_id)
+
+    def history(self, template_id: int) -> Sequence[TemplateChange]:
+        """Return what was done to a template, newest first.
+
+        Raises:
+            NotFound: there is no such template.
+        """
+        with self._store.transaction() as tx:
+            _found(tx, template_id)
+            return tx.templates.history(template_id)
+
+    @staticmethod
+    def _put_in_force(
+        tx: Transaction, template: PayloadTemplate, version: int, who: str, what: Change
+    ) -> Described:
+        engine_for(Operation(template.operation), tx).check(_text(tx, template, version))
+        try:
+            tx.templates.activate(template, version, who, what)
+        except IntegrityError:
+            raise TemplateRefused(
+                "", "another template was activated at the same moment; try again"
+            ) from None
+        return _as_it_is(tx, template)
+
+
+def _found(tx: Transaction, template_id: int, *, lock: bool = False) -> PayloadTemplate:
+    template = tx.templates.get(template_id, lock=lock)
+    if template is None:
+        raise NotFound(f"there is no template {template_id} (`deskbridge template list`)")
+    return template
+
+
+def _text(tx: Transaction, template: PayloadTemplate, version: int) -> str:
+    body = tx.templates.body(template.id, version)
+    if body is None:
+        raise _no_version(template, version)
+    return body
+
+
+def _no_version(template: PayloadTemplate, version: int) -> NotFound:
+    return NotFound(f"template {template.id} has no version {version}: its newest is {template.version}")
+
+
+def _as_it_is(tx: Transaction, template: PayloadTemplate, version: int | None = None) -> Described:
+    found = tx.templates.kept(template_id=template.id, version=version)
+    if not found:
+        raise _no_version(template, version or template.version)
+    return _described(tx, found[0])
+
+
+def _described(tx: Transaction, kept: Kept) -> Described:
+    template, operation = kept.template, Operation(kept.template.operation)
+    return Described(
+        template.id,
+        operation,
+        template.name,
+        kept.version,
+        template.active_version,
+        kept.body,
+        fault_of(tx, operation, kept.body),
+        kept.changed.at,
+        kept.changed.who,
+    )
+
+
+def fault_of(tx: Transaction, operation: Operation, body: str) -> TemplateError | None:
+    """Return why a text cannot be a template of an operation, None where it can."""
+    try:
+        engine_for(operation, tx).check(body)
+    except TemplateError as fault:
+        return fault
+    return None
+
+
+def _in_force_before(history: Sequence[TemplateChange], now: int | None) -> int | None:
+    """Return the version that was in force before, from a history with the newest first."""
+    put = (change.version for change in history if change.what in (Change.ACTIVATED, Change.ROLLED_BACK))
+    return next((version for version in put if version != now), None)
+
+
+def _check(body: str, name: str | None = None) -> None:
+    if name is not None and not 0 < len(name) <= LONGEST_NAME:
+        raise TemplateRefused("name", f"1 to {LONGEST_NAME} characters are expected")
+    for field, text in (("name", name or ""), ("body", body)):
+        if "\x00" in text or any("\ud800" <= one <= "\udfff" for one in text):
+            raise TemplateRefused(field, f"{STORABLE} is expected")
+    if len(body.encode()) > BODY_BYTES:
+        raise TemplateRefused("body", f"at most {BODY_BYTES} bytes")

@@ -1,0 +1,1 @@
+"""What both HTTP processes share: their limits, their way to refuse."""

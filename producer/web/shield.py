@@ -1,0 +1,70 @@
+"""What every answer of producer and console has in common: headers that let a browser do nothing with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import FastAPI
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from producer.web import problems
+
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+    "X-Frame-Options": "DENY",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+"""Strict-Transport-Security is the proxy's: it is the one that speaks TLS."""
+
+
+class ShieldedApp(FastAPI):
+    """An application with those headers on every answer, that of its last resort included.
+
+    It redirects nobody: a redirect would lead to whatever host the request named.
+
+    Args:
+        schemas: schemas that OpenAPI's descriptions of routes refer to, by name.
+        options: FastAPI's.
+    """
+
+    def __init__(self, *, schemas: Mapping[str, Any] | None = None, **options: Any) -> None:
+        super().__init__(docs_url=None, redoc_url=None, redirect_slashes=False, **options)
+        self._schemas = {problems.NAME: problems.SCHEMA, **(schemas or {})}
+
+    def openapi(self) -> dict[str, Any]:
+        """Describe the application, with the schemas that its routes refer to by name."""
+        described = super().openapi()
+        described.setdefault("components", {}).setdefault("schemas", {}).update(self._schemas)
+        return described
+
+    def build_middleware_stack(self) -> ASGIApp:
+        """Put the shield around everything, around what catches unforeseen errors, too."""
+        return Shield(super().build_middleware_stack())
+
+
+class Shield:
+    """Adds the headers that an answer does not have yet.
+
+    Args:
+        app: what answers.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request."""
+
+        async def shielded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await self._app(scope, receive, shielded)

@@ -1,0 +1,92 @@
+"""The sweep's part of dry runs: deletes what one of them left on the tracker (SPEC 4.3)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from shared.dryrun.lookup import in_use, look_up
+from shared.dryrun.marks import Kind
+from shared.dryrun.objects import FRESH_S, LONGEST_DELAY_S, OWN_S, Bench, delay, lease, settled_after
+from shared.errors import LeaseOver, SettingsError, TrackerError, TrackerRejected
+from shared.logs import get_logger
+from shared.metadata.synchronisation import Connect
+from shared.send_window import SendWindow
+from shared.store import Store
+from shared.store.models import DryRunObject
+
+log = get_logger("dryrun")
+SETTLING_S = 15.0
+AT_ONCE = 3
+
+
+def clean_up(store: Store, connect: Connect, *, settling: float = SETTLING_S) -> int:
+    """Delete a few of the things that dry runs have left; whatever fails is logged and tried again later.
+
+    Args:
+        store: where the list is.
+        connect: returns the configuration and the tracker.
+        settling: seconds after a lost answer before anything is concluded from it.
+
+    Returns:
+        How many are known to be gone now.
+    """
+    gone = 0
+    for _ in range(AT_ONCE):
+        window = SendWindow(OWN_S)
+        with store.transaction() as tx:
+            taken = tx.dry_runs.take_over(1, lease=lease(settling))
+        if not taken:
+            break
+        try:
+            _, client = connect()
+        except SettingsError as unconfigured:
+            log.info("dry runs are not cleaned up", reason=str(unconfigured))
+            break
+        bench, row = Bench(store, client, settling), taken[0]
+        try:
+            gone += _settle(bench, row, window)
+        except TrackerRejected as refusal:
+            bench.put_off(row, delay(row.attempts, settling), str(refusal))
+        except (TrackerError, LeaseOver) as outage:
+            bench.put_off(row, delay(row.attempts, settling), str(outage))
+            break
+        finally:
+            client.close()
+    return gone
+
+
+def _settle(bench: Bench, row: DryRunObject, window: SendWindow) -> bool:
+    """Delete what still carries a row's mark; return whether nothing does any more.
+
+    Raises:
+        BridgeError: the tracker did not say, or did not do it.
+    """
+    tracker_id = look_up(bench.client, row)
+    fresh = SendWindow(FRESH_S)
+    if tracker_id is None and row.kind == Kind.ISSUE:
+        return _absent(bench, row)
+    if tracker_id is not None and (use := in_use(bench.client, row, tracker_id)):
+        bench.put_off(
+            row, LONGEST_DELAY_S, f"{use}: delete it by hand, with what is below it, or move that away"
+        )
+        return False
+    try:
+        # a project that is closed is in no list, but its identifier is nobody else's
+        bench.delete(row, tracker_id or 0, window, fresh)
+    except TrackerRejected as refusal:
+        if refusal.status != 404:
+            raise
+        return _absent(bench, row)
+    log.info("deleted what a dry run had left", kind=row.kind, tracker_id=tracker_id, mark=row.mark)
+    return True
+
+
+def _absent(bench: Bench, row: DryRunObject) -> bool:
+    """Forget what is not there, once its creation must have taken effect if it ever does."""
+    with bench.store.transaction() as tx:
+        settled = tx.now() >= row.begun_at + timedelta(seconds=settled_after(bench.settling))
+        if settled or row.tracker_id is not None:
+            tx.dry_runs.gone(row.id)
+            return True
+    bench.put_off(row, settled_after(bench.settling), row.reason or "whether it was created is not known yet")
+    return False

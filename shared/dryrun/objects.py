@@ -1,0 +1,214 @@
+"""Things that are made on the tracker only for a try: recorded before they are asked for, deleted afterwards.
+
+Nothing is ever deleted that was not made here. The first deletion trusts the id that the tracker has just given;
+every later one looks the mark up first, and not before an earlier deletion without an answer must have taken
+effect. A row is forgotten only when it is known that nothing carries its mark.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from shared.dryrun.lookup import look_up
+from shared.dryrun.marks import Kind
+from shared.errors import (
+    BridgeError,
+    LeaseOver,
+    OutcomeUnknown,
+    TrackerError,
+    TrackerRejected,
+    TrackerUnreachable,
+)
+from shared.logs import get_logger
+from shared.send_window import SendWindow
+from shared.store import Store
+from shared.store.models import DryRunObject
+from shared.tracker.answers import RawAnswer
+from shared.tracker.client import TIMEOUT_S, TrackerClient
+
+log = get_logger("dryrun")
+SEND_S = 20.0
+"""In this time the creation is sent, or never."""
+OWN_S = 60.0
+"""In this time whoever made something deletes it, or leaves it to the sweep."""
+FRESH_S = 15.0
+"""For so long it is trusted that an id is still what the tracker has just said that it is."""
+FIRST_DELAY_S = 30.0
+LONGEST_DELAY_S = 3600.0
+
+
+@dataclass
+class Thing:
+    """One thing that was asked for.
+
+    Attributes:
+        row: its entry in our own list.
+        window: in which it may be worked on by whoever asked for it.
+        fresh: in which its id is trusted.
+        answer: what the tracker said to its creation; None where no answer came.
+        failure: why none came.
+        tracker_id: the tracker's id; None where it is not known, or where nothing was made.
+        refused: whether the tracker refused it, so that there is nothing to delete.
+    """
+
+    row: DryRunObject
+    window: SendWindow
+    fresh: SendWindow
+    answer: RawAnswer | None = None
+    failure: OutcomeUnknown | None = None
+    tracker_id: int | None = None
+    refused: bool = False
+
+
+@dataclass
+class Bench:
+    """Makes things on one tracker, and deletes them.
+
+    Attributes:
+        settling: seconds after a lost answer before anything is concluded from it.
+        things: everything that was asked for.
+    """
+
+    store: Store
+    client: TrackerClient
+    settling: float
+    things: list[Thing] = field(default_factory=list)
+
+    def make(self, kind: Kind, mark: str, body: dict[str, Any], tracker_project_id: int | None) -> Thing:
+        """Ask for something.
+
+        Args:
+            kind: issue or project.
+            mark: what the body carries.
+            body: the request body.
+            tracker_project_id: where an issue will be.
+
+        Raises:
+            TrackerUnreachable, LeaseOver: nothing was sent.
+        """
+        window, sending = SendWindow(OWN_S), SendWindow(SEND_S)
+        with self.store.transaction() as tx:
+            row = tx.dry_runs.begin(str(kind), mark, tracker_project_id, lease=lease(self.settling))
+        thing = Thing(row, window, sending)
+        try:
+            thing.answer = self.client.raw("POST", kind.path, body=body, before_send=sending.check)
+        except (TrackerUnreachable, LeaseOver):
+            self._forget(row)
+            raise
+        except OutcomeUnknown as lost:
+            thing.failure = lost
+        thing.fresh = SendWindow(FRESH_S)
+        self.things.append(thing)
+        self._read(thing, kind)
+        return thing
+
+    def _read(self, thing: Thing, kind: Kind) -> None:
+        """Find out what became of a creation: the answer's id, a refusal, or else what carries the mark."""
+        answer = thing.answer
+        if answer is not None and 300 <= answer.status < 500:
+            thing.refused = True
+            self._forget(thing.row)
+            return
+        thing.tracker_id = id_in(answer, str(kind))
+        if thing.tracker_id is None:
+            with suppress(TrackerError):
+                thing.tracker_id = look_up(self.client, thing.row)
+        if thing.tracker_id is not None:
+            with self.store.transaction() as tx:
+                tx.dry_runs.created(thing.row.id, thing.tracker_id)
+            thing.row.tracker_id = thing.tracker_id
+
+    def remove(self, thing: Thing) -> None:
+        """Delete something that was made a moment ago; what cannot be deleted stays in the list for the sweep."""
+        if thing.refused:
+            return
+        if thing.tracker_id is None:
+            reason = f"whether it was created is not known: {thing.failure or 'the answer names no id'}"
+            self.put_off(thing.row, settled_after(self.settling), reason)
+            return
+        try:
+            self.delete(thing.row, thing.tracker_id, thing.window, thing.fresh)
+        except BridgeError as failure:
+            self._after_failure(thing.row, failure)
+
+    def delete(self, row: DryRunObject, tracker_id: int, *windows: SendWindow) -> None:
+        """Delete something and forget it.
+
+        Args:
+            row: its entry in our own list, owned by the caller.
+            tracker_id: an id that the tracker has just given, or that carries the mark.
+            windows: the times in which the caller owns it, and in which the id is trusted.
+
+        Raises:
+            LeaseOver: one of them is over; nothing was sent.
+            TrackerError: it was not deleted, or that is not known.
+        """
+
+        def in_time() -> None:
+            for window in windows:
+                window.check()
+
+        # an identifier is given only once, so for a project it is safer than its id
+        name = row.mark if row.kind == Kind.PROJECT else tracker_id
+        self.client.call("DELETE", f"/{row.kind}s/{name}.json", before_send=in_time)
+        self._forget(row)
+
+    def put_off(self, row: DryRunObject, seconds: float, reason: str) -> None:
+        """Leave something to a later sweep, and say so."""
+        log.warning(
+            "a dry run left something on the tracker; it is tried again",
+            kind=row.kind, tracker_id=row.tracker_id, mark=row.mark, reason=reason, seconds=round(seconds),
+        )  # fmt: skip
+        with self.store.transaction() as tx:
+            tx.dry_runs.put_off(row.id, row.attempts, seconds, reason)
+
+    def _after_failure(self, row: DryRunObject, failure: BridgeError) -> None:
+        """A deletion that is not known to have worked may have: if nothing carries the mark any more, it has."""
+        try:
+            if isinstance(failure, (OutcomeUnknown, TrackerRejected)) and look_up(self.client, row) is None:
+                self._forget(row)
+                return
+        except TrackerError as silence:
+            log.info("could not look a dry run's object up", mark=row.mark, error=str(silence))
+        self.put_off(row, delay(row.attempts, self.settling), str(failure))
+
+    def _forget(self, row: DryRunObject) -> None:
+        with self.store.transaction() as tx:
+            tx.dry_runs.gone(row.id)
+
+
+def lease(settling: float) -> float:
+    """Return for how many seconds a row is owned: its last call may begin at the end of OWN_S, and then take effect."""
+    return OWN_S + TIMEOUT_S + settling
+
+
+def settled_after(settling: float) -> float:
+    """Return the seconds after which a creation has taken effect or never will."""
+    return SEND_S + TIMEOUT_S + settling
+
+
+def delay(attempts: int, settling: float) -> float:
+    """Return the seconds until a deletion is tried again: never before an earlier one must have taken effect."""
+    doubling = FIRST_DELAY_S * 2.0 ** min(attempts, 20)
+    return float(max(TIMEOUT_S + settling, min(LONGEST_DELAY_S, doubling)))
+
+
+def id_in(answer: RawAnswer | None, name: str) -> int | None:
+    """Return the id of the object in an answer, None where it names none."""
+    if answer is None or not 200 <= answer.status < 300:
+        return None
+    found = json_in(answer)
+    made = found.get(name) if isinstance(found, dict) else None
+    tracker_id = made.get("id") if isinstance(made, dict) else None
+    return tracker_id if type(tracker_id) is int and 0 < tracker_id < 2**63 else None
+
+
+def json_in(answer: RawAnswer) -> Any:
+    """Return an answer's JSON, None where it is none."""
+    try:
+        return json.loads(answer.body)
+    except (ValueError, RecursionError):
+        return None

@@ -1,0 +1,202 @@
+"""Keeps the cache of the tracker's metadata: all or nothing, one run at a time (SPEC 1.3, 4.2, section 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import Any, TypeVar
+
+from redis.exceptions import RedisError
+
+from shared.config import PluginConfig
+from shared.coordination.locks import Locks
+from shared.errors import BridgeError, LockBusy
+from shared.logs import get_logger
+from shared.metadata.reading import Found, Progress, read_everything
+from shared.store import Store, Transaction
+from shared.store.metadata import Entry, MetadataKind
+from shared.store.people import TrackerPerson
+from shared.tracker.client import TrackerClient
+
+log = get_logger("metadata")
+LOCK = "metadata"
+MOST_NAMED = 50
+PARTS = {
+    "projects": MetadataKind.PROJECT,
+    "issue_types": MetadataKind.ISSUE_TYPE,
+    "statuses": MetadataKind.STATUS,
+    "priorities": MetadataKind.PRIORITY,
+    "activities": MetadataKind.ACTIVITY,
+    "roles": MetadataKind.ROLE,
+    "categories": MetadataKind.CATEGORY,
+    "custom_fields": MetadataKind.CUSTOM_FIELD,
+}
+"""The parts of the cache as results and the API name them, beside `users`."""
+
+One = TypeVar("One")
+Connect = Callable[[], tuple[PluginConfig, TrackerClient]]
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """How a part of the cache changed.
+
+    Attributes:
+        total: how many there are now.
+        added, changed, removed: names, in order.
+    """
+
+    total: int
+    added: list[str]
+    changed: list[str]
+    removed: list[str]
+
+    def shortened(self) -> dict[str, Any]:
+        """Return it with at most some names, and how many there are of each, for the record of runs."""
+        names = {word: getattr(self, word) for word in ("added", "changed", "removed")}
+        return {
+            word: {"count": len(found), "names": found[:MOST_NAMED]} for word, found in names.items() if found
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataResult:
+    """What a synchronisation brought; false where it failed and the cache is as it was (SPEC section 7).
+
+    Attributes:
+        parts: part of the cache (`users` and the names of PARTS) to its differences.
+        error: why it failed.
+        busy: it failed because another run was under way.
+    """
+
+    parts: dict[str, Differences] = field(default_factory=dict)
+    error: str | None = None
+    busy: bool = False
+
+    def __bool__(self) -> bool:
+        return self.error is None
+
+    @property
+    def users(self) -> Differences:
+        """The differences of the tracker's users."""
+        return self.parts["users"]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON data."""
+        parts = {name: asdict(differences) for name, differences in self.parts.items()}
+        return parts if self else {"error": self.error}
+
+
+def synchronise(
+    store: Store, locks: Locks, connect: Connect, progress: Progress | None = None
+) -> MetadataResult:
+    """Replace the cache by what the tracker has now, unless another run is under way; record the run.
+
+    Args:
+        store: where the cache is.
+        locks: one run at a time, over every process.
+        connect: returns the configuration and the tracker.
+        progress: as `sync_metadata`.
+
+    Returns:
+        What it brought; false where it failed: the cache is as it was, and the failure is logged and recorded.
+    """
+    with store.transaction() as tx:
+        started_at = tx.now()
+    try:
+        with locks.hold(LOCK) as lock:
+
+            def go_on(what: str, so_far: int, total: int) -> None:
+                lock.renew()
+                if progress:
+                    progress(what, so_far, total)
+
+            config, client = connect()
+            try:
+                return sync_metadata(
+                    store, client, go_on, started_at=started_at, project_activities=config.project_activities
+                )
+            finally:
+                client.close()
+    except LockBusy:
+        return MetadataResult(error="another metadata synchronisation is under way", busy=True)
+    except RedisError as error:
+        log.warning("metadata not synchronised: no lock", error=type(error).__name__)
+        return MetadataResult(
+            error=f"Redis cannot be reached, so no lock can be taken ({type(error).__name__})"
+        )
+    except BridgeError as error:
+        log.warning("metadata not synchronised; the old cache stays", error=str(error))
+        with store.transaction() as tx:
+            tx.metadata.record_run(started_at, counts={}, differences={}, error=str(error))
+        return MetadataResult(error=str(error))
+
+
+def sync_metadata(
+    store: Store,
+    client: TrackerClient,
+    progress: Progress | None = None,
+    *,
+    started_at: datetime | None = None,
+    project_activities: bool = False,
+) -> MetadataResult:
+    """Replace the cache by what the tracker has now, and record the run; the caller sees to it that it is the only one.
+
+    Args:
+        store: where the cache is.
+        client: the tracker.
+        progress: told after each call: what is read, how many so far, how many there are.
+        started_at: when the run started, by the database's clock.
+        project_activities: also read which activities each project has of its own.
+
+    Raises:
+        TrackerError: the tracker could not be read as a whole; the cache is as it was.
+    """
+    found = read_everything(client, progress or (lambda *_: None), project_activities=project_activities)
+    with store.transaction() as tx:
+        result = MetadataResult(_replace(tx, found))
+        tx.metadata.record_run(
+            started_at or tx.now(),
+            counts={name: one.total for name, one in result.parts.items()},
+            differences={name: one.shortened() for name, one in result.parts.items() if one.shortened()},
+        )
+    return result
+
+
+def _replace(tx: Transaction, found: Found) -> dict[str, Differences]:
+    """Write the differences, and return them."""
+    people = {one.tracker_user_id: one for one in tx.people.cached()}
+    parts = {"users": _differences(people, found.people, _login)}
+    before = tx.metadata.all()
+    tx.people.replace_cache(found.people.values())
+    tx.metadata.remove(before.keys() - found.entries.keys())
+    tx.metadata.put(entry for key, entry in found.entries.items() if before.get(key) != entry)
+    for name, kind in PARTS.items():
+        parts[name] = _differences(
+            _of_kind(kind, before.values()), _of_kind(kind, found.entries.values()), _name
+        )
+    return parts
+
+
+def _of_kind(kind: MetadataKind, entries: Iterable[Entry]) -> dict[int, Entry]:
+    return {entry.tracker_id: entry for entry in entries if entry.kind == kind}
+
+
+def _login(one: TrackerPerson) -> str:
+    return one.login
+
+
+def _name(one: Entry) -> str:
+    return one.name
+
+
+def _differences(
+    before: Mapping[int, One], now: Mapping[int, One], name: Callable[[One], str]
+) -> Differences:
+    return Differences(
+        total=len(now),
+        added=sorted(name(now[one]) for one in now.keys() - before.keys()),
+        changed=sorted(name(now[one]) for one in now.keys() & before.keys() if now[one] != before[one]),
+        removed=sorted(name(before[one]) for one in before.keys() - now.keys()),
+    )

@@ -1,0 +1,109 @@
+"""Hints about custom fields of issues, time entries and projects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from shared.metadata.confirming import named
+from shared.refusals.judging import SINCE, Fields, Rule, blank, is_date, number, whole
+from shared.refusals.known import Hint, Known
+from shared.refusals.records import CHOICE, FIELD_FORMAT, IGNORED, REQUIRED_FIELD
+from shared.store.metadata import Entry
+
+MOST_CHOICES = 20
+BOOLEANS = ("0", "1", 0, 1, True, False)
+
+
+def rule_for(top_key: str) -> Rule:
+    """Return the rule about the custom fields of what a top key names."""
+
+    def rule(fields: Fields, known: Known) -> Iterator[Hint]:
+        own = fields_of(known, top_key, whole(fields.get("tracker_id")))
+        given = given_values(fields)
+        for field in own:
+            where = place(top_key, field.tracker_id)
+            if not blank(given.get(field.tracker_id)):
+                yield from _about_value(field, given[field.tracker_id], where)
+            elif is_missing(field) or (field.tracker_id in given and field.details["is_required"]):
+                problem = f"the tracker requires the custom field {field.name}, and it has no value"
+                yield Hint(where, problem, REQUIRED_FIELD)
+        strangers = given.keys() - {one.tracker_id for one in own} if known.custom_fields else ()
+        for field_id in sorted(strangers):
+            problem = f"there is no such custom field here {SINCE}; there are: {named(own) or 'none'}"
+            yield Hint(place(top_key, field_id), problem, IGNORED)
+
+    return rule
+
+
+def fields_of(known: Known, customized_type: str, issue_type_id: int | None) -> list[Entry]:
+    """Return the custom fields that an object has.
+
+    Args:
+        known: the cache.
+        customized_type: issue, time_entry or project.
+        issue_type_id: of an issue; None where the tracker chooses it: every field of issues counts.
+    """
+
+    def applies(field: Entry) -> bool:
+        types = field.details.get("tracker_ids") or []
+        return customized_type != "issue" or not types or issue_type_id is None or issue_type_id in types
+
+    fields = [
+        one for one in known.custom_fields.values() if one.details["customized_type"] == customized_type
+    ]
+    return sorted(filter(applies, fields), key=lambda one: one.tracker_id)
+
+
+def is_missing(field: Entry) -> bool:
+    """Tell whether the tracker refuses an object that does not mention the field."""
+    return bool(field.details["is_required"]) and field.details["default_value"] is None
+
+
+def given_values(fields: Fields) -> dict[int, Any]:
+    """Return the custom fields of a payload, id to value, in either form that the tracker takes."""
+    found: dict[int, Any] = {}
+    listed = fields.get("custom_fields")
+    for one in listed if isinstance(listed, list) else ():
+        field_id = whole(one.get("id")) if isinstance(one, dict) else None
+        if field_id is not None:
+            found[field_id] = one.get("value")
+    mapped = fields.get("custom_field_values")
+    for key, value in (mapped if isinstance(mapped, dict) else {}).items():
+        field_id = whole(key)
+        if field_id is not None:
+            found[field_id] = value
+    return found
+
+
+def place(top_key: str, field_id: int) -> str:
+    """Return where in a payload a custom field stands."""
+    shape = "custom_field_values.{}" if top_key == "project" else "custom_fields[{}]"
+    return f"{top_key}.{shape.format(field_id)}"
+
+
+def _about_value(field: Entry, value: Any, where: str) -> Iterator[Hint]:
+    values = value if isinstance(value, list) else [value]
+    choices = [str(one["value"]) for one in field.details["possible_values"]]
+    kind = field.details["field_format"]
+    if isinstance(value, list) and len(value) > 1 and not field.details["multiple"]:
+        yield Hint(where, f"the custom field {field.name} takes one value, not a list", FIELD_FORMAT)
+    elif kind in ("list", "enumeration") and choices:
+        if any(str(one) not in choices for one in values):
+            shown = ", ".join(choices[:MOST_CHOICES]) + (", …" if len(choices) > MOST_CHOICES else "")
+            yield Hint(where, f"the custom field {field.name} is one of: {shown}", CHOICE)
+    elif not all(_fits(kind, one) for one in values):
+        yield Hint(where, f"the custom field {field.name} takes {WANTED[kind]}", FIELD_FORMAT)
+
+
+def _fits(kind: str, value: Any) -> bool:
+    if kind == "int":
+        return whole(value.strip().lstrip("+-") if isinstance(value, str) else value) is not None
+    if kind == "float":
+        return number(value) is not None
+    if kind == "date":
+        return is_date(value)
+    return kind != "bool" or value in BOOLEANS
+
+
+WANTED = {"int": "an integer", "float": "a number", "date": "a day such as 2026-11-21", "bool": "0 or 1"}

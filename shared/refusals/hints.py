@@ -1,0 +1,91 @@
+"""What a refusal means, from the payload and the cache alone: the tracker's own texts are in anybody's language."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shared.refusals import issue_hints, other_hints
+from shared.refusals.custom_field_hints import given_values, place, rule_for
+from shared.refusals.judging import Rule, blank, whole
+from shared.refusals.known import Hint, Known
+from shared.refusals.records import IDENTIFIER, IGNORED, NO_REASON
+from shared.templating.operations import Operation
+
+RULES: dict[Operation, tuple[Rule, ...]] = {
+    Operation.ISSUE_CREATE: (*issue_hints.CREATION, rule_for("issue")),
+    Operation.ISSUE_UPDATE_STATUS: issue_hints.UPDATE,
+    Operation.TIME_ENTRY_CREATE: (*other_hints.TIME_ENTRY, rule_for("time_entry")),
+    Operation.PROJECT_CREATE: (*other_hints.PROJECT, rule_for("project")),
+    Operation.MEMBERSHIP_CREATE: other_hints.MEMBERSHIP_RULES,
+}
+GUESSES: dict[Operation, Rule] = {
+    Operation.ISSUE_CREATE: issue_hints.guesses,
+    Operation.TIME_ENTRY_CREATE: other_hints.time_guesses,
+    Operation.PROJECT_CREATE: other_hints.project_guesses,
+    Operation.MEMBERSHIP_CREATE: other_hints.member_guesses,
+}
+REFERENCES = ("tracker_id", "status_id", "priority_id", "category_id", "assigned_to_id", "activity_id")
+
+
+def hints(operation: Operation, payload: dict[str, Any], known: Known) -> list[Hint]:
+    """Return what in a payload the tracker refuses, or silently ignores, as far as the cache can tell.
+
+    Args:
+        operation: what the payload is for.
+        payload: the request body.
+        known: the cache, of the payload's project.
+    """
+    fields = payload.get(operation.top_key)
+    if not isinstance(fields, dict):
+        return []
+    return [hint for rule in RULES[operation] for hint in rule(fields, known)]
+
+
+def explain(operation: Operation, payload: dict[str, Any], known: Known, status: int) -> list[Hint]:
+    """Return what explains an answer.
+
+    Args:
+        operation: what the payload is for.
+        payload: the request body, without a dry run's mark.
+        known: the cache, of the payload's project.
+        status: the answer's HTTP status. For a success: what the tracker ignores, or was not asked because a dry
+            run replaces it. For a 422 that nothing explains: guesses, each beginning with "possibly".
+    """
+    found = hints(operation, payload, known)
+    if status < 300:
+        return [one for one in found if one.record in (IGNORED, IDENTIFIER)]
+    if status != 422 or any(one.record != IGNORED for one in found):
+        return found
+    fields, guess = payload.get(operation.top_key), GUESSES.get(operation)
+    if guess is not None and isinstance(fields, dict):
+        return [*found, *guess(fields, known)]
+    problem = "the tracker gave no reason that can be told from here; its own words are in the answer"
+    return [*found, Hint("", problem, NO_REASON)]
+
+
+def ignored(operation: Operation, payload: dict[str, Any], answer: Any) -> list[Hint]:
+    """Return what the tracker made otherwise than asked, told by the object in its answer.
+
+    Args:
+        operation: what the payload is for.
+        payload: the request body.
+        answer: the answer's JSON; anything that is no such object tells nothing.
+    """
+    top = operation.top_key
+    sent, made = payload.get(top), answer.get(top) if isinstance(answer, dict) else None
+    if not isinstance(sent, dict) or not isinstance(made, dict):
+        return []
+    found = []
+    for name in REFERENCES:
+        got = made.get(name.removesuffix("_id"))
+        got_id = got.get("id") if isinstance(got, dict) else None
+        if got_id is not None and not blank(sent.get(name)) and whole(sent[name]) != got_id:
+            problem = f"sent {sent[name]}, and the tracker took {got_id} ({got.get('name')})"  # type: ignore[union-attr]
+            found.append(Hint(f"{top}.{name}", problem, IGNORED))
+    rows = made.get("custom_fields")
+    if isinstance(rows, list):
+        there = {row.get("id") for row in rows if isinstance(row, dict)}
+        for field_id in sorted(given_values(sent).keys() - there):
+            problem = f"the tracker has no custom field {field_id} there, and ignored it"
+            found.append(Hint(place(top, field_id), problem, IGNORED))
+    return found
