@@ -1,0 +1,1 @@
+"""What is stored, compared and counted in place of sentences (docs/decisions/0013)."""

@@ -1,0 +1,40 @@
+"""Says in English what a code means. Nothing that is stored, compared or counted may depend on what comes out."""
+
+from __future__ import annotations
+
+from shared.codes.coded import Coded, Written, to_json
+from shared.sentences import findings, hints, refusals
+from shared.sentences.template import Table, fill
+
+WHAT: Table = {
+    Written.AS_WRITTEN: "{text}",
+    **hints.SENTENCES,
+    **findings.SENTENCES,
+    **refusals.SENTENCES,
+}
+WHY: Table = {**hints.WHY, **findings.WHY, **refusals.WHY}
+
+
+def sentence(coded: Coded) -> str:
+    """Return what happened, or why, as a sentence; of a code that this version does not know the code itself."""
+    return _said(WHAT, coded, _bare(coded))
+
+
+def because(coded: Coded) -> str:
+    """Return the second sentence that some codes have: why it was done, or what to do about it; else nothing."""
+    return _said(WHY, coded, "")
+
+
+def _said(table: Table, coded: Coded, otherwise: str) -> str:
+    template = table.get(coded.code)
+    if template is None:
+        return otherwise
+    try:
+        return fill(template, coded.params, sentence)
+    except (LookupError, TypeError, ValueError):  # parameters of another version
+        return otherwise
+
+
+def _bare(coded: Coded) -> str:
+    told = ", ".join(f"{name}={value}" for name, value in to_json(coded.params).items())
+    return f"{coded.code} ({told})" if told else str(coded.code)

@@ -1,0 +1,85 @@
+"""The grammar of sentences: plain texts with named placeholders, as translators know them.
+
+`{name}`       the parameter; a nested Coded as its own sentence, a list joined by commas
+`{name:spec}`  a number formatted as Python does (`{hours:.2f}`); a list joined by another separator (`{errors:; }`);
+               `{kind:noun}`: what a ticket, or a ticket task, is on the tracker
+`[…]`          left out where a parameter in it is missing or empty
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from shared.codes.coded import Coded
+from shared.kinds import Kind
+
+PLACEHOLDER = re.compile(r"\{(\w+)(?::([^{}]*))?\}")
+OPTIONAL = re.compile(r"(\[[^\[\]]*\])")
+Say = Callable[[Coded], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Plural:
+    """A sentence that depends on the parameter `count`."""
+
+    one: str
+    many: str
+
+
+Sentence = str | Plural
+Table = Mapping[str, Sentence]
+
+
+def fill(sentence: Sentence, params: Mapping[str, Any], say: Say) -> str:
+    """Return a sentence with its parameters in their places.
+
+    Args:
+        sentence: the template.
+        params: by name.
+        say: returns the sentence of a nested Coded.
+
+    Raises:
+        LookupError, TypeError, ValueError: a parameter is missing, or not of the kind that its place takes.
+    """
+    if isinstance(sentence, Plural):
+        sentence = sentence.one if params["count"] == 1 else sentence.many
+
+    def put(found: re.Match[str]) -> str:
+        return _word(params[found[1]], found[2] or "", say)
+
+    filled = []
+    for part in _parts(sentence):
+        if part.startswith("["):
+            names = [name for name, _ in PLACEHOLDER.findall(part)]
+            part = part[1:-1] if all(params.get(name) not in (None, "", [], ()) for name in names) else ""
+        filled.append(PLACEHOLDER.sub(put, part))
+    return "".join(filled)
+
+
+def names(sentence: Sentence) -> tuple[set[str], set[str]]:
+    """Return the parameters that a sentence needs, and those that it can do without."""
+    texts = [sentence.one, sentence.many] if isinstance(sentence, Plural) else [sentence]
+    needed, optional = set[str](), set[str]()
+    for part in (part for text in texts for part in _parts(text)):
+        found = {name for name, _ in PLACEHOLDER.findall(part)}
+        needed, optional = (needed, optional | found) if part.startswith("[") else (needed | found, optional)
+    return needed | ({"count"} if isinstance(sentence, Plural) else set()), optional - needed
+
+
+@lru_cache(maxsize=1024)
+def _parts(text: str) -> list[str]:
+    return [part for part in OPTIONAL.split(text) if part]
+
+
+def _word(value: Any, spec: str, say: Say) -> str:
+    if isinstance(value, Coded):
+        return say(value)
+    if isinstance(value, (list, tuple)):
+        return (spec or ", ").join(_word(one, "", say) for one in value)
+    if spec == "noun":
+        return Kind(value).noun
+    return format(value, spec)
