@@ -1,18 +1,38 @@
-"""Knowledge records (SPEC 2.5): are those of a directory well formed?"""
+"""Knowledge records (SPEC 2.5): show one that ships with deskbridge; check those of a directory."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from producer.commands.failures import WrongUsage
-from producer.commands.output import complain, count, print_json, say
+from producer.commands.output import complain, console, count, print_json, say
 from producer.commands.register import Json, add
 
-app = typer.Typer(help="Check knowledge records: Markdown with front matter.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from producer.admin.knowledge.record import Record
+
+app = typer.Typer(help="Show knowledge records, or check a directory of them.", no_args_is_help=True)
 LARGEST_RECORD = 1024 * 1024
+
+
+def show(
+    record_id: Annotated[
+        str,
+        typer.Argument(metavar="ID", help="As doctor and hints name it: KB-TRACKER-001.", show_default=False),
+    ],
+    as_json: Json = False,
+) -> None:
+    """Show a knowledge record: what a finding or a refusal means, why it comes up, and what to do."""
+    from producer.admin.knowledge.shipped import shipped
+
+    record = shipped(record_id.upper())
+    if as_json:
+        print_json({**record.metadata, "body": record.body})
+    else:
+        _show(record)
 
 
 def validate(
@@ -42,9 +62,21 @@ def validate(
         raise typer.Exit(1)
 
 
+def _show(record: Record) -> None:
+    from rich.markdown import Markdown
+
+    from producer.admin.knowledge.shipped import shipped
+
+    facts = record.metadata
+    console().print(Markdown(record.body, hyperlinks=False))
+    say("", f"{facts['id']} · {facts['status']}, severity {facts['severity']}, updated {facts['updated_at']}")
+    for related in facts.get("related_records", ()):
+        say(f"See also {related}: {shipped(related).metadata['title']}")
+
+
 def _look(directory: Path) -> tuple[int, list[tuple[str, str]]]:
     """Return how many records there are, and (file, fault)."""
-    from producer.admin.knowledge import NotARecord, faults_between, faults_of, parse_record
+    from producer.admin.knowledge.record import NotARecord, faults_between, faults_of, parse_record
 
     faults: list[tuple[str, str]] = []
     read = []
@@ -69,4 +101,11 @@ def _is_passed_over(path: Path) -> bool:
     return path.name == "README.md" or path.name.startswith((".", "_"))
 
 
-add(app, validate, None, "deskbridge knowledge validate docs/knowledge")
+add(
+    app,
+    show,
+    None,
+    "deskbridge knowledge show KB-TRACKER-001",
+    "deskbridge knowledge show KB-HINT-002 --json",
+)
+add(app, validate, None, "deskbridge knowledge validate producer/admin/knowledge/records")

@@ -1,4 +1,4 @@
-"""The knowledge records that explain refusals (docs/knowledge)."""
+"""The knowledge records that explain refusals (producer/admin/knowledge/records)."""
 
 from __future__ import annotations
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +14,12 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from producer.admin.doctor import RECORDS
-from producer.admin.knowledge import NotARecord, faults_between, faults_of, parse_record
+from producer.admin.knowledge.record import NotARecord, faults_between, faults_of, parse_record
 from producer.admin.project_forms import FIELD_RECORD
 from producer.commands.main import app
 
-OURS = Path(__file__).resolve().parents[2] / "docs" / "knowledge"
+ROOT = Path(__file__).resolve().parents[2]
+OURS = ROOT / "producer" / "admin" / "knowledge" / "records"
 FINE: dict[str, Any] = {
     "id": "KB-TEST-001",
     "title": "Something to know",
@@ -93,10 +96,11 @@ def test_every_field_but_the_related_records_is_required(name: str) -> None:
         ("applies_to", []),
         ("related_records", ["KB-X"]),
         ("related_records", "KB-TEST-001"),
+        ("colour", {1, 2}),
     ],
 )
 def test_what_does_not_fit_the_shape_is_named(name: str, value: Any) -> None:
-    assert [fault.partition(":")[0] for fault in faults_of({**FINE, name: value})] == [name]
+    assert [re.split("[.:]", fault)[0] for fault in faults_of({**FINE, name: value})] == [name]
 
 
 def test_related_records_may_be_left_out_or_empty_and_a_title_may_have_exactly_eight_characters() -> None:
@@ -115,8 +119,12 @@ def test_related_records_may_be_left_out_or_empty_and_a_title_may_have_exactly_e
         ("---\n- a\n---\n", 2),
         ('---\ntitle: "open\n---\n', 2),
         ("---\nid: a\n  nested: b\n---\n", 3),
-        ("---\ntitle: |\n---\n", 2),
-        ("---\nmap: {a: b}\n---\n", 2),
+        ("---\na: 1\nb: &x [1]\nc: *x\n---\n", 4),
+        ("---\na: 1\nb: !!python/object:os.system {}\n---\n", 3),
+        ("---\n? [a]\n: b\n---\n", 2),
+        ("---\na: b\nc: \x01\n---\n", 3),
+        ("---\na: 0x_\n---\n", 2),
+        ("---\na: " + "[" * 5000 + "\n---\n", 2),
     ],
 )
 def test_front_matter_that_cannot_be_read_is_a_fault_with_its_line(text: str, line: int) -> None:
@@ -134,10 +142,39 @@ def test_no_text_breaks_the_reader(text: str) -> None:
             assert fault.line >= 1  # noqa: PT017
 
 
+def test_additional_fields_may_be_nested_and_quoted_texts_may_hold_commas() -> None:
+    front = """---
+id: KB-TEST-001
+title: 'A title, with a comma: and a colon'
+domain: process
+tags: ["one, two", three]
+status: active
+severity: low
+created_at: "2026-11-21"
+updated_at: 2026-11-21
+applies_to:
+- worker
+owner: {name: Ops, reached: {mail: ops@example.org, codes: {404: gone}}}
+steps:
+  - do: |
+      first this
+      then that
+    minutes: 5
+    safe: true
+---
+Text
+"""
+    metadata = parse_record(front).metadata
+    assert faults_of(metadata) == []
+    assert metadata["tags"] == ["one, two", "three"]
+    assert metadata["owner"]["reached"]["codes"] == {"404": "gone"}
+    assert metadata["steps"] == [{"do": "first this\nthen that\n", "minutes": 5, "safe": True}]
+
+
 def test_records_must_not_share_an_id_and_name_only_records_that_exist() -> None:
     other = {**FINE, "related_records": ["KB-TEST-009", "KB-TEST-001"]}
     assert faults_between([("a.md", FINE), ("b.md", other)]) == [
-        ("b.md", "id: KB-TEST-001 is the id of a.md, too"),
+        ("b.md", "id: KB-TEST-001 is also the id of a.md"),
         ("b.md", "related_records: there is no KB-TEST-009"),
     ]
 
@@ -164,7 +201,7 @@ def test_a_record_is_in_the_file_of_its_id_and_in_the_list(path: Path) -> None:
 
 
 def test_every_record_that_the_code_names_exists() -> None:
-    root = OURS.parents[1]
+    root = ROOT
     for source in [
         *root.glob("shared/**/*.py"),
         *root.glob("producer/**/*.py"),
@@ -184,7 +221,7 @@ def test_validate_names_each_faulty_file_and_exits_with_1(tmp_path: Path) -> Non
     (tmp_path / "README.md").write_text("no record")
     result = CliRunner().invoke(app, ["knowledge", "validate", str(tmp_path)])
     assert result.exit_code == 1
-    assert "sub/bad.md: status: expected one of" in result.stderr
+    assert "sub/bad.md: status: expected 'active', 'deprecated' or 'draft'" in result.stderr
     assert "latin.md: not UTF-8" in result.stderr
     assert "fine.md" not in result.stderr
     as_json = CliRunner().invoke(app, ["knowledge", "validate", str(tmp_path), "--json"])
@@ -195,3 +232,29 @@ def test_validate_names_each_faulty_file_and_exits_with_1(tmp_path: Path) -> Non
 def test_validate_of_nothing_is_wrong(tmp_path: Path) -> None:
     assert CliRunner().invoke(app, ["knowledge", "validate", str(tmp_path)]).exit_code == 1
     assert CliRunner().invoke(app, ["knowledge", "validate", str(tmp_path / "x")]).exit_code == 2
+
+
+def test_show_prints_a_record_that_ships_wherever_it_is_called(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    shown = CliRunner().invoke(app, ["knowledge", "show", "KB-HINT-001"])
+    assert shown.exit_code == 0, shown.output
+    assert "The tracker does not let anybody create issues there" in shown.stdout
+    assert "**" not in shown.stdout
+    assert "See also KB-SETUP-002: A link leads to a project" in shown.stdout
+    as_json = CliRunner().invoke(app, ["knowledge", "show", "kb-hint-001", "--json"])
+    record = json.loads(as_json.stdout)
+    assert faults_of(record) == []
+    assert record["id"] == "KB-HINT-001"
+    assert record["body"].startswith("# The tracker")
+
+
+@pytest.mark.parametrize("record_id", ["KB-HINT-999", "README", "../record", ""])
+def test_show_of_what_is_no_record_fails(record_id: str) -> None:
+    assert CliRunner().invoke(app, ["knowledge", "show", record_id]).exit_code == 1
+
+
+def test_the_records_go_into_the_wheel() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]
+    patterns = settings["package-data"]["producer.admin.knowledge"]
+    packed = {path for pattern in patterns for path in OURS.parent.glob(pattern)}
+    assert packed >= set(OURS.glob("KB-*.md")) > set()

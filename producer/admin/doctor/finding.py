@@ -33,7 +33,7 @@ RECORDS = {
     "failed": "KB-WORK-003",
     "recovery": "KB-WORK-004",
 }
-"""Each check and the knowledge record that says more about it (docs/knowledge)."""
+"""Each check and the knowledge record that says more about it (producer/admin/knowledge/records)."""
 
 
 class Status(StrEnum):
