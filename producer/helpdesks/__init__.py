@@ -1,0 +1,1 @@
+"""Helpdesks that speak a language of their own, one room each."""

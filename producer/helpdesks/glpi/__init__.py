@@ -1,0 +1,1 @@
+"""GLPI's own webhooks, for those who may install no plugin."""

@@ -1,0 +1,154 @@
+"""GLPI's webhook bodies as events of CONTRACT. Pure."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+
+from shared.errors import InvalidEvent
+from shared.events import Delivery, parse_delivery
+
+Event = Literal["new", "update", "delete"]
+
+
+class Item(StrEnum):
+    """What a webhook is about. The body does not say, so each kind has an address of its own."""
+
+    TICKET = "ticket"
+    TICKET_TASK = "ticket-task"
+
+
+class _Shape(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
+
+
+class _Named(_Shape):
+    id: int
+
+
+class _Member(_Shape):
+    id: int
+    role: str
+
+
+class _Ticket(_Shape):
+    id: int
+    name: str | None
+    content: str | None = None
+    status: _Named
+    entity: _Named
+    date_mod: AwareDatetime
+    team: list[_Member] = Field(default_factory=list)
+
+
+class _Task(_Shape):
+    id: int
+    content: str | None = None
+    state: int
+    duration: int
+    user: _Named | None = None
+    date: str | None = None
+    date_mod: AwareDatetime
+
+
+class _TicketBody(_Shape):
+    event: Event
+    item: _Ticket
+
+
+class _TaskBody(_Shape):
+    event: Event
+    item: _Task
+    parent_item: Annotated[_Ticket, Field(description="the task's ticket")]
+
+
+def read(item: Item, body: bytes, delivery_id: str) -> Delivery:
+    """Translate one delivery.
+
+    GLPI never sends an e-mail address or a project, and no technician with a ticket task: the event says so by its key
+    `incomplete`, so that the worker completes it from the helpdesk.
+
+    Args:
+        item: what the webhook is about.
+        body: the request's body, byte for byte.
+        delivery_id: the delivery's id.
+
+    Returns:
+        The delivery; `deleted` where the ticket or ticket task was deleted.
+
+    Raises:
+        InvalidEvent: naming every fault by its path in GLPI's body.
+    """
+    try:
+        data = json.loads(body)
+    except (ValueError, RecursionError):
+        raise InvalidEvent([("(body)", "is not JSON")]) from None
+    try:
+        if item is Item.TICKET:
+            return _ticket_event(_TicketBody.model_validate(data), delivery_id)
+        return _task_event(_TaskBody.model_validate(data), delivery_id)
+    except ValidationError as error:
+        faults = [(".".join(map(str, one["loc"])) or "(body)", one["msg"]) for one in error.errors()]
+        raise InvalidEvent(faults) from None
+
+
+def _ticket_event(body: _TicketBody, delivery_id: str) -> Delivery:
+    ticket = _ticket(body.item)
+    assigned = [one.id for one in body.item.team if one.role == "assigned"]
+    if assigned:
+        ticket["technician"] = {"id": assigned[0], "email": None}
+    incomplete = ["ticket.project_id", *(["ticket.technician.email"] if assigned else [])]
+    return _delivery("ticket.updated", body.item.date_mod, body.event, ticket, None, incomplete, delivery_id)
+
+
+def _task_event(body: _TaskBody, delivery_id: str) -> Delivery:
+    item = body.item
+    task = {
+        "id": item.id,
+        "content": item.content,
+        "state": item.state,
+        "actiontime": item.duration,
+        "user": {"id": item.user.id, "email": None} if item.user else None,
+        "date": item.date[:10] if item.date else None,
+    }
+    name = "ticket_task.added" if body.event == "new" else "ticket_task.updated"
+    incomplete = ["ticket.project_id", "ticket.technician", *(["task.user.email"] if item.user else [])]
+    return _delivery(
+        name, item.date_mod, body.event, _ticket(body.parent_item), task, incomplete, delivery_id
+    )
+
+
+def _ticket(item: _Ticket) -> dict[str, Any]:
+    return {
+        "id": item.id,
+        "title": item.name or "",
+        "content": item.content,
+        "status": item.status.id,
+        "entity_id": item.entity.id,
+    }
+
+
+def _delivery(
+    name: str,
+    changed_at: datetime,
+    event: Event,
+    ticket: dict[str, Any],
+    task: dict[str, Any] | None,
+    incomplete: list[str],
+    delivery_id: str,
+) -> Delivery:
+    """Make the event. GLPI's dates have whole seconds; within one, `new` comes before `update`, whichever is sent first."""
+    data = {
+        "event": name,
+        "occurred_at": changed_at.isoformat(),
+        "sequence": 0 if event == "new" else 1,
+        "ticket": ticket,
+        **({"task": task} if task else {}),
+        "source": {"helpdesk": "glpi", "webhook_event": event},
+        "incomplete": incomplete,
+    }
+    return parse_delivery(data, delivery_id)

@@ -1,0 +1,89 @@
+"""The signatures of GLPI's webhooks: HMAC-SHA256 over the raw body and the time stamp, as lower-case hex."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Callable, Mapping, Sequence
+
+from pydantic import SecretStr
+
+from shared.errors import BadSignature
+
+SIGNATURE, TIMESTAMP = "x-glpi-signature", "x-glpi-timestamp"
+CHALLENGE = b"validate_cra_challenge"
+OLDEST_S = 7 * 86400
+"""GLPI stamps a delivery when it queues it and repeats it with that stamp, so whoever refuses an old one loses it where
+GLPI's cron stood still. A repeat changes nothing, since the journal knows every signature that it has taken."""
+NEWEST_S = 300
+
+
+class GlpiVerifier:
+    """Verifies deliveries and challenges against any of the secrets, so that a secret can be rotated.
+
+    Args:
+        secrets: as they are typed into GLPI's webhooks.
+        clock: returns the seconds since the epoch.
+    """
+
+    def __init__(self, secrets: Sequence[SecretStr], clock: Callable[[], float]) -> None:
+        self._secrets = [secret.get_secret_value().encode() for secret in secrets]
+        self._clock = clock
+
+    def check_headers(self, headers: Mapping[str, str]) -> None:
+        """Check what can be checked before the body is read.
+
+        Raises:
+            BadSignature: a header is missing or malformed, or the time stamp is too old or too new.
+        """
+        signature, stamp = headers.get(SIGNATURE, ""), headers.get(TIMESTAMP, "")
+        if len(signature) != 64 or not signature.isascii() or not signature.isalnum():
+            raise BadSignature("X-GLPI-signature is missing or is not 64 hexadecimal digits")
+        if not stamp.isascii() or not stamp.isdigit() or len(stamp) > 12:
+            raise BadSignature("X-GLPI-timestamp is missing or is not a number of seconds")
+        age = self._clock() - int(stamp)
+        if age > OLDEST_S:
+            raise BadSignature("the time stamp is more than 7 days old")
+        if age < -NEWEST_S:
+            raise BadSignature("the time stamp is more than 5 minutes ahead: compare the clocks of both machines")
+
+    def verify(self, body: bytes, headers: Mapping[str, str]) -> str:
+        """Check the signature, in constant time.
+
+        Args:
+            body: the request's body, byte for byte.
+            headers: the request's headers.
+
+        Returns:
+            The signature, which is the delivery's id: a repeat carries the same one.
+
+        Raises:
+            BadSignature: as `check_headers`, or none of the secrets fits.
+        """
+        self.check_headers(headers)
+        given = headers[SIGNATURE]
+        signed = body + headers[TIMESTAMP].encode()
+        if not any([hmac.compare_digest(_hmac(secret, signed), given) for secret in self._secrets]):
+            raise BadSignature("none of DESKBRIDGE_GLPI_WEBHOOK_SECRETS made this signature")
+        return given
+
+    def answer_challenge(self, token: str) -> str:
+        """Answer GLPI's challenge, and nothing else: whoever could have any text signed could sign deliveries.
+
+        Args:
+            token: the `crc_token` of the query.
+
+        Returns:
+            What GLPI expects as the answer's whole body.
+
+        Raises:
+            BadSignature: the token was not made with one of the secrets.
+        """
+        for secret in self._secrets:
+            if token.isascii() and hmac.compare_digest(_hmac(secret, CHALLENGE), token):
+                return _hmac(secret, token.encode())
+        raise BadSignature("none of DESKBRIDGE_GLPI_WEBHOOK_SECRETS made this crc_token")
+
+
+def _hmac(secret: bytes, content: bytes) -> str:
+    return hmac.new(secret, content, hashlib.sha256).hexdigest()

@@ -1,0 +1,54 @@
+"""Requests of a real GLPI 11.0.6, byte for byte, and the same with other content under the same secret."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+SECRET = "s3cret-for-glpi"
+FOLDER = Path(__file__).parent / "recorded"
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """One request: its target, its headers in lower case, its body."""
+
+    target: str
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def at(self) -> int:
+        """When GLPI stamped it, in seconds since the epoch."""
+        return int(self.headers["x-glpi-timestamp"])
+
+    def changed(self, at: int | None = None, event: str | None = None, **item: Any) -> Recorded:
+        """Return it with other fields in `item`, another event or time stamp, signed as GLPI signs."""
+        data = json.loads(self.body)
+        data["item"] |= item
+        data["event"] = event or data["event"]
+        return signed(json.dumps(data, indent=4).encode(), at or self.at, target=self.target)
+
+    def stamped(self, at: int) -> Recorded:
+        """Return it unchanged, but stamped at another time."""
+        return signed(self.body, at, target=self.target)
+
+
+def recorded(name: str) -> Recorded:
+    """Return a recorded request by its file's name."""
+    head, _, body = (FOLDER / f"{name}.http").read_bytes().partition(b"\r\n\r\n")
+    first, *lines = head.decode().split("\r\n")
+    headers = {line.partition(":")[0].lower(): line.partition(":")[2].strip() for line in lines}
+    body = body[: int(headers.get("content-length", 0))]
+    return Recorded(first.split()[1], headers, body)
+
+
+def signed(body: bytes, at: int, secret: str = SECRET, target: str = "/") -> Recorded:
+    """Return a body as GLPI would send it."""
+    signature = hmac.new(secret.encode(), body + str(at).encode(), hashlib.sha256).hexdigest()
+    headers = {"x-glpi-signature": signature, "x-glpi-timestamp": str(at), "user-agent": "GuzzleHttp/7"}
+    return Recorded(target, headers, body)

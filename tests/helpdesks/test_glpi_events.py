@@ -1,0 +1,94 @@
+"""What an event of GLPI's webhooks becomes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from producer.helpdesks.glpi.events import Item, read
+from shared.errors import InvalidEvent
+from tests.helpdesks.recorded_requests import Recorded, recorded
+
+ITEMS = {
+    "task-new": Item.TICKET_TASK,
+    "task-update-done": Item.TICKET_TASK,
+    "ticket-new": Item.TICKET,
+    "ticket-update-solved": Item.TICKET,
+}
+
+
+def event_of(name: str, one: Recorded | None = None) -> dict[str, Any]:
+    payload: dict[str, Any] = json.loads(read(ITEMS[name], (one or recorded(name)).body, "id").payload)
+    return payload
+
+
+def test_a_done_task_is_an_updated_ticket_task_with_its_time() -> None:
+    event = event_of("task-update-done")
+    assert event["event"] == "ticket_task.updated"
+    assert event["occurred_at"] == "2026-11-21T12:46:39+00:00"
+    assert event["task"] == {
+        "id": 1,
+        "content": "<p>Replaced the fuser.</p>",
+        "state": 2,
+        "actiontime": 1800,
+        "user": {"id": 2, "email": None},
+        "date": "2026-11-21",
+    }
+    assert event["ticket"] == {
+        "id": 1,
+        "title": 'Printer "Q" is dead — 50% <b>',
+        "content": "<p>It prints nothing &amp; smokes.</p>",
+        "status": 2,
+        "entity_id": 1,
+    }
+
+
+def test_a_new_task_is_an_added_ticket_task() -> None:
+    assert event_of("task-new")["event"] == "ticket_task.added"
+
+
+def test_a_ticket_s_technician_is_who_it_is_assigned_to() -> None:
+    event = event_of("ticket-update-solved")
+    assert event["event"] == "ticket.updated"
+    assert event["ticket"]["technician"] == {"id": 7, "email": None}
+    assert event["ticket"]["status"] == 5
+
+
+def test_an_event_says_what_glpi_does_not_send() -> None:
+    assert event_of("task-new")["incomplete"] == ["ticket.project_id", "ticket.technician", "task.user.email"]
+    assert event_of("ticket-new")["incomplete"] == ["ticket.project_id", "ticket.technician.email"]
+    unassigned = recorded("ticket-new").changed(team=[])
+    assert event_of("ticket-new", unassigned)["incomplete"] == ["ticket.project_id"]
+
+
+def test_within_one_second_new_comes_before_update_whichever_is_sent_first() -> None:
+    update = recorded("ticket-new").changed(event="update")
+    assert event_of("ticket-new")["sequence"] < event_of("ticket-new", update)["sequence"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "path"),
+    [
+        ({"duration": None}, "item.duration"),
+        ({"state": "done"}, "item.state"),
+        ({"date_mod": "yesterday"}, "item.date_mod"),
+        ({"id": None}, "item.id"),
+    ],
+)
+def test_each_field_that_cannot_be_read_is_named(changes: dict[str, Any], path: str) -> None:
+    with pytest.raises(InvalidEvent) as refused:
+        event_of("task-new", recorded("task-new").changed(**changes))
+    assert [fault[0] for fault in refused.value.faults] == [path]
+
+
+@pytest.mark.parametrize("body", [b"", b"\xff\xfe", b"[]", b"null", b"{" * 100_000, b'{"text": "a ticket"}'])
+def test_a_body_of_another_shape_is_refused_by_name(body: bytes) -> None:
+    with pytest.raises(InvalidEvent):
+        read(Item.TICKET, body, "id")
+
+
+def test_a_task_without_its_ticket_is_refused() -> None:
+    with pytest.raises(InvalidEvent, match="parent_item"):
+        read(Item.TICKET_TASK, recorded("ticket-new").body, "id")
