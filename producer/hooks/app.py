@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import ipaddress
 import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -17,8 +19,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
+from producer.helpdesks.glpi import webhooks as glpi
+from producer.helpdesks.port import Unreadable
 from producer.hooks.description import DOCUMENTED, schemas
-from producer.hooks.intake import deliveries
+from producer.hooks.intake import MOST_FAULTS, deliveries
 from producer.hooks.metrics import Metrics
 from producer.hooks.ringer import Ringer
 from producer.hooks.signatures import Verifier
@@ -58,6 +62,7 @@ def create_app(settings: Settings, *, host: str = "127.0.0.1") -> FastAPI:
     app.add_exception_handler(HTTPException, producer.refuse_unknown)
     app.add_exception_handler(Exception, producer.refuse_by_our_fault)
     app.add_api_route("/events", producer.events, methods=["POST"], **DOCUMENTED["events"])
+    app.include_router(glpi.webhooks(settings.glpi_webhook_secrets, producer))
     app.add_api_route("/healthz", producer.healthz)
     app.add_api_route("/readyz", producer.readyz, **DOCUMENTED["readyz"])
     app.add_api_route("/metrics", producer.prometheus, **DOCUMENTED["metrics"])
@@ -102,9 +107,33 @@ class Producer:
         accepted = await run_in_threadpool(self._take_in, body, webhook_id)
         if self._sources:
             self._sources.take(source, len(accepted) - 1)
+        return JSONResponse(self._accepted(accepted), 202)
+
+    async def read(self, request: Request) -> bytes:
+        """Read a request's body within its limits (see `producer.helpdesks.port.Intake`)."""
+        return await self._bodies.read(request.headers, request.receive)
+
+    async def keep(self, delivery: Delivery | Unreadable, *, within: float | None = None) -> dict[str, Any]:
+        """Commit a helpdesk's delivery to the journal and ring for it (see `producer.helpdesks.port.Intake`)."""
+        keep = (
+            partial(append, self._store, [delivery])
+            if isinstance(delivery, Delivery)
+            else partial(park, self._store, delivery)
+        )
+        try:
+            async with asyncio.timeout(within):
+                accepted = await asyncio.to_thread(keep)
+        except TimeoutError:
+            raise _unwritable("the journal is slow; send it again") from None
+        if isinstance(delivery, Unreadable):
+            self._metrics.parked(delivery.source)
+        return self._accepted(accepted)
+
+    def _accepted(self, accepted: list[Accepted]) -> dict[str, Any]:
+        """Ring for what is new, count, and return the answer for the sender."""
         self._ringer.ring({one.ticket_id for one in accepted if not one.duplicate})
         self._metrics.accepted(accepted)
-        return JSONResponse({"accepted": [_answer(one) for one in accepted]}, 202)
+        return {"accepted": [_answer(one) for one in accepted]}
 
     async def healthz(self) -> dict[str, str]:
         """The process is up."""
@@ -194,9 +223,7 @@ def append(store: Store, delivered: list[Delivery]) -> list[Accepted]:
             accepted = tx.journal.append(delivered, datetime.now(UTC))
     except SQLAlchemyError as error:
         log.error("the journal cannot be written", error=type(error).__name__)
-        raise Problem(
-            503, "The journal cannot be written", "send it again", headers={"Retry-After": str(RETRY_AFTER_S)}
-        ) from None
+        raise _unwritable("send it again") from None
     for one in accepted:
         if one.conflicting:
             log.warning(
@@ -205,8 +232,32 @@ def append(store: Store, delivered: list[Delivery]) -> list[Accepted]:
     return accepted
 
 
+def park(store: Store, unreadable: Unreadable) -> list[Accepted]:
+    """Keep in the journal what cannot be read, as `failed`: shown by `events`, replayed once it can be read.
+
+    Raises:
+        Problem: 503, the journal cannot be written; nothing was kept.
+    """
+    log.warning("a delivery cannot be read", source=unreadable.source, faults=unreadable.faults[:MOST_FAULTS])
+    try:
+        with store.transaction() as tx:
+            tx.journal.park(
+                unreadable.delivery_id, unreadable.source, unreadable.body, unreadable.faults[:MOST_FAULTS]
+            )
+    except SQLAlchemyError as error:
+        log.error("the journal cannot be written", error=type(error).__name__)
+        raise _unwritable("send it again") from None
+    return []
+
+
+def _unwritable(what_to_do: str) -> Problem:
+    return Problem(
+        503, "The journal cannot be written", what_to_do, headers={"Retry-After": str(RETRY_AFTER_S)}
+    )
+
+
 def _verifier(settings: Settings, host: str) -> Verifier | None:
-    if settings.webhook_secrets:
+    if settings.webhook_secrets or settings.glpi_webhook_secrets:
         return Verifier(settings.webhook_secrets)
     if not settings.allow_unsigned:
         raise SettingsError(

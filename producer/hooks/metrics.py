@@ -20,6 +20,12 @@ class Metrics:
         self._duplicates = Counter(
             "deskbridge_events_duplicate_total", "Events that had come before", registry=self.registry
         )
+        self._parked = Counter(
+            "deskbridge_deliveries_unreadable_total",
+            "Deliveries that were kept and cannot be read",
+            ["source"],
+            registry=self.registry,
+        )
         self._refused = Counter(
             "deskbridge_requests_refused_total", "Requests refused", ["status"], registry=self.registry
         )
@@ -29,6 +35,10 @@ class Metrics:
         duplicates = sum(one.duplicate for one in accepted)
         self._accepted.inc(len(accepted) - duplicates)
         self._duplicates.inc(duplicates)
+
+    def parked(self, source: str) -> None:
+        """Count a delivery that could not be read."""
+        self._parked.labels(source=source).inc()
 
     def refused(self, status: int) -> None:
         """Count a refused request."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -18,6 +21,9 @@ from shared.store.types import clock, insert_for, moment
 
 CLOCK_TOLERANCE = timedelta(minutes=5)
 JOURNAL = cast(Table, JournalEvent.__table__)
+UNREADABLE = "unreadable"
+"""The event, and the key, of a delivery that could not be read."""
+NO_TICKET = 0
 ENDED = (EventState.DONE, EventState.SKIPPED, EventState.SUPERSEDED)
 
 
@@ -63,6 +69,33 @@ class Journal:
             conflicting = not duplicate and event_id > min(known[one.delivery_id].values())
             answers.append(Accepted(event_id, one.event.key, one.event.ticket.id, duplicate, conflicting))
         return answers
+
+    def park(self, delivery_id: str, source: str, body: bytes, faults: Sequence[tuple[str, str]]) -> None:
+        """Keep a delivery that cannot be read, as `failed`; one that came before changes nothing.
+
+        Args:
+            delivery_id: the sender's id of it.
+            source: whose it is: whoever replays it chooses the reader by it.
+            body: byte for byte.
+            faults: (path, what is wrong) for each fault.
+        """
+        row = {
+            "delivery_id": delivery_id,
+            "digest": hashlib.sha256(body).hexdigest(),
+            "event": UNREADABLE,
+            "key": UNREADABLE,
+            "ticket_id": NO_TICKET,
+            "task_id": None,
+            "occurred_at": clock(),
+            "clamped": False,
+            "sequence": NO_SEQUENCE,
+            "received_at": clock(),
+            "payload": json.dumps({"source": source, "body": base64.b64encode(body).decode()}),
+            "state": EventState.FAILED,
+            "reason": "; ".join(f"{path}: {problem}" for path, problem in faults),
+            "attempts": 0,
+        }
+        self._session.execute(insert_for(self._session)(JOURNAL).values(row).on_conflict_do_nothing())
 
     def _insert(self, deliveries: Sequence[Delivery], received_at: datetime) -> set[tuple[str, str]]:
         """Insert what is new; return its identities."""

@@ -141,7 +141,10 @@ def _delivery(
     incomplete: list[str],
     delivery_id: str,
 ) -> Delivery:
-    """Make the event. GLPI's dates have whole seconds; within one, `new` comes before `update`, whichever is sent first."""
+    """Make the event.
+
+    GLPI's dates have whole seconds; within one, `new` comes before `update`, whichever is sent first.
+    """
     data = {
         "event": name,
         "occurred_at": changed_at.isoformat(),

@@ -45,7 +45,9 @@ class GlpiVerifier:
         if age > OLDEST_S:
             raise BadSignature("the time stamp is more than 7 days old")
         if age < -NEWEST_S:
-            raise BadSignature("the time stamp is more than 5 minutes ahead: compare the clocks of both machines")
+            raise BadSignature(
+                "the time stamp is more than 5 minutes ahead: compare the clocks of both machines"
+            )
 
     def verify(self, body: bytes, headers: Mapping[str, str]) -> str:
         """Check the signature, in constant time.
@@ -63,7 +65,7 @@ class GlpiVerifier:
         self.check_headers(headers)
         given = headers[SIGNATURE]
         signed = body + headers[TIMESTAMP].encode()
-        if not any([hmac.compare_digest(_hmac(secret, signed), given) for secret in self._secrets]):
+        if not any(hmac.compare_digest(_hmac(secret, signed), given) for secret in self._secrets):
             raise BadSignature("none of DESKBRIDGE_GLPI_WEBHOOK_SECRETS made this signature")
         return given
 

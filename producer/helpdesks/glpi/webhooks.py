@@ -1,0 +1,65 @@
+"""The addresses for GLPI's webhooks: /webhooks/glpi/ticket and /webhooks/glpi/ticket-task (CONTRACT)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from fastapi import APIRouter, Request
+from pydantic import SecretStr
+from starlette.responses import JSONResponse, PlainTextResponse
+
+from producer.helpdesks.glpi.events import Item, read
+from producer.helpdesks.glpi.signatures import GlpiVerifier
+from producer.helpdesks.port import Intake, Unreadable
+from producer.web.problems import Problem, refusals
+from shared.errors import BadSignature, InvalidEvent
+from shared.events import Delivery
+
+ANSWER_WITHIN_S = 1.0
+"""GLPI waits for five seconds and then sends again; an endpoint that never answers stops its cron."""
+SOURCE = "glpi"
+
+
+def webhooks(secrets: Sequence[SecretStr], intake: Intake) -> APIRouter:
+    """Return the routes; without secrets there are none, so that these addresses answer 404.
+
+    Args:
+        secrets: as they are typed into GLPI's webhooks, several while one is rotated.
+        intake: the producer.
+    """
+    router = APIRouter(prefix="/webhooks/glpi", tags=["glpi"])
+    if not secrets:
+        return router
+    verifier = GlpiVerifier(secrets, time.time)
+
+    @router.get("/{item}", responses=refusals(401), response_class=PlainTextResponse)
+    async def challenge(item: Item, crc_token: str = "") -> PlainTextResponse:  # noqa: ARG001 (the address names it)
+        """Answer the challenge with which GLPI makes sure that it talks to whoever knows the secret."""
+        try:
+            return PlainTextResponse(verifier.answer_challenge(crc_token))
+        except BadSignature as refusal:
+            raise Problem(401, "Not GLPI's challenge", str(refusal)) from None
+
+    @router.post("/{item}", status_code=202, responses=refusals(400, 401, 408, 413, 503))
+    async def deliver(item: Item, request: Request) -> JSONResponse:
+        """Take a delivery; 202 means: committed to the journal. One that cannot be read is kept for a person."""
+        try:
+            verifier.check_headers(request.headers)
+            body = await intake.read(request)
+            delivery_id = verifier.verify(body, request.headers)
+        except BadSignature as refusal:
+            raise Problem(401, "Not signed by a known secret", str(refusal)) from None
+        return JSONResponse(
+            await intake.keep(read_or_park(item, body, delivery_id), within=ANSWER_WITHIN_S), 202
+        )
+
+    return router
+
+
+def read_or_park(item: Item, body: bytes, delivery_id: str) -> Delivery | Unreadable:
+    """Translate a delivery, or say why it cannot be read."""
+    try:
+        return read(item, body, delivery_id)
+    except InvalidEvent as invalid:
+        return Unreadable(delivery_id, f"{SOURCE}/{item}", body, invalid.faults)

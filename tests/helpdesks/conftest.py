@@ -1,0 +1,37 @@
+"""A running producer that takes GLPI's webhooks, and nothing else."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import requests
+from pydantic import SecretStr
+
+from tests.helpdesks.recorded_requests import SECRET, Recorded
+from tests.integration.producer.conftest import RunningProducer, running
+
+
+class GlpiProducer:
+    """What GLPI sees of the producer."""
+
+    def __init__(self, producer: RunningProducer) -> None:
+        self.producer = producer
+
+    def post(self, item: str, one: Recorded, **headers: str) -> requests.Response:
+        """POST a request as GLPI does: with its headers, without a Content-Type."""
+        address = f"{self.producer.base_url}/webhooks/glpi/{item}"
+        return requests.post(address, data=one.body, headers=one.headers | headers, timeout=10)
+
+    def send(self, item: str, one: Recorded) -> requests.Response:
+        """POST a request that is stamped now."""
+        return self.post(item, one.stamped(int(time.time())))
+
+
+@pytest.fixture
+def glpi(tmp_path: Path) -> Iterator[GlpiProducer]:
+    """A producer with one GLPI secret and no other."""
+    with running(tmp_path, webhook_secrets=(), glpi_webhook_secrets=(SecretStr(SECRET),)) as producer:
+        yield GlpiProducer(producer)
