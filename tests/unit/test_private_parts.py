@@ -1,0 +1,103 @@
+"""What we use of libraries beyond what they promise. A minor version may take it away, so they are pinned to one.
+
+Before a pin is raised, this test runs on the new version: it names what has gone. What passes here is tested for its
+effect elsewhere (slow requests, calls that were not sent, HTML to text).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import tomllib
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+from inscriptis.html_properties import Display
+from inscriptis.model.canvas import Canvas
+from inscriptis.model.config import ParserConfig
+from inscriptis.model.html_document_state import HtmlDocumentState
+from inscriptis.model.html_element import HtmlElement
+from requests.adapters import HTTPAdapter
+from urllib3 import HTTPConnectionPool, PoolManager
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from uvicorn import Config
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.server import ServerState
+
+PINNED = ("inscriptis", "urllib3", "uvicorn")
+
+
+def parts_of_uvicorn() -> dict[str, object]:
+    async def made() -> H11Protocol:
+        config = Config(app=lambda: None)
+        config.load()
+        return H11Protocol(config, ServerState(), {})
+
+    protocol: Any = asyncio.run(made())
+    return {
+        "connections, a set": isinstance(protocol.connections, set),
+        "timeout_keep_alive_task": protocol.timeout_keep_alive_task is None,
+        "conn, whose their_state reads as h11's name": str(protocol.conn.their_state) == "IDLE",
+        "transport, set by connection_made": "self.transport"
+        in inspect.getsource(H11Protocol.connection_made),
+        "loop": hasattr(protocol, "loop"),
+        "on_response_complete": callable(protocol.on_response_complete),
+    }
+
+
+def parts_of_urllib3() -> dict[str, object]:
+    made = HTTPConnection("127.0.0.1", 1)
+    source = inspect.getsource(HTTPConnection)
+    adapter = HTTPAdapter()
+    return {
+        "_new_conn, called by connect": "self._new_conn()" in inspect.getsource(HTTPConnection.connect),
+        "_new_conn of HTTPS": "self._new_conn()" in inspect.getsource(HTTPSConnection.connect),
+        "_dns_host": getattr(made, "_dns_host", None) == "127.0.0.1",
+        "sock, None before connect": made.sock is None,
+        "request, which sends everything by self.send": "self.send("
+        in inspect.getsource(HTTPConnection.request)
+        and "sock.send" not in source,
+        "ConnectionCls": HTTPConnectionPool.ConnectionCls is HTTPConnection,
+        "pool_classes_by_scheme": set(PoolManager().pool_classes_by_scheme) == {"http", "https"},
+        "poolmanager of requests": isinstance(adapter.poolmanager, PoolManager),
+    }
+
+
+def parts_of_inscriptis() -> dict[str, object]:
+    config: Any = ParserConfig()
+    state: Any = HtmlDocumentState(config)
+    element, canvas = HtmlElement(), Canvas()
+    return {
+        "attribute_handler.attribute_mapping": isinstance(config.attribute_handler.attribute_mapping, dict),
+        "li_counter, link_target, current_table, tags": (
+            state.li_counter,
+            state.link_target,
+            state.current_table,
+        )
+        == ([], "", [])
+        and len(state.tags) == 1,
+        "display, whitespace": element.display is Display.inline and hasattr(element, "whitespace"),
+        "set_canvas, which returns the element": element.set_canvas(canvas) is element
+        and element.canvas is canvas,
+        "write": callable(element.write),
+        "flush_inline, write, get_text of a canvas": all(
+            map(callable, (canvas.flush_inline, canvas.write, canvas.get_text))
+        ),
+    }
+
+
+@pytest.mark.parametrize("parts", [parts_of_uvicorn, parts_of_urllib3, parts_of_inscriptis])
+def test_the_private_parts_that_we_use_are_there(parts: Any) -> None:
+    gone = [name for name, there in parts().items() if not there]
+    assert gone == []
+
+
+@pytest.mark.parametrize("name", PINNED)
+def test_a_library_of_which_we_use_private_parts_is_pinned_to_the_minor_version_that_is_tested(
+    name: str,
+) -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
+    major, minor = version(name).split(".")[:2]
+    assert f"{name}>={major}.{minor},<{major}.{int(minor) + 1}" in project["dependencies"]
