@@ -14,7 +14,7 @@ from shared.refusals.known import Hint, Known
 from shared.store.metadata import Entry, MetadataKind
 from shared.templating.operations import OPERATIONS, Operation
 
-KNOWLEDGE = Path(__file__).resolve().parents[3] / "docs" / "knowledge"
+KNOWLEDGE = Path(__file__).resolve().parents[3] / "producer" / "admin" / "knowledge" / "records"
 ISSUE, TIME = Operation.ISSUE_CREATE, Operation.TIME_ENTRY_CREATE
 STATUS, PROJECT, MEMBER = (
     Operation.ISSUE_UPDATE_STATUS,
