@@ -1,0 +1,224 @@
+"""GLPI's API v2 (high-level API): OAuth2 with the password grant, lists by pages.
+
+A client-credentials token is issued by GLPI, but every read with it is answered 401: it belongs to no user.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import requests
+from pydantic import SecretStr
+
+from shared.helpdesk.lookup import Changed, HelpdeskRefused, HelpdeskUnreachable
+
+CALL_S = 5.0
+LARGEST_ANSWER = 16 * 1024 * 1024
+PAGE_SIZE = 100
+RENEW_BEFORE_S = 60.0
+
+
+@dataclass(frozen=True)
+class GlpiAccess:
+    """Where GLPI is and who asks.
+
+    Attributes:
+        url: GLPI's own address, such as https://glpi.example.org.
+        client_id, client_secret: of an OAuth client with the grant `password` and the scope `api`.
+        user, password: of a user who may read tickets, ticket tasks and users of every entity.
+        cache_s: seconds for which an answer about a person or a ticket is used again.
+    """
+
+    url: str
+    client_id: str
+    client_secret: SecretStr
+    user: str
+    password: SecretStr
+    cache_s: float = 600.0
+
+
+class GlpiLookup:
+    """Asks a GLPI 11 (see `shared.helpdesk.lookup.HelpdeskLookup`); safe to share between threads.
+
+    Args:
+        access: where it is and who asks.
+        clock: a clock that only goes forward, in seconds.
+    """
+
+    def __init__(self, access: GlpiAccess, clock: Callable[[], float] = time.monotonic) -> None:
+        self._access, self._clock = access, clock
+        self._api = access.url.rstrip("/") + "/api.php"
+        self._lock = threading.Lock()
+        self._token, self._token_ends = "", 0.0
+        self._known: dict[tuple[str, int], tuple[float, Any]] = {}
+
+    def email_of(self, helpdesk_user_id: int) -> str | None:
+        """Return a user's default e-mail address, None where there is none or no such user."""
+
+        def ask() -> str | None:
+            user = self._get(f"/v2/Administration/User/{helpdesk_user_id}", missing={})
+            emails = user.get("emails") if isinstance(user, dict) else None
+            found = [one for one in emails or [] if isinstance(one, dict) and one.get("email")]
+            default = next((one for one in found if one.get("is_default")), None)
+            return str((default or found[0])["email"]) if found else None
+
+        email: str | None = self._remembered(("user", helpdesk_user_id), ask)
+        return email
+
+    def technician_of(self, ticket_id: int) -> int | None:
+        """Return the id of the user to whom a ticket is assigned first, None where there is none."""
+
+        def ask() -> int | None:
+            ticket = self._get(f"/v2/Assistance/Ticket/{ticket_id}", missing={})
+            return _technician(ticket if isinstance(ticket, dict) else {})
+
+        technician: int | None = self._remembered(("technician", ticket_id), ask)
+        return technician
+
+    def changed_since(self, moment: datetime) -> Iterator[Changed]:
+        """Yield every ticket that has changed since, each with its ticket tasks."""
+        for row in self._changed_tickets(f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%S}"):
+            ticket = self._ticket(row)
+            yield _changed("ticket.updated", ticket, None, row)
+            tasks = self._get(f"/v2/Assistance/Ticket/{ticket['id']}/Timeline/Task", missing=[])
+            for task in [one["item"] for one in tasks if isinstance(one, dict) and "item" in one]:
+                yield _changed("ticket_task.updated", ticket, self._task(task), task)
+
+    def _ticket(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        technician = _technician(row)
+        return {
+            "id": row["id"],
+            "title": row.get("name") or "",
+            "content": row.get("content"),
+            "status": row["status"]["id"],
+            "entity_id": row["entity"]["id"],
+            "technician": {"id": technician, "email": self.email_of(technician)} if technician else None,
+        }
+
+    def _task(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        user = row.get("user") or {}
+        return {
+            "id": row["id"],
+            "content": row.get("content"),
+            "state": row["state"],
+            "actiontime": row["duration"],
+            "user": {"id": user["id"], "email": self.email_of(user["id"])} if user.get("id") else None,
+            "date": str(row["date"])[:10] if row.get("date") else None,
+        }
+
+    def _changed_tickets(self, since: str) -> Iterator[dict[str, Any]]:
+        """Page by id and not by position: tickets go on changing while they are read."""
+        last = 0
+        while True:
+            wanted = {
+                "filter": f"date_mod=ge={since};id=gt={last}",
+                "sort": "id:asc",
+                "limit": str(PAGE_SIZE),
+            }
+            page = self._get("/v2/Assistance/Ticket", wanted, missing=[])
+            yield from page
+            if len(page) < PAGE_SIZE:
+                return
+            last = page[-1]["id"]
+
+    def _remembered(self, what: tuple[str, int], ask: Callable[[], Any]) -> Any:
+        until, known = self._known.get(what, (0.0, None))
+        if until > self._clock():
+            return known
+        answer = ask()
+        if len(self._known) > 10_000:
+            self._known.clear()
+        self._known[what] = (self._clock() + self._access.cache_s, answer)
+        return answer
+
+    def _get(self, path: str, params: Mapping[str, str] | None = None, *, missing: Any) -> Any:
+        """Read; what is not there is `missing`. A token that GLPI no longer takes is renewed once."""
+        for renewed in (False, True):
+            # GLPI answers 400 to a GET that has a Content-Type and no body
+            headers = {
+                "Authorization": f"Bearer {self._bearer(renew=renewed)}",
+                "GLPI-Entity-Recursive": "true",
+            }
+            status, answer = self._call("GET", path, headers=headers, params=params)
+            if status != 401:
+                break
+        if status == 404:
+            return missing
+        if status in (401, 403):
+            raise HelpdeskRefused(f"GET {path}: {status}; has {self._access.user} the right to read it?")
+        if status not in (200, 206) or not isinstance(answer, type(missing)):
+            raise HelpdeskUnreachable(f"GET {path}: {status}, or not what it should be")
+        return answer
+
+    def _bearer(self, *, renew: bool) -> str:
+        with self._lock:
+            if renew or self._clock() >= self._token_ends:
+                self._sign_in()
+            return self._token
+
+    def _sign_in(self) -> None:
+        access = self._access
+        body = {
+            "grant_type": "password",
+            "client_id": access.client_id,
+            "client_secret": access.client_secret.get_secret_value(),
+            "username": access.user,
+            "password": access.password.get_secret_value(),
+            "scope": "api",
+        }
+        status, answer = self._call("POST", "/token", json=body)
+        if status in (400, 401, 403):
+            named = answer.get("error") if isinstance(answer, dict) else None
+            raise HelpdeskRefused(f"POST /token: {status} {named or ''}".strip())
+        token = answer.get("access_token") if isinstance(answer, dict) else None
+        if status != 200 or not isinstance(token, str):
+            raise HelpdeskUnreachable(f"POST /token: {status}, or not what it should be")
+        lives = answer.get("expires_in")
+        self._token = token
+        self._token_ends = self._clock() + max(0.0, float(lives if lives else 0) - RENEW_BEFORE_S)
+
+    def _call(self, method: str, path: str, **options: Any) -> tuple[int, Any]:
+        """Make one call, bounded in time and size as a whole; return its status and its JSON, None where it is none."""
+        ends = time.monotonic() + CALL_S
+        content = bytearray()
+        try:
+            with requests.request(
+                method, self._api + path, timeout=CALL_S, stream=True, allow_redirects=False, **options
+            ) as answer:
+                for part in answer.iter_content(65536):
+                    content += part
+                    if time.monotonic() > ends or len(content) > LARGEST_ANSWER:
+                        raise HelpdeskUnreachable(f"{method} {path}: too slow or too large")
+                status = answer.status_code
+        except requests.RequestException as error:
+            raise HelpdeskUnreachable(f"{method} {path}: {type(error).__name__}") from None
+        try:
+            return status, json.loads(content)
+        except ValueError:
+            return status, None
+
+
+def _technician(ticket: Mapping[str, Any]) -> int | None:
+    team = [one for one in ticket.get("team") or [] if isinstance(one, dict)]
+    return next((one["id"] for one in team if one.get("role") == "assigned" and one.get("id")), None)
+
+
+def _changed(
+    name: str, ticket: dict[str, Any], task: dict[str, Any] | None, row: Mapping[str, Any]
+) -> Changed:
+    changed_at = datetime.fromisoformat(row["date_mod"])
+    event = {
+        "event": name,
+        "occurred_at": changed_at.isoformat(),
+        "ticket": ticket,
+        **({"task": task} if task else {}),
+        "source": {"helpdesk": "glpi", "read": "api"},
+        "incomplete": ["ticket.project_id"],
+    }
+    return Changed(event, changed_at)

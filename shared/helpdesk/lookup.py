@@ -1,0 +1,64 @@
+"""The port to a helpdesk that can be asked, and the one for a helpdesk that cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from shared.errors import BridgeError
+
+
+class HelpdeskUnreachable(BridgeError):
+    """The helpdesk gave no usable answer; it may give one later.
+
+    Args:
+        problem: for a person, such as `POST /token: connection refused`.
+    """
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+        super().__init__(f"the helpdesk's API gave no usable answer: {problem}")
+
+
+class HelpdeskRefused(HelpdeskUnreachable):
+    """The helpdesk refuses the credentials, or a right is missing: a person must set it up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A ticket, or one of its ticket tasks, as the helpdesk has it now.
+
+    Attributes:
+        event: in the form of CONTRACT's events, complete as far as the helpdesk can tell.
+        changed_at: when it was last changed there.
+    """
+
+    event: dict[str, Any]
+    changed_at: datetime
+
+
+class HelpdeskLookup(Protocol):
+    """A helpdesk that can be asked."""
+
+    def email_of(self, helpdesk_user_id: int) -> str | None:
+        """Return a user's default e-mail address, None where there is none or no such user.
+
+        Raises:
+            HelpdeskUnreachable: it could not be asked.
+        """
+
+    def technician_of(self, ticket_id: int) -> int | None:
+        """Return the id of the user to whom a ticket is assigned first, None where there is none.
+
+        Raises:
+            HelpdeskUnreachable: it could not be asked.
+        """
+
+    def changed_since(self, moment: datetime) -> Iterator[Changed]:
+        """Yield every ticket that has changed since, each with its ticket tasks.
+
+        Raises:
+            HelpdeskUnreachable: it could not be asked; what was yielded before is valid.
+        """

@@ -1,0 +1,184 @@
+"""A stand-in for the parts of GLPI's API v2 that are used, with the oddities that a real GLPI 11.0.6 showed.
+
+* A token by client credentials is issued, and every read with it is answered 401.
+* A GET with a Content-Type is answered 400.
+* A list that is not all there is answered 206.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from pydantic import SecretStr
+
+from shared.helpdesk.glpi import GlpiAccess
+
+CLIENT, CLIENT_SECRET, USER, PASSWORD = "client", "client-secret", "deskbridge", "pass-word"
+
+
+class GlpiApi:
+    """A GLPI in memory.
+
+    Attributes:
+        users: id to e-mail address.
+        tickets: by id, as the API shows them.
+        tasks: by ticket id, as the API shows them.
+        calls: method and path of each call.
+        down: answers 503 to everything.
+        lives_s: how long a token lives.
+    """
+
+    def __init__(self) -> None:
+        self.users: dict[int, str | None] = {}
+        self.tickets: dict[int, dict[str, Any]] = {}
+        self.tasks: dict[int, list[dict[str, Any]]] = {}
+        self.calls: list[str] = []
+        self.down = False
+        self.lives_s = 3600
+        self.tokens: dict[str, str] = {}
+        self.url = ""
+
+    @property
+    def access(self) -> GlpiAccess:
+        """Valid access to it."""
+        return GlpiAccess(self.url, CLIENT, SecretStr(CLIENT_SECRET), USER, SecretStr(PASSWORD))
+
+    def ticket(
+        self, ticket_id: int, changed: str, *, status: int = 2, entity: int = 3, assigned: int | None = None
+    ) -> None:
+        """Have a ticket."""
+        team = [{"role": "requester", "id": 8}]
+        if assigned:
+            team.append({"role": "assigned", "id": assigned})
+        self.tickets[ticket_id] = {
+            "id": ticket_id,
+            "name": f"Ticket {ticket_id}",
+            "content": "<p>text</p>",
+            "status": {"id": status, "name": "…"},
+            "entity": {"id": entity, "name": "…", "completename": "…"},
+            "date_mod": changed,
+            "team": team,
+        }
+
+    def task(
+        self,
+        ticket_id: int,
+        task_id: int,
+        changed: str,
+        *,
+        state: int = 2,
+        seconds: int = 1800,
+        user: int = 7,
+    ) -> None:
+        """Have a ticket task."""
+        item = {
+            "id": task_id,
+            "content": f"task {task_id}",
+            "state": state,
+            "duration": seconds,
+            "user": {"id": user, "name": "…"},
+            "date": changed,
+            "date_mod": changed,
+            "tickets_id": ticket_id,
+        }
+        self.tasks.setdefault(ticket_id, []).append(item)
+
+    def answer(self, method: str, target: str, headers: Any, body: bytes) -> tuple[int, Any]:
+        """Answer one call."""
+        path = urlsplit(target).path.removeprefix("/api.php")
+        self.calls.append(f"{method} {path}")
+        if self.down:
+            return 503, None
+        if (method, path) == ("POST", "/token"):
+            return self._token(json.loads(body))
+        if headers.get("Content-Type") is not None:
+            return 400, {"title": "The request body is not valid JSON"}
+        if self.tokens.get(headers.get("Authorization", "").removeprefix("Bearer ")) != "password":
+            return 401, {"status": "ERROR_UNAUTHENTICATED"}
+        return self._read(
+            path, {name: values[0] for name, values in parse_qs(urlsplit(target).query).items()}
+        )
+
+    def _token(self, asked: dict[str, Any]) -> tuple[int, Any]:
+        if (asked.get("client_id"), asked.get("client_secret")) != (CLIENT, CLIENT_SECRET):
+            return 401, {"error": "invalid_client"}
+        grant = asked["grant_type"]
+        if grant == "password" and (asked.get("username"), asked.get("password")) != (USER, PASSWORD):
+            return 400, {"error": "invalid_grant"}
+        token = f"token-{len(self.tokens)}"
+        self.tokens[token] = grant
+        return 200, {"token_type": "Bearer", "expires_in": self.lives_s, "access_token": token}
+
+    def _read(self, path: str, query: dict[str, str]) -> tuple[int, Any]:
+        if user := re.fullmatch(r"/v2/Administration/User/(\d+)", path):
+            if int(user[1]) not in self.users:
+                return 404, {"status": "ERROR_ITEM_NOT_FOUND"}
+            email = self.users[int(user[1])]
+            old = {"id": 1, "email": "old@example.org", "is_default": 0}
+            return 200, {
+                "id": int(user[1]),
+                "emails": [old, {"id": 2, "email": email, "is_default": 1}] if email else [],
+            }
+        if tasks := re.fullmatch(r"/v2/Assistance/Ticket/(\d+)/Timeline/Task", path):
+            return 200, [{"type": "Task", "item": one} for one in self.tasks.get(int(tasks[1]), [])]
+        if ticket := re.fullmatch(r"/v2/Assistance/Ticket/(\d+)", path):
+            found = self.tickets.get(int(ticket[1]))
+            return (200, found) if found else (404, {"status": "ERROR_ITEM_NOT_FOUND"})
+        if path == "/v2/Assistance/Ticket":
+            return self._list(query)
+        return 404, None
+
+    def _list(self, query: dict[str, str]) -> tuple[int, Any]:
+        since, last = re.fullmatch(r"date_mod=ge=(.+);id=gt=(\d+)", query["filter"]).groups()  # type: ignore[union-attr]
+        assert query["sort"] == "id:asc"
+        found = [
+            one
+            for ticket_id, one in sorted(self.tickets.items())
+            if ticket_id > int(last)
+            and datetime.fromisoformat(one["date_mod"]) >= datetime.fromisoformat(f"{since}+00:00")
+        ]
+        page = found[: int(query["limit"])]
+        return (200 if len(page) == len(found) else 206), page
+
+
+@contextmanager
+def glpi_api() -> Iterator[GlpiApi]:
+    """Serve one on a free port."""
+    api = GlpiApi()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+        def _serve(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            status, content = api.answer(self.command, self.path, self.headers, body)
+            sent = b"" if content is None else json.dumps(content).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(sent)))
+            self.end_headers()
+            self.wfile.write(sent)
+
+        do_GET = do_POST = _serve  # noqa: N815
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    thread.start()
+    api.url = f"http://127.0.0.1:{server.server_address[1]}"
+    try:
+        yield api
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
