@@ -23,6 +23,7 @@ from shared.errors import BridgeError, LeaseOver, LockBusy, OutcomeUnknown, Trac
 from shared.logs import get_logger
 from shared.metadata.reading import find_project
 from shared.metadata.synchronisation import Connect, MetadataResult, synchronise
+from shared.send_window import SendWindow
 from shared.store import Store
 from shared.store.links import Link, LinkKind
 from shared.store.metadata import Entry, MetadataKind
@@ -30,12 +31,13 @@ from shared.store.models import ProjectClaim
 from shared.store.projects import ClaimState
 from shared.templating import Operation
 from shared.templating.contexts import FormPart, from_form
-from shared.tracker.client import TrackerClient
+from shared.tracker.client import TIMEOUT_S, TrackerClient
 
 log = get_logger("projects")
 PATIENCE_S = 20.0
 LOOK_AGAIN_S = 0.1
-CALL_S = 5.0
+SEND_S = 10.0
+"""In this time after its claim a form is sent, or never."""
 
 
 class ProjectInDoubt(BridgeError):
@@ -154,7 +156,9 @@ class ProjectForms:
                     [("identifier", f"taken by tracker project {found}: link to it, or choose another")]
                 )
             return found, False
-        settling = CALL_S + self.settling
+        settling = SEND_S + TIMEOUT_S + self.settling
+        client.take_turn()
+        window = SendWindow(SEND_S)
         with self.store.transaction() as tx:
             seen = claim.attempt if claim else 0
             attempt = tx.project_claims.claim(identifier, kind, helpdesk_id, attempt=seen, settling=settling)
@@ -163,19 +167,17 @@ class ProjectForms:
                 f"a form asked for the tracker project {identifier} a moment ago, and it is not known yet whether "
                 f"it was created: send the form again in {settling:g} seconds"
             )
-        return self._send(client, project, attempt), True
+        return self._send(client, project, attempt, window), True
 
-    def _send(self, client: TrackerClient, project: dict[str, Any], attempt: int) -> Entry:
+    def _send(
+        self, client: TrackerClient, project: dict[str, Any], attempt: int, window: SendWindow
+    ) -> Entry:
         identifier = project["identifier"]
         give_back = partial(self._free, identifier, attempt)
-        ends = time.monotonic() + self.settling
-
-        def in_time() -> None:
-            if time.monotonic() > ends:
-                raise LeaseOver("the claim ran out before the project was asked for; send the form again")
-
         try:
-            answer = client.call("POST", "/projects.json", body={"project": project}, before_send=in_time)
+            answer = client.call(
+                "POST", "/projects.json", body={"project": project}, before_send=window.check
+            )
             return _entry(project, answer.object("project").get("id"))
         except TrackerRejected as rejection:
             give_back(str(rejection))

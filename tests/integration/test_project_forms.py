@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -13,13 +14,16 @@ from sqlalchemy import update
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.project_forms import FormRefused, ProjectForm
 from producer.admin.projects import Made, ProjectForms, ProjectInDoubt
+from shared import send_window
 from shared.connection import Connector
 from shared.coordination.locks import Locks
-from shared.errors import BridgeError, NotFound, TrackerUnreachable
+from shared.errors import BridgeError, LeaseOver, NotFound, TrackerUnreachable
 from shared.metadata.synchronisation import synchronise
 from shared.store.links import Link, LinkKind
 from shared.store.models import ProjectClaim
+from shared.store.projects import ProjectClaims
 from shared.store.types import clock
+from shared.tracker.client import TrackerClient
 from shared.vault import Vault
 from tests.support.bridge import Bridge
 
@@ -176,12 +180,56 @@ def test_a_lost_question_is_sent_again_only_after_its_time(
     stand_in.fault("reset_before", method="POST", path="/projects.json", count=1)
     with pytest.raises(ProjectInDoubt, match="same form again"):
         forms.create(ENTITY, 9, form())
-    with pytest.raises(ProjectInDoubt, match="20 seconds"):
+    with pytest.raises(ProjectInDoubt, match="30 seconds"):
         forms.create(ENTITY, 9, form())
     assert creations(stand_in) == 1
     settle(bridge)
     assert forms.create(ENTITY, 9, form()).created
     assert len(projects(stand_in)) == 1
+
+
+def test_a_form_whose_machine_slept_between_claim_and_call_sends_nothing(
+    forms: ProjectForms, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clock that counts goes on in the sleep, and was started before the claim was committed."""
+    slept = 0.0
+    monkeypatch.setattr(send_window, "_now", lambda: time.monotonic() + slept)
+    claim = ProjectClaims.claim
+
+    def claim_then_sleep(*args: Any, **kwargs: Any) -> int | None:
+        nonlocal slept
+        attempt = claim(*args, **kwargs)
+        slept += 3600
+        return attempt
+
+    with monkeypatch.context() as patch, pytest.raises(LeaseOver):
+        patch.setattr(ProjectClaims, "claim", claim_then_sleep)
+        forms.create(ENTITY, 9, form())
+    assert creations(stand_in) == 0
+    assert forms.create(ENTITY, 9, form()).created
+    assert len(projects(stand_in)) == 1
+
+
+def test_a_form_waits_for_the_rate_limit_before_its_claim(
+    forms: ProjectForms, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order: list[str] = []
+
+    def noted(kind: type, name: str) -> None:
+        real = getattr(kind, name)
+
+        def note(*args: Any, **more: Any) -> Any:
+            order.append(name)
+            return real(*args, **more)
+
+        monkeypatch.setattr(kind, name, note)
+
+    noted(ProjectClaims, "claim")
+    noted(TrackerClient, "take_turn")
+    noted(TrackerClient, "call")
+    forms.create(ENTITY, 9, form())
+    at = order.index("claim")
+    assert order[at - 1 : at + 3] == ["take_turn", "claim", "call", "call"]
 
 
 def test_a_project_that_appears_after_all_is_found_by_the_repeat(
