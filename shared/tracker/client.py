@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http.cookiejar import DefaultCookiePolicy
 from typing import Any, Literal
@@ -23,7 +23,6 @@ TIMEOUT_S = 5.0
 TIME_OUT = "no answer within 5 s"
 IDLE_S = 1.0
 LARGEST_ANSWER = 16 * 1024 * 1024
-PAGE_SIZE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,25 +156,6 @@ class TrackerClient:
             self.take_turn()
         self._local.has_turn = False
 
-    def pages(self, path: str, name: str, params: Mapping[str, str | int] | None = None) -> Iterator[Answer]:
-        """Read a paged list to its end, a page at a time (limit=100&offset=…).
-
-        Raises:
-            OutcomeUnknown: a page does not have the expected list.
-            TrackerError: as `call`.
-        """
-        offset = 0
-        while True:
-            answer = self.call("GET", path, params={**(params or {}), "limit": PAGE_SIZE, "offset": offset})
-            rows = rows_of(answer, name, path)
-            yield answer
-            offset += PAGE_SIZE
-            total = answer.data.get("total_count") or 0
-            if not isinstance(total, int):
-                raise OutcomeUnknown("GET", path, status=answer.status, detail="total_count is not a number")
-            if not rows or offset >= total:
-                return
-
     def close(self) -> None:
         """Close this thread's session."""
         session: requests.Session | None = getattr(self._local, "session", None)
@@ -235,18 +215,6 @@ class TrackerClient:
         if login is not None:
             headers[f"X-{prefix}-Switch-User"] = login.encode()
         return headers
-
-
-def rows_of(answer: Answer, name: str, path: str) -> list[dict[str, Any]]:
-    """Return the rows of a list answer.
-
-    Raises:
-        OutcomeUnknown: it has no such list.
-    """
-    rows = answer.data.get(name) if isinstance(answer.data, dict) else None
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise OutcomeUnknown("GET", path, status=answer.status, detail=f"the answer has no list of {name}")
-    return rows
 
 
 def _failure(watch: Watch, method: str, path: str, name: str) -> TrackerError:

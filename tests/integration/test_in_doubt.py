@@ -15,11 +15,11 @@ from shared.kinds import Kind
 from shared.store.ledger import Row
 from shared.store.models import JournalEvent, LedgerState, TicketIssueLink
 from shared.store.types import clock
+from shared.tracker.lists import TrackerLists
 from tests.support.bridge import Bridge
 from tests.support.events import BOB, task, task_event, ticket, ticket_event
 from worker.retry import MOST_ROUNDS, MOST_SILENT_ROUNDS
-from worker.sync import creation, lookup, probes
-from worker.sync.run import Run
+from worker.sync import creation
 
 LOST_AFTER = ["reset_after", "timeout_after", "garbage_after", "status_after"]
 LOST_BEFORE = ["reset_before", "timeout_before", "status_before"]
@@ -297,12 +297,14 @@ def test_a_key_that_is_refused_in_the_middle_of_a_lookup_frees_nothing(
     bridge.receive(task_event())
     bridge.sync()
 
-    def ask_and_close(run: Run) -> None:
-        probes.ask_whether_open(run)
+    ask = TrackerLists.ask_whether_open
+
+    def ask_and_close(lists: TrackerLists) -> None:
+        ask(lists)
         stand_in.settings(rest_enabled=False)
 
     with monkeypatch.context() as patched:
-        patched.setattr(lookup, "ask_whether_open", ask_and_close)
+        patched.setattr(TrackerLists, "ask_whether_open", ask_and_close)
         bridge.hurry()
         bridge.sync()
     stand_in.settings(rest_enabled=True)

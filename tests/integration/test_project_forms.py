@@ -17,7 +17,7 @@ from producer.admin.projects import Made, ProjectForms, ProjectInDoubt
 from shared import send_window
 from shared.connection import Connector
 from shared.coordination.locks import Locks
-from shared.errors import BridgeError, LeaseOver, NotFound, TrackerUnreachable
+from shared.errors import BridgeError, LeaseOver, NotFound, TrackerClosed, TrackerUnreachable
 from shared.metadata.synchronisation import synchronise
 from shared.store.links import Link, LinkKind
 from shared.store.models import ProjectClaim
@@ -186,6 +186,24 @@ def test_a_lost_question_is_sent_again_only_after_its_time(
     settle(bridge)
     assert forms.create(ENTITY, 9, form()).created
     assert len(projects(stand_in)) == 1
+
+
+def test_while_the_key_is_refused_nobody_is_told_that_their_own_project_is_somebody_elses(
+    forms: ProjectForms, bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The list is one for anybody then: a private project is not in it."""
+    stand_in.fault("reset_after", method="POST", path="/projects.json", count=1)
+    with monkeypatch.context() as patch, pytest.raises(ProjectInDoubt):
+        patch.setattr("producer.admin.projects.find_project", lambda *_: None)
+        forms.create(ENTITY, 9, form())
+    settle(bridge)
+    stand_in.settings(rest_enabled=False)
+    with pytest.raises(TrackerClosed):
+        forms.create(ENTITY, 9, form())
+    stand_in.settings(rest_enabled=True)
+    settle(bridge)
+    found = forms.create(ENTITY, 9, form())
+    assert found.linked.link.tracker_project_id == projects(stand_in)[0]["id"]
 
 
 def test_a_form_whose_machine_slept_between_claim_and_call_sends_nothing(

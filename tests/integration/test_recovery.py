@@ -283,7 +283,7 @@ def test_a_list_that_grows_while_it_is_read_is_no_obstacle(
     bridge: Bridge, stand_in: StandIn, backup: Save, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Other workers go on creating: with a hundred new issues an hour no lookup would ever come to an end."""
-    monkeypatch.setattr("worker.sync.lookup.PAGE_SIZE", 2)
+    monkeypatch.setattr("shared.tracker.lists.PAGE_SIZE", 2)
     saved = backup()
     for number in range(1, 6):
         bridge.forward(task_event(number, of_ticket=ticket(number), of_task=task(number)), ticket_id=number)

@@ -240,25 +240,6 @@ def test_a_cookie_of_one_call_is_not_sent_with_the_next(connect: Connect, serve:
     assert b"session=alice" not in server.requests[1]
 
 
-@pytest.mark.parametrize("total", ['"many"', "[1]", '{"a": 1}', "1e400"])
-def test_a_list_with_an_unreadable_total_is_no_clear_answer(
-    connect: Connect, serve: Serve, total: str
-) -> None:
-    server = serve(saying(answer(f'{{"users": [{{"id": 1}}], "total_count": {total}}}'.encode())))
-    with pytest.raises(OutcomeUnknown):
-        list(connect(server).pages("/users.json", "users"))
-
-
-def test_a_list_is_read_to_its_end(connect: Connect, serve: Serve) -> None:
-    pages = [b'{"users": [{"id": %d}], "total_count": 250}' % number for number in (1, 2, 3)]
-    server = serve(saying(*map(answer, pages)))
-    answers = list(connect(server).pages("/users.json", "users", {"status": 1}))
-    assert [one.data["users"][0]["id"] for one in answers] == [1, 2, 3]
-    assert [request.split(b" ")[1] for request in server.requests] == [
-        b"/users.json?status=1&limit=100&offset=%d" % offset for offset in (0, 100, 200)
-    ]
-
-
 def test_the_base_url_may_have_a_path(connect: Connect, serve: Serve, tmp_path: Path) -> None:
     server = serve(saying(answer()))
     connect(f"{server.url}/redmine").call("GET", "/issues.json")

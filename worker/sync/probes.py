@@ -8,18 +8,7 @@ from shared.errors import NotYet, OutcomeUnknown, TrackerRejected
 from shared.kinds import Kind
 from shared.payloads import Body
 from shared.tracker.answers import Answer
-from shared.tracker.client import rows_of
 from worker.sync.run import Run
-
-
-def ask_whether_open(run: Run) -> None:
-    """Make sure that lists can be trusted: with a refused key a tracker answers them as for anybody, 200.
-
-    Raises:
-        TrackerClosed: the key or the REST API is off.
-        TrackerError: as any call.
-    """
-    run.tracker.call("GET", "/users.json", params={"limit": 1}, observe=run.observe)
 
 
 def call_as_administrator(
@@ -41,7 +30,7 @@ def call_as_administrator(
             raise
         refusal = rejection
     try:
-        ask_whether_open(run)
+        run.lists.ask_whether_open()
     except OutcomeUnknown as unclear:
         raise NotYet(f"{refusal}; whether the tracker is open is not known: {unclear}") from None
     return run.tracker.call(method, path, body=body, before_send=before_send, observe=run.observe)
@@ -60,13 +49,11 @@ def is_gone(run: Run, issue_id: int) -> bool:
         run.tracker.call("PUT", path, body={"issue": {}}, observe=run.observe)
     except TrackerRejected as rejection:
         if rejection.status == 403:
-            ask_whether_open(run)
+            run.lists.ask_whether_open()
         if rejection.status != 404:
             return False
     else:
         return False
-    ask_whether_open(run)
-    params: dict[str, str | int] = {"issue_id": issue_id, "status_id": "*", "limit": 1}
-    answer = run.tracker.call("GET", Kind.TICKET.path, params=params, observe=run.observe)
-    ask_whether_open(run)  # it may have been closed in between, and the list one for anybody
-    return not any(row.get("id") == issue_id for row in rows_of(answer, "issues", Kind.TICKET.path))
+    kind = Kind.TICKET
+    params: dict[str, str | int] = {"issue_id": issue_id, "status_id": "*"}
+    return run.lists.find(kind.path, kind.list_name, issue_id, params) is None

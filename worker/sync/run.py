@@ -16,6 +16,7 @@ from shared.store import Store, Transaction
 from shared.store.templates import ActiveTemplate
 from shared.store.trace import Step
 from shared.tracker.client import CallRecord, TrackerClient
+from shared.tracker.lists import TrackerLists
 from worker.retry import backoff
 
 log = get_logger("sync")
@@ -45,6 +46,11 @@ class Run:
     rung: set[int] = field(default_factory=set)
     answered: bool = False
     attempts: int = 0
+
+    @property
+    def lists(self) -> TrackerLists:
+        """The tracker's lists; each call is in the trace, and keeps the lock."""
+        return TrackerLists(self.tracker, observe=self.observe, after_call=self.lock.renew)
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:

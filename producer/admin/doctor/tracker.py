@@ -18,7 +18,8 @@ from shared.errors import (
     TrackerRejected,
 )
 from shared.store.links import Link
-from shared.tracker.client import PAGE_SIZE, TrackerClient
+from shared.tracker.client import TrackerClient
+from shared.tracker.lists import PAGE_SIZE, USERS
 
 MODULES = ("issue_tracking", "time_tracking")
 MOST_PROBED = 200
@@ -32,7 +33,7 @@ def connection(patient: Patient) -> Iterator[Finding]:
         yield failure("tracker", str(missing), "set up the tracker first")
         return
     try:
-        answer = client.call("GET", "/users.json", params={"limit": PAGE_SIZE, "offset": 0})
+        answer = client.call("GET", USERS, params={"limit": PAGE_SIZE, "offset": 0})
     except TrackerClosed as closed:
         yield ok("tracker", f"{config.base_url} answers")
         yield failure("administrator", *_why_closed(closed))

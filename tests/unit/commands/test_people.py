@@ -15,7 +15,8 @@ from shared.errors import OutcomeUnknown, TrackerClosed
 from shared.events import HelpdeskUser
 from shared.store.people import TrackerPerson
 from shared.tracker.answers import Answer
-from shared.tracker.client import PAGE_SIZE, Target, TrackerClient
+from shared.tracker.client import Target, TrackerClient
+from shared.tracker.lists import PAGE_SIZE
 from tests.unit.commands.conftest import Shell
 
 

@@ -1,0 +1,260 @@
+"""Reads the tracker's lists so that what is in none of their pages is not on the tracker.
+
+Two things make a list lie. With a refused key, or its REST API off, a tracker answers lists as for anybody, 200: so
+/users.json, which it then refuses, is asked for before and after. And a list that changes while its pages are read may
+hide a row between two of them: so the pages are checked against one another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from shared.errors import OutcomeUnknown
+from shared.tracker.answers import Answer
+from shared.tracker.client import CallRecord, TrackerClient
+from shared.tracker.lanes import in_lanes
+
+USERS = "/users.json"
+PAGE_SIZE = 100
+MOST_PAGES = 50
+MOST_ROWS = 200_000
+MOST_READINGS = 3
+
+Row = dict[str, Any]
+Params = Mapping[str, str | int]
+Result = TypeVar("Result")
+
+
+class ListChanged(OutcomeUnknown):
+    """A paged list changed while it was read: a row may be missing or there twice, so it is read again."""
+
+
+class PagedList:
+    """A list whose pages are checked against one another, in whatever order they come.
+
+    Args:
+        path: where it is.
+        name: its name in the answer.
+        params: query parameters beside those of the page.
+        may_grow: new rows are no obstacle, since they only push those that are looked for further on.
+    """
+
+    def __init__(self, path: str, name: str, params: Params | None = None, *, may_grow: bool = False) -> None:
+        self.path, self.name = path, name
+        self.total = -1
+        self.ids: set[object] = set()
+        self._params, self._may_grow = params or {}, may_grow
+        self._taken = 0
+
+    def page(self, offset: int) -> dict[str, str | int]:
+        """Return the query parameters of a page."""
+        return {**self._params, "limit": PAGE_SIZE, "offset": offset}
+
+    def take(self, answer: Answer) -> list[Row]:
+        """Return a page's rows.
+
+        Raises:
+            ListChanged: it does not fit the pages before.
+            OutcomeUnknown: it is no page of this list.
+        """
+        rows = rows_of(answer, self.name, self.path)
+        total = answer.data.get("total_count")
+        if type(total) is not int or not len(rows) <= total <= MOST_ROWS:
+            raise OutcomeUnknown("GET", self.path, detail=f"a total_count of {total!r:.40} cannot be right")
+        if total < self.total or (total != self.total != -1 and not self._may_grow):
+            raise self.changed()
+        self.total = total
+        self._taken += len(rows)
+        self.ids |= {row.get("id") for row in rows}
+        return rows
+
+    def check(self) -> None:
+        """Make sure that every row was read, and, unless it may grow, exactly once.
+
+        Raises:
+            ListChanged: a row is missing, or came twice.
+        """
+        if self._taken < self.total or (len(self.ids) != self.total and not self._may_grow):
+            raise self.changed()
+
+    def changed(self) -> ListChanged:
+        """Return the error for a list that changed."""
+        return ListChanged("GET", self.path, detail="the list changed while it was read")
+
+
+class TrackerLists:
+    """Reads lists of one tracker.
+
+    Args:
+        client: the tracker.
+        observe: is told of each call.
+        after_call: called after each answer; may raise to stop.
+        repeats: how many lost answers are asked for once more, over all its reads.
+    """
+
+    def __init__(
+        self,
+        client: TrackerClient,
+        *,
+        observe: Callable[[CallRecord], None] | None = None,
+        after_call: Callable[[], None] | None = None,
+        repeats: int = 0,
+    ) -> None:
+        self._client, self._observe, self._after_call = client, observe, after_call
+        self._repeats = repeats
+
+    def get(self, path: str, params: Params | None = None) -> Answer:
+        """Read once, and once more where the answer was lost, as long as repeats are left.
+
+        Raises:
+            TrackerError: as `TrackerClient.call`.
+        """
+        try:
+            return self._call(path, params)
+        except OutcomeUnknown:
+            self._repeats -= 1
+            if self._repeats < 0:
+                raise
+        return self._call(path, params)
+
+    def ask_whether_open(self) -> None:
+        """Make sure that the tracker accepts the key.
+
+        Raises:
+            TrackerClosed: the key or the REST API is off.
+            TrackerError: as `TrackerClient.call`.
+        """
+        self.get(USERS, {"limit": 1})
+
+    def whole(self, path: str, name: str, params: Params | None = None) -> list[Row]:
+        """Read every row of a list, each exactly once; again where it changed meanwhile.
+
+        Raises:
+            ListChanged: it never stands still.
+            TrackerError: as `TrackerClient.call`.
+        """
+
+        def read() -> list[Row]:
+            found: list[Row] = []
+            self.read_pages([PagedList(path, name, params)], lambda _, rows: found.extend(rows))
+            return found
+
+        self.ask_whether_open()
+        found = settled(read)
+        self.ask_whether_open()
+        return found
+
+    def search(
+        self,
+        path: str,
+        name: str,
+        params: Params,
+        *,
+        enough: Callable[[list[Row], Answer], bool],
+        most_pages: int = MOST_PAGES,
+    ) -> list[Row]:
+        """Read a list page by page until a page is enough, or to its end.
+
+        Args:
+            path: where it is.
+            name: its name in the answer.
+            params: query parameters; new rows must come where they only push older ones further on.
+            enough: is handed each page's rows and its answer; True: what is looked for is in no later page.
+            most_pages: give up after so many.
+
+        Raises:
+            ListChanged: it became shorter.
+            OutcomeUnknown: it is too long.
+            TrackerError: as `TrackerClient.call`.
+        """
+        self.ask_whether_open()
+        pages, found = PagedList(path, name, params, may_grow=True), list[Row]()
+        for number in range(most_pages):
+            answer = self.get(path, pages.page(number * PAGE_SIZE))
+            rows = pages.take(answer)
+            found += rows
+            ended = not rows or len(found) >= pages.total
+            if enough(rows, answer) or ended:
+                if ended:
+                    pages.check()
+                self.ask_whether_open()
+                return found
+        raise OutcomeUnknown("GET", path, detail=f"more than {most_pages} pages to look through")
+
+    def find(self, path: str, name: str, tracker_id: int, params: Params) -> Row | None:
+        """Return the row of an id, None where the list does not have it.
+
+        Raises:
+            TrackerError: as `search`.
+        """
+
+        def is_there(rows: list[Row], _: Answer) -> bool:
+            return any(row.get("id") == tracker_id for row in rows)
+
+        rows = self.search(path, name, params, enough=is_there)
+        return next((row for row in rows if row.get("id") == tracker_id), None)
+
+    def read_pages(
+        self,
+        lists: Sequence[PagedList],
+        taken: Callable[[PagedList, list[Row]], None],
+        *,
+        begun: Sequence[PagedList] = (),
+    ) -> None:
+        """Read whole lists: their first pages, then all others, several at a time.
+
+        Args:
+            lists: read from the start.
+            taken: is handed each page's rows, one page at a time and in no order; may raise to stop.
+            begun: lists whose first page has been taken.
+
+        Raises:
+            ListChanged: the pages do not fit together.
+            TrackerError: as `TrackerClient.call`.
+        """
+        for one in lists:
+            taken(one, one.take(self.get(one.path, one.page(0))))
+        every = [*lists, *begun]
+        todo = [(one, offset) for one in every for offset in range(PAGE_SIZE, one.total, PAGE_SIZE)]
+
+        def read(page: tuple[PagedList, int]) -> tuple[PagedList, Answer]:
+            one, offset = page
+            return one, self.get(one.path, one.page(offset))
+
+        in_lanes(self._client, read, todo, done=lambda page: taken(page[0], page[0].take(page[1])))
+        for one in every:
+            one.check()
+
+    def _call(self, path: str, params: Params | None) -> Answer:
+        answer = self._client.call("GET", path, params=params, observe=self._observe)
+        if self._after_call:
+            self._after_call()
+        return answer
+
+
+def settled(read: Callable[[], Result]) -> Result:
+    """Read, and again where a list changed meanwhile, a few times at most.
+
+    Raises:
+        ListChanged: it never stands still.
+        TrackerError: as `read`.
+    """
+    for _ in range(1, MOST_READINGS):
+        try:
+            return read()
+        except ListChanged:
+            continue
+    return read()
+
+
+def rows_of(answer: Answer, name: str, path: str) -> list[Row]:
+    """Return the rows of a list answer.
+
+    Raises:
+        OutcomeUnknown: it has no such list.
+    """
+    rows = answer.data.get(name) if isinstance(answer.data, dict) else None
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise OutcomeUnknown("GET", path, status=answer.status, detail=f"the answer has no list of {name}")
+    return rows
