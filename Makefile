@@ -3,6 +3,11 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 RUN_FLAGS := $(if $(ONCE),--once,)
+# Test processes, each with a Redis and a PostgreSQL of its own: more than there are cores, since many tests wait.
+JOBS ?= 4
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
+# Whatever the shell says, keep compiled files: the tests start a hundred processes.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help install run test test-quick check format lock redmine test-redmine bench drill sbom clean
@@ -24,10 +29,10 @@ run: install ## Forward sample events on this machine and show what became of ea
 	@$(BIN)/python -m deploy.embedded run $(RUN_FLAGS)
 
 test: install ## The whole test suite, on a real Redis and a real PostgreSQL that it starts itself
-	@$(BIN)/python -m pytest
+	@$(PYTEST)
 
 test-quick: install ## The tests without processes and load
-	@$(BIN)/python -m pytest -m "not slow" tests/unit tests/contract tests/integration
+	@$(PYTEST) -m "not slow" tests/unit tests/contract tests/integration
 
 check: install ## Linters, types, import rules, dependencies
 	@$(BIN)/ruff check .

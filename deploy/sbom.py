@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from cyclonedx.schema import SchemaVersion
-from cyclonedx.validation.json import JsonStrictValidator
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -30,6 +29,9 @@ def main() -> int:
     if len(sys.argv) != 2:
         print("usage: python -m deploy.sbom FILE", file=sys.stderr)
         return 2
+    # imported here: it compiles grammars for seconds
+    from cyclonedx.validation.json import JsonStrictValidator
+
     bill = bill_of_materials()
     text = json.dumps(bill, indent=2) + "\n"
     if fault := JsonStrictValidator(VERSION).validate_str(text):

@@ -19,7 +19,7 @@ from deploy.embedded.workplace import ROOT
 from deploy.sandbox.samples import load_samples
 from shared.events import parse_event
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("make_run")]
 
 PATIENCE_S = 60.0
 SAMPLES = load_samples()

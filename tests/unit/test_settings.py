@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography.fernet import Fernet
 
 from shared.errors import SettingsError
 from shared.settings import Settings, load_settings
 
-KEY = Fernet.generate_key().decode()
+KEY = base64.urlsafe_b64encode(b"k" * 32).decode()
 SECRETS = {
     "DATABASE_URL": "postgresql+psycopg2://bridge:hidden-word@127.0.0.1/bridge",
     "REDIS_URL": "redis://:hidden-word@127.0.0.1/0",
