@@ -18,9 +18,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from shared.codes.coded import Coded, written
+from shared.codes.faults import Fault
+from shared.sentences.render import sentence
+
 
 class BridgeError(Exception):
-    """Base of everything deskbridge raises on purpose; its text is fit to be shown to a person."""
+    """Base of everything deskbridge raises on purpose; its text is fit to be shown to a person.
+
+    Args:
+        told: what happened, as a code; a text has none of its own.
+    """
+
+    coded: Coded
+
+    def __init__(self, told: Coded | str) -> None:
+        self.coded = told if isinstance(told, Coded) else written(told)
+        super().__init__(told)
+
+    def __str__(self) -> str:
+        return sentence(self.coded)
 
 
 class SettingsError(BridgeError):
@@ -58,10 +75,7 @@ class TemplateError(BridgeError):
 
     def __init__(self, message: str, line: int, column: int) -> None:
         self.message, self.line, self.column = message, line, column
-        super().__init__(message, line, column)
-
-    def __str__(self) -> str:
-        return f"line {self.line}, column {self.column}: {self.message}"
+        super().__init__(Fault.TEMPLATE_FAULTY(line=line, column=column, message=message))
 
 
 class LockBusy(BridgeError):
@@ -84,10 +98,10 @@ class TrackerError(BridgeError):
         path: path below base_url, without the query.
         status: HTTP status, None where there was no answer.
         errors: the tracker's own messages (localised: for people only, never to be matched on).
-        detail: what happened, in words.
+        detail: what was the matter, where the status does not tell.
     """
 
-    summary = "the tracker call failed"
+    code = Fault.TRACKER_FAILED
 
     def __init__(
         self,
@@ -96,27 +110,18 @@ class TrackerError(BridgeError):
         *,
         status: int | None = None,
         errors: Sequence[str] = (),
-        detail: str = "",
+        detail: Coded | None = None,
     ) -> None:
-        self.method, self.path, self.status, self.errors, self.detail = (
-            method,
-            path,
-            status,
-            tuple(errors),
-            detail,
+        self.method, self.path, self.status, self.errors = method, path, status, tuple(errors)
+        super().__init__(
+            self.code(method=method, path=path, status=status, detail=detail, errors=list(errors) or None)
         )
-        super().__init__(str(self))
-
-    def __str__(self) -> str:
-        answer = f"answered {self.status}" if self.status else ""
-        parts = [part for part in (answer, self.detail, "; ".join(self.errors)) if part]
-        return f"{self.summary}: {self.method} {self.path} {': '.join(parts)}".rstrip()
 
 
 class TrackerUnreachable(TrackerError):
     """Never sent: everything waits, and no attempt is used up."""
 
-    summary = "the tracker could not be reached"
+    code = Fault.TRACKER_UNREACHABLE
 
 
 class TrackerBusy(TrackerError):
@@ -126,7 +131,7 @@ class TrackerBusy(TrackerError):
         retry_after: seconds to wait, None where the tracker named none.
     """
 
-    summary = "the tracker asks to wait"
+    code = Fault.TRACKER_BUSY
 
     def __init__(self, method: str, path: str, *, status: int, retry_after: float | None) -> None:
         self.retry_after = retry_after
@@ -136,25 +141,25 @@ class TrackerBusy(TrackerError):
 class TrackerClosed(TrackerError):
     """The API key is refused or the REST API is switched off: everything waits until a person mends it."""
 
-    summary = "the tracker refuses the API key, or its REST API is switched off"
+    code = Fault.TRACKER_CLOSED
 
 
 class OutcomeUnknown(TrackerError):
     """Sent without a clear answer: a creation is in doubt, a read or a PUT may be repeated."""
 
-    summary = "no clear answer from the tracker"
+    code = Fault.OUTCOME_UNKNOWN
 
 
 class ImpersonationRefused(TrackerError):
     """Refused while acting as a person; the administrator may still be allowed (SPEC section 7)."""
 
-    summary = "the tracker refused the call on behalf of the person"
+    code = Fault.IMPERSONATION_REFUSED
 
 
 class TrackerRejected(TrackerError):
     """The administrator's call was refused for good; a person mends the cause and replays."""
 
-    summary = "the tracker refused the call"
+    code = Fault.TRACKER_REJECTED
 
 
 OUTAGES = (TrackerUnreachable, TrackerBusy, TrackerClosed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from shared.codes.faults import Fault
 from shared.errors import LeaseOver
 
 
@@ -30,4 +31,4 @@ class SendWindow:
             LeaseOver: the lease has run out; nothing may be sent for this claim any more.
         """
         if _now() >= self._ends:
-            raise LeaseOver("the claim's lease ran out before the call was made")
+            raise LeaseOver(Fault.LEASE_RAN_OUT())

@@ -97,7 +97,7 @@ def sync_metadata(as_json: Json = False) -> None:
     with open_desk() as desk:
         result = synchronise(desk.store, desk.locks, desk.connector.connect, None if as_json else _progress())
     if not result:
-        raise NotSynchronised(result.error)
+        raise NotSynchronised(result.error or "not synchronised")
     if as_json:
         print_json(result.as_json())
         return

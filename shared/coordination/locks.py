@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from redis import Redis
 from redis.exceptions import LockError, RedisError
 
+from shared.codes.faults import Fault
 from shared.errors import LockBusy
 from shared.logs import get_logger
 from shared.settings import Settings
@@ -47,7 +48,7 @@ class HeldLock:
         try:
             self._lock.reacquire()  # type: ignore[attr-defined]
         except LockError:
-            raise LockBusy("the lock ran out while its holder worked") from None
+            raise LockBusy(Fault.LOCK_RAN_OUT()) from None
         self._renewed_at = time.monotonic()
 
 
@@ -72,7 +73,7 @@ class Locks:
         """
         lock = self._redis.lock(PREFIX + name, timeout=self._lease, blocking=False, thread_local=False)
         if not lock.acquire():
-            raise LockBusy(f"{name} is locked by another worker")
+            raise LockBusy(Fault.LOCK_HELD(name=name))
         try:
             yield HeldLock(lock, self._lease)
         finally:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from shared.codes.faults import Detail
 from shared.errors import OutcomeUnknown, TrackerRejected
 from shared.metadata import rows as metadata_rows
 from shared.metadata.rows import LISTINGS
@@ -91,7 +92,7 @@ class _Reading:
         first = self._lists.get(USERS, self._users.page(0))
         self._keep(self._users, self._users.take(first))
         if not self.found.people:
-            raise OutcomeUnknown("GET", USERS, detail="no users at all, not even the key's own")
+            raise OutcomeUnknown("GET", USERS, detail=Detail.NO_USERS())
         self._read_lists()
         self._lists.read_pages([self._projects], self._keep, begun=[self._users])
         self._read_categories()

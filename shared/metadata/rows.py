@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from shared.codes.faults import Detail
 from shared.errors import OutcomeUnknown
 from shared.store.metadata import Entry, MetadataKind
 from shared.store.people import TrackerPerson
@@ -43,9 +44,7 @@ def person(row: Row, path: str) -> TrackerPerson:
     """
     login, mail = row.get("login"), row.get("mail")
     if not _is_id(row.get("id")) or not isinstance(login, str) or not clean(login):
-        raise OutcomeUnknown(
-            "GET", path, detail="a user has no id or login: the API key must be an administrator's"
-        )
+        raise OutcomeUnknown("GET", path, detail=Detail.USER_WITHOUT_ID())
     name = " ".join(part for part in (row.get("firstname"), row.get("lastname")) if isinstance(part, str))
     mail = clean(mail) or None if isinstance(mail, str) else None
     return TrackerPerson(row["id"], clean(login), clean(name).strip(), mail, admin=row.get("admin") is True)
@@ -123,7 +122,7 @@ def _entry(
 ) -> Entry:
     name = row.get("name")
     if not _is_id(row.get("id")) or not isinstance(name, str):
-        raise OutcomeUnknown("GET", path, detail="a row has no id or name")
+        raise OutcomeUnknown("GET", path, detail=Detail.ROW_WITHOUT_ID())
     return Entry(kind, row["id"], clean(name)[:LONGEST_NAME], details, tracker_project_id)
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from shared.codes.coded import Coded, Written, to_json
-from shared.sentences import findings, hints, refusals
+from shared.sentences import faults, findings, hints, refusals
 from shared.sentences.template import Table, fill
 
 WHAT: Table = {
     Written.AS_WRITTEN: "{text}",
+    **faults.SENTENCES,
     **hints.SENTENCES,
     **findings.SENTENCES,
     **refusals.SENTENCES,

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from shared.codes.faults import Detail
 from shared.errors import (
     ImpersonationRefused,
     OutcomeUnknown,
@@ -117,10 +118,10 @@ def _error(
         return OutcomeUnknown(method, path, status=status)
     errors = messages(body)
     if status == 422 and method == "PUT" and not errors and body.strip():
-        return OutcomeUnknown(method, path, status=status, detail="somebody else changed it at the same time")
+        return OutcomeUnknown(method, path, status=status, detail=Detail.EDIT_CONFLICT())
     if impersonating and status in REFUSES_A_PERSON:
         return ImpersonationRefused(method, path, status=status, errors=errors)
-    detail = "redirects are not followed: base_url must be the tracker's own address" if status < 400 else ""
+    detail = Detail.REDIRECT_NOT_FOLLOWED() if status < 400 else None
     return TrackerRejected(method, path, status=status, errors=errors, detail=detail)
 
 
@@ -147,7 +148,7 @@ def _decoded(method: str, path: str, status: int, body: bytes) -> Any:
     try:
         return json.loads(body)
     except (ValueError, RecursionError):
-        raise OutcomeUnknown(method, path, status=status, detail="the answer is not JSON") from None
+        raise OutcomeUnknown(method, path, status=status, detail=Detail.NOT_JSON()) from None
 
 
 def _date(value: str | None) -> datetime | None:

@@ -15,12 +15,12 @@ import urllib3
 from pydantic import SecretStr
 from requests.structures import CaseInsensitiveDict
 
+from shared.codes.faults import Detail
 from shared.errors import BridgeError, OutcomeUnknown, TrackerError, TrackerUnreachable
 from shared.tracker.answers import Answer, RawAnswer, raw_answer, read_answer
 from shared.tracker.watch import Watch, WatchedAdapter, watching
 
 TIMEOUT_S = 5.0
-TIME_OUT = "no answer within 5 s"
 IDLE_S = 1.0
 LARGEST_ANSWER = 16 * 1024 * 1024
 
@@ -188,7 +188,7 @@ class TrackerClient:
                     content = _read(response)
                 # a socket shut by the watch reads like the end of headers, or of a body without a length
                 if watch.expired:
-                    raise OutcomeUnknown(method, path, detail=TIME_OUT)
+                    raise OutcomeUnknown(method, path, detail=Detail.TIME_OUT())
                 return response.status_code, response.headers, content
             except (requests.RequestException, urllib3.exceptions.HTTPError, OSError, ValueError) as error:
                 # the library's exception holds the request with its key, so it is not chained
@@ -220,11 +220,12 @@ class TrackerClient:
 def _failure(watch: Watch, method: str, path: str, name: str) -> TrackerError:
     """Return the error of a call that got no answer; the library's class says less than what was sent."""
     if watch.forbidden:
-        return TrackerUnreachable(method, path, detail=watch.forbidden)
+        return TrackerUnreachable(method, path, detail=Detail.ADDRESS_FORBIDDEN(address=watch.forbidden))
     if not watch.sent:
-        return TrackerUnreachable(method, path, detail=f"no connection ({name})")
-    lost = f"the connection was lost before the whole answer came ({name})"
-    return OutcomeUnknown(method, path, detail=TIME_OUT if watch.expired else lost)
+        return TrackerUnreachable(method, path, detail=Detail.NO_CONNECTION(error=name))
+    return OutcomeUnknown(
+        method, path, detail=Detail.TIME_OUT() if watch.expired else Detail.CONNECTION_LOST(error=name)
+    )
 
 
 def _new_session(*, verify: bool) -> requests.Session:

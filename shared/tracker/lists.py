@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from shared.codes.faults import Detail
 from shared.errors import OutcomeUnknown
 from shared.tracker.answers import Answer
 from shared.tracker.client import CallRecord, TrackerClient
@@ -61,7 +62,7 @@ class PagedList:
         rows = rows_of(answer, self.name, self.path)
         total = answer.data.get("total_count")
         if type(total) is not int or not len(rows) <= total <= MOST_ROWS:
-            raise OutcomeUnknown("GET", self.path, detail=f"a total_count of {total!r:.40} cannot be right")
+            raise OutcomeUnknown("GET", self.path, detail=Detail.WRONG_TOTAL_COUNT(total=f"{total!r:.40}"))
         if total < self.total or (total != self.total != -1 and not self._may_grow):
             raise self.changed()
         self.total = total
@@ -80,7 +81,7 @@ class PagedList:
 
     def changed(self) -> ListChanged:
         """Return the error for a list that changed."""
-        return ListChanged("GET", self.path, detail="the list changed while it was read")
+        return ListChanged("GET", self.path, detail=Detail.LIST_CHANGED())
 
 
 class TrackerLists:
@@ -180,7 +181,7 @@ class TrackerLists:
                     pages.check()
                 self.ask_whether_open()
                 return found
-        raise OutcomeUnknown("GET", path, detail=f"more than {most_pages} pages to look through")
+        raise OutcomeUnknown("GET", path, detail=Detail.TOO_MANY_PAGES(pages=most_pages))
 
     def find(self, path: str, name: str, tracker_id: int, params: Params) -> Row | None:
         """Return the row of an id, None where the list does not have it.
@@ -256,5 +257,5 @@ def rows_of(answer: Answer, name: str, path: str) -> list[Row]:
     """
     rows = answer.data.get(name) if isinstance(answer.data, dict) else None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise OutcomeUnknown("GET", path, status=answer.status, detail=f"the answer has no list of {name}")
+        raise OutcomeUnknown("GET", path, status=answer.status, detail=Detail.NO_LIST(name=name))
     return rows

@@ -34,7 +34,7 @@ class Watch:
     Attributes:
         sent: whether a byte of the request may have left.
         expired: whether the whole call's time is up.
-        forbidden: why the address may not be connected to; empty: it may.
+        forbidden: what the address is that may not be connected to; empty: it may.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Watch:
         """Tell whether an address that a name led to may be connected to, and remember why not."""
         reason = None if self._allow_link_local else why_forbidden(address)
         if reason:
-            self.forbidden = f"base_url leads to {reason} (DESKBRIDGE_ALLOW_LINK_LOCAL=1 allows it)"
+            self.forbidden = reason
         return not reason
 
     def guard(self, connected: socket.socket | None) -> None:

@@ -15,6 +15,7 @@ import pytest
 from pydantic import SecretStr
 
 from deploy.embedded.ports import free_port
+from shared.codes.faults import Detail
 from shared.errors import LeaseOver, OutcomeUnknown, TrackerError, TrackerRejected, TrackerUnreachable
 from shared.tracker import client as client_module
 from shared.tracker.client import Target, TrackerClient
@@ -133,7 +134,8 @@ def test_an_answer_that_does_not_end_in_time_is_no_clear_answer(
 ) -> None:
     error = create(connect(serve(script)))
     assert type(error) is OutcomeUnknown
-    assert error.detail.startswith("no answer within") or "Timeout" in error.detail
+    detail = error.coded.params["detail"]
+    assert detail.code == Detail.TIME_OUT or "Timeout" in detail.params["error"]
 
 
 def test_a_redirect_whose_body_trickles_stays_within_the_time(connect: Connect, serve: Serve) -> None:

@@ -18,6 +18,7 @@ from deploy.sandbox.tracker import answers as tracker_answers
 from deploy.sandbox.tracker.access import Request
 from deploy.sandbox.tracker.answers import Answer as Raw
 from deploy.sandbox.tracker.seed import DEFAULT_KEY, seeded
+from shared.codes.faults import Detail
 from shared.errors import OutcomeUnknown, TrackerError, TrackerUnreachable
 from shared.kinds import Kind
 from shared.tracker.answers import Answer, read_answer
@@ -160,7 +161,7 @@ class SimulatedTracker:
             return self._decide(request, kind, key, body, overdue=overdue)
 
         if fate is Fate.NEVER_SENT:
-            raise TrackerUnreachable(method, path, detail="no connection")
+            raise TrackerUnreachable(method, path, detail=Detail.NO_CONNECTION(error="refused"))
         if fate is Fate.LATE:
             at = self._clock.now + self._latest
             self._under_way.append((at if overdue else min(at, send_by), effect))
@@ -170,7 +171,7 @@ class SimulatedTracker:
         answer = None if fate in (Fate.LOST_BEFORE, Fate.LATE) else effect()
         if fate in (Fate.LOST_BEFORE, Fate.LOST_AFTER, Fate.LATE):
             self._clock.now += TIME_OUT_S
-            raise OutcomeUnknown(method, path, detail="no answer in time")
+            raise OutcomeUnknown(method, path, detail=Detail.TIME_OUT())
         assert answer is not None
         if fate is Fate.BROKEN_AFTER:
             return tracker_answers.broken()

@@ -17,6 +17,7 @@ import urllib3.exceptions
 from pydantic import SecretStr
 from requests.structures import CaseInsensitiveDict
 
+from shared.codes.coded import written
 from shared.errors import (
     BridgeError,
     ImpersonationRefused,
@@ -246,7 +247,7 @@ def test_an_error_without_messages_is_still_an_error(body: bytes) -> None:
 
 def test_every_tracker_error_names_its_call_and_derives_from_the_base() -> None:
     for kind in (TrackerUnreachable, OutcomeUnknown, TrackerClosed, ImpersonationRefused, TrackerRejected):
-        error = kind("POST", "/issues.json", status=422, errors=["because"], detail="in words")
+        error = kind("POST", "/issues.json", status=422, errors=["because"], detail=written("in words"))
         assert isinstance(error, TrackerError)
         assert isinstance(error, BridgeError)
         for part in ("POST", "/issues.json", "422", "because", "in words"):

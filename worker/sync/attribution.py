@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from shared.bodies.contexts import About
+from shared.codes.faults import Fault
 from shared.errors import BridgeError, ImpersonationRefused, NotYet, OutcomeUnknown, TrackerRejected
 from shared.payloads import Body, membership_body
 from shared.store.people import Match, TrackerPerson
@@ -133,7 +134,7 @@ class Sender:
             NotYet: except where it was tried often enough; it never blocks a creation for good.
         """
         if self.run.attempts < MEMBERSHIP_TRIES:
-            raise NotYet(f"whether the person is a member is not known yet: {unclear}")
+            raise NotYet(Fault.MEMBERSHIP_UNKNOWN(because=unclear.coded))
 
     def _become_member(self, path: str, body: Body, plain: Body) -> None:
         """Ask for a membership; a role that only the template names may be why it is refused, so 1.x comes next.

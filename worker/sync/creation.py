@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from shared.bodies.precedence import Chosen
+from shared.codes.faults import Detail
 from shared.errors import LeaseOver, LockBusy, NotYet, OutcomeUnknown, TrackerError, TrackerRejected
 from shared.events import Event
 from shared.kinds import Kind
@@ -176,7 +177,7 @@ def _created(kind: Kind, answer: Answer) -> tuple[dict[str, Any], int]:
     except KeyError:
         tracker_id = None
     if not isinstance(tracker_id, int) or not 0 < tracker_id < 2**63:
-        detail = f"the answer names no {kind.noun}"
+        detail = Detail.NO_OBJECT(kind=kind)
         raise OutcomeUnknown("POST", kind.path, status=answer.status, detail=detail)
     return found, tracker_id
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from shared.codes.faults import Fault
 from shared.errors import NotYet, OutcomeUnknown, TrackerRejected
 from shared.kinds import Kind
 from shared.payloads import Body
@@ -32,7 +33,7 @@ def call_as_administrator(
     try:
         run.lists.ask_whether_open()
     except OutcomeUnknown as unclear:
-        raise NotYet(f"{refusal}; whether the tracker is open is not known: {unclear}") from None
+        raise NotYet(Fault.OPENNESS_UNKNOWN(refusal=refusal.coded, because=unclear.coded)) from None
     return run.tracker.call(method, path, body=body, before_send=before_send, observe=run.observe)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shared.bodies.contexts import About
+from shared.codes.faults import Detail
 from shared.errors import OutcomeUnknown, TrackerRejected
 from shared.payloads import Body, status_body
 from shared.templating import Operation
@@ -41,7 +42,7 @@ def sync_status(run: Run, work: Work, issue: Created) -> Result:
         call_as_administrator(run, "PUT", f"/issues/{issue_id}.json", body)
     except OutcomeUnknown as unclear:
         if is_exhausted(state.status_attempts + 1):
-            detail = "no clear answer, many times over"
+            detail = Detail.UNCLEAR_TOO_OFTEN()
             raise TrackerRejected(
                 unclear.method, unclear.path, status=unclear.status, detail=detail
             ) from None

@@ -9,6 +9,7 @@ from typing import Any
 
 from producer.admin.dryrun.filling import temporary_issue, temporary_project
 from producer.admin.dryrun.results import DryRunRefused
+from shared.codes.coded import written
 from shared.config import PluginConfig
 from shared.dryrun.marks import Kind, marked, new_mark
 from shared.dryrun.objects import FRESH_S, Bench, Thing, id_in
@@ -136,9 +137,8 @@ class Trial:
     def _no(self, kind: Kind, body: Body, thing: Thing) -> BridgeError:
         what = f"the dry run needs a temporary {kind}"
         if thing.answer is None:
-            return OutcomeUnknown(
-                "POST", kind.path, detail=f"{what}, and no clear answer came to its creation"
-            )
+            detail = written(f"{what}, and no clear answer came to its creation")
+            return OutcomeUnknown("POST", kind.path, detail=detail)
         hints: list[Hint] = []
         if thing.refused:
             creating = Operation.ISSUE_CREATE if kind is Kind.ISSUE else Operation.PROJECT_CREATE

@@ -14,7 +14,7 @@ from shared.sentences.render import WHAT, WHY, because, sentence
 from shared.sentences.template import Plural, fill, names
 
 ROOT = Path(shared.codes.__file__).parents[2]
-SAMPLES = {"kind": "ticket"}
+SAMPLES: dict[str, object] = {"kind": "ticket", "errors": ["x"]}
 
 
 def subjects() -> list[type[Code]]:

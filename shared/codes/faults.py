@@ -1,0 +1,45 @@
+"""Codes of what goes wrong with the tracker, a lock or a template, and of what was the matter with an answer."""
+
+from __future__ import annotations
+
+from shared.codes.coded import Code
+
+
+class Fault(Code):
+    """What an error of `shared.errors` says; where it stopped an event, it is that event's reason."""
+
+    TRACKER_FAILED = "tracker_failed"
+    TRACKER_UNREACHABLE = "tracker_unreachable"
+    TRACKER_BUSY = "tracker_busy"
+    TRACKER_CLOSED = "tracker_closed"
+    OUTCOME_UNKNOWN = "outcome_unknown"
+    IMPERSONATION_REFUSED = "impersonation_refused"
+    TRACKER_REJECTED = "tracker_rejected"
+    TEMPLATE_FAULTY = "template_faulty"
+    LOCK_HELD = "lock_held"
+    LOCK_RAN_OUT = "lock_ran_out"
+    LEASE_RAN_OUT = "lease_ran_out"
+    MEMBERSHIP_UNKNOWN = "membership_unknown"
+    OPENNESS_UNKNOWN = "openness_unknown"
+    OWN_FAULT = "own_fault"
+
+
+class Detail(Code):
+    """What was the matter with a call or its answer, as far as the method, path and status do not tell."""
+
+    NO_CONNECTION = "no_connection"
+    ADDRESS_FORBIDDEN = "address_forbidden"
+    TIME_OUT = "time_out"
+    CONNECTION_LOST = "connection_lost"
+    NOT_JSON = "not_json"
+    NO_OBJECT = "no_object"
+    NO_LIST = "no_list"
+    WRONG_TOTAL_COUNT = "wrong_total_count"
+    LIST_CHANGED = "list_changed"
+    TOO_MANY_PAGES = "too_many_pages"
+    EDIT_CONFLICT = "edit_conflict"
+    REDIRECT_NOT_FOLLOWED = "redirect_not_followed"
+    USER_WITHOUT_ID = "user_without_id"
+    ROW_WITHOUT_ID = "row_without_id"
+    NO_USERS = "no_users"
+    UNCLEAR_TOO_OFTEN = "unclear_too_often"

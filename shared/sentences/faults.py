@@ -1,0 +1,41 @@
+"""What errors say, and what was the matter with an answer."""
+
+from __future__ import annotations
+
+from shared.codes.faults import Detail, Fault
+from shared.sentences.template import Table
+
+CALL = "{method} {path}[ answered {status}][: {detail}][: {errors:; }]"
+
+SENTENCES: Table = {
+    Fault.TRACKER_FAILED: f"the tracker call failed: {CALL}",
+    Fault.TRACKER_UNREACHABLE: f"the tracker could not be reached: {CALL}",
+    Fault.TRACKER_BUSY: f"the tracker asks to wait: {CALL}",
+    Fault.TRACKER_CLOSED: f"the tracker refuses the API key, or its REST API is switched off: {CALL}",
+    Fault.OUTCOME_UNKNOWN: f"no clear answer from the tracker: {CALL}",
+    Fault.IMPERSONATION_REFUSED: f"the tracker refused the call on behalf of the person: {CALL}",
+    Fault.TRACKER_REJECTED: f"the tracker refused the call: {CALL}",
+    Fault.TEMPLATE_FAULTY: "line {line}, column {column}: {message}",
+    Fault.LOCK_HELD: "{name} is locked by another worker",
+    Fault.LOCK_RAN_OUT: "the lock ran out while its holder worked",
+    Fault.LEASE_RAN_OUT: "the claim's lease ran out before the call was made",
+    Fault.MEMBERSHIP_UNKNOWN: "whether the person is a member is not known yet: {because}",
+    Fault.OPENNESS_UNKNOWN: "{refusal}; whether the tracker is open is not known: {because}",
+    Fault.OWN_FAULT: "a fault of deskbridge ({error}); please report it",
+    Detail.NO_CONNECTION: "no connection ({error})",
+    Detail.ADDRESS_FORBIDDEN: "base_url leads to {address} (DESKBRIDGE_ALLOW_LINK_LOCAL=1 allows it)",
+    Detail.TIME_OUT: "no answer within 5 s",
+    Detail.CONNECTION_LOST: "the connection was lost before the whole answer came ({error})",
+    Detail.NOT_JSON: "the answer is not JSON",
+    Detail.NO_OBJECT: "the answer names no {kind:noun}",
+    Detail.NO_LIST: "the answer has no list of {name}",
+    Detail.WRONG_TOTAL_COUNT: "a total_count of {total} cannot be right",
+    Detail.LIST_CHANGED: "the list changed while it was read",
+    Detail.TOO_MANY_PAGES: "more than {pages} pages to look through",
+    Detail.EDIT_CONFLICT: "somebody else changed it at the same time",
+    Detail.REDIRECT_NOT_FOLLOWED: "redirects are not followed: base_url must be the tracker's own address",
+    Detail.USER_WITHOUT_ID: "a user has no id or login: the API key must be an administrator's",
+    Detail.ROW_WITHOUT_ID: "a row has no id or name",
+    Detail.NO_USERS: "no users at all, not even the key's own",
+    Detail.UNCLEAR_TOO_OFTEN: "no clear answer, many times over",
+}
