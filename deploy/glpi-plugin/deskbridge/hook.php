@@ -1,0 +1,66 @@
+<?php
+
+/**
+ * Install, update, uninstall, and what GLPI's own status says of the plugin.
+ */
+
+declare(strict_types=1);
+
+use GlpiPlugin\Deskbridge\Cron;
+use GlpiPlugin\Deskbridge\Health;
+use GlpiPlugin\Deskbridge\Settings;
+use GlpiPlugin\Deskbridge\Spool;
+
+/**
+ * Install or update: whatever is there already stays, and what waits in the spool with it.
+ */
+function plugin_deskbridge_install(): bool
+{
+    Spool::createTable();
+    Cron::register();
+    return true;
+}
+
+/**
+ * Uninstall, unless events still wait that would be lost: then the page shows why, and the console fails.
+ *
+ * With DESKBRIDGE_DISCARD=1 in the environment of `bin/console` they are dropped.
+ */
+function plugin_deskbridge_uninstall(): bool
+{
+    $unsent = Spool::isInstalled() ? (new Spool())->count() : 0;
+    if ($unsent > 0 && getenv('DESKBRIDGE_DISCARD') !== '1') {
+        plugin_deskbridge_refuse_uninstall($unsent);
+    }
+    Spool::dropTable();
+    Settings::delete();
+    return true;
+}
+
+function plugin_deskbridge_refuse_uninstall(int $unsent): never
+{
+    Cron::register(); // GLPI has removed it already
+    $why = sprintf(_n(
+        'Not uninstalled: %d event was not sent to deskbridge yet. Send it, or delete it on the plugin\'s page first.',
+        'Not uninstalled: %d events were not sent to deskbridge yet. Send them, or delete them on the plugin\'s page first.',
+        $unsent,
+        'deskbridge'
+    ), $unsent);
+    if (isCommandLine()) {
+        throw new RuntimeException($why . ' (DESKBRIDGE_DISCARD=1 bin/console plugin:uninstall deskbridge)');
+    }
+    Session::addMessageAfterRedirect(htmlescape($why), false, ERROR);
+    Html::back();
+}
+
+/**
+ * Called by GLPI's status (`/status.php`, `bin/console system:status`).
+ *
+ * @param array{ok: bool} $status
+ * @return array{ok: bool}
+ */
+function plugin_deskbridge_status(array $status): array
+{
+    $status['ok'] = Health::trouble() === null;
+    return $status;
+}

@@ -1,0 +1,47 @@
+<?php
+
+declare(strict_types=1);
+
+namespace GlpiPlugin\Deskbridge;
+
+/**
+ * What came back from deskbridge; status 0: nothing, and `text` says why.
+ */
+final class Answer
+{
+    private const LONGEST = 1000;
+
+    public function __construct(public readonly int $status, public readonly string $text)
+    {
+    }
+
+    /** Whether these very events were refused, so that sending them again would change nothing. */
+    public function blamesTheEvents(): bool
+    {
+        return in_array($this->status, [400, 413, 422], true);
+    }
+
+    /**
+     * @return array<string, mixed>|null the body, where it is a JSON object
+     */
+    public function json(): ?array
+    {
+        $data = json_decode($this->text, true);
+        return is_array($data) && !array_is_list($data) ? $data : null;
+    }
+
+    /** One line for a person. */
+    public function summary(): string
+    {
+        if ($this->status === 0) {
+            return mb_substr($this->text, 0, self::LONGEST);
+        }
+        $problem = $this->json();
+        $told = $problem === null ? strip_tags($this->text) : implode(' · ', array_filter([
+            $problem['title'] ?? '',
+            $problem['detail'] ?? '',
+            isset($problem['errors']) ? json_encode($problem['errors']) : '',
+        ]));
+        return mb_substr(rtrim("HTTP {$this->status}: " . trim($told), ': '), 0, self::LONGEST);
+    }
+}

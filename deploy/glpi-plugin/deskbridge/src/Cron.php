@@ -1,0 +1,51 @@
+<?php
+
+declare(strict_types=1);
+
+namespace GlpiPlugin\Deskbridge;
+
+use CronTask;
+
+/**
+ * GLPI's automatic action that sends what waits, and says in its comment when something is stuck.
+ */
+final class Cron
+{
+    private const NAME = 'send';
+    private const WARNING = 'deskbridge: ';
+
+    public static function register(): void
+    {
+        CronTask::register(self::class, self::NAME, MINUTE_TIMESTAMP, ['mode' => CronTask::MODE_EXTERNAL]);
+    }
+
+    /**
+     * @return array{description: string}
+     */
+    public static function cronInfo(): array
+    {
+        return ['description' => __('Send what waits to deskbridge', 'deskbridge')];
+    }
+
+    /** @return int 1: something was sent, 0: nothing */
+    public static function cronSend(CronTask $task): int
+    {
+        $sent = Sender::everything();
+        $task->addVolume($sent);
+        self::warn($task, Health::trouble());
+        return $sent > 0 ? 1 : 0;
+    }
+
+    /** Tell what is wrong in the action's comment; what an administrator has written there stays. */
+    private static function warn(CronTask $task, ?string $trouble): void
+    {
+        $comment = (string) $task->fields['comment'];
+        $warning = $trouble === null ? '' : self::WARNING . $trouble;
+        if ($warning !== '') {
+            $task->log($warning);
+        }
+        if ($comment !== $warning && ($comment === '' || str_starts_with($comment, self::WARNING))) {
+            (new CronTask())->update(['id' => $task->fields['id'], 'comment' => $warning]);
+        }
+    }
+}

@@ -1,0 +1,35 @@
+<?php
+
+declare(strict_types=1);
+
+namespace GlpiPlugin\Deskbridge;
+
+/**
+ * Whether events get through, in one sentence for a person.
+ */
+final class Health
+{
+    private const TOO_LONG_S = 900;
+
+    /** What is wrong; null: nothing is. */
+    public static function trouble(): ?string
+    {
+        $spool = new Spool();
+        $told = [];
+        if (!Settings::load()->isComplete()) {
+            $told[] = __('The address or the secret of deskbridge is not set: events wait.', 'deskbridge');
+        }
+        $since = $spool->waitsSince();
+        if ($since !== null && $since < time() - self::TOO_LONG_S) {
+            $told[] = sprintf(
+                __('%1$d events wait, the oldest since %2$s.', 'deskbridge'),
+                $spool->count(false),
+                date('Y-m-d H:i', $since)
+            );
+        }
+        if (($parked = $spool->count(true)) > 0) {
+            $told[] = sprintf(__('%d events were refused by deskbridge and are parked.', 'deskbridge'), $parked);
+        }
+        return $told === [] ? null : implode(' ', $told);
+    }
+}

@@ -1,0 +1,53 @@
+<?php
+
+declare(strict_types=1);
+
+namespace GlpiPlugin\Deskbridge;
+
+/**
+ * Requests that end within a time, whatever the other side does. Redirects are answers, not followed.
+ */
+class Http
+{
+    public function __construct(private readonly float $seconds)
+    {
+    }
+
+    /**
+     * @param list<string> $headers
+     */
+    public function post(string $address, #[\SensitiveParameter] array $headers, string $body): Answer
+    {
+        return $this->request($address, [CURLOPT_POSTFIELDS => $body, CURLOPT_HTTPHEADER => $headers]);
+    }
+
+    /**
+     * @param list<string> $headers
+     */
+    public function get(string $address, #[\SensitiveParameter] array $headers): Answer
+    {
+        return $this->request($address, [CURLOPT_HTTPHEADER => $headers]);
+    }
+
+    /**
+     * @param array<int, mixed> $options
+     */
+    private function request(string $address, #[\SensitiveParameter] array $options): Answer
+    {
+        $request = curl_init($address);
+        if ($request === false) {
+            return new Answer(0, 'curl cannot be used');
+        }
+        curl_setopt_array($request, $options + [
+            CURLOPT_RETURNTRANSFER => true,
+            CURLOPT_TIMEOUT_MS     => (int) ($this->seconds * 1000),
+            CURLOPT_NOSIGNAL       => true, // without it a slow name server could take longer
+            CURLOPT_PROTOCOLS      => CURLPROTO_HTTP | CURLPROTO_HTTPS,
+            CURLOPT_USERAGENT      => 'deskbridge-glpi/' . PLUGIN_DESKBRIDGE_VERSION,
+        ]);
+        $text = curl_exec($request);
+        return is_string($text)
+            ? new Answer((int) curl_getinfo($request, CURLINFO_RESPONSE_CODE), $text)
+            : new Answer(0, curl_error($request));
+    }
+}

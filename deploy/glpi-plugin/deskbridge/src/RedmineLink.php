@@ -1,0 +1,93 @@
+<?php
+
+declare(strict_types=1);
+
+namespace GlpiPlugin\Deskbridge;
+
+use CommonGLPI;
+use Entity;
+use Glpi\Application\View\TemplateRenderer;
+
+/**
+ * The tab on projects and entities: which tracker project they are linked to, and the way to the form.
+ */
+final class RedmineLink extends CommonGLPI
+{
+    private const SECONDS = 2.0;
+
+    public static function getTypeName($nb = 0): string
+    {
+        return __('Redmine link', 'deskbridge');
+    }
+
+    public static function getIcon(): string
+    {
+        return 'ti ti-link';
+    }
+
+    public function getTabNameForItem(CommonGLPI $item, $withtemplate = 0): string
+    {
+        return self::createTabEntry(self::getTypeName(), 0, $item::class, self::getIcon());
+    }
+
+    public static function displayTabContentForItem(CommonGLPI $item, $tabnum = 1, $withtemplate = 0): bool
+    {
+        $settings = Settings::load();
+        TemplateRenderer::getInstance()->display('@deskbridge/link.html.twig', [
+            'form'    => self::form($settings, $item),
+            'link'    => self::read($settings, $item, new Http(self::SECONDS)),
+        ]);
+        return true;
+    }
+
+    /** The address of the console's form for an item; empty: no console is set. */
+    public static function form(Settings $settings, CommonGLPI $item): string
+    {
+        $query = http_build_query([
+            'helpdesk' => $item instanceof Entity ? 'entity' : 'project',
+            'id'       => $item->getID(),
+        ]);
+        return $settings->console_address === '' ? '' : "{$settings->console_address}/console/links?$query";
+    }
+
+    /**
+     * @return array{project: ?int, category: ?int, error: ?string}
+     */
+    public static function read(Settings $settings, CommonGLPI $item, Http $http): array
+    {
+        $unknown = ['project' => null, 'category' => null, 'error' => null];
+        if ($settings->console_address === '') {
+            return ['error' => __('The address of deskbridge\'s console is not set.', 'deskbridge')] + $unknown;
+        }
+        $kind = $item instanceof Entity ? 'entities' : 'projects';
+        $answer = self::ask($settings, "/$kind/" . $item->getID(), $http);
+        $link = $answer->json();
+        if ($answer->status === 200 && isset($link['tracker_project_id'])) {
+            return [
+                'project'  => (int) $link['tracker_project_id'],
+                'category' => isset($link['default_category_id']) ? (int) $link['default_category_id'] : null,
+                'error'    => null,
+            ];
+        }
+        return self::isUnlinked($answer) ? $unknown : ['error' => $answer->summary()] + $unknown;
+    }
+
+    /** Ask for the root entity's link, whatever it is: null if that may be done, else what is wrong. */
+    public static function test(Settings $settings): ?string
+    {
+        $answer = self::ask($settings, '/entities/0', new Http(self::SECONDS));
+        return $answer->status === 200 || self::isUnlinked($answer) ? null : $answer->summary();
+    }
+
+    /** The API's own 404, not that of some other server. */
+    private static function isUnlinked(Answer $answer): bool
+    {
+        return $answer->status === 404 && ($answer->json()['status'] ?? null) === 404;
+    }
+
+    private static function ask(Settings $settings, string $path, Http $http): Answer
+    {
+        $headers = ["authorization: Bearer {$settings->console_token}", 'accept: application/json'];
+        return $http->get("{$settings->console_address}/api/links$path", $headers);
+    }
+}

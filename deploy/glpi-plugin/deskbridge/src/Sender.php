@@ -1,0 +1,149 @@
+<?php
+
+declare(strict_types=1);
+
+namespace GlpiPlugin\Deskbridge;
+
+use DateTimeImmutable;
+
+/**
+ * Sends what waits in the spool: in order, many events in one request, one sender at a time.
+ *
+ * A row is deleted when deskbridge has answered 202, and only then. A repeat is harmless: its uuid is the same.
+ */
+final class Sender
+{
+    private const LOCK = 'plugin_deskbridge_sender';
+    private const AFTER_ANSWER_S = 2.0;
+    private const PATIENCE_S = 10.0;
+    private const CRON_S = 45.0;
+
+    private float $until = 0.0;
+    private int $requests = 0;
+    private int $sent = 0;
+
+    public function __construct(
+        private readonly Settings $settings,
+        private readonly Spool $spool,
+        private readonly Http $http,
+    ) {
+    }
+
+    /** Send once the user has the answer to this request, one try, two seconds at most; the cron does the rest. */
+    public static function afterTheAnswer(): void
+    {
+        static $is_registered = false;
+        if (!$is_registered) {
+            $is_registered = true;
+            register_shutdown_function(static fn () => Watch::quietly(static function (): void {
+                if (self::isAnswerOut()) {
+                    $sender = new self(Settings::load(), new Spool(), new Http(self::AFTER_ANSWER_S));
+                    $sender->send(self::AFTER_ANSWER_S, 1);
+                }
+            }));
+        }
+    }
+
+    /** Send everything that is due; returns how many events deskbridge has taken over. */
+    public static function everything(): int
+    {
+        return (new self(Settings::load(), new Spool(), new Http(self::PATIENCE_S)))->send(self::CRON_S, PHP_INT_MAX);
+    }
+
+    public function send(float $seconds, int $requests): int
+    {
+        global $DB;
+
+        if (!$this->settings->isComplete() || !$DB->getLock(self::LOCK)) {
+            return 0;
+        }
+        [$this->until, $this->requests, $this->sent] = [microtime(true) + $seconds, $requests, 0];
+        try {
+            do {
+                $rows = $this->spool->due();
+            } while ($rows !== [] && $this->deliver($rows));
+        } finally {
+            $DB->releaseLock(self::LOCK);
+        }
+        return $this->sent;
+    }
+
+    /**
+     * The request that hands these rows over.
+     *
+     * @param list<array<string, mixed>> $rows
+     * @return array{list<string>, string} headers and body
+     */
+    public function request(array $rows, int $now): array
+    {
+        $body = '[' . implode(',', array_map(self::event(...), $rows)) . ']';
+        $headers = Signature::headers($this->settings->secret, $rows[0]['uuid'] ?? 'test', $now, $body);
+        return [['content-type: application/json', ...$headers], $body];
+    }
+
+    /** Ask for nothing, signed: deskbridge refuses an empty array with 422, after it has checked the signature. */
+    public function test(): Answer
+    {
+        return $this->http->post($this->settings->address . '/events', ...$this->request([], time()));
+    }
+
+    /**
+     * @param list<array<string, mixed>> $rows
+     * @return bool whether to go on
+     */
+    private function deliver(array $rows): bool
+    {
+        if ($this->requests-- <= 0 || microtime(true) >= $this->until) {
+            return false;
+        }
+        $answer = $this->http->post($this->settings->address . '/events', ...$this->request($rows, time()));
+        if ($answer->status === 202) {
+            $this->spool->remove($rows);
+            $this->sent += count($rows);
+            return true;
+        }
+        if (!$answer->blamesTheEvents()) {
+            $this->spool->putOff($rows[0], $answer);
+            return false;
+        }
+        if (count($rows) === 1) {
+            $this->spool->park($rows[0], $answer);
+            return true;
+        }
+        foreach (array_chunk($rows, intdiv(count($rows) + 1, 2)) as $half) {
+            if (!$this->deliver($half)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /**
+     * @param array<string, mixed> $row
+     */
+    private static function event(array $row): string
+    {
+        $occurred_at = DateTimeImmutable::createFromFormat('U.u', (string) $row['occurred_at']);
+        return json_encode([
+            'delivery_id' => $row['uuid'],
+            'occurred_at' => $occurred_at->format('Y-m-d\TH:i:s.u\Z'),
+            'sequence'    => (int) $row['id'],
+        ] + json_decode($row['event'], true), JSON_THROW_ON_ERROR | JSON_UNESCAPED_UNICODE);
+    }
+
+    /** Let the user go; without such a function (mod_php) the page would wait, so only the cron sends there. */
+    private static function isAnswerOut(): bool
+    {
+        if (PHP_SAPI === 'cli') {
+            return true;
+        }
+        session_write_close(); // the user's next page waits for the session's lock otherwise
+        foreach (['fastcgi_finish_request', 'litespeed_finish_request'] as $finish) {
+            if (function_exists($finish)) {
+                $finish();
+                return true;
+            }
+        }
+        return false;
+    }
+}

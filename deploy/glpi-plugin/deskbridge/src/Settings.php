@@ -1,0 +1,114 @@
+<?php
+
+declare(strict_types=1);
+
+namespace GlpiPlugin\Deskbridge;
+
+use Config;
+use GLPIKey;
+
+/**
+ * What an administrator has set, kept in GLPI's configuration; the secrets are encrypted with GLPI's key.
+ */
+final class Settings
+{
+    private const CONTEXT = 'plugin:deskbridge';
+    private const SHORTEST_SECRET = 16;
+    private const DEFAULTS = [
+        'address'         => '',
+        'secret'          => '',
+        'private_tasks'   => '1',
+        'console_address' => '',
+        'console_token'   => '',
+    ];
+
+    /** GLPI encrypts these when it stores them; no page ever shows them. */
+    public const SECRETS = ['secret', 'console_token'];
+
+    public function __construct(
+        public readonly string $address,
+        #[\SensitiveParameter] public readonly string $secret,
+        public readonly bool $private_tasks,
+        public readonly string $console_address,
+        #[\SensitiveParameter] public readonly string $console_token,
+    ) {
+    }
+
+    public static function load(): self
+    {
+        $stored = array_merge(self::DEFAULTS, Config::getConfigurationValues(self::CONTEXT));
+        $key = new GLPIKey();
+        return new self(
+            $stored['address'],
+            (string) $key->decrypt($stored['secret']),
+            (bool) $stored['private_tasks'],
+            $stored['console_address'],
+            (string) $key->decrypt($stored['console_token']),
+        );
+    }
+
+    /**
+     * Keep a form's values; a secret that is left empty stays as it is.
+     *
+     * @param array<string, mixed> $form
+     * @return list<string> what is wrong with it; then nothing was kept
+     */
+    public static function save(#[\SensitiveParameter] array $form): array
+    {
+        $values = array_map(
+            static fn ($value): string => trim((string) $value),
+            array_intersect_key($form, self::DEFAULTS)
+        );
+        foreach (self::SECRETS as $name) {
+            if (($values[$name] ?? '') === '') {
+                unset($values[$name]);
+            }
+        }
+        foreach (['address', 'console_address'] as $name) {
+            if (isset($values[$name])) {
+                $values[$name] = rtrim($values[$name], '/');
+            }
+        }
+        $faults = self::faults($values);
+        if ($faults === []) {
+            Config::setConfigurationValues(self::CONTEXT, $values);
+        }
+        return $faults;
+    }
+
+    public static function delete(): void
+    {
+        Config::deleteConfigurationValues(self::CONTEXT, array_keys(self::DEFAULTS));
+    }
+
+    /** Whether events can be sent at all. */
+    public function isComplete(): bool
+    {
+        return $this->address !== '' && $this->secret !== '';
+    }
+
+    /**
+     * @param array<string, string> $values
+     * @return list<string>
+     */
+    private static function faults(#[\SensitiveParameter] array $values): array
+    {
+        $faults = [];
+        foreach (['address', 'console_address'] as $name) {
+            if (($values[$name] ?? '') !== '' && !preg_match('~^https?://[^\s/?#@]+(/[^\s?#]*)?$~', $values[$name])) {
+                $faults[] = sprintf(
+                    __('"%s" is not an address such as https://deskbridge.example.org', 'deskbridge'),
+                    $values[$name]
+                );
+            }
+        }
+        $secret = $values['secret'] ?? null;
+        if ($secret !== null && strlen(Signature::key($secret)) < self::SHORTEST_SECRET) {
+            $faults[] = __('The secret must be what "deskbridge make-secret" prints: whsec_ and base64.', 'deskbridge');
+        }
+        if (preg_match('/[^\x21-\x7e]/', $values['console_token'] ?? '')) {
+            $faults[] = __('The token must have no blanks and no special characters.', 'deskbridge');
+        }
+        return $faults;
+    }
+}
