@@ -41,8 +41,8 @@ function plugin_deskbridge_refuse_uninstall(int $unsent): never
 {
     Cron::register(); // GLPI has removed it already
     $why = sprintf(_n(
-        'Not uninstalled: %d event was not sent to deskbridge yet. Send it, or delete it on the plugin\'s page first.',
-        'Not uninstalled: %d events were not sent to deskbridge yet. Send them, or delete them on the plugin\'s page first.',
+        'Not uninstalled: %d event was not sent yet. Send it, or delete it on the plugin\'s page first.',
+        'Not uninstalled: %d events were not sent yet. Send them, or delete them on the plugin\'s page first.',
         $unsent,
         'deskbridge'
     ), $unsent);

@@ -22,13 +22,13 @@ final class Health
         $since = $spool->waitsSince();
         if ($since !== null && $since < time() - self::TOO_LONG_S) {
             $told[] = sprintf(
-                __('%1$d events wait, the oldest since %2$s.', 'deskbridge'),
+                __('Waiting: %1$d, the oldest since %2$s.', 'deskbridge'),
                 $spool->count(false),
                 date('Y-m-d H:i', $since)
             );
         }
         if (($parked = $spool->count(true)) > 0) {
-            $told[] = sprintf(__('%d events were refused by deskbridge and are parked.', 'deskbridge'), $parked);
+            $told[] = sprintf(__('Refused by deskbridge and parked: %d.', 'deskbridge'), $parked);
         }
         return $told === [] ? null : implode(' ', $told);
     }

@@ -38,7 +38,7 @@ final class Page
             isset($form['save'])    => self::save($form),
             isset($form['test'])    => self::test(),
             isset($form['send'])    => self::send(),
-            isset($form['discard']) => self::discard(),
+            isset($form['discard']) => self::discard($form['discard']),
             default                 => null,
         };
     }
@@ -84,13 +84,13 @@ final class Page
     private static function send(): void
     {
         (new Spool())->retry();
-        self::tell(sprintf(__('%d events were sent.', 'deskbridge'), Sender::everything()));
+        self::tell(sprintf(__('Sent: %d.', 'deskbridge'), Sender::everything()));
     }
 
-    private static function discard(): void
+    private static function discard(string $which): void
     {
-        (new Spool())->discard();
-        self::tell(__('Everything that waited was deleted.', 'deskbridge'), WARNING);
+        (new Spool())->discard($which === 'all' ? null : (int) $which);
+        self::tell(__('Deleted; deskbridge will never get it.', 'deskbridge'), WARNING);
     }
 
     private static function tell(string $text, int $kind = INFO): void

@@ -146,10 +146,11 @@ final class Spool
         $DB->update(self::TABLE, ['is_parked' => 0, 'next_try' => 0], [true]);
     }
 
-    public function discard(): void
+    /** Delete one row, or all of them. */
+    public function discard(?int $id): void
     {
         global $DB;
-        $DB->delete(self::TABLE, [true]);
+        $DB->delete(self::TABLE, $id === null ? [true] : ['id' => $id]);
     }
 
     public function count(?bool $parked = null): int

@@ -1,0 +1,171 @@
+"""Plays the GLPI plugin's PHP over small stand-ins of GLPI, and servers that it can send to."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.integration.producer.conftest import RunningProducer, running
+
+PLAY = Path(__file__).parent / "php" / "play.php"
+TICKET = {
+    "id": 4711,
+    "name": "Printer on fire",
+    "content": "<p>It burns / ü</p>",
+    "status": 2,
+    "entities_id": 3,
+}
+TASK = {
+    "id": 512,
+    "tickets_id": 4711,
+    "content": "<p>Extinguished</p>",
+    "state": 2,
+    "actiontime": 5400,
+    "users_id": 7,
+    "date": "2026-11-20 23:30:00",
+    "is_private": 0,
+}
+Step = dict[str, Any]
+Play = Callable[..., list[Any]]
+
+
+@pytest.fixture(scope="session")
+def php() -> str:
+    """PHP's command line; without it a test is skipped, but where CI is set it fails."""
+    found = shutil.which("php")
+    if found and not _lacks_curl(found):
+        return found
+    reason = "the plugin's tests need php-cli 8.2 or newer with curl (apt-get install php-cli php-curl)"
+    if os.environ.get("CI"):
+        pytest.fail(reason + ", and CI is set: there nothing is skipped")
+    pytest.skip(reason)
+
+
+def _lacks_curl(php: str) -> bool:
+    check = "exit(PHP_VERSION_ID >= 80200 && extension_loaded('curl') ? 0 : 1);"
+    return subprocess.run([php, "-r", check], check=False).returncode != 0
+
+
+@pytest.fixture
+def play(php: str) -> Play:
+    """Plays steps in one PHP process, in a GLPI that has ticket 4711; returns what the last steps returned."""
+
+    def played(*steps: Step) -> list[Any]:
+        before = [store(Ticket=[{**TICKET, "_users": {"2": []}}], TicketTask=[])]
+        run = subprocess.run(
+            [php, str(PLAY)],
+            input=json.dumps([*before, *steps]),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert run.returncode == 0, run.stdout + run.stderr
+        results: list[Any] = json.loads(run.stdout)
+        return results[len(before) :]
+
+    return played
+
+
+def store(**tables: list[Step]) -> Step:
+    """Put rows into GLPI's tables."""
+    return {"do": "store", "tables": tables}
+
+
+def settings(**values: str) -> Step:
+    """Keep the plugin's settings."""
+    return {"do": "set", "values": values}
+
+
+def add_task(task_id: int = 512, **fields: Any) -> Step:
+    """Save a new task."""
+    return {"do": "add", "type": "TicketTask", "id": task_id, "fields": {**TASK, "id": task_id, **fields}}
+
+
+def update_task(*updates: str, **fields: Any) -> Step:
+    """Save a task of which these columns have changed."""
+    return {
+        "do": "update", "type": "TicketTask", "id": 512, "fields": {**TASK, **fields}, "updates": list(updates)
+    }  # fmt: skip
+
+
+def update_ticket(*updates: str, **more: Any) -> Step:
+    """Save the ticket, of which these columns have changed."""
+    return {"do": "update", "type": "Ticket", "id": 4711, "updates": list(updates), **more}
+
+
+def events(rows: list[Step]) -> list[Step]:
+    """Return the events of the spool's rows."""
+    return [json.loads(row["event"]) for row in rows]
+
+
+ROWS: Step = {"do": "rows"}
+SEND: Step = {"do": "send"}
+LOGGED: Step = {"do": "logged"}
+
+
+@pytest.fixture
+def producer(tmp_path: Path) -> Iterator[RunningProducer]:
+    """The real producer, with an empty journal."""
+    with running(tmp_path) as producer:
+        yield producer
+
+
+class Scripted:
+    """A server that answers as a test says, and keeps what it was sent.
+
+    Attributes:
+        answers: status and body of the next answers; the last one is repeated.
+        received: the bodies that came, and the headers, in lower case.
+    """
+
+    def __init__(self) -> None:
+        self.answers: list[tuple[int, str]] = [(202, "{}")]
+        self.received: list[tuple[Any, dict[str, str]]] = []
+        scripted = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                scripted.received.append((json.loads(body), headers))
+                self._answer()
+
+            def do_GET(self) -> None:
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                scripted.received.append((self.path, headers))
+                self._answer()
+
+            def _answer(self) -> None:
+                more = len(scripted.answers) > 1
+                status, text = scripted.answers.pop(0) if more else scripted.answers[0]
+                self.send_response(status)
+                self.end_headers()
+                self.wfile.write(text.encode())
+
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.address = f"http://127.0.0.1:{self.server.server_address[1]}"
+
+
+@pytest.fixture
+def scripted() -> Iterator[Scripted]:
+    """A server that answers as a test says."""
+    scripted = Scripted()
+    thread = threading.Thread(target=scripted.server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    yield scripted
+    scripted.server.shutdown()
+    thread.join()
+    scripted.server.server_close()

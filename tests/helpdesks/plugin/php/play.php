@@ -1,0 +1,100 @@
+<?php
+
+/**
+ * Plays a list of steps (JSON on stdin) with the plugin over the stand-ins, and prints what each of them returned.
+ */
+
+declare(strict_types=1);
+
+use Glpi\Error\ErrorHandler;
+use GlpiPlugin\Deskbridge\Cron;
+use GlpiPlugin\Deskbridge\Health;
+use GlpiPlugin\Deskbridge\Http;
+use GlpiPlugin\Deskbridge\RedmineLink;
+use GlpiPlugin\Deskbridge\Sender;
+use GlpiPlugin\Deskbridge\Settings;
+use GlpiPlugin\Deskbridge\Spool;
+use GlpiPlugin\Deskbridge\Watch;
+
+set_error_handler(static function (int $kind, string $text, string $file, int $line): never {
+    throw new ErrorException($text, 0, $kind, $file, $line);
+});
+require __DIR__ . '/glpi.php';
+require dirname(__DIR__, 4) . '/deploy/glpi-plugin/deskbridge/hook.php';
+
+plugin_deskbridge_install();
+
+/** @param array<string, mixed> $step */
+function saved(array $step, bool $added): void
+{
+    global $DB;
+
+    $item = new $step['type']();
+    $item->fields = ($step['fields'] ?? []) + ($DB->tables[$step['type']][$step['id']] ?? []);
+    $DB->tables[$step['type']][$step['id']] = $item->fields;
+    $item->updates = $step['updates'] ?? [];
+    if (isset($step['meanwhile'])) {
+        $DB->meanwhile = static function () use ($DB, $step): void {
+            $row = &$DB->tables[$step['type']][$step['id']];
+            $row = $step['meanwhile'] + $row;
+        };
+    }
+    $added ? Watch::added($item) : Watch::updated($item);
+}
+
+function sender(): Sender
+{
+    return new Sender(Settings::load(), new Spool(), new Http(0.5));
+}
+
+/** @param array<string, mixed> $step */
+function play(array $step): mixed
+{
+    global $DB;
+
+    return match ($step['do']) {
+        'set'       => Settings::save($step['values']),
+        'kept'      => Config::$values,
+        'store'     => array_walk($step['tables'], static fn (array $rows, string $table)
+            => $DB->tables[$table] = array_column($rows, null, 'id')),
+        'database'  => array_walk($step['values'], static fn (mixed $value, string $name) => $DB->$name = $value),
+        'add'       => saved($step, true),
+        'update'    => saved($step, false),
+        'rows'      => array_values($DB->tables[Spool::TABLE] ?? []),
+        'logged'    => ErrorHandler::$logged,
+        'send'      => sender()->send($step['seconds'] ?? 10.0, $step['requests'] ?? 1000),
+        'request'   => sender()->request((new Spool())->due(), $step['now']),
+        'test'      => ['status' => sender()->test()->status],
+        'wait'      => $DB->update(Spool::TABLE, ['next_try' => 0], [true]),
+        'retry'     => (new Spool())->retry(),
+        'cron'      => [Cron::cronSend(cron($step['comment'] ?? '')), CronTask::$comment],
+        'trouble'   => Health::trouble(),
+        'link'      => [
+            RedmineLink::form(Settings::load(), new $step['type']($step['id'])),
+            RedmineLink::read(Settings::load(), new $step['type']($step['id']), new Http(0.5)),
+        ],
+        'uninstall' => uninstall(),
+    };
+}
+
+function cron(string $comment): CronTask
+{
+    $task = new CronTask(1);
+    CronTask::$comment = $task->fields['comment'] = $comment;
+    return $task;
+}
+
+function uninstall(): string
+{
+    global $DB;
+    try {
+        plugin_deskbridge_uninstall();
+    } catch (RuntimeException $refused) {
+        return $refused->getMessage();
+    }
+    return $DB->tableExists(Spool::TABLE) ? 'the table is left' : 'removed';
+}
+
+$steps = json_decode(stream_get_contents(STDIN), true, 512, JSON_THROW_ON_ERROR);
+echo json_encode(array_map(play(...), $steps), JSON_THROW_ON_ERROR);
+exit(0);
