@@ -24,6 +24,7 @@ from shared.store.links import Links
 from shared.store.metadata import Metadata
 from shared.store.people import People
 from shared.store.projects import ProjectClaims
+from shared.store.reconciliation import Reconciliation
 from shared.store.recovery import Recovery
 from shared.store.templates import Templates
 from shared.store.tickets import TicketStates
@@ -51,6 +52,7 @@ class Transaction:
         self.templates = Templates(session)
         self.trace = Trace(session)
         self.recovery = Recovery(session)
+        self.reconciliation = Reconciliation(session)
 
     def ledger(self, kind: Kind) -> Ledger:
         """Return the ledger of a kind."""

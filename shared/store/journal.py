@@ -265,6 +265,12 @@ class Journal:
             chunk = ticket_ids[start : start + 500]
             self.reopen(and_(skipped, JournalEvent.ticket_id.in_(chunk)), "replayed: a link was made")
 
+    def newest_of(self, keys: Collection[str]) -> dict[str, datetime]:
+        """Return when the newest known event of each key occurred; keys without one are left out."""
+        newest = func.max(JournalEvent.occurred_at)
+        statement = select(JournalEvent.key, newest).where(JournalEvent.key.in_(keys))
+        return dict(self._session.execute(statement.group_by(JournalEvent.key)).all())
+
     def supersede_failed(self, key: str, reason: str) -> None:
         """End the failed events of a key whose effect has come about through another event."""
         self._session.execute(

@@ -369,6 +369,17 @@ class RecoveryMode(Base):
     began_at: Mapped[datetime]
 
 
+class ReconciliationMark(Base):
+    """The single row that says until when the helpdesk was compared with the journal, and what was missing then."""
+
+    __tablename__ = "reconciliation_mark"
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    read_until: Mapped[datetime]
+    ran_at: Mapped[datetime]
+    missing: Mapped[int]
+
+
 class TraceStep(Base):
     """One thing that happened to a ticket and why, with the outbound call where there was one."""
 

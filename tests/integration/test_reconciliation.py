@@ -1,0 +1,192 @@
+"""Comparing the helpdesk with the journal: what was missed comes to be, once (SPEC 1.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from deploy.sandbox.tracker.control import StandIn
+from shared.helpdesk.glpi import GlpiLookup
+from shared.helpdesk.lookup import HelpdeskUnreachable
+from shared.helpdesk.reconciliation import HoursOf, Reconciled, reconcile
+from tests.support.bridge import SUPPORT, Bridge
+from tests.support.events import task as ticket_task
+from tests.support.events import task_event, ticket, ticket_event
+from tests.support.glpi_api import GlpiApi, glpi_api
+
+START = datetime(2026, 11, 1, 8, tzinfo=UTC)
+
+
+@pytest.fixture
+def api() -> Iterator[GlpiApi]:
+    with glpi_api() as served:
+        served.users = {7: "alice@example.test", 8: "nobody@example.test"}
+        yield served
+
+
+def at(minutes: float) -> str:
+    return (START + timedelta(minutes=minutes)).isoformat()
+
+
+def run(bridge: Bridge, api: GlpiApi, since: datetime | None = START, **options: object) -> Reconciled:
+    found = reconcile(bridge.store, GlpiLookup(api.access), since, **options)  # type: ignore[arg-type]
+    if not options.get("dry_run"):
+        for ticket_id in found.tickets:
+            bridge.sync(ticket_id)
+    return found
+
+
+def hours(stand_in: StandIn) -> float:
+    return sum(float(one["hours"]) for one in entries(stand_in))
+
+
+def entries(stand_in: StandIn) -> list[dict[str, Any]]:
+    return stand_in.state()["time_entries"]
+
+
+def issues(stand_in: StandIn) -> list[dict[str, Any]]:
+    """Return the issues of tickets; the stand-in has some of its own."""
+    return [one for one in stand_in.state()["issues"] if one["subject"].startswith(("Ticket", "Printer"))]
+
+
+def test_a_done_task_that_nobody_told_of_is_logged_once(
+    bridge: Bridge, api: GlpiApi, stand_in: StandIn
+) -> None:
+    api.ticket(1, at(0), assigned=7)
+    api.task(1, 10, at(0), seconds=5400)
+    assert run(bridge, api).missing_tasks == 1
+    assert hours(stand_in) == 1.5
+    assert run(bridge, api).missing == 0
+    assert hours(stand_in) == 1.5
+
+
+def test_what_the_journal_has_is_not_missing(bridge: Bridge, api: GlpiApi) -> None:
+    api.ticket(1, at(0))
+    api.task(1, 10, at(0))
+    event = task_event(of_ticket=ticket(1), of_task=ticket_task(10))
+    bridge.receive({**event, "occurred_at": at(0)})
+    assert run(bridge, api).missing == 0
+
+
+def test_a_task_that_was_logged_is_not_missing_after_its_events_are_pruned(
+    bridge: Bridge, api: GlpiApi
+) -> None:
+    api.ticket(1, at(0))
+    api.task(1, 10, at(0))
+    run(bridge, api)
+    with bridge.store.transaction() as tx:
+        while tx.journal.prune(-1, 1000):
+            pass
+    api.tasks[1][0]["date_mod"] = at(50)  # edited since: never logged again
+    assert run(bridge, api).missing == 0
+
+
+def test_a_task_that_is_not_done_is_not_missing(bridge: Bridge, api: GlpiApi) -> None:
+    api.ticket(1, at(0))
+    api.task(1, 10, at(0), state=1)
+    api.task(1, 11, at(0), seconds=0)
+    assert run(bridge, api).missing == 0
+
+
+def test_the_newest_status_of_a_known_ticket_is_given(
+    bridge: Bridge, api: GlpiApi, stand_in: StandIn
+) -> None:
+    event = task_event(of_ticket=ticket(1, status=2), of_task=ticket_task(10))
+    bridge.receive({**event, "occurred_at": at(0)})
+    bridge.sync(1)
+    api.ticket(1, at(9), status=5)
+    assert run(bridge, api).missing_statuses == 1
+    assert [one["status_id"] for one in issues(stand_in)] == [3]
+    assert run(bridge, api).missing == 0
+
+
+def test_a_ticket_that_was_never_heard_of_waits_for_its_first_done_task(bridge: Bridge, api: GlpiApi) -> None:
+    api.ticket(1, at(0))
+    assert run(bridge, api).missing == 0
+
+
+def test_each_of_200_dropped_events_is_found_and_none_is_sent_twice(
+    bridge: Bridge, api: GlpiApi, stand_in: StandIn
+) -> None:
+    for number in range(1, 101):  # the first task of each ticket was told of, as was its first status
+        of_ticket, of_task = ticket(number, status=2), ticket_task(number)
+        event = task_event(of_ticket=of_ticket, of_task=of_task)
+        bridge.receive({**event, "occurred_at": at(number)})
+        bridge.sync(number)
+        api.ticket(number, at(2000 + number), status=5)
+        api.task(number, number, at(number), seconds=5400)
+        api.task(number, 1000 + number, at(1000 + number), seconds=3600)
+    dry = run(bridge, api, dry_run=True)
+    assert (dry.missing_tasks, dry.missing_statuses, dry.missing) == (100, 100, 200)
+    done = run(bridge, api)
+    assert (done.missing_tasks, done.missing_statuses) == (100, 100)
+    assert len(issues(stand_in)) == 100
+    assert hours(stand_in) == 100 * (1.5 + 1)
+    assert {one["status_id"] for one in issues(stand_in)} == {3}
+    assert run(bridge, api).missing == 0
+
+
+def test_a_dry_run_tells_what_the_first_run_makes_and_changes_nothing(
+    bridge: Bridge, api: GlpiApi, stand_in: StandIn
+) -> None:
+    api.ticket(1, at(0), assigned=7)
+    api.task(1, 10, at(0), seconds=3600, user=7)
+    api.task(1, 11, at(1), seconds=1800, user=8)
+    api.ticket(2, at(2), entity=99)
+    api.task(2, 20, at(2), seconds=1800)
+    dry = run(bridge, api, dry_run=True)
+    assert dict(dry.issues) == {SUPPORT: 1}
+    assert dict(dry.seconds) == {HoursOf(SUPPORT, "alice"): 3600, HoursOf(SUPPORT, ""): 1800}
+    assert dry.unlinked_tasks == 1
+    assert issues(stand_in) == []
+    done = run(bridge, api)
+    assert (done.issues, done.seconds, done.unlinked_tasks) == (dry.issues, dry.seconds, dry.unlinked_tasks)
+    assert len(issues(stand_in)) == 1
+    assert hours(stand_in) == 1.5
+
+
+def test_hours_of_before_a_day_are_left_out(bridge: Bridge, api: GlpiApi, stand_in: StandIn) -> None:
+    api.ticket(1, at(0))
+    api.task(1, 10, at(0))
+    api.task(1, 11, at(2 * 24 * 60))
+    found = run(bridge, api, hours_since=date(2026, 11, 2))
+    assert (found.missing_tasks, found.left_out) == (1, 1)
+    assert len(entries(stand_in)) == 1
+
+
+def test_the_next_run_goes_on_where_the_last_one_began_with_an_overlap(bridge: Bridge, api: GlpiApi) -> None:
+    run(bridge, api)
+    now = datetime.now(UTC)
+    api.ticket(1, (now - timedelta(hours=20)).isoformat())
+    api.task(1, 10, (now - timedelta(hours=20)).isoformat())
+    api.ticket(2, (now - timedelta(hours=30)).isoformat())
+    api.task(2, 20, (now - timedelta(hours=30)).isoformat())
+    assert run(bridge, api, since=None).tickets == {1}
+
+
+def test_a_helpdesk_that_fails_in_the_middle_moves_no_mark(bridge: Bridge, api: GlpiApi) -> None:
+    api.down = True
+    with pytest.raises(HelpdeskUnreachable):
+        run(bridge, api)
+    with bridge.store.transaction() as tx:
+        assert tx.reconciliation.get() is None
+
+
+def test_what_is_missing_is_kept_in_the_order_of_its_dates(bridge: Bridge, api: GlpiApi) -> None:
+    api.ticket(1, at(5))
+    api.task(1, 10, at(5))
+    api.ticket(2, at(1))
+    api.task(2, 20, at(1))
+    reconcile(bridge.store, GlpiLookup(api.access), START)
+    with bridge.store.transaction() as tx:
+        assert [row.ticket_id for row in reversed(tx.journal.find())] == [2, 1]
+
+
+def test_ticket_updates_alone_are_taken_for_seen(bridge: Bridge, api: GlpiApi) -> None:
+    bridge.receive({**ticket_event(of_ticket=ticket(1, status=5)), "occurred_at": at(9)})
+    bridge.sync(1)
+    api.ticket(1, at(9), status=5)
+    assert run(bridge, api).missing == 0
