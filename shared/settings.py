@@ -20,8 +20,14 @@ from shared.errors import SettingsError
 
 PREFIX = "DESKBRIDGE_"
 DRIVERS = ("postgresql+psycopg2", "sqlite", "sqlite+pysqlite")
-NOT_THE_PRODUCERS = ("SECRET_KEYS", "CONSOLE_TOKENS", "CONSOLE_PASSWORD_HASH")
-"""Secrets with which whoever takes over the producer could get at the tracker."""
+NOT_THE_PRODUCERS = (
+    "SECRET_KEYS",
+    "GLPI_API_CLIENT_SECRET",
+    "GLPI_API_PASSWORD",
+    "CONSOLE_TOKENS",
+    "CONSOLE_PASSWORD_HASH",
+)
+"""Secrets with which whoever takes over the producer could get at the tracker or the helpdesk."""
 
 SecretList = Annotated[tuple[SecretStr, ...], NoDecode]
 
@@ -59,6 +65,18 @@ class Settings(BaseSettings):
     )
     glpi_webhook_secrets: SecretList = Field(
         default=(), description="Comma-separated secrets of GLPI's own webhooks (raw strings)"
+    )
+    glpi_api_url: str | None = Field(
+        default=None, description="GLPI's own address, to be asked for what its webhooks lack"
+    )
+    glpi_api_client_id: str | None = Field(default=None, description="OAuth client of GLPI, grant password")
+    glpi_api_client_secret: SecretStr | None = Field(default=None, description="Secret of that client")
+    glpi_api_user: str | None = Field(
+        default=None, description="GLPI user who may read all tickets and users"
+    )
+    glpi_api_password: SecretStr | None = Field(default=None, description="Password of that user")
+    helpdesk_wait: float = Field(
+        default=3600, ge=0, description="Seconds that an event waits for a helpdesk that cannot be asked"
     )
     console_password_hash: SecretStr | None = Field(default=None, description="Console sign-in (argon2)")
     console_tokens: SecretList = Field(default=(), description="Comma-separated bearer tokens for the API")
@@ -136,6 +154,16 @@ class Settings(BaseSettings):
     def _leases(self) -> Settings:
         if self.lock_lease < self.claim_lease:
             raise ValueError("LOCK_LEASE must not be shorter than CLAIM_LEASE: the lock outlives the work")
+        return self
+
+    @model_validator(mode="after")
+    def _glpi_api(self) -> Settings:
+        parts = ("client_id", "client_secret", "user", "password")
+        missing = [part for part in parts if getattr(self, f"glpi_api_{part}") is None]
+        if self.glpi_api_url and missing:
+            raise ValueError(
+                "GLPI_API_URL needs " + ", ".join(f"GLPI_API_{part.upper()}" for part in missing)
+            )
         return self
 
     @property

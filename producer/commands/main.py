@@ -21,6 +21,7 @@ from producer.commands import (
     people,
     processes,
     projects,
+    reconcile,
     recover,
     send,
     setup,
@@ -83,6 +84,7 @@ app.add_typer(knowledge.app, name="knowledge", rich_help_panel=LOOK)
 held.register(app, LOOK, DECIDE)
 send.register(app, DECIDE)
 recover.register(app, DECIDE)
+reconcile.register(app, DECIDE)
 forget.register(app, DECIDE)
 
 

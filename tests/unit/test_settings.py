@@ -73,15 +73,35 @@ def test_only_the_environment_that_was_handed_over_is_read(monkeypatch: pytest.M
     assert load_settings().rate_limit == 7
 
 
+GLPI_API = {
+    "GLPI_API_URL": "https://glpi.example.org",
+    "GLPI_API_CLIENT_ID": "client",
+    "GLPI_API_CLIENT_SECRET": "client-secret",
+    "GLPI_API_USER": "deskbridge",
+    "GLPI_API_PASSWORD": "pass-word",
+}
+
+
+def test_the_helpdesk_s_api_is_named_whole_or_not_at_all() -> None:
+    assert loaded(**GLPI_API).glpi_api_url == "https://glpi.example.org"
+    for part in GLPI_API:
+        rest = {name: value for name, value in GLPI_API.items() if name != part}
+        if part != "GLPI_API_URL":
+            assert part in refusal(**rest)
+
+
 @pytest.mark.parametrize("name", sorted(Settings.model_fields))
 def test_every_variable_can_come_from_a_file(name: str, tmp_path: Path) -> None:
     values = {**SECRETS, "SWEEP_INTERVAL": "3", "LOCK_LEASE": "70", "CLAIM_LEASE": "5", "SETTLING_TIME": "2",
               "METADATA_INTERVAL": "60", "RETENTION_DAYS": "2", "RATE_LIMIT": "4", "LOG_FORMAT": "json",
-              "ALLOW_UNSIGNED": "1", "EVENT_LIMIT": "50", "ALLOW_LINK_LOCAL": "1"}  # fmt: skip
+              "ALLOW_UNSIGNED": "1", "EVENT_LIMIT": "50", "ALLOW_LINK_LOCAL": "1",
+              "HELPDESK_WAIT": "9", **GLPI_API}  # fmt: skip
     file = tmp_path / name
     file.write_text(f"{values[name.upper()]}\n")
-    given: dict[str, str] = {f"{name.upper()}_FILE": str(file)}
-    assert getattr(loaded(**given), name) == getattr(loaded(**{name.upper(): values[name.upper()]}), name)
+    others = GLPI_API if name.startswith("glpi_api") else {}
+    given: dict[str, str] = {one: value for one, value in others.items() if one != name.upper()}
+    from_file = loaded(**given, **{f"{name.upper()}_FILE": str(file)})
+    assert getattr(from_file, name) == getattr(loaded(**given, **{name.upper(): values[name.upper()]}), name)
 
 
 def test_a_file_that_cannot_be_read_is_named_by_its_variable(tmp_path: Path) -> None:
