@@ -6,8 +6,11 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from shared.codes.coded import to_json
+
 if TYPE_CHECKING:
     from producer.admin.story import TicketTrace
+    from shared.codes.coded import Coded
     from shared.kinds import Kind
     from shared.store.ledger import Row
     from shared.store.links import Link
@@ -30,6 +33,11 @@ EVENT = (
     "next_attempt_at",
 )
 RUN = ("started_at", "ended_at", "ok", "counts", "differences", "error")
+
+
+def coded_json(coded: Coded) -> Shape:
+    """Return a code with its parameters."""
+    return {"code": str(coded.code), "params": to_json(coded.params)}
 
 
 def event_json(row: JournalEvent) -> Shape:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from producer.admin.shapes import coded_json
+from shared.sentences.render import sentence
+
 if TYPE_CHECKING:
     from producer.admin.dryrun.results import DryRun, Left
     from producer.admin.preview import Preview
@@ -49,7 +52,11 @@ def preview_json(shown: Preview) -> Shape:
 
 def dry_run_json(made: DryRun) -> Shape:
     """Return what a dry run did; the tracker's answer unchanged."""
-    return asdict(made)
+    hints = [
+        {"field": one.field, **coded_json(one.why), "problem": sentence(one.why), "record": one.record}
+        for one in made.hints
+    ]
+    return {**asdict(made), "hints": hints}
 
 
 def left_json(left: Left) -> Shape:

@@ -225,7 +225,7 @@ def _show_dry_run(made: DryRun) -> None:
     elif made.answer:
         say(made.answer)
     for hint in made.hints:
-        warn(f"{hint.field + ': ' if hint.field else ''}{hint.problem} ({hint.record})")
+        warn(str(hint))
     for warning in made.warnings:
         warn(warning)
     if made.left:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from shared.metadata.confirming import named
-from shared.refusals.judging import SINCE, Fields, Rule, blank, is_date, number, whole
-from shared.refusals.known import Hint, Known
-from shared.refusals.records import CHOICE, FIELD_FORMAT, IGNORED, REQUIRED_FIELD
+from shared.codes.hints import Hint
+from shared.refusals.judging import Fields, Rule, blank, choices_of, is_date, number, some_of, whole
+from shared.refusals.known import Explanation, Known
 from shared.store.metadata import Entry
 
 MOST_CHOICES = 20
@@ -18,7 +17,7 @@ BOOLEANS = ("0", "1", 0, 1, True, False)
 def rule_for(top_key: str) -> Rule:
     """Return the rule about the custom fields of what a top key names."""
 
-    def rule(fields: Fields, known: Known) -> Iterator[Hint]:
+    def rule(fields: Fields, known: Known) -> Iterator[Explanation]:
         own = fields_of(known, top_key, whole(fields.get("tracker_id")))
         given = given_values(fields)
         for field in own:
@@ -26,12 +25,10 @@ def rule_for(top_key: str) -> Rule:
             if not blank(given.get(field.tracker_id)):
                 yield from _about_value(field, given[field.tracker_id], where)
             elif is_missing(field) or (field.tracker_id in given and field.details["is_required"]):
-                problem = f"the tracker requires the custom field {field.name}, and it has no value"
-                yield Hint(where, problem, REQUIRED_FIELD)
-        strangers = given.keys() - {one.tracker_id for one in own} if known.custom_fields else ()
-        for field_id in sorted(strangers):
-            problem = f"there is no such custom field here {SINCE}; there are: {named(own) or 'none'}"
-            yield Hint(place(top_key, field_id), problem, IGNORED)
+                yield Explanation(where, Hint.CUSTOM_FIELD_REQUIRED(name=field.name))
+        strange = given.keys() - {one.tracker_id for one in own} if known.custom_fields else ()
+        for field_id in sorted(strange):
+            yield Explanation(place(top_key, field_id), Hint.UNKNOWN_CUSTOM_FIELD(**choices_of(own)))
 
     return rule
 
@@ -82,18 +79,18 @@ def place(top_key: str, field_id: int) -> str:
     return f"{top_key}.{shape.format(field_id)}"
 
 
-def _about_value(field: Entry, value: Any, where: str) -> Iterator[Hint]:
+def _about_value(field: Entry, value: Any, where: str) -> Iterator[Explanation]:
     values = value if isinstance(value, list) else [value]
     choices = [str(one["value"]) for one in field.details["possible_values"]]
     kind = field.details["field_format"]
     if isinstance(value, list) and len(value) > 1 and not field.details["multiple"]:
-        yield Hint(where, f"the custom field {field.name} takes one value, not a list", FIELD_FORMAT)
+        yield Explanation(where, Hint.CUSTOM_FIELD_TAKES_ONE_VALUE(name=field.name))
     elif kind in ("list", "enumeration") and choices:
         if any(str(one) not in choices for one in values):
-            shown = ", ".join(choices[:MOST_CHOICES]) + (", …" if len(choices) > MOST_CHOICES else "")
-            yield Hint(where, f"the custom field {field.name} is one of: {shown}", CHOICE)
+            why = Hint.CUSTOM_FIELD_NOT_A_CHOICE(name=field.name, **some_of(choices, MOST_CHOICES))
+            yield Explanation(where, why)
     elif not all(_fits(kind, one) for one in values):
-        yield Hint(where, f"the custom field {field.name} takes {WANTED[kind]}", FIELD_FORMAT)
+        yield Explanation(where, WANTED[kind](name=field.name))
 
 
 def _fits(kind: str, value: Any) -> bool:
@@ -106,4 +103,9 @@ def _fits(kind: str, value: Any) -> bool:
     return kind != "bool" or value in BOOLEANS
 
 
-WANTED = {"int": "an integer", "float": "a number", "date": "a day such as 2026-11-21", "bool": "0 or 1"}
+WANTED = {
+    "int": Hint.CUSTOM_FIELD_TAKES_INTEGER,
+    "float": Hint.CUSTOM_FIELD_TAKES_NUMBER,
+    "date": Hint.CUSTOM_FIELD_TAKES_DATE,
+    "bool": Hint.CUSTOM_FIELD_TAKES_BOOLEAN,
+}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from shared.codes.hints import Hint
 from shared.refusals import issue_hints, other_hints
 from shared.refusals.custom_field_hints import given_values, place, rule_for
 from shared.refusals.judging import Rule, blank, whole
-from shared.refusals.known import Hint, Known
-from shared.refusals.records import IDENTIFIER, IGNORED, NO_REASON
+from shared.refusals.known import Explanation, Known
+from shared.refusals.records import IDENTIFIER, IGNORED
 from shared.templating.operations import Operation
 
 RULES: dict[Operation, tuple[Rule, ...]] = {
@@ -27,7 +28,7 @@ GUESSES: dict[Operation, Rule] = {
 REFERENCES = ("tracker_id", "status_id", "priority_id", "category_id", "assigned_to_id", "activity_id")
 
 
-def hints(operation: Operation, payload: dict[str, Any], known: Known) -> list[Hint]:
+def hints(operation: Operation, payload: dict[str, Any], known: Known) -> list[Explanation]:
     """Return what in a payload the tracker refuses, or silently ignores, as far as the cache can tell.
 
     Args:
@@ -41,7 +42,7 @@ def hints(operation: Operation, payload: dict[str, Any], known: Known) -> list[H
     return [hint for rule in RULES[operation] for hint in rule(fields, known)]
 
 
-def explain(operation: Operation, payload: dict[str, Any], known: Known, status: int) -> list[Hint]:
+def explain(operation: Operation, payload: dict[str, Any], known: Known, status: int) -> list[Explanation]:
     """Return what explains an answer.
 
     Args:
@@ -49,7 +50,7 @@ def explain(operation: Operation, payload: dict[str, Any], known: Known, status:
         payload: the request body, without a dry run's mark.
         known: the cache, of the payload's project.
         status: the answer's HTTP status. For a success: what the tracker ignores, or was not asked because a dry
-            run replaces it. For a 422 that nothing explains: guesses, each beginning with "possibly".
+            run replaces it. For a 422 that nothing explains: guesses, codes that begin with `maybe_`.
     """
     found = hints(operation, payload, known)
     if status < 300:
@@ -59,11 +60,10 @@ def explain(operation: Operation, payload: dict[str, Any], known: Known, status:
     fields, guess = payload.get(operation.top_key), GUESSES.get(operation)
     if guess is not None and isinstance(fields, dict):
         return [*found, *guess(fields, known)]
-    problem = "the tracker gave no reason that can be told from here; its own words are in the answer"
-    return [*found, Hint("", problem, NO_REASON)]
+    return [*found, Explanation("", Hint.NO_REASON_GIVEN())]
 
 
-def ignored(operation: Operation, payload: dict[str, Any], answer: Any) -> list[Hint]:
+def ignored(operation: Operation, payload: dict[str, Any], answer: Any) -> list[Explanation]:
     """Return what the tracker made otherwise than asked, told by the object in its answer.
 
     Args:
@@ -80,12 +80,13 @@ def ignored(operation: Operation, payload: dict[str, Any], answer: Any) -> list[
         got = made.get(name.removesuffix("_id"))
         got_id = got.get("id") if isinstance(got, dict) else None
         if got_id is not None and not blank(sent.get(name)) and whole(sent[name]) != got_id:
-            problem = f"sent {sent[name]}, and the tracker took {got_id} ({got.get('name')})"  # type: ignore[union-attr]
-            found.append(Hint(f"{top}.{name}", problem, IGNORED))
+            used = got.get("name") if isinstance(got, dict) else None
+            why = Hint.REFERENCE_REPLACED(sent=sent[name], used=got_id, name=used)
+            found.append(Explanation(f"{top}.{name}", why))
     rows = made.get("custom_fields")
     if isinstance(rows, list):
         there = {row.get("id") for row in rows if isinstance(row, dict)}
         for field_id in sorted(given_values(sent).keys() - there):
-            problem = f"the tracker has no custom field {field_id} there, and ignored it"
-            found.append(Hint(place(top, field_id), problem, IGNORED))
+            why = Hint.CUSTOM_FIELD_IGNORED(field_id=field_id)
+            found.append(Explanation(place(top, field_id), why))
     return found

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any
 
-from shared.metadata.confirming import named
-from shared.refusals.known import Entries, Hint, Known
+from shared.metadata.confirming import MOST_NAMED
+from shared.refusals.known import Entries, Explanation, Known
 from shared.store.metadata import Entry
 
 Fields = Mapping[str, Any]
-Rule = Callable[[Fields, Known], Iterator[Hint]]
+Rule = Callable[[Fields, Known], Iterator[Explanation]]
 DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-SINCE = "as of the last metadata synchronisation"
 
 
 def whole(value: Any) -> int | None:
@@ -55,24 +54,11 @@ def unknown(fields: Fields, name: str, choices: Entries) -> bool:
     return bool(choices) and not blank(fields.get(name)) and whole(fields[name]) not in choices
 
 
-def text_hint(fields: Fields, place: str, longest: int, record: str) -> Iterator[Hint]:
-    """Explain a text that is needed and must not be too long.
-
-    Args:
-        fields: the payload's, below its top key.
-        place: the field with its top key, such as `issue.subject`.
-        longest: most characters.
-        record: the knowledge record about it.
-    """
-    name = place.partition(".")[2]
-    text = fields.get(name)
-    if blank(text):
-        yield Hint(place, f"the {name} is empty", record)
-    elif len(str(text)) > longest:
-        yield Hint(place, f"the {name} has {len(str(text))} characters; at most {longest} are taken", record)
+def choices_of(entries: Iterable[Entry]) -> dict[str, Any]:
+    """Return the parameters `choices`, the first ten, and `more`, how many others there are."""
+    return some_of([str(one) for one in sorted(entries, key=lambda one: one.tracker_id)], MOST_NAMED)
 
 
-def there_are(choices: Entries) -> str:
-    """Return the choices for a person."""
-    in_order: list[Entry] = sorted(choices.values(), key=lambda one: one.tracker_id)
-    return f"there are: {named(in_order)}" if in_order else "there is none"
+def some_of(names: Sequence[str], most: int) -> dict[str, Any]:
+    """Return the parameters `choices` and `more` for texts."""
+    return {"choices": list(names[:most]), "more": max(0, len(names) - most) or None}

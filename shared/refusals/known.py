@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from shared.codes.coded import Coded
+from shared.refusals.records import RECORDS
+from shared.sentences.render import sentence
 from shared.store import Transaction
 from shared.store.metadata import Entry, MetadataKind
 
@@ -12,18 +15,25 @@ Entries = Mapping[int, Entry]
 
 
 @dataclass(frozen=True, slots=True)
-class Hint:
+class Explanation:
     """One explanation of a refusal.
 
     Attributes:
         field: where in the payload, such as `issue.category_id`; empty: the payload as a whole.
-        problem: what is wrong and what would be right, for a person.
-        record: the knowledge record about it.
+        why: what is wrong and what would be right.
     """
 
     field: str
-    problem: str
-    record: str
+    why: Coded
+
+    @property
+    def record(self) -> str:
+        """The knowledge record about it."""
+        return RECORDS[self.why.code]
+
+    def __str__(self) -> str:
+        place = f"{self.field}: " if self.field else ""
+        return f"{place}{sentence(self.why)} ({self.record})"
 
 
 @dataclass(frozen=True, slots=True)

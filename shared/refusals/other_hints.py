@@ -4,48 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shared.payloads import IDENTIFIER as IDENTIFIER_RULE
-from shared.payloads import LONGEST_COMMENT, LONGEST_IDENTIFIER, LONGEST_NAME, RESERVED
-from shared.refusals.judging import (
-    SINCE,
-    Fields,
-    Rule,
-    blank,
-    is_date,
-    number,
-    text_hint,
-    there_are,
-    unknown,
-    whole,
-)  # fmt: skip
-from shared.refusals.known import Entries, Hint, Known
-from shared.refusals.records import (
-    ACTIVITY,
-    COMMENT,
-    DATE_OR_NUMBER,
-    HOURS,
-    IDENTIFIER,
-    MEMBERSHIP,
-    NO_TIME_ENTRIES,
-    PARENT_PROJECT,
-    PROJECT_NAME,
-)  # fmt: skip
+from shared.codes.hints import Hint
+from shared.payloads import IDENTIFIER, LONGEST_COMMENT, LONGEST_IDENTIFIER, LONGEST_NAME, RESERVED
+from shared.refusals.judging import Fields, Rule, blank, choices_of, is_date, number, unknown, whole
+from shared.refusals.known import Entries, Explanation, Known
 
 MOST_HOURS = 999
 
 
-def activity(fields: Fields, known: Known) -> Iterator[Hint]:
+def activity(fields: Fields, known: Known) -> Iterator[Explanation]:
     """An activity must be enabled in the project, which may have one of its own in its place."""
     value, usable = fields.get("activity_id"), _usable_activities(known)
     if not known.activities:
         return
     if blank(value):
         if not any(one.details.get("is_default") for one in known.activities.values()):
-            problem = f"no activity is sent, and none is the tracker's default; {there_are(usable)}"
-            yield Hint("time_entry.activity_id", problem, ACTIVITY)
+            why = Hint.NO_DEFAULT_ACTIVITY(**choices_of(usable.values()))
+            yield Explanation("time_entry.activity_id", why)
     elif whole(value) not in _enabled_ids(known):
-        problem = f"activity {value} is not enabled in tracker project {known.tracker_project_id} {SINCE}; "
-        yield Hint("time_entry.activity_id", problem + there_are(usable), ACTIVITY)
+        why = Hint.ACTIVITY_NOT_ENABLED(
+            activity_id=value, project_id=known.tracker_project_id, **choices_of(usable.values())
+        )
+        yield Explanation("time_entry.activity_id", why)
 
 
 def _enabled_ids(known: Known) -> set[int]:
@@ -62,112 +42,109 @@ def _usable_activities(known: Known) -> Entries:
     return active if own is None else {key: one for key, one in active.items() if key in own}
 
 
-def comment(fields: Fields, _known: Known) -> Iterator[Hint]:
+def comment(fields: Fields, _known: Known) -> Iterator[Explanation]:
     """A comment has at most 1024 characters."""
     length = len(str(fields.get("comments") or ""))
     if length > LONGEST_COMMENT:
-        problem = f"the comment has {length} characters; at most {LONGEST_COMMENT} are taken"
-        yield Hint("time_entry.comments", problem, COMMENT)
+        why = Hint.COMMENT_TOO_LONG(length=length, most=LONGEST_COMMENT)
+        yield Explanation("time_entry.comments", why)
 
 
-def hours(fields: Fields, _known: Known) -> Iterator[Hint]:
+def hours(fields: Fields, _known: Known) -> Iterator[Explanation]:
     """Hours are a number that is not negative, and not more than a day takes."""
     value = fields.get("hours")
     spent = number(value)
     if blank(value):
-        yield Hint("time_entry.hours", "no hours are sent", HOURS)
+        yield Explanation("time_entry.hours", Hint.NO_HOURS_GIVEN())
     elif spent is not None and not 0 <= spent <= MOST_HOURS:
-        problem = f"{value} hours: the tracker takes 0 to {MOST_HOURS}, and less where its setting says so"
-        yield Hint("time_entry.hours", problem, HOURS)
+        yield Explanation("time_entry.hours", Hint.HOURS_OUT_OF_RANGE(hours=value, most=MOST_HOURS))
 
 
-def day(fields: Fields, _known: Known) -> Iterator[Hint]:
+def day(fields: Fields, _known: Known) -> Iterator[Explanation]:
     """The day of the work is a day."""
     if "spent_on" in fields and not is_date(fields["spent_on"]):
-        yield Hint("time_entry.spent_on", "not a day such as 2026-11-21", DATE_OR_NUMBER)
+        yield Explanation("time_entry.spent_on", Hint.NOT_A_DATE())
 
 
-def time_project(_fields: Fields, known: Known) -> Iterator[Hint]:
+def time_project(_fields: Fields, known: Known) -> Iterator[Explanation]:
     """Time is logged in active projects only."""
     project_id = known.tracker_project_id
     if project_id is not None and known.projects and project_id not in known.projects:
-        problem = f"tracker project {project_id} is closed, archived or deleted {SINCE}"
-        yield Hint("time_entry.issue_id", problem, NO_TIME_ENTRIES)
+        yield Explanation("time_entry.issue_id", Hint.TIME_PROJECT_NOT_ACTIVE(project_id=project_id))
 
 
-def time_guesses(fields: Fields, known: Known) -> Iterator[Hint]:
+def time_guesses(fields: Fields, known: Known) -> Iterator[Explanation]:
     """What may be wrong with a time entry that the cache cannot tell."""
     spent, project = number(fields.get("hours")), known.projects.get(known.tracker_project_id or 0)
     if blank(fields.get("comments")):
-        yield Hint("time_entry.comments", "possibly the tracker requires a comment", COMMENT)
+        yield Explanation("time_entry.comments", Hint.MAYBE_COMMENT_REQUIRED())
     if spent is not None and round(spent, 2) == 0:
-        yield Hint("time_entry.hours", "possibly the tracker refuses hours that round to 0", HOURS)
+        yield Explanation("time_entry.hours", Hint.MAYBE_HOURS_ROUND_TO_ZERO())
     if project is None or "activity_ids" not in project.details:
-        problem = "possibly the activity is switched off for this project (not read; see project_activities)"
-        yield Hint("time_entry.activity_id", problem, ACTIVITY)
-    problem = "possibly the project lacks the module time_tracking, or was closed meanwhile"
-    yield Hint("time_entry.issue_id", problem, NO_TIME_ENTRIES)
+        yield Explanation("time_entry.activity_id", Hint.MAYBE_ACTIVITY_NOT_ENABLED())
+    yield Explanation("time_entry.issue_id", Hint.MAYBE_NO_TIME_TRACKING())
     if spent is not None and round(spent, 2) > 0:
-        yield Hint("time_entry.hours", "possibly more than the tracker takes from one person in a day", HOURS)
+        yield Explanation("time_entry.hours", Hint.MAYBE_TOO_MANY_HOURS_IN_A_DAY())
 
 
-def name(fields: Fields, _known: Known) -> Iterator[Hint]:
+def name(fields: Fields, _known: Known) -> Iterator[Explanation]:
     """A project needs a name, of at most 255 characters."""
-    yield from text_hint(fields, "project.name", LONGEST_NAME, PROJECT_NAME)
+    text = fields.get("name")
+    if blank(text):
+        yield Explanation("project.name", Hint.PROJECT_NAME_EMPTY())
+    elif (length := len(str(text))) > LONGEST_NAME:
+        yield Explanation("project.name", Hint.PROJECT_NAME_TOO_LONG(length=length, most=LONGEST_NAME))
 
 
-def identifier(fields: Fields, known: Known) -> Iterator[Hint]:
+def identifier(fields: Fields, known: Known) -> Iterator[Explanation]:
     """An identifier has its letters, its length, and one project."""
     text = str(fields.get("identifier") or "")
     taken = next((one for one in known.projects.values() if one.details.get("identifier") == text), None)
     if not text.strip():
-        yield Hint("project.identifier", "the identifier is empty", IDENTIFIER)
+        yield Explanation("project.identifier", Hint.IDENTIFIER_EMPTY())
     elif len(text) > LONGEST_IDENTIFIER:
-        yield Hint("project.identifier", f"at most {LONGEST_IDENTIFIER} characters are taken", IDENTIFIER)
-    elif not IDENTIFIER_RULE.fullmatch(text) or text in RESERVED:
-        problem = "lowercase letters a to z, digits, dashes and underscores, not only digits, and not `new`"
-        yield Hint("project.identifier", problem, IDENTIFIER)
+        why = Hint.IDENTIFIER_TOO_LONG(length=len(text), most=LONGEST_IDENTIFIER)
+        yield Explanation("project.identifier", why)
+    elif not IDENTIFIER.fullmatch(text) or text in RESERVED:
+        yield Explanation("project.identifier", Hint.IDENTIFIER_NOT_VALID())
     elif taken:
-        yield Hint("project.identifier", f"taken by tracker project {taken}", IDENTIFIER)
+        yield Explanation("project.identifier", Hint.IDENTIFIER_TAKEN(project=str(taken)))
 
 
-def parent(fields: Fields, known: Known) -> Iterator[Hint]:
+def parent(fields: Fields, known: Known) -> Iterator[Explanation]:
     """A parent project must be active."""
     if unknown(fields, "parent_id", known.projects):
-        problem = f"tracker project {fields['parent_id']} is closed, archived or deleted {SINCE}"
-        yield Hint("project.parent_id", problem, PARENT_PROJECT)
+        why = Hint.PARENT_PROJECT_NOT_ACTIVE(project_id=fields["parent_id"])
+        yield Explanation("project.parent_id", why)
 
 
-def project_guesses(fields: Fields, _known: Known) -> Iterator[Hint]:
+def project_guesses(fields: Fields, _known: Known) -> Iterator[Explanation]:
     """What may be wrong with a new project that the cache cannot tell."""
     if not blank(fields.get("parent_id")):
-        yield Hint("project.parent_id", "possibly the project above was closed meanwhile", PARENT_PROJECT)
-    problem = "possibly taken by an archived project, which no list shows"
-    yield Hint("project.identifier", problem, IDENTIFIER)
+        yield Explanation("project.parent_id", Hint.MAYBE_PARENT_PROJECT_CLOSED())
+    yield Explanation("project.identifier", Hint.MAYBE_IDENTIFIER_OF_ARCHIVED())
 
 
-def roles(fields: Fields, known: Known) -> Iterator[Hint]:
+def roles(fields: Fields, known: Known) -> Iterator[Explanation]:
     """At least one role must exist and be no built-in one."""
     given = fields.get("role_ids")
     ids = {whole(one) for one in given} if isinstance(given, list) else set()
     if known.roles and not ids & known.roles.keys():
-        problem = f"none of the roles exists, or they are built in {SINCE}; {there_are(known.roles)}"
-        yield Hint("membership.role_ids", problem, MEMBERSHIP)
+        yield Explanation("membership.role_ids", Hint.NO_USABLE_ROLE(**choices_of(known.roles.values())))
 
 
-def member(fields: Fields, known: Known) -> Iterator[Hint]:
+def member(fields: Fields, known: Known) -> Iterator[Explanation]:
     """Who is to be a member must exist."""
     value = fields.get("user_id")
     if blank(value):
-        yield Hint("membership.user_id", "nobody is named", MEMBERSHIP)
+        yield Explanation("membership.user_id", Hint.NO_MEMBER_GIVEN())
     elif known.users and whole(value) not in known.users:
-        yield Hint("membership.user_id", f"no active tracker user {value} {SINCE} (or a group)", MEMBERSHIP)
+        yield Explanation("membership.user_id", Hint.UNKNOWN_MEMBER(user_id=value))
 
 
-def member_guesses(_fields: Fields, _known: Known) -> Iterator[Hint]:
+def member_guesses(_fields: Fields, _known: Known) -> Iterator[Explanation]:
     """What may be wrong with a membership that the cache cannot tell."""
-    problem = "possibly a member already, which is what was wanted; or deleted meanwhile"
-    yield Hint("membership.user_id", problem, MEMBERSHIP)
+    yield Explanation("membership.user_id", Hint.MAYBE_ALREADY_MEMBER())
 
 
 TIME_ENTRY: tuple[Rule, ...] = (time_project, activity, hours, comment, day)

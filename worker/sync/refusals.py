@@ -7,6 +7,7 @@ from shared.kinds import Kind
 from shared.payloads import Body
 from shared.refusals.hints import explain
 from shared.refusals.known import known_of
+from shared.sentences.render import sentence
 from shared.templating import Operation
 from worker.sync.run import Run
 
@@ -29,4 +30,4 @@ def tell_why(run: Run, kind: Kind, key: int, body: Body, project_id: int, refusa
     for hint in explain(OPERATIONS[kind], body, known, refusal.status or 422):
         place = f"{hint.field}: " if hint.field else ""
         task_id = key if kind is Kind.TICKET_TASK else None
-        run.warn(f"Why it may have been refused: {place}{hint.problem}", hint.record, task_id=task_id)
+        run.warn(f"Why it may have been refused: {place}{sentence(hint.why)}", hint.record, task_id=task_id)

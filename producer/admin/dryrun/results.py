@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from shared.errors import BridgeError
-from shared.refusals.known import Hint
+from shared.refusals.known import Explanation
 
 
 class DryRunRefused(BridgeError):
@@ -18,7 +18,7 @@ class DryRunRefused(BridgeError):
         hints: what explains the tracker's refusal, where it was one.
     """
 
-    def __init__(self, reason: str, hints: tuple[Hint, ...] = ()) -> None:
+    def __init__(self, reason: str, hints: tuple[Explanation, ...] = ()) -> None:
         self.hints = hints
         super().__init__(reason)
 
@@ -77,7 +77,7 @@ class DryRun:
     status: int | None
     answer: str
     ok: bool
-    hints: list[Hint] = field(default_factory=list)
+    hints: list[Explanation] = field(default_factory=list)
     created: str | None = None
     deleted: bool | None = None
     left: list[Left] = field(default_factory=list)

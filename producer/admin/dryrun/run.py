@@ -21,7 +21,7 @@ from shared.dryrun.cleanup import SETTLING_S
 from shared.dryrun.objects import Bench, json_in
 from shared.metadata.synchronisation import Connect
 from shared.refusals.hints import explain, ignored
-from shared.refusals.known import Hint, Known, known_of
+from shared.refusals.known import Explanation, Known, known_of
 from shared.store import Store
 from shared.templating import Engine, catalogue_for
 from shared.templating.engine import Rendering
@@ -90,7 +90,7 @@ class DryRuns:
             rows = tx.dry_runs.all()
         return [Left(row.id, row.kind, row.mark, row.tracker_id, row.begun_at, row.reason) for row in rows]
 
-    def _told(self, tried: Tried, bench: Bench, hints: list[Hint], started: float) -> DryRun:
+    def _told(self, tried: Tried, bench: Bench, hints: list[Explanation], started: float) -> DryRun:
         rendering, answer = tried.rendering, tried.answer
         mine = {thing.row.id for thing in bench.things}
         left = [one for one in self.left() if one.id in mine]
@@ -113,7 +113,7 @@ class DryRuns:
         )
 
 
-def _hints(operation: Operation, tried: Tried, known: Known) -> list[Hint]:
+def _hints(operation: Operation, tried: Tried, known: Known) -> list[Explanation]:
     if tried.answer is None:
         return []
     payload = tried.rendering.payload

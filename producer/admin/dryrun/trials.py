@@ -16,7 +16,7 @@ from shared.dryrun.objects import FRESH_S, Bench, Thing, id_in
 from shared.errors import BridgeError, LeaseOver, OutcomeUnknown, TrackerBusy, TrackerClosed, TrackerError
 from shared.payloads import Body
 from shared.refusals.hints import explain
-from shared.refusals.known import Hint, Known
+from shared.refusals.known import Explanation, Known
 from shared.send_window import SendWindow
 from shared.templating import Engine
 from shared.templating.engine import Rendering
@@ -139,12 +139,12 @@ class Trial:
         if thing.answer is None:
             detail = written(f"{what}, and no clear answer came to its creation")
             return OutcomeUnknown("POST", kind.path, detail=detail)
-        hints: list[Hint] = []
+        hints: list[Explanation] = []
         if thing.refused:
             creating = Operation.ISSUE_CREATE if kind is Kind.ISSUE else Operation.PROJECT_CREATE
             hints = explain(creating, body, self.known, thing.answer.status)
         words = "; ".join(messages(thing.answer.body.encode())) or "without a reason"
-        told = "".join(f"; {one.problem} ({one.record})" for one in hints)
+        told = "".join(f"; {one}" for one in hints)
         return DryRunRefused(
             f"{what}, and the tracker refused it: {thing.answer.status}, {words}{told}", tuple(hints)
         )

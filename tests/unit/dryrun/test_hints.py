@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from shared.codes.hints import Hint
 from shared.refusals import records
 from shared.refusals.hints import explain, hints, ignored
-from shared.refusals.known import Hint, Known
+from shared.refusals.known import Explanation, Known
 from shared.store.metadata import Entry, MetadataKind
 from shared.templating.operations import OPERATIONS, Operation
 
@@ -148,7 +149,7 @@ def test_what_the_cache_can_tell_is_told_with_its_field_and_record(
 ) -> None:
     found = hints(operation, payload(operation, changes), KNOWN)
     assert [(one.field, one.record) for one in found] == [(field, record)]
-    assert found[0].problem
+    assert Hint(found[0].why.code)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
@@ -167,7 +168,7 @@ def test_an_empty_cache_denies_nothing(operation: Operation) -> None:
 def test_a_refusal_that_nothing_explains_gets_guesses_that_say_so(operation: Operation) -> None:
     guesses = explain(operation, payload(operation, {}), KNOWN, 422)
     assert guesses
-    assert all(one.problem.startswith("possibly") or one.record == records.NO_REASON for one in guesses)
+    assert all(one.why.code.startswith("maybe_") or one.why.code == Hint.NO_REASON_GIVEN for one in guesses)
 
 
 def test_a_refusal_that_is_explained_gets_no_guesses() -> None:
@@ -242,7 +243,7 @@ def test_an_answer_that_is_no_object_tells_nothing(answer: Any) -> None:
     assert ignored(ISSUE, payload(ISSUE, {"status_id": 2}), answer) == []
 
 
-def all_hints() -> list[Hint]:
+def all_hints() -> list[Explanation]:
     found = [
         one
         for operation, changes, _, _ in CASES
@@ -256,6 +257,28 @@ def all_hints() -> list[Hint]:
 def test_every_record_that_a_hint_names_exists_and_every_hint_record_is_named_by_a_hint() -> None:
     there = {path.stem for path in KNOWLEDGE.glob("KB-HINT-*.md")}
     assert {one.record for one in all_hints()} == there
+
+
+def test_every_hint_has_a_record_and_comes_up() -> None:
+    assert set(records.RECORDS) == set(Hint)
+    refused = {one.why.code for one in all_hints()}
+    maybe = {
+        "assigned_to_id": 5,
+        "fixed_version_id": 1,
+        "parent_issue_id": 1,
+        "watcher_user_ids": [5],
+        "parent_id": 1,
+    }
+    for operation in OPERATIONS:
+        sent = payload(operation, {**maybe, "comments": "", "hours": 0.001})
+        known = Known() if operation is TIME else KNOWN
+        refused |= {one.why.code for one in explain(operation, sent, known, 422)}
+    sent = payload(ISSUE, {"status_id": 2, "custom_fields": [{"id": 99, "value": "x"}]})
+    answer = {"issue": {"status": {"id": 1}, "custom_fields": []}}
+    refused |= {one.why.code for one in ignored(ISSUE, sent, answer)}
+    sent = payload(TIME, {})
+    refused |= {one.why.code for one in explain(TIME, sent, Known(6, projects=KNOWN.projects), 422)}
+    assert set(Hint) - refused == set()
 
 
 def test_hints_never_look_at_the_trackers_words() -> None:
