@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from shared.codes.coded import to_json
 
 if TYPE_CHECKING:
+    from producer.admin.doctor import CheckResult
     from producer.admin.story import TicketTrace
     from shared.codes.coded import Coded
     from shared.kinds import Kind
@@ -64,6 +65,18 @@ def trace_json(found: TicketTrace) -> Shape:
         "link": asdict(found.link) if found.link else None,
         "ticket_tasks": [asdict(task) for task in found.ticket_tasks],
         "steps": [asdict(step) for step in found.steps],
+    }
+
+
+def finding_json(result: CheckResult) -> Shape:
+    """Return a finding of the doctor."""
+    return {
+        "check": result.check,
+        "status": str(result.status),
+        **coded_json(result.found),
+        "what": result.what,
+        "todo": result.todo,
+        "record": result.record,
     }
 
 

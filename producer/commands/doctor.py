@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from producer.admin.shapes import finding_json
 from producer.commands.desk import settings
 from producer.commands.output import console, plain, print_json, say
 from producer.commands.register import Json, add
 
 if TYPE_CHECKING:
-    from producer.admin.doctor import Finding
+    from producer.admin.doctor import CheckResult
 
 STYLES = {"ok": "green", "warning": "yellow", "failure": "red"}
 
@@ -35,15 +36,14 @@ def doctor(
     """
     findings = _findings(probe=probe)
     if as_json:
-        names = ("check", "status", "what", "todo", "record")
-        print_json([{name: getattr(one, name) for name in names} for one in findings])
+        print_json([finding_json(one) for one in findings])
     else:
         _tell(findings)
     if any(one.status == "failure" for one in findings):
         raise typer.Exit(1)
 
 
-def _findings(*, probe: bool) -> list[Finding]:
+def _findings(*, probe: bool) -> list[CheckResult]:
     from producer.admin.desk import Desk
     from producer.admin.doctor import Patient, examine
     from shared.coordination.doorbell import Doorbell
@@ -68,7 +68,7 @@ def _findings(*, probe: bool) -> list[Finding]:
         database.close()
 
 
-def _tell(findings: list[Finding]) -> None:
+def _tell(findings: list[CheckResult]) -> None:
     from rich.text import Text
 
     out = console()

@@ -2,8 +2,147 @@
 
 from __future__ import annotations
 
-from shared.sentences.template import Table
+from shared.codes.findings import Finding
+from shared.sentences.template import Plural, Table
 
-SENTENCES: Table = {}
+SYNC = "run `deskbridge sync-metadata`"
+SET_UP_FIRST = "set up the tracker first"
 
-WHY: Table = {}
+SENTENCES: Table = {
+    Finding.DATABASE_ANSWERS: "{kind} answers",
+    Finding.DATABASE_UNREACHABLE: "cannot be reached ({error})",
+    Finding.MIGRATIONS_CURRENT: "revision {revision}",
+    Finding.MIGRATIONS_DUE: "{problem}",
+    Finding.REDIS_ANSWERS: "answers",
+    Finding.REDIS_UNREACHABLE: "cannot be reached ({error}): no worker can acquire a lock",
+    Finding.REDIS_MAY_EVICT: "maxmemory-policy is {policy}: locks may be evicted",
+    Finding.BROKER_ANSWERS: "answers",
+    Finding.BROKER_UNREACHABLE: "cannot be reached: no event is processed",
+    Finding.WORKER_ALIVE: "alive {seconds:.0f} s ago",
+    Finding.NO_WORKER: "no sign of life[ for {seconds:.0f} s]: nothing is sent",
+    Finding.BEAT_ALIVE: "alive {seconds:.0f} s ago",
+    Finding.NO_BEAT: (
+        "no sign of life[ for {seconds:.0f} s]: workers sweep without it, but the metadata is not refreshed"
+    ),
+    Finding.CLOCKS_AGREE: "within {seconds:g} s of {machines}",
+    Finding.CLOCKS_DIFFER: "the clocks of this machine and {machine} differ by {seconds:.0f} s",
+    Finding.API_KEY_STORED: "stored, and encrypted with the first of DESKBRIDGE_SECRET_KEYS",
+    Finding.API_KEY_MISSING: "not stored",
+    Finding.API_KEY_UNREADABLE: "{problem}",
+    Finding.API_KEY_OLD_ENCRYPTION: "encrypted with an older key",
+    Finding.METADATA_CURRENT: "synchronised at {at}",
+    Finding.METADATA_EMPTY: "no metadata of the tracker is cached, so no id can be checked",
+    Finding.METADATA_OLD: "{hours:.1f} hours old[; the last synchronisation failed: {error}]",
+    Finding.METADATA_NOT_READ: "the last synchronisation failed: {error}",
+    Finding.LINKS_USABLE: Plural(
+        "{count} link, to an active project", "{count} links, all to active projects"
+    ),
+    Finding.NOTHING_LINKED: "nothing is linked, so nothing is sent",
+    Finding.LINK_NOT_USABLE: "{link}: {problem}",
+    Finding.CONFIG_ID_UNKNOWN: "{name}: {problem}",
+    Finding.ROLE_KNOWN: "technicians are given role {role_id}",
+    Finding.ROLE_NOT_SET: (
+        "default_role_id is empty: nobody is made a member; for non-members the administrator acts instead"
+    ),
+    Finding.ACTIVITY_KNOWN: "activity {activity_id} exists",
+    Finding.ACTIVITY_NOT_SET: "default_activity_id is empty: the tracker uses its own default, if it has one",
+    Finding.ACTIVITY_NOT_USABLE: "activity {activity_id} cannot be used in {project}[; usable: {choices}]",
+    Finding.STATUSES_MAPPED: "{mapped} mapped; every status seen in events is",
+    Finding.STATUSES_NOT_MAPPED: "helpdesk statuses that are not mapped, so never sent: {statuses}",
+    Finding.STATUS_MAP_WRONG: "status_map: {problem}",
+    Finding.PEOPLE_KNOWN: "all {total} helpdesk users seen in events are known on the tracker",
+    Finding.PEOPLE_UNKNOWN: (
+        "{unknown} of {total} helpdesk users have no tracker user: {people}; the administrator acts for them"
+    ),
+    Finding.TRACKER_ANSWERS: "{base_url} answers",
+    Finding.TRACKER_NOT_SET_UP: "{problem}",
+    Finding.TRACKER_NOT_USABLE: "{problem}",
+    Finding.KEY_OF_ADMINISTRATOR: "the API key is an administrator's, and the REST API is on",
+    Finding.KEY_NOT_KNOWN: "the tracker does not know the API key",
+    Finding.KEY_NOT_ADMINISTRATOR: "the REST API is switched off, or the API key is not an administrator's",
+    Finding.IMPERSONATION_WORKS: "the tracker respects {header}",
+    Finding.IMPERSONATION_IGNORED: "the tracker ignores {header}: everything would be attributed to the administrator",
+    Finding.IMPERSONATION_UNEXPECTED: "the tracker answered {status} to {header}",
+    Finding.IMPERSONATION_UNKNOWN: "{problem}",
+    Finding.MODULES_ENABLED: Plural(
+        "{count} linked tracker project has what is needed",
+        "all {count} linked tracker projects have what is needed",
+    ),
+    Finding.MODULES_MISSING: "{project} lacks {modules}",
+    Finding.MODULES_NOT_CHECKED: "not checked (`deskbridge doctor --probe`)",
+    Finding.LINKED_PROJECT_CLOSED: "{project} is closed",
+    Finding.LINKED_PROJECT_GONE: "tracker project {project_id} ({link}) is closed, archived or deleted: {problem}",
+    Finding.PROJECT_NOT_READ: "{problem}",
+    Finding.TEMPLATES_RENDER: "in force: {templates}",
+    Finding.TEMPLATES_NOT_USED: "none in force: the standard bodies are sent",
+    Finding.TEMPLATE_NOT_RENDERED: (
+        "{template} for {operation} cannot be rendered, so the standard body is sent: {problem}"
+    ),
+    Finding.CUSTOM_FIELDS_SENT: "all required ones are sent, or have a default value",
+    Finding.CUSTOM_FIELDS_NOT_SENT: "{operation} lacks required custom fields: {fields}",
+    Finding.DRY_RUNS_CLEANED: "nothing is left on the tracker",
+    Finding.DRY_RUNS_LEFT: "{count} left on the tracker: {objects}",
+    Finding.NOTHING_PENDING: "no event is waiting",
+    Finding.EVENTS_PENDING: Plural(
+        "{count} event is waiting, for {seconds:.0f} s[: {why}]",
+        "{count} events are waiting, the oldest for {seconds:.0f} s[: {why}]",
+    ),
+    Finding.NOTHING_HELD: "nothing waits for a decision",
+    Finding.ROWS_HELD: Plural(
+        "{count} issue or time entry waits for a decision",
+        "{count} issues or time entries wait for a decision",
+    ),
+    Finding.NOTHING_FAILED: "no event failed",
+    Finding.EVENTS_FAILED: Plural("{count} event failed", "{count} events failed"),
+    Finding.RECOVERY_OFF: "off: creations are sent without asking the tracker first",
+    Finding.RECOVERY_ON: "on since {since}: the tracker is asked before each creation",
+}
+
+WHY: Table = {
+    Finding.DATABASE_UNREACHABLE: "check that it runs, and DESKBRIDGE_DATABASE_URL",
+    Finding.MIGRATIONS_DUE: "run `deskbridge migrate`",
+    Finding.REDIS_UNREACHABLE: "check that it runs, and DESKBRIDGE_REDIS_URL",
+    Finding.REDIS_MAY_EVICT: "set `maxmemory-policy noeviction`",
+    Finding.BROKER_UNREACHABLE: "check that it runs, and DESKBRIDGE_BROKER_URL",
+    Finding.NO_WORKER: "start `deskbridge worker`",
+    Finding.NO_BEAT: "start `deskbridge beat` (and a worker, which answers it)",
+    Finding.CLOCKS_DIFFER: "synchronise the clock of every machine (NTP)",
+    Finding.API_KEY_MISSING: "store it with `deskbridge config set-api-key`",
+    Finding.API_KEY_UNREADABLE: "set DESKBRIDGE_SECRET_KEYS as it was, or store the API key again",
+    Finding.API_KEY_OLD_ENCRYPTION: "run `deskbridge config rotate-keys`",
+    Finding.METADATA_EMPTY: SYNC,
+    Finding.METADATA_OLD: f"start `deskbridge beat`, or {SYNC}",
+    Finding.METADATA_NOT_READ: SYNC,
+    Finding.NOTHING_LINKED: "`deskbridge link entity ID TRACKER_PROJECT_ID`",
+    Finding.LINK_NOT_USABLE: "change it with `deskbridge link {kind} {id} …`",
+    Finding.CONFIG_ID_UNKNOWN: "`deskbridge config set {name}=…`",
+    Finding.ROLE_NOT_SET: "`deskbridge config set default_role_id=…`",
+    Finding.ACTIVITY_NOT_SET: "`deskbridge config set default_activity_id=…`",
+    Finding.ACTIVITY_NOT_USABLE: "enable it in the project's settings, or change default_activity_id",
+    Finding.STATUSES_NOT_MAPPED: "`deskbridge config set 'status_map=…'`",
+    Finding.STATUS_MAP_WRONG: "`deskbridge config set 'status_map=…'`",
+    Finding.PEOPLE_UNKNOWN: "`deskbridge users`, then `map-user`",
+    Finding.TRACKER_NOT_SET_UP: SET_UP_FIRST,
+    Finding.TRACKER_NOT_USABLE: "check that it runs, and `deskbridge config show`",
+    Finding.KEY_NOT_KNOWN: "store another with `deskbridge config set-api-key`",
+    Finding.KEY_NOT_ADMINISTRATOR: "enable the REST API in the tracker's settings, or store an administrator's key",
+    Finding.IMPERSONATION_IGNORED: "check header_prefix (`deskbridge config show`) and the proxies in between",
+    Finding.IMPERSONATION_UNEXPECTED: "check header_prefix (`deskbridge config show`) and the proxies in between",
+    Finding.IMPERSONATION_UNKNOWN: "check header_prefix (`deskbridge config show`) and the proxies in between",
+    Finding.MODULES_MISSING: "enable them in the project's settings",
+    Finding.LINKED_PROJECT_CLOSED: "open it, or link another one",
+    Finding.LINKED_PROJECT_GONE: "open it, or `deskbridge unlink {kind} {id}`",
+    Finding.PROJECT_NOT_READ: "try again",
+    Finding.TEMPLATE_NOT_RENDERED: (
+        "`deskbridge template preview {id}`, fix it, or `deskbridge template rollback {id}`"
+    ),
+    Finding.CUSTOM_FIELDS_NOT_SENT: (
+        "give them a default value on the tracker, or activate a template for {operation} "
+        "(`deskbridge template generate --operation {operation}`)"
+    ),
+    Finding.DRY_RUNS_LEFT: "delete it on the tracker, or wait: the sweep tries again",
+    Finding.EVENTS_PENDING: "`deskbridge trace {ticket_id}` shows what it waits for",
+    Finding.ROWS_HELD: "`deskbridge held`",
+    Finding.EVENTS_FAILED: "`deskbridge events --state failed`, fix the cause, `deskbridge replay --state failed`",
+    Finding.RECOVERY_ON: "`deskbridge recover --end` once everything was sent again",
+}

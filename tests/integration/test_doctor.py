@@ -16,7 +16,8 @@ from sqlalchemy import update
 from deploy.embedded.ports import free_port
 from deploy.sandbox.tracker.control import StandIn
 from deploy.sandbox.tracker.seed import user_key
-from producer.admin.doctor import RECORDS, Finding, Patient, Status, examine
+from producer.admin.doctor import RECORDS, CheckResult, Patient, Status, examine
+from shared.codes.findings import Finding
 from shared.connection import Connector
 from shared.coordination.presence import BEAT, WORKER, Presence
 from shared.metadata.synchronisation import sync_metadata
@@ -51,11 +52,11 @@ def healthy(bridge: Bridge) -> Bridge:
     return bridge
 
 
-def findings(bridge: Bridge, *, probe: bool = False) -> list[Finding]:
+def findings(bridge: Bridge, *, probe: bool = False) -> list[CheckResult]:
     return list(examine(patient(bridge, probe=probe)))
 
 
-def wrong(bridge: Bridge, *, probe: bool = False) -> dict[str, Finding]:
+def wrong(bridge: Bridge, *, probe: bool = False) -> dict[str, CheckResult]:
     """Return what is not well, by check."""
     return {one.check: one for one in findings(bridge, probe=probe) if one.status is not Status.OK}
 
@@ -140,64 +141,74 @@ def project_activities(bridge: Bridge, _: StandIn) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "check", "status", "told"),
+    ("change", "check", "status", "code"),
     [
-        (lambda b, _: b.redis.flushdb(), "worker", "failure", "deskbridge worker"),
-        (lambda b, _: b.redis.flushdb(), "beat", "warning", "deskbridge beat"),
-        (lambda _, s: s.settings(clock_offset=600.0), "clock", "failure", "the tracker"),
-        (lambda _, s: s.settings(clock_offset=20.0), "clock", "warning", "the tracker"),
-        (foreign_key, "api key", "failure", "SECRET_KEYS"),
-        (configure(base_url=None), "tracker", "failure", "base_url"),
-        (configure(base_url=f"http://127.0.0.1:{free_port()}"), "tracker", "failure", "could not be reached"),
-        (lambda _, s: s.fault("status_before", status=500), "tracker", "failure", "500"),
-        (key("0" * 40), "administrator", "failure", "set-api-key"),
-        (key(user_key("mallory")), "administrator", "failure", "administrator's"),
-        (lambda _, s: s.settings(rest_enabled=False), "administrator", "failure", "REST API"),
+        (lambda b, _: b.redis.flushdb(), "worker", "failure", Finding.NO_WORKER),
+        (lambda b, _: b.redis.flushdb(), "beat", "warning", Finding.NO_BEAT),
+        (lambda _, s: s.settings(clock_offset=600.0), "clock", "failure", Finding.CLOCKS_DIFFER),
+        (lambda _, s: s.settings(clock_offset=20.0), "clock", "warning", Finding.CLOCKS_DIFFER),
+        (foreign_key, "api key", "failure", Finding.API_KEY_UNREADABLE),
+        (configure(base_url=None), "tracker", "failure", Finding.TRACKER_NOT_SET_UP),
+        (
+            configure(base_url=f"http://127.0.0.1:{free_port()}"),
+            "tracker",
+            "failure",
+            Finding.TRACKER_NOT_USABLE,
+        ),
+        (lambda _, s: s.fault("status_before", status=500), "tracker", "failure", Finding.TRACKER_NOT_USABLE),
+        (key("0" * 40), "administrator", "failure", Finding.KEY_NOT_KNOWN),
+        (key(user_key("mallory")), "administrator", "failure", Finding.KEY_NOT_ADMINISTRATOR),
+        (
+            lambda _, s: s.settings(rest_enabled=False),
+            "administrator",
+            "failure",
+            Finding.KEY_NOT_ADMINISTRATOR,
+        ),
         (
             lambda _, s: s.fault("switch_ignored", path="/trackers.json"),
             "impersonation",
             "failure",
-            "ignores X-Redmine-Switch-User",
+            Finding.IMPERSONATION_IGNORED,
         ),
-        (lambda b, _: b.link(LinkKind.ENTITY, 9, 6), "links", "failure", "Support"),
-        (lambda b, _: b.link(LinkKind.ENTITY, 9, 1, 3), "links", "failure", "Hardware"),
-        (configure(default_role_id=99), "role", "failure", "Developer"),
-        (configure(default_role_id=None), "role", "warning", "nobody is made a member"),
-        (configure(default_activity_id=12), "activity", "failure", "switched off"),
-        (configure(default_activity_id=None), "activity", "warning", "default"),
-        (project_activities, "activity", "failure", "usable: [8, 11]"),
-        (configure(default_tracker_id=99), "ids", "failure", "default_tracker_id"),
-        (configure(default_watcher_ids=(99,)), "ids", "failure", "default_watcher_ids"),
-        (configure(status_map={2: 99}), "statuses", "failure", "New"),
-        (configure(status_map={1: 1}), "statuses", "warning", "2 (1 tickets)"),
-        (required("issue"), "custom fields", "warning", "issue.create"),
-        (required("time_entry"), "custom fields", "warning", "time_entry.create"),
+        (lambda b, _: b.link(LinkKind.ENTITY, 9, 6), "links", "failure", Finding.LINK_NOT_USABLE),
+        (lambda b, _: b.link(LinkKind.ENTITY, 9, 1, 3), "links", "failure", Finding.LINK_NOT_USABLE),
+        (configure(default_role_id=99), "role", "failure", Finding.CONFIG_ID_UNKNOWN),
+        (configure(default_role_id=None), "role", "warning", Finding.ROLE_NOT_SET),
+        (configure(default_activity_id=12), "activity", "failure", Finding.CONFIG_ID_UNKNOWN),
+        (configure(default_activity_id=None), "activity", "warning", Finding.ACTIVITY_NOT_SET),
+        (project_activities, "activity", "failure", Finding.ACTIVITY_NOT_USABLE),
+        (configure(default_tracker_id=99), "ids", "failure", Finding.CONFIG_ID_UNKNOWN),
+        (configure(default_watcher_ids=(99,)), "ids", "failure", Finding.CONFIG_ID_UNKNOWN),
+        (configure(status_map={2: 99}), "statuses", "failure", Finding.STATUS_MAP_WRONG),
+        (configure(status_map={1: 1}), "statuses", "warning", Finding.STATUSES_NOT_MAPPED),
+        (required("issue"), "custom fields", "warning", Finding.CUSTOM_FIELDS_NOT_SENT),
+        (required("time_entry"), "custom fields", "warning", Finding.CUSTOM_FIELDS_NOT_SENT),
         (
             in_force("issue.create", '{"issue": {"subject": "{{a}}"}}'),
             "templates",
             "warning",
-            "line 1, column 26",
+            Finding.TEMPLATE_NOT_RENDERED,
         ),
-        (left_by_a_dry_run, "dry runs", "warning", "#17"),
-        (age(MetadataRun, "ended_at", 86400), "metadata", "warning", "24.0 hours"),
+        (left_by_a_dry_run, "dry runs", "warning", Finding.DRY_RUNS_LEFT),
+        (age(MetadataRun, "ended_at", 86400), "metadata", "warning", Finding.METADATA_OLD),
         (
             lambda b, _: b.forward(
                 ticket_event(5, of_ticket=ticket(4712, technician={"id": 77})), ticket_id=4712
             ),
             "people",
             "warning",
-            "77 (no e-mail)",
+            Finding.PEOPLE_UNKNOWN,
         ),
-        (wait_long, "pending", "failure", "1 events wait"),
+        (wait_long, "pending", "failure", Finding.EVENTS_PENDING),
     ],
 )
 def test_what_is_wrong_is_found(
-    healthy: Bridge, stand_in: StandIn, change: Change, check: str, status: str, told: str
+    healthy: Bridge, stand_in: StandIn, change: Change, check: str, status: str, code: Finding
 ) -> None:
     change(healthy, stand_in)
     found = wrong(healthy)[check]
     assert found.status == status
-    assert told in f"{found.what} {found.todo}"
+    assert found.found.code == code
     assert found.todo
     assert found.record == RECORDS[check]
 
@@ -225,25 +236,25 @@ def test_what_failed_or_is_held_is_counted(healthy: Bridge) -> None:
     with healthy.store.transaction() as tx:
         tx.issues.hold(4711, None, "a test")
     found = wrong(healthy)
-    assert "2 events failed" in found["failed"].what
-    assert "1 issues" in found["held"].what
+    assert found["failed"].found == Finding.EVENTS_FAILED(count=2)
+    assert found["held"].found == Finding.ROWS_HELD(count=1)
 
 
 @pytest.mark.parametrize(
-    ("change", "check", "told"),
+    ("change", "check", "code"),
     [
-        (lambda s: s.patch("projects", 1, modules=["issue_tracking"]), "modules", "lacks time_tracking"),
-        (lambda s: s.patch("projects", 1, status=5), "links", "closed"),
-        (lambda s: s.patch("projects", 1, status=9), "links", "archived"),
-        (lambda s: s.patch("activities", 9, active=False), "activity", "cannot be used"),
+        (lambda s: s.patch("projects", 1, modules=["issue_tracking"]), "modules", Finding.MODULES_MISSING),
+        (lambda s: s.patch("projects", 1, status=5), "links", Finding.LINKED_PROJECT_CLOSED),
+        (lambda s: s.patch("projects", 1, status=9), "links", Finding.LINKED_PROJECT_GONE),
+        (lambda s: s.patch("activities", 9, active=False), "activity", Finding.ACTIVITY_NOT_USABLE),
     ],
 )
 def test_probes_find_what_the_lists_do_not_tell(
-    healthy: Bridge, stand_in: StandIn, change: Callable[[StandIn], object], check: str, told: str
+    healthy: Bridge, stand_in: StandIn, change: Callable[[StandIn], object], check: str, code: Finding
 ) -> None:
     change(stand_in)
     assert check not in wrong(healthy)
-    assert told in wrong(healthy, probe=True)[check].what
+    assert wrong(healthy, probe=True)[check].found.code == code
 
 
 def test_without_probes_only_calls_of_the_specification_are_made(healthy: Bridge, stand_in: StandIn) -> None:

@@ -6,21 +6,21 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 
 from producer.admin.doctor import services, setup, templates, tracker, work
-from producer.admin.doctor.finding import RECORDS, Finding, Status
+from producer.admin.doctor.finding import RECORDS, CheckResult, Status
 from producer.admin.doctor.patient import Patient
 from shared.errors import BridgeError
 
-__all__ = ["RECORDS", "Finding", "Patient", "Status", "examine"]
+__all__ = ["RECORDS", "CheckResult", "Patient", "Status", "examine"]
 
 
-def examine(patient: Patient) -> Iterator[Finding]:
-    """Look at every part, those first without which the others cannot be looked at.
+def examine(patient: Patient) -> Iterator[CheckResult]:
+    """Check every part, those first without which the others cannot be checked.
 
     Args:
         patient: the installation.
 
     Yields:
-        One finding or more for each check.
+        One result or more for each check.
     """
     alive = yield from _all(services.database, patient)
     yield from services.redis(patient)
@@ -31,7 +31,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
     yield from setup.api_key(patient)
     yield from tracker.connection(patient)
     yield from services.clocks(patient)
-    checks: list[Callable[[Patient], Iterator[Finding]]] = [
+    checks: list[Callable[[Patient], Iterator[CheckResult]]] = [
         *setup.CHECKS,
         *templates.CHECKS,
         *tracker.CHECKS,
@@ -42,10 +42,12 @@ def examine(patient: Patient) -> Iterator[Finding]:
             yield from check(patient)
 
 
-def _all(check: Callable[[Patient], Iterator[Finding]], patient: Patient) -> Generator[Finding, None, bool]:
-    """Yield a check's findings; return whether none is a failure."""
+def _all(
+    check: Callable[[Patient], Iterator[CheckResult]], patient: Patient
+) -> Generator[CheckResult, None, bool]:
+    """Yield a check's results; return whether none is a failure."""
     fine = True
-    for finding in check(patient):
-        fine = fine and finding.status is not Status.FAILURE
-        yield finding
+    for result in check(patient):
+        fine = fine and result.status is not Status.FAILURE
+        yield result
     return fine

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from shared.codes.coded import Coded
+from shared.sentences.render import because, sentence
+
 RECORDS = {
     "database": "KB-SERVICE-001",
     "migrations": "KB-SERVICE-002",
@@ -37,7 +40,7 @@ RECORDS = {
 
 
 class Status(StrEnum):
-    """How a part stands."""
+    """The status of a part."""
 
     OK = "ok"
     WARNING = "warning"
@@ -45,19 +48,27 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """How one part stands.
+class CheckResult:
+    """The status of one part.
 
     Attributes:
         check: a key of RECORDS.
-        what: what was found, in words.
-        todo: what to do about it; empty where all is well.
+        found: what was found.
     """
 
     check: str
     status: Status
-    what: str
-    todo: str = ""
+    found: Coded
+
+    @property
+    def what(self) -> str:
+        """What was found, as a sentence."""
+        return sentence(self.found)
+
+    @property
+    def todo(self) -> str:
+        """What to do about it; empty where all is well."""
+        return because(self.found)
 
     @property
     def record(self) -> str | None:
@@ -65,16 +76,16 @@ class Finding:
         return None if self.status is Status.OK else RECORDS[self.check]
 
 
-def ok(check: str, what: str) -> Finding:
+def ok(check: str, found: Coded) -> CheckResult:
     """All is well."""
-    return Finding(check, Status.OK, what)
+    return CheckResult(check, Status.OK, found)
 
 
-def warning(check: str, what: str, todo: str) -> Finding:
-    """It works, and a person should look at it."""
-    return Finding(check, Status.WARNING, what, todo)
+def warning(check: str, found: Coded) -> CheckResult:
+    """It works, but needs attention."""
+    return CheckResult(check, Status.WARNING, found)
 
 
-def failure(check: str, what: str, todo: str) -> Finding:
+def failure(check: str, found: Coded) -> CheckResult:
     """It does not work."""
-    return Finding(check, Status.FAILURE, what, todo)
+    return CheckResult(check, Status.FAILURE, found)

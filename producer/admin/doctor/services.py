@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 from redis.exceptions import RedisError, ResponseError
 from sqlalchemy.exc import SQLAlchemyError
 
-from producer.admin.doctor.finding import Finding, failure, ok, warning
+from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.patient import Patient
+from shared.codes.findings import Finding
 from shared.coordination.presence import BEAT, WORKER, Presence
 from shared.errors import SettingsError
 from shared.store.migrations import HEAD, require_current
@@ -19,36 +20,36 @@ CLOCK_FAILURE_S = 120.0
 ROUNDS_MISSED = 4
 
 
-def database(patient: Patient) -> Iterator[Finding]:
+def database(patient: Patient) -> Iterator[CheckResult]:
     """The database answers, and its tables are those of this version."""
     try:
         require_current(patient.store.database)
     except SettingsError as due:
-        yield ok("database", "it answers")
-        yield failure("migrations", str(due), "run `deskbridge migrate`")
+        yield ok("database", Finding.DATABASE_ANSWERS(kind=_kind(patient)))
+        yield failure("migrations", Finding.MIGRATIONS_DUE(problem=due.coded))
     except SQLAlchemyError as error:
-        problem = f"it cannot be reached ({type(error).__name__})"
-        yield failure("database", problem, "check that it runs, and DESKBRIDGE_DATABASE_URL")
+        yield failure("database", Finding.DATABASE_UNREACHABLE(error=type(error).__name__))
     else:
-        kind = patient.store.database.engine.dialect.name
-        yield ok("database", f"{kind} answers")
-        yield ok("migrations", f"revision {HEAD}")
+        yield ok("database", Finding.DATABASE_ANSWERS(kind=_kind(patient)))
+        yield ok("migrations", Finding.MIGRATIONS_CURRENT(revision=HEAD))
 
 
-def redis(patient: Patient) -> Iterator[Finding]:
+def _kind(patient: Patient) -> str:
+    return patient.store.database.engine.dialect.name
+
+
+def redis(patient: Patient) -> Iterator[CheckResult]:
     """Redis answers, and keeps what it is given."""
     try:
         patient.redis.ping()
         policy = _policy(patient)
     except RedisError as error:
-        problem = f"it cannot be reached ({type(error).__name__}): no worker can take a lock"
-        yield failure("redis", problem, "check that it runs, and DESKBRIDGE_REDIS_URL")
+        yield failure("redis", Finding.REDIS_UNREACHABLE(error=type(error).__name__))
         return
     if policy not in (None, "noeviction"):
-        todo = "set `maxmemory-policy noeviction`"
-        yield warning("redis", f"maxmemory-policy is {policy}: it may drop locks", todo)
+        yield warning("redis", Finding.REDIS_MAY_EVICT(policy=policy))
     else:
-        yield ok("redis", "it answers")
+        yield ok("redis", Finding.REDIS_ANSWERS())
 
 
 def _policy(patient: Patient) -> str | None:
@@ -60,20 +61,16 @@ def _policy(patient: Patient) -> str | None:
     return found.get("maxmemory-policy") if isinstance(found, dict) else None
 
 
-def broker(patient: Patient) -> Iterator[Finding]:
-    """The broker takes rings."""
+def broker(patient: Patient) -> Iterator[CheckResult]:
+    """The broker accepts rings."""
     if patient.is_broker_answering():
-        yield ok("broker", "it answers")
+        yield ok("broker", Finding.BROKER_ANSWERS())
     else:
-        yield failure(
-            "broker",
-            "it cannot be reached: nothing is worked on",
-            "check that it runs, and DESKBRIDGE_BROKER_URL",
-        )
+        yield failure("broker", Finding.BROKER_UNREACHABLE())
 
 
-def workers(patient: Patient) -> Iterator[Finding]:
-    """A worker and a beat have given a sign of life lately."""
+def workers(patient: Patient) -> Iterator[CheckResult]:
+    """A worker and a beat were alive recently."""
     interval = patient.settings.sweep_interval
     try:
         presence = Presence(patient.redis)
@@ -81,34 +78,26 @@ def workers(patient: Patient) -> Iterator[Finding]:
     except RedisError:
         return
     if worker is None or worker > interval * 3 * ROUNDS_MISSED:
-        yield failure(
-            "worker", f"no sign of life{_since(worker)}: nothing is sent", "start `deskbridge worker`"
-        )
+        yield failure("worker", Finding.NO_WORKER(seconds=worker))
     else:
-        yield ok("worker", f"alive {worker:.0f} s ago")
+        yield ok("worker", Finding.WORKER_ALIVE(seconds=worker))
     if beat is None or beat > interval * ROUNDS_MISSED:
-        problem = f"no sign of life{_since(beat)}: workers sweep without it, but metadata grows old"
-        yield warning("beat", problem, "start `deskbridge beat` (and a worker, which answers it)")
+        yield warning("beat", Finding.NO_BEAT(seconds=beat))
     else:
-        yield ok("beat", f"alive {beat:.0f} s ago")
+        yield ok("beat", Finding.BEAT_ALIVE(seconds=beat))
 
 
-def clocks(patient: Patient) -> Iterator[Finding]:
+def clocks(patient: Patient) -> Iterator[CheckResult]:
     """The clocks of this machine, the database and the tracker agree."""
     with patient.store.transaction() as tx:
         clocks = [("the database", tx.now(), datetime.now(UTC))]
     clocks += [("the tracker", theirs, ours) for theirs, ours in patient.tracker_clocks[-1:]]
     apart = {name: abs((theirs - ours).total_seconds()) for name, theirs, ours in clocks}
     worst = max(apart, key=lambda name: apart[name])
-    told = f"this machine and {worst} are {apart[worst]:.0f} s apart"
-    todo = "let NTP set the clock of every machine"
+    differ = Finding.CLOCKS_DIFFER(machine=worst, seconds=apart[worst])
     if apart[worst] > CLOCK_FAILURE_S:
-        yield failure("clock", told, todo)
+        yield failure("clock", differ)
     elif apart[worst] > CLOCK_WARNING_S:
-        yield warning("clock", told, todo)
+        yield warning("clock", differ)
     else:
-        yield ok("clock", f"within {CLOCK_WARNING_S:g} s of {' and '.join(apart)}")
-
-
-def _since(seconds: float | None) -> str:
-    return "" if seconds is None else f" for {seconds:.0f} s"
+        yield ok("clock", Finding.CLOCKS_AGREE(seconds=CLOCK_WARNING_S, machines=list(apart)))

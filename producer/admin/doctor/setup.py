@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import UTC
 
-from producer.admin.doctor.finding import Finding, failure, ok, warning
+from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.patient import Patient
 from producer.admin.people import confirm_people, user_map
+from shared.codes.coded import Coded
+from shared.codes.findings import Finding
 from shared.config import PluginConfig
 from shared.errors import NotFound, SettingsError
 from shared.metadata.confirming import OF_SPEC, confirm, confirm_link
@@ -15,63 +17,59 @@ from shared.store.metadata import MetadataKind
 
 INTERVALS_MISSED = 3
 MOST_NAMED = 10
-SYNC = "run `deskbridge sync-metadata`"
 
 
-def api_key(patient: Patient) -> Iterator[Finding]:
+def api_key(patient: Patient) -> Iterator[CheckResult]:
     """The API key is stored, and can be opened."""
     with patient.store.transaction() as tx:
         _, encrypted = tx.configs.get()
     if encrypted is None:
-        yield failure("api key", "none is stored", "store it with `deskbridge config set-api-key`")
+        yield failure("api key", Finding.API_KEY_MISSING())
         return
     try:
         patient.vault.decrypt(encrypted)
     except SettingsError as wrong:
-        yield failure(
-            "api key", str(wrong), "set DESKBRIDGE_SECRET_KEYS as it was, or store the API key again"
-        )
+        yield failure("api key", Finding.API_KEY_UNREADABLE(problem=wrong.coded))
         return
     if patient.vault.is_current(encrypted):
-        yield ok("api key", "stored, and encrypted with the first of DESKBRIDGE_SECRET_KEYS")
+        yield ok("api key", Finding.API_KEY_STORED())
     else:
-        yield warning("api key", "encrypted with an older key", "run `deskbridge config rotate-keys`")
+        yield warning("api key", Finding.API_KEY_OLD_ENCRYPTION())
 
 
-def metadata(patient: Patient) -> Iterator[Finding]:
+def metadata(patient: Patient) -> Iterator[CheckResult]:
     """The cache is filled, and fresh."""
     with patient.store.transaction() as tx:
         good, runs = tx.metadata.last_good_run(), tx.metadata.runs(1)
         now = tx.now()
     if good is None:
-        yield failure("metadata", "nothing of the tracker is cached, so no id can be checked", SYNC)
+        yield failure("metadata", Finding.METADATA_EMPTY())
         return
     age = (now - good.ended_at).total_seconds()
     if age > patient.settings.metadata_interval * INTERVALS_MISSED:
-        why = f"; the last try failed: {runs[0].error}" if not runs[0].ok else ""
-        yield warning("metadata", f"{age / 3600:.1f} hours old{why}", f"start `deskbridge beat`, or {SYNC}")
+        yield warning("metadata", Finding.METADATA_OLD(hours=age / 3600, error=runs[0].error))
     elif not runs[0].ok:
-        yield warning("metadata", f"the last try failed: {runs[0].error}", SYNC)
+        yield warning("metadata", Finding.METADATA_NOT_READ(error=runs[0].error or ""))
     else:
-        yield ok("metadata", f"synchronised at {good.ended_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC")
+        at = f"{good.ended_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+        yield ok("metadata", Finding.METADATA_CURRENT(at=at))
 
 
-def links(patient: Patient) -> Iterator[Finding]:
+def links(patient: Patient) -> Iterator[CheckResult]:
     """Something is linked, and each link leads to an active project, its category to one of it."""
     with patient.store.transaction() as tx:
         found = tx.links.all()
         faults = [(link, fault) for link in found if (fault := _fault(confirm_link, tx, link))]
     if not found:
-        yield warning(
-            "links", "nothing is linked, so nothing is sent", "`deskbridge link entity ID TRACKER_PROJECT_ID`"
-        )
+        yield warning("links", Finding.NOTHING_LINKED())
     for link, fault in faults:
-        yield failure("links", f"{link}: {fault}", f"`deskbridge link {link.kind} {link.helpdesk_id} …` anew")
+        why = Finding.LINK_NOT_USABLE(link=str(link), problem=fault, kind=str(link.kind), id=link.helpdesk_id)
+        yield failure("links", why)
     if found and not faults:
-        yield ok("links", f"{len(found)} links, all to active projects")
+        yield ok("links", Finding.LINKS_USABLE(count=len(found)))
 
 
-def ids(patient: Patient) -> Iterator[Finding]:
+def ids(patient: Patient) -> Iterator[CheckResult]:
     """Every id of the plugin config exists on the tracker."""
     with patient.store.transaction() as tx:
         config, _ = tx.configs.get()
@@ -84,26 +82,22 @@ def ids(patient: Patient) -> Iterator[Finding]:
             faults["default_watcher_ids"] = fault
     checks = {"default_role_id": "role", "default_activity_id": "activity"}
     for name, fault in faults.items():
-        yield failure(checks.get(name, "ids"), f"{name}: {fault}", f"`deskbridge config set {name}=…`")
+        yield failure(checks.get(name, "ids"), Finding.CONFIG_ID_UNKNOWN(name=name, problem=fault))
     yield from _left_out(config, faults)
 
 
-def _left_out(config: PluginConfig, faults: dict[str, str]) -> Iterator[Finding]:
+def _left_out(config: PluginConfig, faults: dict[str, Coded]) -> Iterator[CheckResult]:
     if config.default_role_id is None:
-        problem = (
-            "default_role_id is empty: nobody is made a member, so who is none acts as the administrator"
-        )
-        yield warning("role", problem, "`deskbridge config set default_role_id=…`")
+        yield warning("role", Finding.ROLE_NOT_SET())
     elif "default_role_id" not in faults:
-        yield ok("role", f"role {config.default_role_id} is given to technicians")
+        yield ok("role", Finding.ROLE_KNOWN(role_id=config.default_role_id))
     if config.default_activity_id is None:
-        problem = "default_activity_id is empty: the tracker takes its own default, where it has one"
-        yield warning("activity", problem, "`deskbridge config set default_activity_id=…`")
+        yield warning("activity", Finding.ACTIVITY_NOT_SET())
     elif "default_activity_id" not in faults:
-        yield ok("activity", f"activity {config.default_activity_id} is there")
+        yield ok("activity", Finding.ACTIVITY_KNOWN(activity_id=config.default_activity_id))
 
 
-def activities_of_projects(patient: Patient) -> Iterator[Finding]:
+def activities_of_projects(patient: Patient) -> Iterator[CheckResult]:
     """The default activity can be used in each linked project, where the cache knows that."""
     with patient.store.transaction() as tx:
         config, _ = tx.configs.get()
@@ -113,14 +107,12 @@ def activities_of_projects(patient: Patient) -> Iterator[Finding]:
     for entry in entries:
         usable = entry.details.get("activity_ids") if entry else None
         if wanted and usable is not None and wanted not in usable:
-            yield failure(
-                "activity",
-                f"activity {wanted} cannot be used in tracker project {entry}; usable: {usable}",
-                "enable it in the project's settings, or change default_activity_id",
-            )
+            project = f"tracker project {entry}"
+            why = Finding.ACTIVITY_NOT_USABLE(activity_id=wanted, project=project, choices=usable)
+            yield failure("activity", why)
 
 
-def statuses(patient: Patient) -> Iterator[Finding]:
+def statuses(patient: Patient) -> Iterator[CheckResult]:
     """Every status that events have named is mapped, and to one that exists."""
     with patient.store.transaction() as tx:
         config, _ = tx.configs.get()
@@ -130,39 +122,34 @@ def statuses(patient: Patient) -> Iterator[Finding]:
             for status_id in sorted(set(config.status_map.values()))
             if (fault := _fault(confirm, tx, MetadataKind.STATUS, status_id))
         ]
-    todo = "`deskbridge config set 'status_map={…}'`"
     for fault in faults:
-        yield failure("statuses", f"status_map: {fault}", todo)
+        yield failure("statuses", Finding.STATUS_MAP_WRONG(problem=fault))
     unmapped = sorted(seen.keys() - config.status_map.keys())
     if unmapped:
-        told = ", ".join(f"{status} ({seen[status]} tickets)" for status in unmapped[:MOST_NAMED])
-        yield warning("statuses", f"helpdesk statuses that are not mapped, so never sent: {told}", todo)
+        named = [f"{status} ({seen[status]} tickets)" for status in unmapped[:MOST_NAMED]]
+        yield warning("statuses", Finding.STATUSES_NOT_MAPPED(statuses=named))
     elif not faults:
-        yield ok("statuses", f"{len(config.status_map)} mapped; every status seen in events is")
+        yield ok("statuses", Finding.STATUSES_MAPPED(mapped=len(config.status_map)))
 
 
-def people(patient: Patient) -> Iterator[Finding]:
-    """Everybody whom events have named is somebody on the tracker."""
+def people(patient: Patient) -> Iterator[CheckResult]:
+    """Everybody named in events has a tracker user."""
     found = user_map(patient.store)
-    strangers = [one for one in found if one.login is None]
-    if strangers:
-        named = ", ".join(
-            f"{one.helpdesk_user_id} ({one.email or 'no e-mail'})" for one in strangers[:MOST_NAMED]
-        )
-        problem = f"{len(strangers)} of {len(found)} helpdesk users are nobody on the tracker: {named}"
-        yield warning(
-            "people", f"{problem}; the administrator acts for them", "`deskbridge users`, then `map-user`"
-        )
+    unknown = [one for one in found if one.login is None]
+    if unknown:
+        named = [f"{one.helpdesk_user_id} ({one.email or 'no e-mail'})" for one in unknown[:MOST_NAMED]]
+        why = Finding.PEOPLE_UNKNOWN(unknown=len(unknown), total=len(found), people=named)
+        yield warning("people", why)
     else:
-        yield ok("people", f"all {len(found)} helpdesk users seen in events are known on the tracker")
+        yield ok("people", Finding.PEOPLE_KNOWN(total=len(found)))
 
 
-def _fault(check: Callable[..., object], *arguments: object) -> str | None:
+def _fault(check: Callable[..., object], *arguments: object) -> Coded | None:
     """Return why a check refuses, None where it does not."""
     try:
         check(*arguments)
     except NotFound as unknown:
-        return str(unknown)
+        return unknown.coded
     return None
 
 

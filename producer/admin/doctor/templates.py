@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from producer.admin.doctor.finding import Finding, ok, warning
+from producer.admin.doctor.finding import CheckResult, ok, warning
 from producer.admin.doctor.patient import Patient
 from producer.admin.dryrun.run import DryRuns
 from shared.bodies.contexts import custom_fields_of, engine_for
+from shared.codes.findings import Finding
 from shared.config import PluginConfig
 from shared.errors import TemplateError
 from shared.refusals.custom_field_hints import given_values
@@ -23,25 +24,24 @@ CREATING = (Operation.ISSUE_CREATE, Operation.TIME_ENTRY_CREATE)
 """Operations that the worker makes alone; a project's form asks for what is required."""
 
 
-def in_force(patient: Patient) -> Iterator[Finding]:
+def in_force(patient: Patient) -> Iterator[CheckResult]:
     """Each template in force can be rendered."""
     with patient.store.transaction() as tx:
         found = list(tx.templates.active().values())
         faults = [(one, fault) for one in found if isinstance(fault := _payload(tx, one), TemplateError)]
     for template, fault in faults:
-        yield warning(
-            "templates",
-            f"{template} for {template.operation} cannot be rendered, so the standard body is sent: {fault}",
-            f"`deskbridge template preview {template.id}`, mend it, or `deskbridge template rollback {template.id}`",
+        why = Finding.TEMPLATE_NOT_RENDERED(
+            template=str(template), operation=template.operation, problem=fault.coded, id=template.id
         )
-    if not faults:
-        told = ", ".join(f"{one.operation} ({one.name})" for one in found)
-        yield ok(
-            "templates", f"in force: {told}" if found else "none in force: every body is the standard one"
-        )
+        yield warning("templates", why)
+    if found and not faults:
+        named = [f"{one.operation} ({one.name})" for one in found]
+        yield ok("templates", Finding.TEMPLATES_RENDER(templates=named))
+    elif not found:
+        yield ok("templates", Finding.TEMPLATES_NOT_USED())
 
 
-def custom_fields(patient: Patient) -> Iterator[Finding]:
+def custom_fields(patient: Patient) -> Iterator[CheckResult]:
     """No custom field is required that is not sent."""
     with patient.store.transaction() as tx:
         config, _ = tx.configs.get()
@@ -55,26 +55,21 @@ def custom_fields(patient: Patient) -> Iterator[Finding]:
         if field.belongs_to(operation) and field.id not in sent[operation]
     ]
     for operation in dict.fromkeys(operation for operation, _ in missing):
-        names = ", ".join(f"{field.id} ({field.name})" for of, field in missing if of is operation)
-        yield warning(
-            "custom fields",
-            f"{operation} lacks required custom fields: {names}",
-            f"give them a default value on the tracker, or activate a template for {operation} "
-            f"(`deskbridge template generate --operation {operation}`)",
-        )
+        named = [f"{field.id} ({field.name})" for of, field in missing if of is operation]
+        why = Finding.CUSTOM_FIELDS_NOT_SENT(operation=str(operation), fields=named)
+        yield warning("custom fields", why)
     if not missing:
-        yield ok("custom fields", "whatever is required is sent, or has a default value")
+        yield ok("custom fields", Finding.CUSTOM_FIELDS_SENT())
 
 
-def left_by_dry_runs(patient: Patient) -> Iterator[Finding]:
+def left_by_dry_runs(patient: Patient) -> Iterator[CheckResult]:
     """Dry runs have left nothing on the tracker."""
     left = DryRuns(patient.store, patient.connect).left()
     if left:
-        told = "; ".join(map(str, left[:10]))
-        todo = "delete it on the tracker, or wait: the sweep tries again"
-        yield warning("dry runs", f"{len(left)} left on the tracker: {told}", todo)
+        named = [str(one) for one in left[:10]]
+        yield warning("dry runs", Finding.DRY_RUNS_LEFT(count=len(left), objects=named))
     else:
-        yield ok("dry runs", "nothing is left of them on the tracker")
+        yield ok("dry runs", Finding.DRY_RUNS_CLEANED())
 
 
 def _is_required(tx: Transaction, field: CustomField, config: PluginConfig) -> bool:

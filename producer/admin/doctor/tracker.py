@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from producer.admin.doctor.finding import Finding, failure, ok
+from producer.admin.doctor.finding import CheckResult, failure, ok
 from producer.admin.doctor.patient import Patient
+from shared.codes.findings import Finding
 from shared.errors import (
     BridgeError,
     ImpersonationRefused,
+    OutcomeUnknown,
     SettingsError,
     TrackerClosed,
     TrackerError,
@@ -25,65 +27,55 @@ MODULES = ("issue_tracking", "time_tracking")
 MOST_PROBED = 200
 
 
-def connection(patient: Patient) -> Iterator[Finding]:
+def connection(patient: Patient) -> Iterator[CheckResult]:
     """The tracker answers this key as it answers an administrator's; lists would answer anybody (OBSERVED)."""
     try:
         config, client = patient.connect()
     except SettingsError as missing:
-        yield failure("tracker", str(missing), "set up the tracker first")
+        yield failure("tracker", Finding.TRACKER_NOT_SET_UP(problem=missing.coded))
         return
     try:
         answer = client.call("GET", USERS, params={"limit": PAGE_SIZE, "offset": 0})
     except TrackerClosed as closed:
-        yield ok("tracker", f"{config.base_url} answers")
-        yield failure("administrator", *_why_closed(closed))
+        yield ok("tracker", Finding.TRACKER_ANSWERS(base_url=config.base_url))
+        known = closed.status != 401
+        yield failure("administrator", Finding.KEY_NOT_ADMINISTRATOR() if known else Finding.KEY_NOT_KNOWN())
     except TrackerError as error:
-        yield failure("tracker", str(error), "check that it runs, and `deskbridge config show`")
+        yield failure("tracker", Finding.TRACKER_NOT_USABLE(problem=error.coded))
     else:
         patient.is_tracker_open = True
         if answer.at:
             patient.tracker_clocks.append((answer.at, datetime.now(UTC)))
-        yield ok("tracker", f"{config.base_url} answers")
-        yield ok("administrator", "the API key is an administrator's, and the REST API is on")
+        yield ok("tracker", Finding.TRACKER_ANSWERS(base_url=config.base_url))
+        yield ok("administrator", Finding.KEY_OF_ADMINISTRATOR())
         yield from _impersonation(client)
     finally:
         client.close()
 
 
-def _why_closed(closed: TrackerClosed) -> tuple[str, str]:
-    if closed.status == 401:
-        return "the tracker does not know the API key", "store another with `deskbridge config set-api-key`"
-    return (
-        "the REST API is switched off, or the API key is not an administrator's",
-        "switch the REST API on in the tracker's settings, or store an administrator's key",
-    )
-
-
-def _impersonation(client: TrackerClient) -> Iterator[Finding]:
-    """Nobody can be impersonated who does not exist: an answer of 412 proves that the header is heeded."""
+def _impersonation(client: TrackerClient) -> Iterator[CheckResult]:
+    """Nobody can be impersonated who does not exist: an answer of 412 proves that the header is respected."""
     header = f"X-{client.target.header_prefix}-Switch-User"
     try:
         client.call("GET", "/trackers.json", login=f"deskbridge-nobody-{secrets.token_hex(8)}")
     except ImpersonationRefused as refused:
         if refused.status == 412:
-            yield ok("impersonation", f"the tracker heeds {header}")
+            yield ok("impersonation", Finding.IMPERSONATION_WORKS(header=header))
             return
-        problem = f"the tracker answered {refused.status} to {header}"
+        problem = Finding.IMPERSONATION_UNEXPECTED(status=refused.status, header=header)
     except TrackerError as error:
-        problem = str(error)
+        problem = Finding.IMPERSONATION_UNKNOWN(problem=error.coded)
     else:
-        problem = f"the tracker ignores {header}: everything would be the administrator's"
-    yield failure(
-        "impersonation", problem, "check header_prefix (`deskbridge config show`) and the proxies between"
-    )
+        problem = Finding.IMPERSONATION_IGNORED(header=header)
+    yield failure("impersonation", problem)
 
 
-def projects(patient: Patient) -> Iterator[Finding]:
+def projects(patient: Patient) -> Iterator[CheckResult]:
     """Each linked project has the modules and the activity that are needed; asked only where that is wanted."""
     if not patient.is_tracker_open:
         return
     if not patient.probe:
-        yield ok("modules", "not asked for (`deskbridge doctor --probe`)")
+        yield ok("modules", Finding.MODULES_NOT_CHECKED())
         return
     with patient.store.transaction() as tx:
         links = list({link.tracker_project_id: link for link in tx.links.all()}.values())[:MOST_PROBED]
@@ -92,39 +84,41 @@ def projects(patient: Patient) -> Iterator[Finding]:
         found = [one for link in links for one in _probe(client, link, config.default_activity_id)]
     finally:
         client.close()
-    yield from found or [ok("modules", f"all {len(links)} linked tracker projects have what is needed")]
+    yield from found or [ok("modules", Finding.MODULES_ENABLED(count=len(links)))]
 
 
-def _probe(client: TrackerClient, link: Link, activity_id: int | None) -> Iterator[Finding]:
+def _probe(client: TrackerClient, link: Link, activity_id: int | None) -> Iterator[CheckResult]:
     project_id = link.tracker_project_id
-    params = {"include": "enabled_modules,time_entry_activities"}
+    path, params = f"/projects/{project_id}.json", {"include": "enabled_modules,time_entry_activities"}
     try:
-        project = client.call("GET", f"/projects/{project_id}.json", params=params).object("project")
-    except (TrackerRejected, KeyError) as refused:
-        problem = f"tracker project {project_id} ({link}) is closed, archived or gone: {refused}"
-        yield failure("links", problem, f"open it, or `deskbridge unlink {link.kind} {link.helpdesk_id}`")
+        project = client.call("GET", path, params=params).object("project")
+    except KeyError:
+        yield failure("tracker", Finding.PROJECT_NOT_READ(problem=OutcomeUnknown("GET", path).coded))
+        return
+    except TrackerRejected as refused:
+        gone = Finding.LINKED_PROJECT_GONE(
+            project_id=project_id,
+            link=str(link),
+            problem=refused.coded,
+            kind=str(link.kind),
+            id=link.helpdesk_id,
+        )
+        yield failure("links", gone)
         return
     except BridgeError as error:
-        yield failure("tracker", str(error), "try again")
+        yield failure("tracker", Finding.PROJECT_NOT_READ(problem=error.coded))
         return
     name = f"tracker project {project_id} ({project.get('name')})"
     if project.get("status", 1) != 1:
-        yield failure("links", f"{name} is closed", "open it, or link another one")
+        yield failure("links", Finding.LINKED_PROJECT_CLOSED(project=name))
     missing = [module for module in MODULES if module not in _names(project.get("enabled_modules"))]
     if missing:
-        yield failure(
-            "modules", f"{name} lacks {', '.join(missing)}", "switch them on in the project's settings"
-        )
+        yield failure("modules", Finding.MODULES_MISSING(project=name, modules=missing))
     activities = project.get("time_entry_activities")
     if activity_id and isinstance(activities, list) and activity_id not in _ids(activities):
-        there_are = ", ".join(
-            f"{one.get('id')} ({one.get('name')})" for one in activities if isinstance(one, dict)
-        )
-        yield failure(
-            "activity",
-            f"activity {activity_id} cannot be used in {name}; there are: {there_are}",
-            "enable it in the project's settings, or change default_activity_id",
-        )
+        choices = [f"{one.get('id')} ({one.get('name')})" for one in activities if isinstance(one, dict)]
+        why = Finding.ACTIVITY_NOT_USABLE(activity_id=activity_id, project=name, choices=choices)
+        yield failure("activity", why)
 
 
 def _names(rows: Any) -> list[Any]:

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from redis.exceptions import RedisError
 
-from producer.admin.doctor.finding import Finding, failure, ok, warning
+from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.patient import Patient
+from shared.codes.coded import Coded, written
+from shared.codes.findings import Finding
 from shared.coordination.pause import Pause
 from shared.store.models import EventState
 
@@ -15,8 +17,8 @@ SLOW_S = 120.0
 STUCK_S = 3600.0
 
 
-def pending(patient: Patient) -> Iterator[Finding]:
-    """Nothing has waited for long."""
+def pending(patient: Patient) -> Iterator[CheckResult]:
+    """No event has waited for long."""
     with patient.store.transaction() as tx:
         oldest, count, now = (
             tx.journal.oldest(EventState.PENDING),
@@ -24,58 +26,56 @@ def pending(patient: Patient) -> Iterator[Finding]:
             tx.now(),
         )
     if oldest is None:
-        yield ok("pending", "nothing waits")
+        yield ok("pending", Finding.NOTHING_PENDING())
         return
     age = (now - oldest.received_at).total_seconds()
-    told = f"{count} events wait, the oldest for {age:.0f} s: {_reason(patient) or oldest.reason or 'no reason known'}"
-    todo = f"`deskbridge trace {oldest.ticket_id}` tells what it waits for"
+    why = _reason(patient) or (written(oldest.reason) if oldest.reason else None)
+    waiting = Finding.EVENTS_PENDING(count=count, seconds=age, why=why, ticket_id=oldest.ticket_id)
     if age > STUCK_S:
-        yield failure("pending", told, todo)
+        yield failure("pending", waiting)
     elif age > SLOW_S:
-        yield warning("pending", told, todo)
+        yield warning("pending", waiting)
     else:
-        yield ok("pending", told)
+        yield ok("pending", waiting)
 
 
-def held(patient: Patient) -> Iterator[Finding]:
+def held(patient: Patient) -> Iterator[CheckResult]:
     """Nothing waits for a person."""
     with patient.store.transaction() as tx:
         count = len(tx.issues.waiting_for_a_person()) + len(tx.times.waiting_for_a_person())
     if count:
-        yield warning("held", f"{count} issues or time entries wait for a person", "`deskbridge held`")
+        yield warning("held", Finding.ROWS_HELD(count=count))
     else:
-        yield ok("held", "nothing waits for a person")
+        yield ok("held", Finding.NOTHING_HELD())
 
 
-def failed(patient: Patient) -> Iterator[Finding]:
+def failed(patient: Patient) -> Iterator[CheckResult]:
     """Nothing was refused."""
     with patient.store.transaction() as tx:
         count = tx.journal.count(EventState.FAILED)
     if count:
-        todo = "`deskbridge events --state failed`, mend the cause, `deskbridge replay --state failed`"
-        yield warning("failed", f"{count} events failed", todo)
+        yield warning("failed", Finding.EVENTS_FAILED(count=count))
     else:
-        yield ok("failed", "no event failed")
+        yield ok("failed", Finding.NOTHING_FAILED())
 
 
-def recovery(patient: Patient) -> Iterator[Finding]:
+def recovery(patient: Patient) -> Iterator[CheckResult]:
     """Nobody has forgotten that a backup was restored."""
     with patient.store.transaction() as tx:
         mode = tx.recovery.get()
     if mode is None:
-        yield ok("recovery", "off: creations are sent without asking the tracker first")
+        yield ok("recovery", Finding.RECOVERY_OFF())
     else:
-        what = f"on since {mode.began_at:%Y-%m-%d %H:%M} UTC: the tracker is asked before each creation"
-        yield warning("recovery", what, "`deskbridge recover --end` once everything was sent again")
+        yield warning("recovery", Finding.RECOVERY_ON(since=f"{mode.began_at:%Y-%m-%d %H:%M} UTC"))
 
 
-def _reason(patient: Patient) -> str | None:
+def _reason(patient: Patient) -> Coded | None:
     """Return why everything is paused, None where it is not."""
     try:
         paused = Pause(patient.redis).current()
     except RedisError:
         return None
-    return f"paused, {paused.reason}" if paused else None
+    return written(f"paused, {paused.reason}") if paused else None
 
 
 CHECKS = (pending, held, failed, recovery)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -79,6 +80,18 @@ def test_every_place_that_makes_a_code_gives_it_what_its_sentence_needs() -> Non
                 if not more and needed - given:
                     wrong.append(f"{file}:{line}: {code} lacks {', '.join(sorted(needed - given))}")
     assert wrong == []
+
+
+def test_every_code_is_used() -> None:
+    source = "".join(
+        path.read_text(encoding="utf-8")
+        for folder in ("shared", "worker", "producer")
+        for path in (ROOT / folder).rglob("*.py")
+        if path.parent.name not in ("codes", "sentences")
+    )
+    used = set(re.findall(r"\b([A-Z][A-Za-z]+\.[A-Z][A-Z_]+)\b", source))
+    names = {f"{type(code).__name__}.{code.name}" for code in CODES if not isinstance(code, Written)}
+    assert sorted(names - used) == []
 
 
 def test_a_code_of_a_newer_version_is_shown_with_its_parameters() -> None:

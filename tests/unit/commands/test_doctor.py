@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from producer.admin.doctor import RECORDS, Finding, Status
+from producer.admin.doctor import RECORDS, CheckResult, Status
+from shared.codes.findings import Finding
 from tests.unit.commands.conftest import Shell
 
 
@@ -18,7 +19,7 @@ def _no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_installation_that_is_not_set_up_fails_with_what_to_do(shell: Shell) -> None:
     result = shell.type("doctor")
     assert result.exit_code == 1
-    assert "failure api key        none is stored" in result.stdout
+    assert "failure api key        not stored" in result.stdout
     assert f"→ store it with `deskbridge config set-api-key` ({RECORDS['api key']})" in result.stdout
 
 
@@ -27,7 +28,7 @@ def test_json_is_one_document_also_when_something_fails(shell: Shell) -> None:
     assert result.exit_code == 1
     found = json.loads(result.stdout)
     assert {one["check"]: one["status"] for one in found}["migrations"] == "ok"
-    assert all(set(one) == {"check", "status", "what", "todo", "record"} for one in found)
+    assert all(set(one) == {"check", "status", "code", "params", "what", "todo", "record"} for one in found)
     assert all((one["record"] is None) == (one["status"] == "ok") for one in found)
 
 
@@ -36,6 +37,7 @@ def test_only_a_failure_makes_the_exit_code_1(
     shell: Shell, monkeypatch: pytest.MonkeyPatch, status: Status, code: int
 ) -> None:
     monkeypatch.setattr(
-        "producer.admin.doctor.examine", lambda _patient: [Finding("role", status, "what", "todo")]
+        "producer.admin.doctor.examine",
+        lambda _patient: [CheckResult("role", status, Finding.ROLE_NOT_SET())],
     )
     assert shell.type("doctor").exit_code == code
