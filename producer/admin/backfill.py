@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import Any, Literal, TextIO
 
 from sqlalchemy.exc import IntegrityError
 
@@ -28,8 +28,11 @@ COLUMNS = (
     "author_id",
     "tracker",
 )
-KINDS = (*LinkKind, *Kind)
+USER: Literal["user"] = "user"
+"""A manual override: helpdesk user to tracker user."""
+KINDS = (*LinkKind, *Kind, USER)
 NEEDED = {
+    USER: ("tracker_id",),
     LinkKind.PROJECT: ("tracker_project_id",),
     LinkKind.ENTITY: ("tracker_project_id",),
     Kind.TICKET: ("tracker_id",),
@@ -74,7 +77,7 @@ class Line:
     """One link of a file."""
 
     number: int
-    kind: LinkKind | Kind
+    kind: LinkKind | Kind | Literal["user"]
     values: Mapping[str, int | None]
 
     @property
@@ -220,11 +223,12 @@ def _add_all(tx: Transaction, lines: Sequence[Line]) -> Imported:
     added = 0
     tickets: dict[int, None] = {}
     for line in lines:
-        done = (
-            _add_created(tx, line.kind, line)
-            if isinstance(line.kind, Kind)
-            else _add_link(tx, line.kind, line)
-        )
+        if isinstance(line.kind, Kind):
+            done = _add_created(tx, line.kind, line)
+        elif isinstance(line.kind, LinkKind):
+            done = _add_link(tx, line.kind, line)
+        else:
+            done = _add_override(tx, line)
         if isinstance(done, str):
             faults.append((line.number, done))
         elif done:
@@ -249,6 +253,16 @@ def _add_link(tx: Transaction, kind: LinkKind, line: Line) -> bool | str:
         return str(unknown)
     tx.links.put(link)
     return True
+
+
+def _add_override(tx: Transaction, line: Line) -> bool | str:
+    """Add a manual override; False where it is here, or why it cannot be added."""
+    tracker_user_id = line.values["tracker_id"] or 0
+    before = tx.people.overrides().get(line.id)
+    if before is not None and before != tracker_user_id:
+        return f"helpdesk user {line.id} is mapped to tracker user {before} here; unmap them first"
+    tx.people.put_override(line.id, tracker_user_id)
+    return before is None
 
 
 def _add_created(tx: Transaction, kind: Kind, line: Line) -> bool | str:

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
+from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal, TextIO
 
 import typer
 
 from producer.commands.desk import open_desk
+from producer.commands.failures import WrongUsage
 from producer.commands.output import console, count, print_json, say, warn
 from producer.commands.register import Json, add
+
+Table1x = Literal["ticket-issue", "task-time", "project", "entity", "user-map"]
+PREVIEWED = 5
 
 
 def register(app: typer.Typer, panel: str) -> None:
@@ -18,7 +25,13 @@ def register(app: typer.Typer, panel: str) -> None:
     add(
         app, export_links, panel, "deskbridge export-links links.csv", "deskbridge export-links - > links.csv"
     )
-    add(app, import_links, panel, "deskbridge import-links links.csv")
+    add(
+        app,
+        import_links,
+        panel,
+        "deskbridge import-links links.csv",
+        "deskbridge import-links --table ticket-issue --columns id=tickets_id,tracker_id=issue_id tickets.csv",
+    )
 
 
 def export_links(
@@ -51,23 +64,57 @@ def import_links(
     same_tracker: Annotated[
         bool, typer.Option("--same-tracker", help="The file's tracker is ours under another address.")
     ] = False,
+    table: Annotated[
+        Table1x | None, typer.Option(help="The file is this table of plugin 1.x, as its database exports it.")
+    ] = None,
+    columns: Annotated[
+        str,
+        typer.Option(metavar="OURS=THEIRS,…", help="With --table: which column of the file is what."),
+    ] = "",
+    delimiter: Annotated[str, typer.Option(help="With --table: what stands between two cells.")] = ",",
+    preview: Annotated[
+        bool, typer.Option("--preview", help="Only show how the first lines would be read.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Add every link of a CSV file.
 
     All or nothing, and safe to repeat. Refused is what would give a ticket a second issue, a ticket task a second time
     entry, or one issue to two tickets.
+
+    A table of plugin 1.x: ticket-issue needs the columns id (the ticket) and tracker_id (the issue), task-time id,
+    ticket_id and tracker_id (the time entry), project and entity id and tracker_project_id, user-map id and tracker_id
+    (the tracker's user).
     """
     from producer.admin.backfill import import_links as carry_out
 
-    with open_desk() as desk:
-        if str(file) == "-":
-            done = carry_out(desk.store, sys.stdin, same_tracker=same_tracker)
-        else:
-            with file.open(encoding="utf-8-sig", newline="") as text:
-                done = carry_out(desk.store, text, same_tracker=same_tracker)
+    with open_desk() as desk, _lines(file) as text:
+        lines = _of_version_one(text, table, columns, delimiter) if table else text
+        if preview:
+            say(
+                *(line.rstrip("\n") for line in islice(lines, PREVIEWED + 1)),
+                "Nothing was imported (--preview).",
+            )
+            return
+        done = carry_out(desk.store, lines, same_tracker=same_tracker)
         desk.ring(done.tickets)
     if as_json:
         print_json({"added": done.added, "unchanged": done.unchanged})
     else:
         say(f"{count(done.added, 'link')} added; {done.unchanged} were here already.")
+
+
+def _of_version_one(text: Iterable[str], table: str, columns: str, delimiter: str) -> Iterable[str]:
+    from producer.admin.version_one import Table, as_links
+
+    if len(delimiter) != 1:
+        raise WrongUsage("--delimiter: expected one character")
+    pairs = [part.partition("=") for part in columns.split(",") if part.strip()]
+    if any(not ours.strip() or not theirs.strip() for ours, _, theirs in pairs):
+        raise WrongUsage("--columns: expected OURS=THEIRS,… such as id=tickets_id,tracker_id=issue_id")
+    named = {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
+    return as_links(text, Table(table), named, delimiter=delimiter)
+
+
+def _lines(file: Path) -> AbstractContextManager[TextIO]:
+    return nullcontext(sys.stdin) if str(file) == "-" else file.open(encoding="utf-8-sig", newline="")
