@@ -19,13 +19,24 @@ STYLES = {"ok": "green", "warning": "yellow", "failure": "red"}
 
 def register(app: typer.Typer, panel: str) -> None:
     """Add the commands of this module."""
-    add(app, doctor, panel, "deskbridge doctor", "deskbridge doctor --probe", "deskbridge doctor --json")
+    add(
+        app,
+        doctor,
+        panel,
+        "deskbridge doctor",
+        "deskbridge doctor --probe",
+        "deskbridge doctor --helpdesk",
+        "deskbridge doctor --json",
+    )
 
 
 def doctor(
     probe: Annotated[
         bool,
         typer.Option("--probe", help="Also ask the tracker about each linked project (read-only calls)."),
+    ] = False,
+    helpdesk: Annotated[
+        bool, typer.Option("--helpdesk", help="Only whether the helpdesk is connected.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -34,7 +45,7 @@ def doctor(
     And where one is not, what is to be done. Exit code 1 where something fails; warnings alone do not. Each names the
     knowledge record that says more.
     """
-    findings = _findings(probe=probe)
+    findings = _findings(probe=probe, helpdesk=helpdesk)
     if as_json:
         print_json([finding_json(one) for one in findings])
     else:
@@ -43,9 +54,9 @@ def doctor(
         raise typer.Exit(1)
 
 
-def _findings(*, probe: bool) -> list[CheckResult]:
+def _findings(*, probe: bool, helpdesk: bool) -> list[CheckResult]:
     from producer.admin.desk import Desk
-    from producer.admin.doctor import Patient, examine
+    from producer.admin.doctor import Patient, examine, examine_helpdesk
     from shared.coordination.doorbell import Doorbell
     from shared.store import Store
     from shared.store.database import Database
@@ -63,7 +74,7 @@ def _findings(*, probe: bool) -> list[CheckResult]:
         probe,
     )
     try:
-        return list(examine(patient))
+        return list((examine_helpdesk if helpdesk else examine)(patient))
     finally:
         database.close()
 

@@ -58,6 +58,14 @@ class GlpiLookup:
         self._token, self._token_ends = "", 0.0
         self._known: dict[tuple[str, int], tuple[float, Any]] = {}
 
+    def now(self) -> datetime:
+        """Return GLPI's clock, to find out whether it can be asked."""
+        told = self._get("/v2/Session", missing={}).get("current_time")
+        try:
+            return datetime.fromisoformat(str(told)).astimezone(UTC)
+        except ValueError:
+            raise HelpdeskUnreachable("GET /v2/Session: no current_time") from None
+
     def email_of(self, helpdesk_user_id: int) -> str | None:
         """Return a user's default e-mail address, None where there is none or no such user."""
 

@@ -42,6 +42,13 @@ class Changed:
 class HelpdeskLookup(Protocol):
     """A helpdesk that can be asked."""
 
+    def now(self) -> datetime:
+        """Return the helpdesk's clock, to find out whether it can be asked.
+
+        Raises:
+            HelpdeskUnreachable: it could not be asked.
+        """
+
     def email_of(self, helpdesk_user_id: int) -> str | None:
         """Return a user's default e-mail address, None where there is none or no such user.
 

@@ -265,6 +265,16 @@ class Journal:
             chunk = ticket_ids[start : start + 500]
             self.reopen(and_(skipped, JournalEvent.ticket_id.in_(chunk)), "replayed: a link was made")
 
+    def newest_received(self) -> datetime | None:
+        """Return when the newest event came in, None where there is none."""
+        newest = select(JournalEvent.received_at).order_by(JournalEvent.id.desc()).limit(1)
+        return self._session.scalar(newest)
+
+    def count_unreadable(self) -> int:
+        """Return how many deliveries are kept that could not be read."""
+        unreadable = and_(JournalEvent.key == UNREADABLE, JournalEvent.state == EventState.FAILED)
+        return self._session.scalar(select(func.count()).select_from(JournalEvent).where(unreadable)) or 0
+
     def newest_of(self, keys: Collection[str]) -> dict[str, datetime]:
         """Return when the newest known event of each key occurred; keys without one are left out."""
         newest = func.max(JournalEvent.occurred_at)

@@ -12,7 +12,7 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -34,6 +34,7 @@ class GlpiApi:
         calls: method and path of each call.
         down: answers 503 to everything.
         lives_s: how long a token lives.
+        ahead_s: by how much its clock is ahead.
     """
 
     def __init__(self) -> None:
@@ -43,6 +44,7 @@ class GlpiApi:
         self.calls: list[str] = []
         self.down = False
         self.lives_s = 3600
+        self.ahead_s = 0
         self.tokens: dict[str, str] = {}
         self.url = ""
 
@@ -132,6 +134,9 @@ class GlpiApi:
         if ticket := re.fullmatch(r"/v2/Assistance/Ticket/(\d+)", path):
             found = self.tickets.get(int(ticket[1]))
             return (200, found) if found else (404, {"status": "ERROR_ITEM_NOT_FOUND"})
+        if path == "/v2/Session":
+            now = datetime.now(UTC) + timedelta(seconds=self.ahead_s)
+            return 200, {"current_time": now.isoformat(timespec="seconds")}
         if path == "/v2/Assistance/Ticket":
             return self._list(query)
         return 404, None

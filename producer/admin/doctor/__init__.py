@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 
-from producer.admin.doctor import services, setup, templates, tracker, work
+from producer.admin.doctor import helpdesk, services, setup, templates, tracker, work
 from producer.admin.doctor.finding import RECORDS, CheckResult, Status
 from producer.admin.doctor.patient import Patient
 from shared.errors import BridgeError
 
-__all__ = ["RECORDS", "CheckResult", "Patient", "Status", "examine"]
+__all__ = ["RECORDS", "CheckResult", "Patient", "Status", "examine", "examine_helpdesk"]
 
 
 def examine(patient: Patient) -> Iterator[CheckResult]:
@@ -36,9 +36,21 @@ def examine(patient: Patient) -> Iterator[CheckResult]:
         *templates.CHECKS,
         *tracker.CHECKS,
         *work.CHECKS,
+        *helpdesk.CHECKS,
     ]
     for check in checks:
         with suppress(BridgeError):
+            yield from check(patient)
+
+
+def examine_helpdesk(patient: Patient) -> Iterator[CheckResult]:
+    """Check only whether the helpdesk is connected.
+
+    Args:
+        patient: the installation.
+    """
+    if (yield from _all(services.database, patient)):
+        for check in helpdesk.CHECKS:
             yield from check(patient)
 
 

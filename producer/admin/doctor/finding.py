@@ -35,6 +35,10 @@ RECORDS = {
     "held": "KB-WORK-002",
     "failed": "KB-WORK-003",
     "recovery": "KB-WORK-004",
+    "helpdesk events": "KB-HELPDESK-001",
+    "deliveries": "KB-HELPDESK-002",
+    "helpdesk API": "KB-HELPDESK-003",
+    "reconciliation": "KB-HELPDESK-004",
 }
 """Each check and the knowledge record that says more about it (producer/admin/knowledge/records)."""
 

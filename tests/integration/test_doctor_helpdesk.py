@@ -1,0 +1,84 @@
+"""`deskbridge doctor --helpdesk`: is the helpdesk connected, and what is to be done where it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+from sqlalchemy import update
+
+from producer.admin.doctor import Patient, Status, examine_helpdesk
+from shared.codes.findings import Finding
+from shared.connection import Connector
+from shared.store.models import JournalEvent
+from shared.store.types import clock
+from shared.vault import Vault
+from tests.support.bridge import Bridge
+from tests.support.events import task_event
+from tests.support.glpi_api import GlpiApi, glpi_api
+
+
+@pytest.fixture
+def api() -> Iterator[GlpiApi]:
+    with glpi_api() as served:
+        yield served
+
+
+def found(bridge: Bridge, api: GlpiApi | None = None) -> dict[str, tuple[Status, str]]:
+    """Return each check's status and code."""
+    settings = bridge.settings
+    if api:
+        access = api.access
+        settings = settings.model_copy(
+            update={
+                "glpi_api_url": access.url,
+                "glpi_api_client_id": access.client_id,
+                "glpi_api_client_secret": access.client_secret,
+                "glpi_api_user": access.user,
+                "glpi_api_password": access.password,
+            }
+        )
+    vault = Vault(settings.secret_keys)
+    connect = Connector(bridge.store, vault).connect
+    patient = Patient(settings, bridge.store, bridge.redis, vault, connect, lambda: True)
+    return {one.check: (one.status, one.found.code) for one in examine_helpdesk(patient)}
+
+
+def test_before_the_first_event_it_says_so(bridge: Bridge) -> None:
+    assert found(bridge)["helpdesk events"] == (Status.WARNING, Finding.NO_EVENT_YET)
+
+
+def test_after_a_quiet_day_it_asks_whether_that_is_right(bridge: Bridge) -> None:
+    bridge.receive(task_event())
+    assert found(bridge)["helpdesk events"] == (Status.OK, Finding.LAST_EVENT)
+    with bridge.store.database.transaction() as session:
+        session.execute(update(JournalEvent).values(received_at=clock(-2 * 86400)))
+    assert found(bridge)["helpdesk events"] == (Status.WARNING, Finding.LAST_EVENT)
+
+
+def test_deliveries_that_cannot_be_read_are_counted(bridge: Bridge) -> None:
+    assert found(bridge)["deliveries"] == (Status.OK, Finding.DELIVERIES_READABLE)
+    with bridge.store.transaction() as tx:
+        tx.journal.park("id", "glpi/ticket", b"{}", [("item", "missing")])
+    assert found(bridge)["deliveries"] == (Status.FAILURE, Finding.DELIVERIES_UNREADABLE)
+
+
+def test_an_api_that_is_not_used_is_no_fault(bridge: Bridge) -> None:
+    assert found(bridge)["helpdesk API"] == (Status.OK, Finding.HELPDESK_API_NOT_USED)
+
+
+def test_the_api_is_asked_and_its_clock_compared(bridge: Bridge, api: GlpiApi) -> None:
+    assert found(bridge, api)["helpdesk API"] == (Status.OK, Finding.HELPDESK_API_ANSWERS)
+    api.ahead_s = 600
+    assert found(bridge, api)["helpdesk API"] == (Status.WARNING, Finding.HELPDESK_CLOCK_DIFFERS)
+    api.down = True
+    assert found(bridge, api)["helpdesk API"] == (Status.FAILURE, Finding.HELPDESK_API_UNREACHABLE)
+
+
+def test_what_had_been_missed_is_told_until_a_run_misses_nothing(bridge: Bridge, api: GlpiApi) -> None:
+    assert found(bridge, api)["reconciliation"] == (Status.WARNING, Finding.NOT_RECONCILED)
+    for missing, expected in ((3, Finding.EVENTS_WERE_MISSED), (0, Finding.NOTHING_WAS_MISSED)):
+        with bridge.store.transaction() as tx:
+            tx.reconciliation.ran(datetime.now(UTC), missing)
+        assert found(bridge, api)["reconciliation"][1] == expected
