@@ -17,9 +17,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
-from shared.codes.coded import Coded, written
+from shared.codes.coded import Code, Coded, Written
 from shared.codes.faults import Fault
+from shared.codes.refusals import Refusal
 from shared.sentences.render import sentence
 
 
@@ -27,13 +29,14 @@ class BridgeError(Exception):
     """Base of everything deskbridge raises on purpose; its text is fit to be shown to a person.
 
     Args:
-        told: what happened, as a code; a text has none of its own.
+        told: what happened, as a code; a text has the one of its class.
     """
 
+    otherwise: ClassVar[Code] = Written.AS_WRITTEN
     coded: Coded
 
     def __init__(self, told: Coded | str) -> None:
-        self.coded = told if isinstance(told, Coded) else written(told)
+        self.coded = told if isinstance(told, Coded) else self.otherwise(text=told)
         super().__init__(told)
 
     def __str__(self) -> str:
@@ -43,6 +46,8 @@ class BridgeError(Exception):
 class SettingsError(BridgeError):
     """A setting or a configuration value is missing or wrong; the text names it and what was expected."""
 
+    otherwise = Refusal.SETTING_NOT_VALID
+
 
 class InvalidEvent(BridgeError):
     """An inbound event does not have the agreed shape.
@@ -50,6 +55,8 @@ class InvalidEvent(BridgeError):
     Args:
         faults: one entry per fault: (path such as `ticket.id`, what was expected).
     """
+
+    otherwise = Refusal.EVENT_NOT_VALID
 
     def __init__(self, faults: Sequence[tuple[str, str]]) -> None:
         self.faults = tuple(faults)
@@ -59,9 +66,13 @@ class InvalidEvent(BridgeError):
 class BadSignature(BridgeError):
     """An inbound request is unsigned, signed with another secret, or its time-stamp is out of the window."""
 
+    otherwise = Refusal.SIGNATURE_NOT_VALID
+
 
 class NotFound(BridgeError):
     """What a person named (an event, a held row, a link) does not exist."""
+
+    otherwise = Refusal.DOES_NOT_EXIST
 
 
 class TemplateError(BridgeError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shared.codes.refusals import Refusal
 from shared.errors import BridgeError
 from shared.kinds import Kind
 from shared.store.ledger import Row
@@ -11,6 +12,8 @@ from shared.tracker.lists import Params, TrackerLists
 
 class NotThere(BridgeError):
     """The tracker was asked and does not have it."""
+
+    otherwise = Refusal.NOT_ON_TRACKER
 
 
 def check_there(client: TrackerClient, kind: Kind, row: Row, tracker_id: int) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Literal, TextIO
 
 from sqlalchemy.exc import IntegrityError
 
+from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound
 from shared.kinds import Kind
 from shared.metadata.confirming import confirm_link
@@ -49,6 +50,8 @@ class NotImported(BridgeError):
     Args:
         faults: (line of the file, what is wrong with it).
     """
+
+    otherwise = Refusal.LINKS_NOT_IMPORTED
 
     def __init__(self, faults: Sequence[tuple[int, str]]) -> None:
         self.faults = tuple(faults)

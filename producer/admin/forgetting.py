@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound
 from shared.scrubbing import Person, Scrubber
 from shared.store import Store
@@ -18,6 +19,8 @@ MOST_NAMED = 10
 
 class StillNeeded(BridgeError):
     """Something that names the person is not done yet; nothing was changed."""
+
+    otherwise = Refusal.DATA_STILL_NEEDED
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from sqlalchemy import and_, or_
 from sqlalchemy.exc import IntegrityError
 
+from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound
 from shared.kinds import Kind
 from shared.store import Store, Transaction
@@ -19,6 +20,8 @@ DECIDABLE = (LedgerState.HELD, LedgerState.GONE)
 
 class NotResolved(BridgeError):
     """A verdict that cannot be carried out; nothing was changed."""
+
+    otherwise = Refusal.NOT_RESOLVED
 
 
 def held_rows(store: Store) -> list[tuple[Kind, Row]]:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, ValidationError
 
+from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound
 from shared.metadata.confirming import confirm
 from shared.payloads import IDENTIFIER, LONGEST_IDENTIFIER, LONGEST_NAME, RESERVED, Body
@@ -29,6 +30,8 @@ class FormRefused(BridgeError):
     Args:
         faults: one entry per fault: (field, what is wrong with it).
     """
+
+    otherwise = Refusal.FORM_NOT_VALID
 
     def __init__(self, faults: Sequence[tuple[str, str]]) -> None:
         self.faults = tuple(faults)

@@ -17,6 +17,7 @@ from producer.admin.links import Linked, make_link, put_link
 from producer.admin.project_forms import FormRefused, ProjectForm, faults_of, refusal
 from shared.bodies.contexts import engine_for
 from shared.bodies.precedence import choose
+from shared.codes.refusals import Refusal
 from shared.config import PluginConfig
 from shared.coordination.locks import Locks
 from shared.errors import BridgeError, LeaseOver, LockBusy, OutcomeUnknown, TrackerError, TrackerRejected
@@ -42,6 +43,8 @@ SEND_S = 10.0
 
 class ProjectInDoubt(BridgeError):
     """Whether the project was created is not known; the same form may be sent again, and is looked up first."""
+
+    otherwise = Refusal.PROJECT_IN_DOUBT
 
 
 @dataclass(frozen=True, slots=True)

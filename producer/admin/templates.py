@@ -13,6 +13,7 @@ from datetime import datetime
 from sqlalchemy.exc import IntegrityError
 
 from shared.bodies.contexts import engine_for, operation_of
+from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound, TemplateError
 from shared.store import Store, Transaction
 from shared.store.models import PayloadTemplate, TemplateChange
@@ -32,6 +33,8 @@ class TemplateRefused(BridgeError):
         problem: what is wrong with it and what was expected.
     """
 
+    otherwise = Refusal.TEMPLATE_REFUSED
+
     def __init__(self, field: str, problem: str) -> None:
         self.field, self.problem = field, problem
         super().__init__(f"{field}: {problem}" if field else problem)
@@ -39,6 +42,8 @@ class TemplateRefused(BridgeError):
 
 class EditedMeanwhile(BridgeError):
     """Somebody else saved a version after the one that was edited; nothing was kept."""
+
+    otherwise = Refusal.TEMPLATE_CONFLICT
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Every failure of a command as one clear line for a person; never a traceback (CONTRACT "Command line")."""
+"""Every failure of a command as a code and one line for a person; never a traceback (CONTRACT "Command line")."""
 
 from __future__ import annotations
 
@@ -6,25 +6,30 @@ import sys
 import traceback
 from pathlib import Path
 
+import typer
+
+from shared.codes.coded import Coded
+from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, SettingsError
 
 FAILED = 1
 WRONG_USAGE = 2
-MIGRATE = "run `deskbridge migrate`"
 
 
 class WrongUsage(BridgeError):
     """What was typed, or the environment, is not what the command takes."""
 
+    otherwise = Refusal.WRONG_USAGE
 
-def explain(error: BaseException) -> tuple[str, int]:
-    """Return what a person should read, and the exit code."""
-    if isinstance(error, WrongUsage):
-        return str(error), WRONG_USAGE
+
+def explain(error: BaseException) -> tuple[Coded, int]:
+    """Return what a person should know, and the exit code."""
     if isinstance(error, BridgeError):
-        return str(error), FAILED
-    if isinstance(error, KeyboardInterrupt):
-        return "stopped", FAILED
+        return error.coded, WRONG_USAGE if isinstance(error, WrongUsage) else FAILED
+    if isinstance(error, (KeyboardInterrupt, typer.Abort)):
+        return Refusal.STOPPED_BY_USER(), FAILED
+    if hasattr(error, "format_message"):  # typer's own, of arguments and options
+        return Refusal.WRONG_USAGE(text=error.format_message()), getattr(error, "exit_code", WRONG_USAGE)
     return _of_the_database(error) or _of_others(error), FAILED
 
 
@@ -33,7 +38,7 @@ def wrong_environment(error: SettingsError) -> WrongUsage:
     return WrongUsage(str(error))
 
 
-def _of_the_database(error: BaseException) -> str | None:
+def _of_the_database(error: BaseException) -> Coded | None:
     """Explain errors of the database, without its statements and their values."""
     if "sqlalchemy" not in sys.modules:
         return None
@@ -43,27 +48,26 @@ def _of_the_database(error: BaseException) -> str | None:
         return None
     cause = _first_line(error.orig if isinstance(error, DBAPIError) and error.orig else error)
     if isinstance(error, IntegrityError):
-        return f"somebody else changed the same at the same moment; try again ({cause})"
+        return Refusal.DATABASE_CONFLICT(error=cause)
     if "no such table" in cause or isinstance(error, ProgrammingError):
-        return f"the database's tables are not those of this version: {MIGRATE} ({cause})"
+        return Refusal.DATABASE_NOT_MIGRATED(error=cause)
     if isinstance(error, OperationalError):
-        return f"the database cannot be reached: check that it runs, and DESKBRIDGE_DATABASE_URL ({cause})"
-    return f"the database failed: {cause}"
+        return Refusal.DATABASE_DOWN(error=cause)
+    return Refusal.DATABASE_FAILED(error=cause)
 
 
-def _of_others(error: BaseException) -> str:
+def _of_others(error: BaseException) -> Coded:
     if "redis" in sys.modules:
         from redis.exceptions import RedisError
 
         if isinstance(error, RedisError):
-            return f"Redis cannot be reached: check that it runs, and DESKBRIDGE_REDIS_URL ({_first_line(error)})"
+            return Refusal.REDIS_DOWN(error=_first_line(error))
     if isinstance(error, OSError):
-        return f"{error.filename}: {error.strerror}" if error.filename else _first_line(error)
+        reason = error.strerror if error.filename and error.strerror else _first_line(error)
+        return Refusal.FILE_NOT_USABLE(file=error.filename and str(error.filename), error=reason)
     frames = traceback.extract_tb(error.__traceback__)
-    where = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
-    return (
-        f"a fault in deskbridge itself, please report it: {type(error).__name__}: {_first_line(error)}{where}"
-    )
+    place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else None
+    return Refusal.UNEXPECTED_ERROR(type=type(error).__name__, error=_first_line(error), place=place)
 
 
 def _first_line(error: BaseException) -> str:

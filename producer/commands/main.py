@@ -9,6 +9,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from producer.admin.shapes import coded_json
 from producer.commands import (
     backfill,
     config,
@@ -29,8 +30,9 @@ from producer.commands import (
     trace,
 )
 from producer.commands.failures import explain
-from producer.commands.output import complain
+from producer.commands.output import complain, print_json
 from shared.dumps import forbid_core_dumps
+from shared.sentences.render import sentence
 
 SUMMARY = """Forwards helpdesk tickets and ticket tasks to a project tracker: exactly once, by the right person.
 
@@ -40,8 +42,22 @@ Exit codes: 0 done, 1 the thing asked for failed, 2 wrong usage."""
 RUN, SET_UP, LOOK, DECIDE = "Run", "Set up", "Look", "Send and decide"
 
 
+AS_JSON = f"{__name__}.json"
+
+
 class Commands(TyperGroup):
-    """Runs a command; whatever it raises becomes one line on standard error and an exit code."""
+    """Runs a command; whatever it raises ends here.
+
+    It becomes an exit code and one line on standard error, or with --json one document on standard output.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Remember whether JSON is wanted, before anything can fail."""
+        ctx.meta[AS_JSON] = "--json" in args
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:  # noqa: BLE001 (here every failure ends)
+            raise self._told(ctx, error) from None
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was named."""
@@ -50,12 +66,21 @@ class Commands(TyperGroup):
         except BrokenPipeError:
             _silence()
             raise typer.Exit(1) from None
-        except (Exception, KeyboardInterrupt) as error:
-            if isinstance(error, typer.Abort) or hasattr(error, "exit_code"):
-                raise  # typer's own: they know their exit code and how to show themselves
-            text, code = explain(error)
-            complain(text)
-            raise typer.Exit(code) from None
+        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 (here every failure ends)
+            raise self._told(ctx, error) from None
+
+    def _told(self, ctx: Any, error: BaseException) -> BaseException:
+        """Tell of a failure, once; return what ends the process."""
+        if isinstance(error, typer.Exit):
+            return error
+        coded, code = explain(error)
+        if ctx.meta[AS_JSON]:
+            print_json({"error": {**coded_json(coded), "message": sentence(coded)}})
+        elif isinstance(error, typer.Abort) or hasattr(error, "exit_code"):
+            return error  # typer's own: they know how to show themselves
+        else:
+            complain(sentence(coded))
+        return typer.Exit(code)
 
 
 app = typer.Typer(

@@ -10,6 +10,7 @@ import typer
 from producer.commands.desk import open_desk
 from producer.commands.output import console, print_json, say, table, warn
 from producer.commands.register import Json, add, fits
+from shared.codes.refusals import Refusal
 from shared.errors import BridgeError
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ MOST_NAMED = 20
 
 class NotSynchronised(BridgeError):
     """The tracker could not be read as a whole; the cache is as it was."""
+
+    otherwise = Refusal.METADATA_NOT_SYNCHRONISED
 
 
 def register(app: typer.Typer, panel: str) -> None:

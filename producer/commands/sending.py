@@ -13,6 +13,7 @@ import requests
 from pydantic import SecretStr
 from standardwebhooks import Webhook
 
+from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, InvalidEvent
 from shared.events import parse_delivery
 
@@ -26,6 +27,8 @@ TIMEOUTS_S = (5, 30)
 
 class NotSent(BridgeError):
     """The events could not be read, or the producer did not take them; the text says what to do."""
+
+    otherwise = Refusal.EVENTS_NOT_SENT
 
 
 @dataclass(frozen=True, slots=True)

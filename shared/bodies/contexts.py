@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from shared.codes.refusals import Refusal
 from shared.config import PluginConfig
 from shared.errors import BridgeError, NotFound
 from shared.events import Ticket, TicketTask, stored_event
@@ -22,6 +23,8 @@ from shared.templating.operations import CustomField
 
 class NoContext(BridgeError):
     """A template of this operation cannot be rendered from what was named; the text says why."""
+
+    otherwise = Refusal.NO_TEMPLATE_CONTEXT
 
 
 def operation_of(name: str) -> Operation:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
+from shared.codes.refusals import Refusal
 from shared.errors import BridgeError
 
 
@@ -16,6 +17,8 @@ class HelpdeskUnreachable(BridgeError):
     Args:
         problem: for a person, such as `POST /token: connection refused`.
     """
+
+    otherwise = Refusal.HELPDESK_FAILED
 
     def __init__(self, problem: str) -> None:
         self.problem = problem

@@ -1,9 +1,43 @@
-"""What refusals say: why deskbridge did not do what was asked; `WHY`: what to do about it."""
+"""What refusals say: why deskbridge did not do what was asked."""
 
 from __future__ import annotations
 
+from shared.codes.refusals import Refusal
 from shared.sentences.template import Table
 
-SENTENCES: Table = {}
+TEXT = "{text}"
+
+SENTENCES: Table = {
+    Refusal.WRONG_USAGE: TEXT,
+    Refusal.STOPPED_BY_USER: "stopped",
+    Refusal.SETTING_NOT_VALID: TEXT,
+    Refusal.DOES_NOT_EXIST: TEXT,
+    Refusal.EVENT_NOT_VALID: TEXT,
+    Refusal.SIGNATURE_NOT_VALID: TEXT,
+    Refusal.DATABASE_CONFLICT: "the same data was changed at the same time; try again ({error})",
+    Refusal.DATABASE_NOT_MIGRATED: (
+        "the database's tables are not those of this version: run `deskbridge migrate` ({error})"
+    ),
+    Refusal.DATABASE_DOWN: (
+        "the database cannot be reached: check that it runs, and DESKBRIDGE_DATABASE_URL ({error})"
+    ),
+    Refusal.DATABASE_FAILED: "the database failed: {error}",
+    Refusal.REDIS_DOWN: "Redis cannot be reached: check that it runs, and DESKBRIDGE_REDIS_URL ({error})",
+    Refusal.FILE_NOT_USABLE: "[{file}: ]{error}",
+    Refusal.UNEXPECTED_ERROR: "a fault in deskbridge itself, please report it: {type}: {error}[ at {place}]",
+    Refusal.DATA_STILL_NEEDED: TEXT,
+    Refusal.DRY_RUN_NOT_POSSIBLE: TEXT,
+    Refusal.NO_TEMPLATE_CONTEXT: TEXT,
+    Refusal.EVENTS_NOT_SENT: TEXT,
+    Refusal.FORM_NOT_VALID: TEXT,
+    Refusal.LINKS_NOT_IMPORTED: TEXT,
+    Refusal.METADATA_NOT_SYNCHRONISED: TEXT,
+    Refusal.NOT_ON_TRACKER: TEXT,
+    Refusal.NOT_RESOLVED: TEXT,
+    Refusal.PROJECT_IN_DOUBT: TEXT,
+    Refusal.TEMPLATE_CONFLICT: TEXT,
+    Refusal.TEMPLATE_REFUSED: TEXT,
+    Refusal.HELPDESK_FAILED: TEXT,
+}
 
 WHY: Table = {}

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from shared.codes.refusals import Refusal
 from shared.errors import BridgeError
 from shared.refusals.known import Explanation
 
@@ -17,6 +18,8 @@ class DryRunRefused(BridgeError):
         reason: for a person.
         hints: what explains the tracker's refusal, where it was one.
     """
+
+    otherwise = Refusal.DRY_RUN_NOT_POSSIBLE
 
     def __init__(self, reason: str, hints: tuple[Explanation, ...] = ()) -> None:
         self.hints = hints

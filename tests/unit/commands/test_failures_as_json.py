@@ -1,0 +1,119 @@
+"""Every command that has --json prints one document also when it fails: {"error": {code, params, message}}."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import typer
+from sqlalchemy.exc import OperationalError
+
+from producer.commands.main import app
+from shared.codes.refusals import Refusal
+from tests.unit.commands.conftest import Shell
+
+VALUES = {
+    "kind": "entity",
+    "helpdesk_id": "1",
+    "tracker_project_id": "1",
+    "file": "/nowhere/at/all",
+    "--name": "North",
+    "--identifier": "north",
+    "ticket_id": "4711",
+    "number": "7",
+    "--operation": "issue.create",
+    "record_id": "KB-HINT-999",
+    "directory": "/nowhere/at/all",
+}
+FURTHER = {
+    "replay": ["1"],
+    "forget": ["7"],
+    "template save": ["--operation", "issue.create", "--name", "x", "--file", "-"],
+    "template preview": ["7"],
+    "template dryrun": ["7"],
+}
+NEED_NO_DATABASE = {"send", "knowledge show", "knowledge validate"}
+
+
+def commands(command: Any, *path: str) -> Iterator[tuple[str, Any]]:
+    for name, below in getattr(command, "commands", {}).items():
+        yield from commands(below, *path, name)
+    if any("--json" in option.opts for option in getattr(command, "params", ())):
+        yield " ".join(path), command
+
+
+WITH_JSON = dict(commands(typer.main.get_command(app)))
+
+
+def typed(name: str) -> list[str]:
+    """Return a command as it is typed, with whatever it needs."""
+    line = name.split()
+    for option in WITH_JSON[name].params:
+        if option.required:
+            flag = option.opts[0] if option.opts[0].startswith("--") else None
+            line += [flag, VALUES[flag]] if flag else [VALUES[option.name]]
+    return [*line, *FURTHER.get(name, ())]
+
+
+def error_of(shell: Shell, *line: str, exit_code: int) -> dict[str, Any]:
+    result = shell.type(*line, "--json")
+    assert result.exit_code == exit_code, result.output
+    assert result.stderr == ""
+    document = json.loads(result.stdout)
+    assert set(document) == {"error"}
+    assert set(document["error"]) == {"code", "params", "message"}
+    found: dict[str, Any] = document["error"]
+    return found
+
+
+def test_most_commands_have_it() -> None:
+    assert len(WITH_JSON) > 20
+
+
+@pytest.mark.parametrize("name", WITH_JSON)
+def test_what_is_typed_wrong_is_a_document(shell: Shell, name: str) -> None:
+    error = error_of(shell, *typed(name), "--no-such-option", exit_code=2)
+    assert error["code"] == Refusal.WRONG_USAGE
+    assert "--no-such-option" in error["message"]
+
+
+@pytest.mark.parametrize("name", WITH_JSON)
+def test_a_wrong_environment_is_a_document(shell: Shell, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DESKBRIDGE_NO_SUCH_VARIABLE", "1")
+    needs_none = name.startswith("knowledge")
+    error = error_of(shell, *typed(name), exit_code=1 if name == "knowledge show" else 2)
+    assert needs_none or "NO_SUCH_VARIABLE" in error["message"]
+
+
+@pytest.mark.parametrize("name", sorted(WITH_JSON.keys() - NEED_NO_DATABASE))
+def test_a_database_that_is_down_is_a_document(
+    shell: Shell, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def down(_database: object) -> None:
+        raise OperationalError("SELECT", {}, Exception("no route"))
+
+    monkeypatch.setattr("shared.store.migrations.require_current", down)
+    monkeypatch.setattr("producer.admin.doctor.examine", down)
+    error = error_of(shell, *typed(name), exit_code=1)
+    assert (error["code"], error["params"]) == (Refusal.DATABASE_DOWN, {"error": "no route"})
+
+
+def test_a_fault_of_ours_and_an_interruption_are_documents(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for raised, code in (
+        (ZeroDivisionError("x"), Refusal.UNEXPECTED_ERROR),
+        (KeyboardInterrupt(), Refusal.STOPPED_BY_USER),
+    ):
+
+        def fail(*_: object, error: BaseException = raised) -> None:
+            raise error
+
+        monkeypatch.setattr("shared.store.migrations.require_current", fail)
+        assert error_of(shell, "links", exit_code=1)["code"] == code
+
+
+def test_without_json_nothing_is_printed_on_standard_output(shell: Shell) -> None:
+    assert "no such option" in shell.fail("links", "--no-such-option", code=2).lower()
