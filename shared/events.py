@@ -18,6 +18,7 @@ LARGEST = 2**63 - 1
 Id = Annotated[int, Field(gt=0, le=LARGEST)]
 Integer = Annotated[int, Field(ge=-LARGEST, le=LARGEST)]
 RFC3339 = re.compile(r"(19[7-9]\d|2\d{3})-\d\d-\d\d[Tt ]\d\d:\d\d")
+SURROGATE = re.compile(r"[\ud800-\udfff]")
 DEEPEST = 20
 DELIVERY_ID = re.compile(r"[\x21-\x7e]{1,255}")
 
@@ -182,12 +183,18 @@ def _expected(message: str) -> str:
     return message.removeprefix("Value error, ").replace("Input should be", "expected")
 
 
-def _without_surrogates(value: Any) -> Any:
-    """Lone surrogates are accepted and left out (CONTRACT); U+0000 goes when text is made plain."""
+def _without_surrogates(value: Any, mark: str = "") -> Any:
+    """Lone surrogates are accepted and left out (CONTRACT); U+0000 goes when text is made plain.
+
+    In an address a mark stays in their place: it must not become somebody else's.
+    """
     if isinstance(value, str):
-        return value.encode("utf-8", "ignore").decode()
+        return SURROGATE.sub(mark, value)
     if isinstance(value, dict):
-        return {key: _without_surrogates(item) for key, item in value.items()}
+        return {
+            key: _without_surrogates(item, "\ufffd" if key == "email" else mark)
+            for key, item in value.items()
+        }
     if isinstance(value, list):
-        return [_without_surrogates(item) for item in value]
+        return [_without_surrogates(item, mark) for item in value]
     return value

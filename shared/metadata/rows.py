@@ -46,7 +46,7 @@ def person(row: Row, path: str) -> TrackerPerson:
     if not _is_id(row.get("id")) or not isinstance(login, str) or not clean(login):
         raise OutcomeUnknown("GET", path, detail=Detail.USER_WITHOUT_ID())
     name = " ".join(part for part in (row.get("firstname"), row.get("lastname")) if isinstance(part, str))
-    mail = clean(mail) or None if isinstance(mail, str) else None
+    mail = clean(mail, "\ufffd") or None if isinstance(mail, str) else None  # never shortened to another's
     return TrackerPerson(row["id"], clean(login), clean(name).strip(), mail, admin=row.get("admin") is True)
 
 

@@ -72,13 +72,13 @@ class Erasure:
             select(TrackerUser).where(
                 or_(
                     TrackerUser.tracker_user_id.in_(mapped | person.tracker_ids),
-                    TrackerUser.mail_key.in_(mails),
+                    func.lower(TrackerUser.mail).in_(mails),
                 )
             )
         ).all()
         return Person(
             frozenset(ids),
-            frozenset(mails | {user.mail_key for user in users if user.mail_key}),
+            frozenset(mails | {user.mail.strip().casefold() for user in users if user.mail}),
             frozenset(mapped | person.tracker_ids | {user.tracker_user_id for user in users}),
             frozenset({*person.names, *(user.login for user in users), *(user.name for user in users)}),
         )

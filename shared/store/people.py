@@ -13,7 +13,9 @@ from shared.events import HelpdeskUser
 from shared.store.models import HelpdeskPerson, MembershipKnown, TrackerUser, UserMap
 from shared.store.types import clock, insert_for
 
-CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+ADDRESS = re.compile(r"[\x21-\x7e]+")
+UNREADABLE = re.compile(r"[\x00-\x1f\x7f]")
+BLANKS = " \t\r\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,8 @@ class People:
         """Remember the helpdesk users that events name, each with the newest e-mail; mostly nothing is written."""
         named: dict[int, str | None] = {}
         for user in users:
-            named[user.id] = CONTROL.sub("", user.email or "").strip() or named.get(user.id)
+            mail = UNREADABLE.sub("\ufffd", (user.email or "").strip(BLANKS))
+            named[user.id] = mail or named.get(user.id)
         if not named:
             return
         known = select(HelpdeskPerson.helpdesk_user_id, HelpdeskPerson.email)
@@ -190,8 +193,12 @@ class People:
 
 
 def mail_key(mail: str | None) -> str | None:
-    """Return an e-mail in the form in which it is compared, None where it is empty."""
-    return CONTROL.sub("", mail or "").strip().casefold() or None
+    """Return an e-mail in the form in which it is compared; None where it is compared with none.
+
+    Only printable ASCII: any other character has a look-alike, or is folded into one.
+    """
+    address = (mail or "").strip(BLANKS)
+    return address.lower() if ADDRESS.fullmatch(address) else None
 
 
 def _person(row: TrackerUser) -> TrackerPerson:

@@ -137,9 +137,14 @@ def messages(body: bytes) -> list[str]:
     return [clean(text)[:LONGEST_MESSAGE] for text in found if isinstance(text, str)][:MOST_MESSAGES]
 
 
-def clean(text: str) -> str:
-    """Return text of the tracker without characters that a database or a terminal stumbles over."""
-    return NOT_FOR_PEOPLE.sub("", text)
+def clean(text: str, mark: str = "") -> str:
+    """Return text of the tracker without characters that a database or a terminal stumbles over.
+
+    Args:
+        text: what the tracker said.
+        mark: what stands in their place.
+    """
+    return NOT_FOR_PEOPLE.sub(mark, text)
 
 
 def _decoded(method: str, path: str, status: int, body: bytes) -> Any:

@@ -8,11 +8,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from shared.config import PluginConfig
-from shared.events import HelpdeskUser
+from shared.events import HelpdeskUser, parse_event
+from shared.metadata.rows import person
 from shared.store import Store
 from shared.store.links import Link, LinkKind
 from shared.store.people import TrackerPerson
 from shared.store.trace import Step
+from tests.support.events import task_event, ticket
 
 ALICE = TrackerPerson(5, "alice", "Alice", "Alice@Example.test")
 BOB = TrackerPerson(6, "bob", "Bob", "bob@example.test")
@@ -59,6 +61,45 @@ def test_an_override_to_nobody_does_not_fall_back_to_the_e_mail(people: Store) -
 @pytest.mark.parametrize("email", [None, "", "  ", "\x00", "nobody@example.test", "alice@example.tes_", "%"])
 def test_without_a_match_it_is_nobody(people: Store, email: str | None) -> None:
     assert who(people, email=email) is None
+
+
+LOOKALIKES = {
+    "a long s": ("test@example.test", "te\u017ft@example.test"),
+    "a sharp s": ("strasse@example.test", "stra\u00dfe@example.test"),
+    "the sign of Kelvin": ("kim@example.test", "\u212aim@example.test"),
+    "a dotless i": ("mia@example.test", "m\u0131a@example.test"),
+    "a full-width a": ("alice@example.test", "\uff41lice@example.test"),
+    "a NUL inside": ("alice@example.test", "ali\x00ce@example.test"),
+    "half of a pair inside": ("alice@example.test", "ali\ud800ce@example.test"),
+    "a control inside": ("alice@example.test", "alice@example\x1f.test"),
+    "a zero-width space": ("alice@example.test", "alice@exa\u200bmple.test"),
+    "a blank of another script around": ("alice@example.test", "\u3000alice@example.test"),
+}
+
+
+@pytest.mark.parametrize("looks", LOOKALIKES.values(), ids=list(LOOKALIKES))
+@pytest.mark.parametrize("forged_by", ["helpdesk", "tracker"])
+def test_an_address_that_only_looks_alike_is_nobody_s(
+    store: Store, looks: tuple[str, str], forged_by: str
+) -> None:
+    true, forged = looks
+    on_tracker, named = (true, forged) if forged_by == "helpdesk" else (forged, true)
+    event = parse_event(task_event(of_ticket=ticket(technician={"id": 7, "email": named})))
+    assert event.ticket.technician
+    at_helpdesk = event.ticket.technician.email
+    with store.transaction() as tx:
+        tx.people.replace_cache([person({"id": 5, "login": "x", "mail": on_tracker}, "/users.json")])
+        tx.people.note_seen([event.ticket.technician])
+        [seen] = tx.people.seen()
+    assert who(store, email=at_helpdesk) is None
+    assert who(store, email=seen.email) is None, "nor by what is remembered of it"
+    assert (who(store, email=true) is None) == (forged_by == "tracker")
+
+
+def test_the_same_characters_beyond_ascii_are_no_match_either(store: Store) -> None:
+    with store.transaction() as tx:
+        tx.people.replace_cache([TrackerPerson(5, "zoe", "Zoë", "zo\u00eb@example.test")])
+    assert who(store, email="zo\u00eb@example.test") is None
 
 
 def test_an_e_mail_that_two_people_have_is_nobody_s(people: Store) -> None:
