@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from redis import Redis
 
+from shared.coordination.locks import drop_endless
 from shared.coordination.pause import Pause
 from shared.logs import get_logger
 from shared.settings import Settings
@@ -41,6 +42,7 @@ class Sweep:
         """Ring what is due, unless somebody swept a moment ago; return how many tickets were rung."""
         interval = max(1, round(self.settings.sweep_interval * 800))
         if not self.redis.set(KEY, "1", nx=True, px=interval):
+            drop_endless(self.redis, KEY)
             return 0
         return self.ring_due()
 

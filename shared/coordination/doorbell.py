@@ -6,10 +6,13 @@ A ring is a message with a ticket's id and nothing else. Losing one loses nothin
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any, NoReturn
 
 from celery import Celery
+from kombu import compression
 from kombu.entity import Queue
-from kombu.exceptions import OperationalError
+from kombu.exceptions import DecodeError, OperationalError
+from kombu.transport import redis, virtual
 from redis.exceptions import RedisError
 
 from shared.logs import get_logger
@@ -22,6 +25,23 @@ SYNC_TICKET = "deskbridge.sync_ticket"
 SWEEP = "deskbridge.sweep"
 SYNC_METADATA = "deskbridge.sync_metadata"
 PRUNE = "deskbridge.prune"
+LARGEST_RING = 64 * 1024
+"""Characters; one of ours has some hundreds."""
+NOTHING_READABLE = "Pz8/"
+
+
+class Ring(virtual.Message):
+    """A message as a worker takes it from Redis; of one that is larger than any ring nothing is decoded.
+
+    Args:
+        payload: what Redis holds.
+        options: as for any message.
+    """
+
+    def __init__(self, payload: dict[str, Any], **options: Any) -> None:
+        if len(payload.get("body") or "") > LARGEST_RING:
+            payload = {**payload, "body": NOTHING_READABLE}
+        super().__init__(payload, **options)
 
 
 def make_celery(settings: Settings, *, publish_only: bool = False) -> Celery:
@@ -31,6 +51,7 @@ def make_celery(settings: Settings, *, publish_only: bool = False) -> Celery:
         settings: the process's settings.
         publish_only: for processes that only ring: shorter time-outs, so that a frozen broker delays nobody.
     """
+    _refuse_bombs()
     app = Celery("deskbridge", broker=settings.broker, set_as_current=False)
     app.conf.update(
         task_default_queue=QUEUE,
@@ -56,6 +77,21 @@ def make_celery(settings: Settings, *, publish_only: bool = False) -> Celery:
         timezone="UTC",
     )
     return app
+
+
+def _refuse_bombs() -> None:
+    """Let no message make a worker use more memory than it has itself: no ring is large, and none is compressed.
+
+    Whoever can write to Redis could otherwise send a kilobyte that inflates to a gigabyte. What is refused here is to
+    Celery a message that it cannot decode.
+    """
+    redis.Channel.Message = Ring  # type: ignore[assignment]
+    for method in compression.encoders():
+        compression.register(compression.get_encoder(method)[0], _refuse, method)
+
+
+def _refuse(_body: bytes) -> NoReturn:
+    raise DecodeError("no ring is compressed")
 
 
 def _transport_options(broker: str, *, publish_only: bool) -> dict[str, object]:

@@ -16,6 +16,7 @@ from shared.settings import Settings
 
 log = get_logger("locks")
 PREFIX = "deskbridge:lock:"
+WITHOUT_END = -1
 
 
 def make_redis(settings: Settings) -> Redis:
@@ -27,6 +28,13 @@ def make_redis(settings: Settings) -> Redis:
         socket_keepalive=True,
         health_check_interval=15,
     )
+
+
+def drop_endless(redis: Redis, key: str) -> None:
+    """Delete a key that has no end: every one of ours has, so it would stand in the way for ever."""
+    if redis.pttl(key) == WITHOUT_END:
+        log.warning("a key in Redis that never ends is none of ours, and dropped", key=key)
+        redis.delete(key)
 
 
 class HeldLock:
@@ -73,6 +81,7 @@ class Locks:
         """
         lock = self._redis.lock(PREFIX + name, timeout=self._lease, blocking=False, thread_local=False)
         if not lock.acquire():
+            drop_endless(self._redis, PREFIX + name)
             raise LockBusy(Fault.LOCK_HELD(name=name))
         try:
             yield HeldLock(lock, self._lease)

@@ -1,19 +1,30 @@
 """The one mechanism for outages: paused until T because R; then one worker probes, then all go on (DESIGN).
 
 T is told by Redis' own clock: a worker whose clock is off by a minute would stop or wake everybody else.
+What Redis holds may be anybody's: a pause that no worker can have written is dropped.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 
 from redis import Redis
+from redis.exceptions import ResponseError
+
+from shared.coordination.locks import drop_endless
+from shared.logs import get_logger
+
+log = get_logger("pause")
 
 KEY = "deskbridge:pause"
 PROBE_KEY = "deskbridge:pause:probe"
 FIRST_PAUSE_S = 5.0
 LONGEST_PAUSE_S = 60.0
+LONGEST_NAMED_S = 3600.0
+LONGEST_REASON = 2000
+LARGEST = 16 * 1024
 PROBE_LEASE_S = 30
 
 
@@ -51,8 +62,18 @@ class Pause:
 
     def current(self) -> Paused | None:
         """Return the pause in force, over or not, until something succeeded again."""
-        stored = self._redis.get(KEY)
-        return Paused(**json.loads(stored)) if isinstance(stored, (str, bytes)) else None
+        try:
+            stored = self._redis.getrange(KEY, 0, LARGEST)
+        except ResponseError:  # it is not even a text
+            stored = "?"
+        if not stored:
+            return None
+        paused = _read(stored)
+        if paused is None or self.left(paused) > LONGEST_NAMED_S:
+            log.warning("a pause in Redis that no worker can have written is dropped")
+            self._redis.delete(KEY)
+            return None
+        return paused
 
     def left(self, paused: Paused) -> float:
         """Return how many seconds a pause still lasts; 0: somebody may probe."""
@@ -63,7 +84,10 @@ class Pause:
         paused = self.current()
         if paused is None:
             return Permit(None)
-        if self.left(paused) or not self._redis.set(PROBE_KEY, "1", nx=True, ex=PROBE_LEASE_S):
+        if self.left(paused):
+            return Permit(paused)
+        if not self._redis.set(PROBE_KEY, "1", nx=True, ex=PROBE_LEASE_S):
+            drop_endless(self._redis, PROBE_KEY)
             return Permit(paused)
         latest = self.current()
         if latest == paused:
@@ -84,9 +108,9 @@ class Pause:
         length = before.length if before else FIRST_PAUSE_S
         if before and not self.left(before):
             length = min(LONGEST_PAUSE_S, length * 2)
-        until = self._now() + (seconds if seconds is not None else length)
-        paused = Paused(reason, max(until, before.until if before else 0.0), length)
-        self._redis.set(KEY, json.dumps({"reason": reason, "until": paused.until, "length": length}))
+        until = self._now() + (min(seconds, LONGEST_NAMED_S) if seconds is not None else length)
+        paused = Paused(reason[:LONGEST_REASON], max(until, before.until if before else 0.0), length)
+        self._redis.set(KEY, json.dumps({"reason": paused.reason, "until": paused.until, "length": length}))
         self._redis.delete(PROBE_KEY)
         return paused
 
@@ -97,3 +121,17 @@ class Pause:
     def _now(self) -> float:
         seconds, micros = self._redis.time()
         return float(seconds + micros / 1e6)
+
+
+def _read(stored: str | bytes) -> Paused | None:
+    """Return a stored pause; None where it has not the form that `begin` gives it."""
+    try:
+        paused = Paused(**json.loads(stored))
+        until, length = float(paused.until), float(paused.length)
+    except (ValueError, TypeError, OverflowError, RecursionError):
+        return None
+    if type(paused.reason) is not str or bool in (type(paused.until), type(paused.length)):
+        return None
+    if not math.isfinite(until) or not 0 < length <= LONGEST_PAUSE_S:
+        return None
+    return Paused(paused.reason, until, length)

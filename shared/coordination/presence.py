@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 from redis import Redis
+from redis.exceptions import ResponseError
 
 KEY = "deskbridge:seen:"
 KEPT_S = 86400 * 7
+LONGEST = 40
 WORKER, BEAT = "worker", "beat"
 
 
@@ -25,8 +29,11 @@ class Presence:
 
     def seconds_since(self, name: str) -> float | None:
         """Return how long ago the last sign of life was, None where there is none."""
-        at = self._redis.get(KEY + name)
-        return max(0.0, self._now() - float(at)) if isinstance(at, (str, bytes)) else None
+        try:
+            at = float(self._redis.getrange(KEY + name, 0, LONGEST))
+        except (ValueError, ResponseError):  # none, or one that no process of ours wrote
+            return None
+        return max(0.0, self._now() - at) if math.isfinite(at) else None
 
     def _now(self) -> float:
         seconds, micros = self._redis.time()

@@ -14,10 +14,12 @@ log = get_logger("throttle")
 KEY = "deskbridge:throttle"
 
 # The time of the next free slot, by Redis' own clock; returns how long to wait for the slot just taken.
+# One that is no number, or further ahead than this key lives, is nobody's.
 NEXT_SLOT = """
 local now = redis.call('TIME')
 local at = tonumber(now[1]) + tonumber(now[2]) / 1000000
-local slot = math.max(at, tonumber(redis.call('GET', KEYS[1]) or '0'))
+local slot = tonumber(redis.call('GET', KEYS[1]) or '0')
+if not slot or not (slot > at and slot <= at + 3600) then slot = at end
 redis.call('SET', KEYS[1], string.format('%.6f', slot + tonumber(ARGV[1])), 'PX', 3600000)
 return string.format('%.6f', slot - at)
 """

@@ -210,6 +210,8 @@ def test_a_message_that_is_not_json_is_refused_without_being_loaded(fleet: Fleet
     yaml = f"!!python/object/apply:os.mkdir ['{bomb}']".encode()
     headers = {"task": SYNC_TICKET, "id": "bomb", "argsrepr": "", "kwargsrepr": "", "lang": "py"}
     with app.connection_for_write() as connection, connection.Producer() as producer:
+        for what in (b"{", b"[]", b"7", b'{"body": 7}', b'{"properties": {}}'):
+            connection.channel().client.lpush(QUEUE, what)
         for body, kind in ((pickled, "x-python-serialize"), (yaml, "x-yaml"), (pickled, "nonsense")):
             producer.publish(
                 body,

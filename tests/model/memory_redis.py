@@ -24,6 +24,14 @@ class SimulatedRedis:
         value, end = self._values.get(key, ("", 0.0))
         return value if end > self._clock.now else None
 
+    def getrange(self, key: str, start: int, end: int) -> str:
+        """Return a part of a value, an empty one where there is none."""
+        return (self.get(key) or "")[start : end + 1]
+
+    def pttl(self, key: str) -> int:
+        """Return how many milliseconds a value still lives."""
+        return -2 if self.get(key) is None else round((self._values[key][1] - self._clock.now) * 1000)
+
     def set(
         self, key: str, value: str, *, nx: bool = False, ex: float | None = None, px: float | None = None
     ) -> bool:

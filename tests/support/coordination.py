@@ -11,7 +11,14 @@ from redis import Redis
 
 from shared.coordination import pause as pause_module
 from shared.coordination.locks import PREFIX, Locks
-from shared.coordination.pause import FIRST_PAUSE_S, KEY, LONGEST_PAUSE_S, PROBE_KEY, Pause
+from shared.coordination.pause import (
+    FIRST_PAUSE_S,
+    KEY,
+    LONGEST_NAMED_S,
+    LONGEST_PAUSE_S,
+    PROBE_KEY,
+    Pause,
+)
 from shared.errors import LockBusy
 
 LEASE = 0.4
@@ -73,6 +80,14 @@ class LockContract:
             time.sleep(LEASE + 0.1)
             with pytest.raises(LockBusy):
                 held.renew()
+
+    def test_a_lock_without_an_end_is_nobody_s(self, redis: Redis) -> None:
+        redis.set(PREFIX + "ticket:1", "for ever")
+        locks = Locks(redis, 60)
+        with pytest.raises(LockBusy), locks.hold("ticket:1"):
+            pass
+        with locks.hold("ticket:1"):
+            pass
 
     def test_renewing_often_costs_nothing(self, redis: Redis) -> None:
         with Locks(redis, 60).hold("ticket:1") as held:
@@ -219,3 +234,58 @@ class PauseContract:
         pause.begin("down")
         redis.delete(KEY, PROBE_KEY)
         assert pause.enter().blocked_by is None
+
+    @pytest.mark.parametrize(
+        "stored",
+        [
+            b"",
+            b"null",
+            b"[]",
+            b"17",
+            b"{",
+            b"\xff\xfe",
+            b"[" * 100_000,
+            b'{"reason": "down", "until": 1000005.0}',
+            b'{"reason": "down", "until": 1000005.0, "length": 5.0, "more": 1}',
+            b'{"reason": 7, "until": 1000005.0, "length": 5.0}',
+            b'{"reason": "down", "until": "soon", "length": 5.0}',
+            b'{"reason": "down", "until": true, "length": 5.0}',
+            b'{"reason": "down", "until": NaN, "length": 5.0}',
+            b'{"reason": "down", "until": Infinity, "length": 5.0}',
+            b'{"reason": "down", "until": 1e999, "length": 5.0}',
+            b'{"reason": "down", "until": 1' + b"0" * 400 + b', "length": 5.0}',
+            b'{"reason": "down", "until": 9999999999.0, "length": 5.0}',
+            b'{"reason": "down", "until": 1000005.0, "length": -1}',
+            b'{"reason": "down", "until": 1000005.0, "length": 1e300}',
+            b'{"reason": "' + b"x" * 1_000_000 + b'", "until": 1000005.0, "length": 5.0}',
+        ],
+        ids=lambda stored: stored[:70].decode(errors="replace"),
+    )
+    def test_a_pause_that_no_worker_wrote_stops_nobody(self, redis: Redis, stored: bytes) -> None:
+        redis.set(KEY, stored)
+        pause = Pause(redis)
+        assert pause.current() is None
+        assert pause.enter().blocked_by is None
+        assert pause.begin("down").until == self.clock + FIRST_PAUSE_S, "and the next one is as any first"
+
+    def test_a_pause_of_another_type_stops_nobody(self, redis: Redis) -> None:
+        redis.rpush(KEY, "x")
+        redis.rpush(PROBE_KEY, "x")
+        pause = Pause(redis)
+        assert pause.enter().blocked_by is None
+        pause.begin("down")
+        self.wait(FIRST_PAUSE_S)
+        assert pause.enter().probing
+
+    def test_a_probe_without_an_end_stops_nobody(self, redis: Redis) -> None:
+        pause = Pause(redis)
+        pause.begin("down")
+        self.wait(FIRST_PAUSE_S)
+        redis.set(PROBE_KEY, "for ever")
+        assert pause.enter().blocked_by is not None
+        assert pause.enter().probing
+
+    def test_the_time_that_the_tracker_named_has_a_bound(self, redis: Redis) -> None:
+        pause = Pause(redis)
+        assert pause.begin("busy", 1e9).until == self.clock + LONGEST_NAMED_S
+        assert pause.current() is not None
