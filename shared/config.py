@@ -53,6 +53,8 @@ class PluginConfig(BaseModel):
     def _address(cls, value: str | None) -> str | None:
         if value is None:
             return None
+        if not value.strip().isprintable():  # urlsplit leaves some out without a word
+            raise ValueError("expected an address without control or invisible characters")
         parts = urlsplit(value.strip())
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError("expected an address such as https://redmine.example.org")

@@ -63,8 +63,8 @@ def change(
     with store.transaction() as tx:
         before, encrypted = tx.configs.get()
         config = before.changed(assignments)
-        if encrypted and not (knows_key or api_key) and _is_elsewhere(config, before):
-            raise SettingsError("base_url: another host needs the API key given anew with it (`api_key`)")
+        if encrypted and not (knows_key or api_key):
+            _check_trust(config, before)
         warnings = []
         if config.base_url and "base_url" in assignments and not allow_link_local:
             _check_address(config.base_url)
@@ -163,11 +163,18 @@ CHECKS: dict[str, Callable[[Transaction, Any], bool]] = {
 """How the ids of a key are confirmed: False where nothing is cached, NotFound where they are unknown."""
 
 
-def _is_elsewhere(config: PluginConfig, before: PluginConfig) -> bool:
-    """Tell whether the API key would be sent to another place than before, or could be after one more change."""
-    if before.base_url is None:
-        return False
-    return urlsplit(config.base_url or "")[:2] != urlsplit(before.base_url)[:2]
+def _check_trust(config: PluginConfig, before: PluginConfig) -> None:
+    """Let nobody who may not know the API key choose who gets to see it.
+
+    Another path of a host may be another application's, and an unchecked certificate anybody's.
+
+    Raises:
+        SettingsError: the stored key would be sent to another address, or to whoever stands in for the tracker.
+    """
+    if config.base_url != before.base_url:
+        raise SettingsError("base_url: another address needs the API key given anew with it (`api_key`)")
+    if before.verify_tls and not config.verify_tls:
+        raise SettingsError("verify_tls: false needs the API key given anew with it (`api_key`)")
 
 
 def _check_address(base_url: str) -> None:

@@ -39,6 +39,7 @@ class Detail(Code):
     TOO_MANY_PAGES = "too_many_pages"
     EDIT_CONFLICT = "edit_conflict"
     REDIRECT_NOT_FOLLOWED = "redirect_not_followed"
+    LOGIN_NO_HEADER = "login_no_header"
     USER_WITHOUT_ID = "user_without_id"
     ROW_WITHOUT_ID = "row_without_id"
     NO_USERS = "no_users"

@@ -149,9 +149,10 @@ class _Reading:
 
     def _keep_person(self, row: Mapping[str, Any]) -> None:
         found = metadata_rows.person(row, USERS)
-        self.found.people[found.tracker_user_id] = found
+        if found is not None:
+            self.found.people[found.tracker_user_id] = found
 
 
-def _kept(users: Answer) -> list[TrackerPerson]:
+def _kept(users: Answer) -> list[TrackerPerson | None]:
     """Return what is kept of a page of users: one who has signed in meanwhile is no change."""
     return [metadata_rows.person(row, USERS) for row in rows_of(users, "users", USERS)]

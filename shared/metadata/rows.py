@@ -8,9 +8,13 @@ from typing import Any
 
 from shared.codes.faults import Detail
 from shared.errors import OutcomeUnknown
+from shared.logs import get_logger
 from shared.store.metadata import Entry, MetadataKind
 from shared.store.people import TrackerPerson
 from shared.tracker.answers import clean
+from shared.tracker.client import is_header
+
+log = get_logger("metadata")
 
 LARGEST = 2**63 - 1
 LONGEST_NAME = 1000
@@ -36,8 +40,8 @@ class Listing:
     entry: Callable[[Row, str], Entry | None]
 
 
-def person(row: Row, path: str) -> TrackerPerson:
-    """Return an active tracker user.
+def person(row: Row, path: str) -> TrackerPerson | None:
+    """Return an active tracker user; None for one who cannot be acted for, since no header can have the login.
 
     Raises:
         OutcomeUnknown: the row has no id or login.
@@ -45,9 +49,14 @@ def person(row: Row, path: str) -> TrackerPerson:
     login, mail = row.get("login"), row.get("mail")
     if not _is_id(row.get("id")) or not isinstance(login, str) or not clean(login):
         raise OutcomeUnknown("GET", path, detail=Detail.USER_WITHOUT_ID())
+    if not is_header(login):  # and not cleaned either: that may be somebody else's
+        log.warning(
+            "a tracker user with an unusable login is left out", tracker_user_id=row["id"], login=login
+        )
+        return None
     name = " ".join(part for part in (row.get("firstname"), row.get("lastname")) if isinstance(part, str))
     mail = clean(mail, "\ufffd") or None if isinstance(mail, str) else None  # never shortened to another's
-    return TrackerPerson(row["id"], clean(login), clean(name).strip(), mail, admin=row.get("admin") is True)
+    return TrackerPerson(row["id"], login, clean(name).strip(), mail, admin=row.get("admin") is True)
 
 
 def project(row: Row, path: str) -> Entry | None:

@@ -34,6 +34,7 @@ SENTENCES: Table = {
     Detail.TOO_MANY_PAGES: "more than {pages} pages to look through",
     Detail.EDIT_CONFLICT: "somebody else changed it at the same time",
     Detail.REDIRECT_NOT_FOLLOWED: "redirects are not followed: base_url must be the tracker's own address",
+    Detail.LOGIN_NO_HEADER: "the login has characters that no header can have",
     Detail.USER_WITHOUT_ID: "a user has no id or login: the API key must be an administrator's",
     Detail.ROW_WITHOUT_ID: "a row has no id or name",
     Detail.NO_USERS: "no users at all, not even the key's own",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -16,13 +17,14 @@ from pydantic import SecretStr
 from requests.structures import CaseInsensitiveDict
 
 from shared.codes.faults import Detail
-from shared.errors import BridgeError, OutcomeUnknown, TrackerError, TrackerUnreachable
+from shared.errors import BridgeError, ImpersonationRefused, OutcomeUnknown, TrackerError, TrackerUnreachable
 from shared.tracker.answers import Answer, RawAnswer, raw_answer, read_answer
 from shared.tracker.watch import Watch, WatchedAdapter, watching
 
 TIMEOUT_S = 5.0
 IDLE_S = 1.0
 LARGEST_ANSWER = 16 * 1024 * 1024
+LOGIN = re.compile(r"(?! )[^\x00-\x1f\x7f\ud800-\udfff]{1,255}(?<! )")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,8 @@ class TrackerClient:
         Raises:
             TrackerError: of the class that says whether it was sent and may be repeated.
         """
+        if login is not None and not is_header(login):
+            raise ImpersonationRefused(method, path, detail=Detail.LOGIN_NO_HEADER())  # this person's fault, no outage
         self._use_turn()
         started = time.monotonic()
         status: int | None = None
@@ -215,6 +219,11 @@ class TrackerClient:
         if login is not None:
             headers[f"X-{prefix}-Switch-User"] = login.encode()
         return headers
+
+
+def is_header(login: str) -> bool:
+    """Tell whether a login can be sent as a header: one line, without blanks around it, of no great length."""
+    return LOGIN.fullmatch(login) is not None
 
 
 def _failure(watch: Watch, method: str, path: str, name: str) -> TrackerError:

@@ -21,7 +21,7 @@ from sqlalchemy import MetaData, select
 from deploy.embedded.ports import HOST, free_port
 from deploy.embedded.processes import Child
 from deploy.sandbox.tracker.control import StandIn
-from shared.coordination.doorbell import QUEUE, SYNC_TICKET, make_celery
+from shared.coordination.doorbell import LARGEST_RING, QUEUE, SYNC_TICKET, make_celery
 from tests.support.events import task, task_event, ticket, ticket_event
 from tests.support.fleet import ROOT, Fleet
 
@@ -203,15 +203,13 @@ class Bomb:
 
 
 @pytest.mark.slow
-def test_a_message_that_is_not_json_is_refused_without_being_loaded(fleet: Fleet, tmp_path: Path) -> None:
+def test_a_message_that_is_no_ring_is_refused_without_being_loaded(fleet: Fleet, tmp_path: Path) -> None:
     bomb = tmp_path / "went-off"
     app = make_celery(fleet.bridge.settings)
     pickled = pickle.dumps(((), {"ticket_id": Bomb(bomb)}, {}))
     yaml = f"!!python/object/apply:os.mkdir ['{bomb}']".encode()
     headers = {"task": SYNC_TICKET, "id": "bomb", "argsrepr": "", "kwargsrepr": "", "lang": "py"}
     with app.connection_for_write() as connection, connection.Producer() as producer:
-        for what in (b"{", b"[]", b"7", b'{"body": 7}', b'{"properties": {}}'):
-            connection.channel().client.lpush(QUEUE, what)
         for body, kind in ((pickled, "x-python-serialize"), (yaml, "x-yaml"), (pickled, "nonsense")):
             producer.publish(
                 body,
@@ -220,6 +218,9 @@ def test_a_message_that_is_not_json_is_refused_without_being_loaded(fleet: Fleet
                 content_encoding="binary",
                 headers=headers,
             )
+        ring = {"routing_key": QUEUE, "headers": headers}
+        producer.publish([[], {"ticket_id": 1}, {}], compression="zlib", **ring)
+        producer.publish([[], {"ticket_id": 1, "more": "x" * LARGEST_RING}, {}], **ring)
     fleet.send([("after", task_event())])
     fleet.wait_until_drained(30)
     assert fleet.states() == {"done": 1}

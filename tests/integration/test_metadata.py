@@ -18,6 +18,7 @@ from shared.coordination.locks import Locks
 from shared.metadata.reading import MOST_REPEATS
 from shared.metadata.synchronisation import MetadataResult, synchronise
 from shared.store.metadata import Entry, MetadataKind
+from shared.store.people import TrackerPerson
 from shared.tracker.answers import Answer
 from shared.tracker.client import TrackerClient
 from shared.vault import Vault
@@ -91,6 +92,32 @@ def test_every_row_is_cached_and_nothing_that_cannot_be_used(desk: Bridge, large
     assert field
     assert field.details["customized_type"] == "issue"
     assert [one["value"] for one in field.details["possible_values"]] == ["Phone", "Mail", "Portal"]
+
+
+HOSTILE_LOGINS = ["mallory\r\nX-Redmine-API-Key: x", "ali\x01ce", "alice\n", " alice", "alice\t", "a" * 300]
+
+
+@pytest.mark.parametrize("login", HOSTILE_LOGINS)
+def test_somebody_whose_login_no_header_can_have_is_left_out_and_nobody_else(
+    bridge: Bridge, stand_in: StandIn, login: str
+) -> None:
+    stand_in.patch("users", 6, login=login)
+    assert sync(bridge)
+    with bridge.store.transaction() as tx:
+        cached = {person.tracker_user_id: person.login for person in tx.people.cached()}
+    assert 6 not in cached
+    assert cached[5] == "alice"
+
+
+@pytest.mark.parametrize("login", [*HOSTILE_LOGINS, "\ud800"])
+def test_a_cached_login_that_no_header_can_have_pauses_nobody(
+    bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch, login: str
+) -> None:
+    hostile = TrackerPerson(5, login, "Alice Archer", "alice@example.test")
+    monkeypatch.setattr("shared.store.people._person", lambda _: hostile)
+    assert bridge.forward(task_event()) == ["done"]
+    assert bridge.pause.current() is None
+    assert [one["user_id"] for one in stand_in.state()["time_entries"]] == [1], "the administrator's"
 
 
 def test_exactly_the_calls_of_the_specification_are_made_users_first(desk: Bridge, large: StandIn) -> None:

@@ -17,6 +17,7 @@ from producer.web.bodies import Bodies
 from producer.web.buckets import Buckets
 from producer.web.shield import HEADERS
 from tests.integration.console.conftest import TOKEN, Console
+from tests.support.bridge import Bridge
 
 ORIGIN = {"Origin": "https://evil.example"}
 
@@ -256,9 +257,32 @@ def test_the_stored_key_is_not_sent_to_an_address_that_somebody_without_the_key_
     console.refused("PATCH", "/api/config", 422, {"base_url": same.replace("http:", "https:")})
     console.refused("PATCH", "/api/config?moved=true", 422, {"base_url": None})
     console.refused("PATCH", "/api/config", 422, {"base_url": "https://[::1"})
-    console.do("PATCH", "/api/config?moved=true", {"base_url": f"{same}/redmine"})
+    for other_path in (f"{same}/redmine", f"{same}/..//x", same.replace("127.0.0.1", "LOCALHOST")):
+        problem = console.refused("PATCH", "/api/config?moved=true", 422, {"base_url": other_path})
+        assert "api_key" in problem["detail"]
+    console.do("PATCH", "/api/config", {"base_url": f"{same}/"})
     moved = console.do("PATCH", "/api/config?moved=true", {**other, "api_key": "of-the-new-one"})
     assert moved["config"]["base_url"] == "http://127.0.0.1:9"
+
+
+def test_the_stored_key_is_not_sent_unencrypted_because_somebody_without_the_key_says_so(
+    console: Console,
+) -> None:
+    problem = console.refused("PATCH", "/api/config", 422, {"verify_tls": False})
+    assert "api_key" in problem["detail"]
+    console.do("PATCH", "/api/config", {"verify_tls": False, "api_key": "the-key"})
+    console.do("PATCH", "/api/config", {"verify_tls": False, "done_state": 3})
+    console.do("PATCH", "/api/config", {"verify_tls": True})
+
+
+def test_the_stored_key_is_not_sent_to_the_first_address_that_somebody_without_the_key_names(
+    console: Console, bridge: Bridge
+) -> None:
+    bridge.configure(base_url=None)
+    assert (
+        "api_key"
+        in console.refused("PATCH", "/api/config", 422, {"base_url": "http://127.0.0.1:9"})["detail"]
+    )
 
 
 def test_a_body_that_never_ends_is_cut_off_also_of_whoever_is_signed_in() -> None:

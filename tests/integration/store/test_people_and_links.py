@@ -87,8 +87,10 @@ def test_an_address_that_only_looks_alike_is_nobody_s(
     event = parse_event(task_event(of_ticket=ticket(technician={"id": 7, "email": named})))
     assert event.ticket.technician
     at_helpdesk = event.ticket.technician.email
+    read = person({"id": 5, "login": "x", "mail": on_tracker}, "/users.json")
+    assert read
     with store.transaction() as tx:
-        tx.people.replace_cache([person({"id": 5, "login": "x", "mail": on_tracker}, "/users.json")])
+        tx.people.replace_cache([read])
         tx.people.note_seen([event.ticket.technician])
         [seen] = tx.people.seen()
     assert who(store, email=at_helpdesk) is None
