@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 import structlog
 
+from shared.visible import visible
+
 CHANNEL = "deskbridge"
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 TRACEBACKS = ("exception", "stack")
@@ -56,9 +58,12 @@ def configure_logging(form: Literal["console", "json"] | None, *, process: str) 
 
 
 def _on_one_line(_logger: Any, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    """Write control characters as escapes: what a request or the tracker said forges no line and moves no cursor."""
+    """Write control characters as escapes: what a request or the tracker said forges no line and moves no cursor.
+
+    Nor does it turn a line round: what is invisible is marked.
+    """
     return {
-        name: CONTROL.sub(lambda found: repr(found[0])[1:-1], value)
+        name: visible(CONTROL.sub(lambda found: repr(found[0])[1:-1], value))
         if isinstance(value, str) and name not in TRACEBACKS
         else value
         for name, value in event.items()

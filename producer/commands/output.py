@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from producer.admin.shapes import stamp
+from shared.visible import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -85,12 +86,12 @@ def state_text(state: str) -> Text:
     """Return a state in its colour."""
     from rich.text import Text
 
-    return Text(state.replace("_", " "), style=COLOURS.get(state, ""))
+    return Text(plain(state.replace("_", " ")), style=COLOURS.get(state, ""))
 
 
 def plain(value: object) -> str:
-    """Return text without what a terminal would obey; an empty cell for None."""
-    return "" if value is None else NOT_FOR_A_TERMINAL.sub("", str(value))
+    """Return text without what a terminal would obey, what is invisible in it marked; an empty cell for None."""
+    return "" if value is None else visible(NOT_FOR_A_TERMINAL.sub("", str(value)))
 
 
 def in_words(moment: datetime | None, now: datetime | None = None) -> str:

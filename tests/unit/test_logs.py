@@ -96,13 +96,13 @@ def test_what_somebody_else_said_forges_no_line_and_moves_no_cursor(
     capsys: pytest.CaptureFixture[str], form: Literal["console", "json"]
 ) -> None:
     configure_logging(form, process="console")
-    forged = "/a\n2026-11-21 [info] all is well\r\x1b[2J\u2028\x9b"
+    forged = "/a\n2026-11-21 [info] all is well\r\x1b[2J\u2028\x9b\u202elanif\u200b"
     get_logger("forged").warning("refused", path=forged, said="b\nc")
     logging.getLogger("some.library").warning("odd: %s", forged)
     written = capsys.readouterr().err
     assert len(written.splitlines()) == 2
     assert "\x1b[2J" not in written
-    assert "\x9b" not in written
+    assert not {"\x9b", "\u202e", "\u200b"} & set(written)
 
 
 @pytest.mark.parametrize("form", ["console", "json"])

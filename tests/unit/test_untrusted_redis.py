@@ -15,6 +15,8 @@ from kombu.transport import redis as transport
 from redis import Redis
 
 from shared.coordination.doorbell import LARGEST_RING, SYNC_TICKET, make_celery
+from shared.coordination.pause import KEY as PAUSED
+from shared.coordination.pause import Pause
 from shared.coordination.presence import KEY, WORKER, Presence
 from shared.settings import Settings
 from worker.sweep import KEY as SWEPT
@@ -27,6 +29,13 @@ MIB = 1024 * 1024
 def redis() -> Iterator[Redis]:
     with fakeredis.FakeRedis() as connection:
         yield connection
+
+
+@pytest.mark.parametrize("stored", ["{", "null", '{"reason": "down", "until": 1e12, "length": 5}'])
+def test_a_pause_that_no_worker_wrote_stops_nobody(redis: Redis, stored: str) -> None:
+    redis.set(PAUSED, stored)
+    assert Pause(redis).current() is None
+    assert Pause(redis).enter().blocked_by is None
 
 
 @pytest.mark.parametrize("stored", [b"", b"yesterday", b"nan", b"inf", b"\xff"])

@@ -265,7 +265,7 @@ def test_the_stored_key_is_not_sent_to_an_address_that_somebody_without_the_key_
     assert moved["config"]["base_url"] == "http://127.0.0.1:9"
 
 
-def test_the_stored_key_is_not_sent_unencrypted_because_somebody_without_the_key_says_so(
+def test_certificates_are_checked_whatever_somebody_without_the_key_says(
     console: Console,
 ) -> None:
     problem = console.refused("PATCH", "/api/config", 422, {"verify_tls": False})

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import unicodedata
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
 from producer.admin.shapes import stamp
 from producer.commands.output import count, in_words, plain
+from shared.events import HelpdeskUser
+from shared.store.metadata import Entry, MetadataKind
+from shared.store.models import EventState
+from shared.store.people import TrackerPerson
+from shared.store.trace import Step
+from shared.visible import INVISIBLE
+from tests.support.events import task, task_event, ticket, ticket_event
+from tests.unit.commands.conftest import Shell
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 
@@ -47,3 +56,58 @@ def test_counts_have_their_noun() -> None:
 def test_what_a_terminal_would_obey_is_left_out() -> None:
     assert plain("a\x1b[31mb\x07\x9b\ud800 ü\n") == "a[31mb ü\n"
     assert plain(None) == ""
+
+
+TURNED = "gro.live//:sptth\u202e paid\u200b\u2066"
+
+
+def test_what_turns_a_text_round_or_cannot_be_seen_is_marked() -> None:
+    assert plain(TURNED) == "gro.live//:sptth<U+202E> paid<U+200B><U+2066>"
+    assert plain("\ufeffa\u00adb\u061cc\U000e0041") == "<U+FEFF>a<U+00AD>b<U+061C>c<U+E0041>"
+
+
+def test_every_character_that_formats_others_is_marked_but_those_that_are_signs_themselves() -> None:
+    formats = [chr(number) for number in range(0x110000) if unicodedata.category(chr(number)) == "Cf"]
+    shown = {one for one in formats if plain(one) == one}
+    assert shown == set(
+        "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
+    )
+    seen = "\u0645\u0631\u062d\u0628\u0627 \u2764\ufe0f \u4f60\u597d"
+    assert plain(seen) == seen
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        ["events"],
+        ["trace", "4711"],
+        ["users"],
+        ["held"],
+        ["links"],
+        ["template", "list"],
+        ["template", "show", "1"],
+        ["config", "show"],
+        ["replay", "99"],
+        ["link", "entity", "3", "99"],
+        ["doctor"],
+    ],
+    ids=" ".join,
+)
+def test_no_command_shows_what_somebody_outside_hid(shell: Shell, typed: list[str]) -> None:
+    turned = {"id": 7, "email": f"{TURNED}@example.test"}
+    [first, _] = shell.receive(
+        task_event(of_ticket=ticket(title=TURNED, technician=turned), of_task=task(user=turned)),
+        ticket_event(),
+    )
+    shell.end([first], EventState.FAILED, f"the tracker refused it: {TURNED}")
+    with shell.store.transaction() as tx:
+        tx.people.note_seen([HelpdeskUser(id=7, email=f"{TURNED}@example.test")])
+        tx.people.replace_cache([TrackerPerson(5, f"alice{TURNED}", TURNED, "a@example.test")])
+        tx.metadata.put([Entry(MetadataKind.PROJECT, 1, TURNED)])
+        tx.trace.append(
+            [Step(4711, f"said {TURNED}", TURNED, call={"method": "GET", "path": TURNED, "body": TURNED})]
+        )
+        tx.templates.create("issue.create", TURNED, f'{{"issue": {{"subject": "{TURNED}"}}}}', TURNED)
+    result = shell.type(*typed)
+    assert not INVISIBLE.search(result.stdout + result.stderr)
+    assert "Traceback" not in result.output
