@@ -24,7 +24,8 @@ FIRST_PAUSE_S = 5.0
 LONGEST_PAUSE_S = 60.0
 LONGEST_NAMED_S = 3600.0
 LONGEST_REASON = 2000
-LARGEST = 16 * 1024
+LARGEST = 64 * 1024
+CLOCK_MARGIN_S = 60.0
 PROBE_LEASE_S = 30
 
 
@@ -69,7 +70,7 @@ class Pause:
         if not stored:
             return None
         paused = _read(stored)
-        if paused is None or self.left(paused) > LONGEST_NAMED_S:
+        if paused is None or self.left(paused) > LONGEST_NAMED_S + CLOCK_MARGIN_S:
             log.warning("a pause in Redis that no worker can have written is dropped")
             self._redis.delete(KEY)
             return None

@@ -105,7 +105,9 @@ class TrackerClient:
             TrackerError: of the class that says whether it was sent and may be repeated.
         """
         if login is not None and not is_header(login):
-            raise ImpersonationRefused(method, path, detail=Detail.LOGIN_NO_HEADER())  # this person's fault, no outage
+            raise ImpersonationRefused(
+                method, path, detail=Detail.LOGIN_NO_HEADER()
+            )  # this person's fault, no outage
         self._use_turn()
         started = time.monotonic()
         status: int | None = None
