@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -28,6 +29,9 @@ NOT_THE_PRODUCERS = (
     "CONSOLE_PASSWORD_HASH",
 )
 """Secrets with which whoever takes over the producer could get at the tracker or the helpdesk."""
+
+SHORTEST_TOKEN = 16
+"""Bytes of a bearer token; shorter than this one could be guessed."""
 
 SecretList = Annotated[tuple[SecretStr, ...], NoDecode]
 
@@ -80,6 +84,9 @@ class Settings(BaseSettings):
     )
     console_password_hash: SecretStr | None = Field(default=None, description="Console sign-in (argon2)")
     console_tokens: SecretList = Field(default=(), description="Comma-separated bearer tokens for the API")
+    trusted_proxies: Annotated[tuple[IPv4Network | IPv6Network, ...], NoDecode] = Field(
+        default=(), description="Comma-separated addresses or networks whose X-Forwarded-For is believed"
+    )
     sweep_interval: float = Field(default=10, gt=0, description="Seconds between two sweeps")
     lock_lease: float = Field(default=60, gt=0, description="Seconds a ticket's lock lives without renewal")
     claim_lease: float = Field(default=20, gt=0, description="Seconds in which a claim may send")
@@ -112,7 +119,12 @@ class Settings(BaseSettings):
         return (init_settings,)
 
     @field_validator(
-        "secret_keys", "webhook_secrets", "glpi_webhook_secrets", "console_tokens", mode="before"
+        "secret_keys",
+        "webhook_secrets",
+        "glpi_webhook_secrets",
+        "console_tokens",
+        "trusted_proxies",
+        mode="before",
     )
     @classmethod
     def _split(cls, value: object) -> object:
@@ -131,6 +143,25 @@ class Settings(BaseSettings):
                     "each must be a Fernet key: 32 bytes in URL-safe base64 (make one: `deskbridge make-key`)"
                 ) from None
         return keys
+
+    @field_validator("console_tokens")
+    @classmethod
+    def _guessable(cls, tokens: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
+        if any(len(token.get_secret_value().encode()) < SHORTEST_TOKEN for token in tokens):
+            raise ValueError(
+                f"a token has less than {SHORTEST_TOKEN} bytes, so that it could be guessed "
+                "(make one: `deskbridge make-token`)"
+            )
+        return tokens
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _somebody(
+        cls, networks: tuple[IPv4Network | IPv6Network, ...]
+    ) -> tuple[IPv4Network | IPv6Network, ...]:
+        if any(network.prefixlen == 0 for network in networks):
+            raise ValueError("a network of all addresses would let everybody name an address of their choice")
+        return networks
 
     @field_validator("database_url")
     @classmethod

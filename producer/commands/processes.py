@@ -40,7 +40,7 @@ def producer(
     _drop_secrets("producer", "--host", host, "--port", str(port))
     loaded = settings("producer")
     _require_migrated(loaded)
-    _serve(create_app(loaded, host=host), host, port, "producer")
+    _serve(create_app(loaded, host=host), loaded, host, port, "producer")
 
 
 def console(
@@ -56,7 +56,7 @@ def console(
 
     loaded = settings("console")
     _require_migrated(loaded)
-    _serve(create_console(loaded), host, port, "console")
+    _serve(create_console(loaded), loaded, host, port, "console")
 
 
 def worker(
@@ -78,16 +78,17 @@ def beat() -> None:
     _become("beat")
 
 
-def _serve(application: FastAPI, host: str, port: int, process: str) -> None:
+def _serve(application: FastAPI, loaded: Settings, host: str, port: int, process: str) -> None:
     import uvicorn
 
-    from producer.web.connections import server_options
+    from producer.web.connections import allow_open_files, server_options
     from shared.logs import get_logger
 
     get_logger(process).info("listening", host=host, port=port)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # uvicorn raises it again once it has shut down
+    allow_open_files()
     try:
-        uvicorn.run(application, host=host, port=port, **server_options())
+        uvicorn.run(application, host=host, port=port, **server_options(loaded.trusted_proxies))
     except SystemExit as ended:
         raise typer.Exit(1 if ended.code else 0) from None
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import ipaddress
 import math
 from collections.abc import Sequence
 
@@ -14,7 +13,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from producer.web.bodies import Bodies, replayed
 from producer.web.buckets import Buckets
+from producer.web.connections import KNOWN
 from producer.web.problems import Problem
+from producer.web.sources import source_of
 from shared.logs import get_logger
 
 log = get_logger("console")
@@ -25,8 +26,8 @@ WRONG_TOKENS = 10
 FORGIVEN_PER_S = 1 / 6
 """… and how many of them are forgotten per second: ten a minute."""
 
-IPV6_NEIGHBOURS = 64
-"""Bits of an IPv6 address that tell one network from another; the rest its owner can choose freely."""
+SIGNED_IN_S = 300.0
+"""How long the answer to somebody who is signed in may take: a dry run and a synchronisation wait for the tracker."""
 
 
 class Guard:
@@ -74,7 +75,7 @@ class Guard:
             Problem: 401 it has none; 429 there were too many wrong ones from its address.
         """
         client = (scope.get("client") or ("unknown",))[0]
-        source = _network(client)
+        source = source_of(client)
         # before the comparison: a wait that the right token ended would only tell that it was found
         if wait := self._wrong.wait(source):
             log.warning("refused: too many wrong tokens", client=client)
@@ -86,7 +87,8 @@ class Guard:
             )
         authorization = headers.get("authorization", "")
         if self._is_known(authorization):
-            scope.setdefault("state", {})["who"] = f"API token {fingerprint(authorization)}"
+            who = f"API token {fingerprint(authorization)}"
+            scope.setdefault("state", {}).update({"who": who, KNOWN: SIGNED_IN_S})
             return
         if authorization:
             self._wrong.take(source)
@@ -109,17 +111,6 @@ class Guard:
 def fingerprint(authorization: str) -> str:
     """Return what tells one token from another in a history, and gives none away."""
     return _digest(authorization.partition(" ")[2].strip()).hex()[:8]
-
-
-def _network(client: str) -> str:
-    """Return the address that is held responsible for a client's: of IPv6 the network."""
-    try:
-        address = ipaddress.ip_address(client)
-    except ValueError:
-        return client
-    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is None:
-        return str(ipaddress.ip_network((int(address), IPV6_NEIGHBOURS), strict=False))
-    return str(address)
 
 
 def _digest(token: str) -> bytes:

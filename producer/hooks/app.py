@@ -28,6 +28,7 @@ from producer.hooks.ringer import Ringer
 from producer.hooks.signatures import Verifier
 from producer.web.bodies import Bodies
 from producer.web.buckets import Buckets
+from producer.web.connections import ANSWER_S, KNOWN
 from producer.web.problems import Problem
 from producer.web.shield import ShieldedApp
 from shared.coordination.doorbell import Doorbell
@@ -102,6 +103,7 @@ class Producer:
         """Accept one event or an array of them; 202 means: committed to the journal."""
         body = await read_body(request, self._bodies)
         source = _verify(self._verifier, body, request)
+        request.scope.setdefault("state", {})[KNOWN] = ANSWER_S
         self._refuse_flood(source)
         webhook_id = request.headers.get("webhook-id") or _unsigned_id(body)
         accepted = await run_in_threadpool(self._take_in, body, webhook_id)

@@ -1,41 +1,178 @@
-"""How connections are served: uvicorn, with a limit on how long a request may take to arrive.
+"""How connections are served: uvicorn, with the limits that it does not have (decision 14).
 
-uvicorn itself waits for ever: for a connection's first byte, for the end of a request's headers, and for the rest of
-a body that nobody reads because the request was answered early. None of that ever reaches the application.
+uvicorn waits for ever: for a connection's first byte, for the end of a request, and for a client to take its answer.
+None of that ever reaches the application.
 """
 
 from __future__ import annotations
 
 import asyncio
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from functools import partial
+from ipaddress import IPv4Network, IPv6Network
 from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from producer.web.sources import is_among, source_of
+
 ARRIVAL_S = 20.0
-"""Longer than the time for a body, so that a slow body is answered before its connection is cut."""
+"""From the first byte of a request, or from the connection, to the request's last byte. Longer than the time for a
+body, so that a slow body is answered before its connection is cut."""
+
+ANSWER_S = 30.0
+"""From the first byte of a request until the last byte of its answer was taken."""
+
+KNOWN = "known"
+"""Where the application knows who asks (a signature, a token), it puts here, into the request's state, how many seconds
+its answer may take instead."""
 
 MOST_CONNECTIONS = 500
-"""Well below the 1024 open files that a process usually may have: the database needs some, too."""
+MOST_OF_ONE_ADDRESS = 100
+
+GRACE_S = 0.25
+"""A connection is new for so long: what it sends is still on its way to the application."""
+
+OPEN_FILES = 8192
+"""How many open files a server allows itself, where the system lets it: many are taken before the first is cut."""
+
+BACKLOG = 1024
+"""How many connections wait to be taken, and how many are taken in one turn of the event loop."""
 
 
-class PatientProtocol(H11Protocol):
-    """uvicorn's HTTP/1.1, which cuts a connection whose request has not arrived in time.
+class Crowd:
+    """The connections of a server. Where there are too many, those that keep the server waiting make room.
 
-    Where there are too many connections, one that waits makes room for the new one.
+    First those of the address with the most connections, and of these the ones that have waited the longest. Those of
+    somebody whom the application knows come last. What is being served is not cut, and what is new only where there is
+    twice as much as may be; where all of that is being served, whoever comes next is cut.
+
+    Args:
+        proxies: addresses whose connections carry many clients: they have no limit of their own, and make room last.
     """
 
-    _deadline: asyncio.TimerHandle | None = None
+    def __init__(self, proxies: Sequence[IPv4Network | IPv6Network] = ()) -> None:
+        self._proxies = proxies
+        self._by_source: defaultdict[str, set[GuardedProtocol]] = defaultdict(set)
+        self._will_look = False
+
+    def join(self, one: GuardedProtocol) -> None:
+        """Count a connection."""
+        one.is_proxy = is_among(one.client[0], self._proxies) if one.client and self._proxies else False
+        neighbours = self._by_source[one.source]
+        neighbours.add(one)
+        if self._count > 2 * MOST_CONNECTIONS:
+            self._make_room(one.loop.time())
+        if self._count > 2 * MOST_CONNECTIONS:
+            one.cut()
+        self._look_soon(one.loop)
+
+    def leave(self, one: GuardedProtocol) -> None:
+        """Count a connection no more."""
+        neighbours = self._by_source[one.source]
+        neighbours.discard(one)
+        if not neighbours:
+            del self._by_source[one.source]
+
+    @property
+    def _count(self) -> int:
+        return sum(map(len, self._by_source.values()))
+
+    def _look_soon(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Make room in a moment, where that is needed."""
+        needed = self._count > MOST_CONNECTIONS or any(map(self._over, self._by_source.values()))
+        if needed and not self._will_look:
+            self._will_look = True
+            loop.call_later(GRACE_S, self._look, loop)
+
+    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._will_look = False
+        self._make_room(loop.time() - GRACE_S)
+        self._look_soon(loop)
+
+    def _make_room(self, begun: float) -> None:
+        """Cut what is too much, of what has begun by then."""
+        for neighbours in list(self._by_source.values()):
+            self._cut(self._over(neighbours), neighbours, begun)
+        everybody = [one for neighbours in self._by_source.values() for one in neighbours]
+        self._cut(self._count - MOST_CONNECTIONS, everybody, begun)
+
+    def _over(self, neighbours: set[GuardedProtocol]) -> int:
+        """Return how many connections an address has beyond its share."""
+        if len(neighbours) <= MOST_OF_ONE_ADDRESS:
+            return 0
+        return max(0, sum(not one.is_proxy for one in neighbours) - MOST_OF_ONE_ADDRESS)
+
+    def _cut(self, count: int, among: Iterable[GuardedProtocol], begun: float) -> None:
+        if count > 0:
+            waiting = [one for one in among if one.since <= begun and not one.is_served]
+            for one in sorted(waiting, key=self._turn)[:count]:
+                one.cut()
+
+    def _turn(self, one: GuardedProtocol) -> tuple[bool, int, float]:
+        share = 0 if one.is_proxy else len(self._by_source[one.source])
+        return one.patience is not None, -share, one.since
+
+
+class GuardedProtocol(H11Protocol):
+    """uvicorn's HTTP/1.1 with a clock, one request at a time.
+
+    The clock runs from the first byte of a request until nothing of its answer is unsent. A client that sends its next
+    request before it has the answer (pipelining) gets the one answer, and the connection is closed: its requests could
+    not be limited one by one.
+
+    Args:
+        crowd: the connections of this server.
+        options: uvicorn's.
+
+    Attributes:
+        source: what the connection is counted for.
+        is_proxy: whether it carries many clients.
+        since: when it began what it does: to wait for a request, or with one.
+    """
+
+    def __init__(self, *, crowd: Crowd, **options: Any) -> None:
+        super().__init__(**options)
+        self._crowd = crowd
+        self._clock: asyncio.TimerHandle | None = None
+        self.source, self.is_proxy = "", False
+        self.since = self.loop.time()
+
+    @property
+    def patience(self) -> float | None:
+        """How long its latest answer may take, where the application knows whose it is."""
+        return self.scope["state"].get(KNOWN) if self.scope else None
+
+    @property
+    def is_served(self) -> bool:
+        """Its request has arrived, and the client is ready for the answer."""
+        under_way = self.cycle is not None and not self.cycle.response_complete
+        return under_way and not self._is_arriving and not self.flow.write_paused
+
+    @property
+    def _is_idle(self) -> bool:
+        between = self.timeout_keep_alive_task is not None and str(self.conn.their_state) == "IDLE"
+        return between and not self.flow.write_paused
+
+    @property
+    def _is_arriving(self) -> bool:
+        return str(self.conn.their_state) in ("IDLE", "SEND_BODY") and not self.flow.write_paused
 
     def connection_made(self, transport: Any) -> None:
         """Begin to wait for the first request."""
         super().connection_made(transport)
-        self._wait()
-        if len(self.connections) > MOST_CONNECTIONS:
-            self._make_room()
+        transport.set_write_buffer_limits(high=0)  # writing is paused as long as anything is unsent
+        self.source = source_of(self.client[0]) if self.client else ""
+        self._start_clock()
+        self._crowd.join(self)
 
     def data_received(self, data: bytes) -> None:
-        """Take what came; what is still missing must come in time."""
+        """Take what came."""
         super().data_received(data)
+        if str(self.conn.their_state) == "DONE" and self.conn.trailing_data[0]:
+            self.cycle.keep_alive = False
         self._look()
 
     def on_response_complete(self) -> None:
@@ -43,51 +180,76 @@ class PatientProtocol(H11Protocol):
         super().on_response_complete()
         self._look()
 
+    def resume_writing(self) -> None:
+        """Go on: everything was sent."""
+        super().resume_writing()
+        self._look()
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait for nothing any more."""
-        self._stop_waiting()
+        self._stop_clock()
+        self._crowd.leave(self)
         super().connection_lost(exc)
 
     def cut(self) -> None:
         """End the connection at once."""
-        self._stop_waiting()
+        self._stop_clock()
+        self._crowd.leave(self)
         self.transport.abort()
 
-    def _make_room(self) -> None:
-        """Cut the connection whose wait would end next: one that is slow to arrive, or idle between two requests."""
-        waits = [
-            (timer.when(), one)
-            for one in self.connections
-            if isinstance(one, PatientProtocol) and one is not self
-            if (timer := one._deadline or one.timeout_keep_alive_task)
-        ]
-        slowest = min(waits, key=lambda wait: wait[0])[1] if waits else self
-        slowest.cut()
-
     def _look(self) -> None:
-        """Wait for the rest of a request that is arriving; between two requests uvicorn's own limit holds."""
-        state = str(self.conn.their_state)
-        if state == "SEND_BODY" or (state == "IDLE" and self.timeout_keep_alive_task is None):
-            self._wait()
+        """Let the clock run as long as anything is under way; between two requests uvicorn's own limit holds."""
+        if not self._is_idle:
+            self._start_clock()
+        elif self._clock:
+            self._stop_clock()
+            self.since = self.loop.time()
+
+    def _overdue(self) -> None:
+        """Cut the connection, unless its request has arrived and may take longer."""
+        may_take = ARRIVAL_S if self._is_arriving else self.patience or ANSWER_S
+        left = self.since + may_take - self.loop.time()
+        if left > 0:
+            self._clock = self.loop.call_later(left, self._overdue)
         else:
-            self._stop_waiting()
+            self.cut()
 
-    def _wait(self) -> None:
-        if self._deadline is None and not self.transport.is_closing():
-            self._deadline = self.loop.call_later(ARRIVAL_S, self.cut)
+    def _start_clock(self) -> None:
+        if self._clock is None and not self.transport.is_closing():
+            self.since = self.loop.time()
+            self._clock = self.loop.call_later(ARRIVAL_S, self._overdue)
 
-    def _stop_waiting(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
+    def _stop_clock(self) -> None:
+        if self._clock is not None:
+            self._clock.cancel()
+            self._clock = None
 
 
-def server_options() -> dict[str, Any]:
-    """Return uvicorn's options that producer and console have in common."""
+def server_options(proxies: Sequence[IPv4Network | IPv6Network] = ()) -> dict[str, Any]:
+    """Return uvicorn's options that producer and console have in common.
+
+    Args:
+        proxies: whose word is taken for a client's address (setting TRUSTED_PROXIES).
+    """
     return {
-        "http": PatientProtocol,
+        "http": partial(GuardedProtocol, crowd=Crowd(proxies)),
         "ws": "none",
+        "backlog": BACKLOG,
         "log_config": None,
         "access_log": False,
         "server_header": False,
+        "proxy_headers": bool(proxies),
+        "forwarded_allow_ips": [str(network) for network in proxies],
     }
+
+
+def allow_open_files() -> None:
+    """Let this process open as many files as its connections may need."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if resource.RLIM_INFINITY != allowed < OPEN_FILES:
+        wanted = OPEN_FILES if most == resource.RLIM_INFINITY else min(most, OPEN_FILES)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
+from ipaddress import IPv4Network, IPv6Network
 from typing import Any
 
 import requests
@@ -18,16 +20,17 @@ class Served:
 
     Args:
         app: the ASGI application.
+        proxies: the setting TRUSTED_PROXIES.
 
     Attributes:
         base_url: its address.
         http: a session to call it with.
     """
 
-    def __init__(self, app: Any) -> None:
+    def __init__(self, app: Any, proxies: Sequence[IPv4Network | IPv6Network] = ()) -> None:
         port = free_port()
         self.base_url = f"http://{HOST}:{port}"
-        config = uvicorn.Config(app, host=HOST, port=port, **server_options())
+        config = uvicorn.Config(app, host=HOST, port=port, **server_options(proxies))
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, daemon=True)
         self.http = requests.Session()

@@ -23,7 +23,8 @@ from requests.adapters import HTTPAdapter
 from urllib3 import HTTPConnectionPool, PoolManager
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from uvicorn import Config
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.flow_control import FlowControl
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 PINNED = ("inscriptis", "urllib3", "uvicorn")
@@ -36,12 +37,18 @@ def parts_of_uvicorn() -> dict[str, object]:
         return H11Protocol(config, ServerState(), {})
 
     protocol: Any = asyncio.run(made())
+    cycle = inspect.getsource(RequestResponseCycle)
     return {
-        "connections, a set": isinstance(protocol.connections, set),
         "timeout_keep_alive_task": protocol.timeout_keep_alive_task is None,
         "conn, whose their_state reads as h11's name": str(protocol.conn.their_state) == "IDLE",
         "transport, set by connection_made": "self.transport"
         in inspect.getsource(H11Protocol.connection_made),
+        "conn.trailing_data": protocol.conn.trailing_data == (b"", False),
+        "client, scope, cycle, flow": [protocol.client, protocol.scope, protocol.cycle, protocol.flow]
+        == [None] * 4,
+        "flow.write_paused": FlowControl(transport=None).write_paused is False,  # type: ignore[arg-type]
+        "cycle.response_complete, cycle.keep_alive": "self.response_complete = False" in cycle
+        and "not self.keep_alive" in cycle,
         "loop": hasattr(protocol, "loop"),
         "on_response_complete": callable(protocol.on_response_complete),
     }

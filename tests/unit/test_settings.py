@@ -20,7 +20,8 @@ SECRETS = {
     "WEBHOOK_SECRETS": "whsec_hidden-word",
     "GLPI_WEBHOOK_SECRETS": "hidden-word",
     "CONSOLE_PASSWORD_HASH": "$argon2id$hidden-word",
-    "CONSOLE_TOKENS": "hidden-word",
+    "CONSOLE_TOKENS": "a-long-hidden-word",
+    "TRUSTED_PROXIES": "192.0.2.1,2001:db8::/32",
 }
 
 
@@ -112,8 +113,8 @@ def test_a_file_that_cannot_be_read_is_named_by_its_variable(tmp_path: Path) -> 
 
 
 def test_lists_are_split_at_commas_and_blanks_are_dropped() -> None:
-    settings = loaded(CONSOLE_TOKENS=" a , b,,c ")
-    assert [token.get_secret_value() for token in settings.console_tokens] == ["a", "b", "c"]
+    settings = loaded(GLPI_WEBHOOK_SECRETS=" a , b,,c ")
+    assert [secret.get_secret_value() for secret in settings.glpi_webhook_secrets] == ["a", "b", "c"]
 
 
 def test_secrets_show_neither_in_repr_nor_in_str() -> None:
@@ -135,6 +136,12 @@ WRONG: list[tuple[str, str]] = [
       for value in ("hidden-word", "0", "-1", "nan", "")),
     ("SETTLING_TIME", "-1"),
     ("RATE_LIMIT", "-0.5"),
+    ("CONSOLE_TOKENS", "hidden-word"),
+    ("CONSOLE_TOKENS", f"{KEY},hidden-word"),
+    ("TRUSTED_PROXIES", "hidden-word"),
+    ("TRUSTED_PROXIES", "*"),
+    ("TRUSTED_PROXIES", "0.0.0.0/0"),
+    ("TRUSTED_PROXIES", "::/0"),
 ]  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import socket
+import threading
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from producer.console import guard as guard_module
 from producer.console.guard import WRONG_TOKENS, Guard
+from producer.web import connections
 from producer.web.bodies import Bodies
 from producer.web.buckets import Buckets
 from producer.web.shield import HEADERS
@@ -40,6 +42,18 @@ def test_wrong_tokens_from_one_address_have_to_wait_and_the_right_one_with_them(
     assert answer.status_code == 429
     assert 1 <= int(answer.headers["Retry-After"]) <= 60
     assert console.ask("GET", "/api/links").status_code == 429, "or it would tell that it was found"
+
+
+def test_naming_other_addresses_does_not_shorten_the_wait(console: Console) -> None:
+    statuses = [
+        console.http.get(
+            f"{console.base_url}/api/links",
+            headers={"Authorization": "Bearer guess", "X-Forwarded-For": f"192.0.2.{number}"},
+            timeout=5,
+        ).status_code
+        for number in range(WRONG_TOKENS + 5)
+    ]
+    assert statuses == [401] * WRONG_TOKENS + [429] * 5
 
 
 def test_no_token_at_all_is_no_guess(console: Console) -> None:
@@ -131,6 +145,21 @@ def test_an_unforeseen_fault_is_answered_in_the_same_way(
     assert answer.status_code == 500
     assert "hidden-word" not in answer.text
     assert {name: answer.headers.get(name) for name in HEADERS} == HEADERS
+
+
+def test_what_takes_long_of_somebody_signed_in_is_waited_for(
+    console: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "ARRIVAL_S", 0.1)
+    monkeypatch.setattr(connections, "ANSWER_S", 0.2)
+    slow = threading.Event()
+
+    def rows(*_: Any, **__: Any) -> list[Any]:
+        slow.wait(0.6)
+        return []
+
+    monkeypatch.setattr("producer.console.journal.held_rows", rows)
+    assert console.ask("GET", "/api/held").status_code == 200
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from producer.web.connections import PatientProtocol
+from producer.web.connections import GuardedProtocol
 from tests.unit.commands.conftest import Shell
 
 
@@ -119,7 +119,13 @@ def test_the_producer_begins_anew_without_the_secrets_of_others(
     assert "hidden-word" not in result.stderr
 
 
-def test_the_producer_is_served_with_patience(keyless: Shell, started: list[Any]) -> None:
+def test_the_producer_is_served_within_limits(
+    keyless: Shell, started: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     keyless.do("producer")
-    ((_, options),) = started
-    assert (options["http"], options["ws"], options["server_header"]) == (PatientProtocol, "none", False)
+    monkeypatch.setenv("DESKBRIDGE_TRUSTED_PROXIES", "192.0.2.1")
+    keyless.do("producer")
+    (_, alone), (_, behind_a_proxy) = started
+    assert (alone["http"].func, alone["ws"], alone["server_header"]) == (GuardedProtocol, "none", False)
+    assert (alone["proxy_headers"], behind_a_proxy["proxy_headers"]) == (False, True)
+    assert behind_a_proxy["forwarded_allow_ips"] == ["192.0.2.1/32"]

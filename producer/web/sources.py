@@ -1,0 +1,30 @@
+"""Who is held responsible for a request: its address, of IPv6 the network, and which addresses are our own proxies."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Sequence
+from ipaddress import IPv4Network, IPv6Network
+
+IPV6_NEIGHBOURS = 64
+"""Bits of an IPv6 address that tell one network from another; the rest its owner can choose freely."""
+
+
+def source_of(client: str) -> str:
+    """Return what is counted for a client's address."""
+    try:
+        address = ipaddress.ip_address(client)
+    except ValueError:
+        return client
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is None:
+        return str(ipaddress.ip_network((int(address), IPV6_NEIGHBOURS), strict=False))
+    return str(address)
+
+
+def is_among(client: str, networks: Sequence[IPv4Network | IPv6Network]) -> bool:
+    """Tell whether an address belongs to one of the networks."""
+    try:
+        address = ipaddress.ip_address(client)
+    except ValueError:
+        return False
+    return any(address in network for network in networks)
