@@ -4,6 +4,7 @@
 
 * `profiles`: how long, how much; `people`, `day`: what the helpdesk sends; `plan`: what goes wrong when.
 * `stand`, `supervisor`: real servers and processes, started again when they end.
+* `besieged`: many connections that never read, and honest traffic beside them.
 * `load`: a helpdesk that sends until it is answered 202, and remembers what was.
 * `inject`, `tracker`: the faults.
 * `expect`, `oracle`, `pairing`, `held`: what must be on the tracker, and what is.

@@ -15,6 +15,7 @@ class Profile:
         events: events of all tickets together, about.
         faults: faults to inject.
         drain_seconds: in how many seconds everything must be drained once the faults have ended.
+        besieged: seconds of a siege before the faults.
         patience: seconds after which the whole drill ends by itself, whatever it is doing.
     """
 
@@ -24,6 +25,7 @@ class Profile:
     events: int
     faults: int
     drain_seconds: float = 120.0
+    besieged: float = 20.0
     patience: float = 600.0
 
 
@@ -32,6 +34,6 @@ PROFILES = {
     for one in (
         Profile("brief", seconds=45, tickets=80, events=500, faults=50, patience=300),
         Profile("short", seconds=130, tickets=260, events=2000, faults=180, patience=400),
-        Profile("long", seconds=800, tickets=900, events=8000, faults=1250, patience=1200),
+        Profile("long", seconds=800, tickets=900, events=8000, faults=1250, besieged=60, patience=1300),
     )
 }

@@ -14,6 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from shared.store import Store
 from shared.store.models import TaskTimeLink, TicketIssueLink
+from tests.drill.besieged import Honest, besiege, complaints
 from tests.drill.day import Day, make_day
 from tests.drill.expect import expect
 from tests.drill.held import judge, read_held, unlinked_objects
@@ -55,11 +56,14 @@ def drill(seed: int, profile: Profile, teller: Teller, keep: Path | None = None)
     )
     with Stand(seed, keep) as stand:
         teller.say("everything is up")
+        honest = _besiege(stand, profile, teller)
         injector = Injector(stand, faults, day.mortal)
         helpdesk = Helpdesk(stand.events_url, SECRET, day.postings)
         try:
             _go_wrong(helpdesk, injector, profile, teller)
             outcome = Outcome(injector.tally, processes=stand.supervisor.members)
+            outcome.differences += complaints(honest)
+            outcome.figures["besieged: events, p99"] = f"{len(honest.took)}, {honest.p99:.3f} s"
             _drain(helpdesk, stand, profile, teller, outcome)
             _compare(day, helpdesk, injector, outcome)
             if keep is not None:
@@ -67,6 +71,16 @@ def drill(seed: int, profile: Profile, teller: Teller, keep: Path | None = None)
         finally:
             helpdesk.stop()
         return outcome
+
+
+def _besiege(stand: Stand, profile: Profile, teller: Teller) -> Honest:
+    """Lay a siege to the producer while nothing else goes wrong."""
+    log = stand.directory / "logs" / "siege.log"
+    honest = besiege(stand.events_url, SECRET, stand.fleet.port, profile.besieged, log)
+    teller.say(
+        f"besieged: {len(honest.took)} events taken, {len(honest.refused)} refused, p99 {honest.p99:.3f} s"
+    )
+    return honest
 
 
 def _go_wrong(helpdesk: Helpdesk, injector: Injector, profile: Profile, teller: Teller) -> None:
