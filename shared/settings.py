@@ -65,7 +65,9 @@ class Settings(BaseSettings):
         default=False, description="Accept unsigned events; only on a loopback bind, for a first try"
     )
     event_limit: float = Field(
-        default=0, ge=0, description="Events per second that the producer takes of one secret, 0 = no limit"
+        default=200,
+        ge=0,
+        description="Events per second that the producer takes of one secret, each 16 KiB as one; 0 = no limit",
     )
     glpi_webhook_secrets: SecretList = Field(
         default=(), description="Comma-separated secrets of GLPI's own webhooks (raw strings)"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -23,6 +24,8 @@ LARGEST_BATCH = 900 * 1024
 
 MOST_FAULTS = 20
 TIMEOUTS_S = (5, 30)
+LONGEST_WAIT_S = 60.0
+MOST_WAITS = 10
 
 
 class NotSent(BridgeError):
@@ -92,23 +95,42 @@ class Sender:
     Args:
         url: the producer's address for events.
         secret: signing secret, None to send unsigned.
+        sleep: waits so many seconds.
     """
 
-    def __init__(self, url: str, secret: SecretStr | None) -> None:
-        self._url = url
+    def __init__(
+        self, url: str, secret: SecretStr | None, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        self._url, self._sleep = url, sleep
         self._webhook = Webhook(secret.get_secret_value()) if secret else None
         self._session = requests.Session()
         self._session.trust_env = False  # no proxy of the environment comes in between
 
     def send(self, batch: Sequence[Ready]) -> Taken:
-        """Post one batch.
+        """Post one batch, again where the producer asks to wait.
 
         Raises:
             NotSent: the producer cannot be reached or refused it.
         """
         body = "[" + ", ".join(one.text for one in batch) + "]"
+        answer = self._post(body)
+        for _ in range(MOST_WAITS):
+            if answer.status_code != 429:
+                break
+            self._sleep(_seconds_to_wait(answer))
+            answer = self._post(body)
+        if answer.status_code != 202:
+            raise NotSent(_refusal(answer))
         try:
-            answer = self._session.post(
+            accepted = answer.json()["accepted"]
+            duplicates = sum(bool(one["duplicate"]) for one in accepted)
+            return Taken([int(one["event_id"]) for one in accepted], duplicates)
+        except (ValueError, KeyError, TypeError):
+            raise NotSent(f"{self._url} does not answer as a producer does") from None
+
+    def _post(self, body: str) -> requests.Response:
+        try:
+            return self._session.post(
                 self._url,
                 data=body.encode(),
                 headers=self._headers(body),
@@ -119,14 +141,6 @@ class Sender:
             raise NotSent(
                 f"{self._url} cannot be reached: is `deskbridge producer` running? ({type(error).__name__})"
             ) from None
-        if answer.status_code != 202:
-            raise NotSent(_refusal(answer))
-        try:
-            accepted = answer.json()["accepted"]
-            duplicates = sum(bool(one["duplicate"]) for one in accepted)
-            return Taken([int(one["event_id"]) for one in accepted], duplicates)
-        except (ValueError, KeyError, TypeError):
-            raise NotSent(f"{self._url} does not answer as a producer does") from None
 
     def close(self) -> None:
         """Close the connection."""
@@ -142,6 +156,12 @@ class Sender:
         if self._webhook:
             headers["webhook-signature"] = self._webhook.sign(delivery_id, now, body)
         return headers
+
+
+def _seconds_to_wait(answer: requests.Response) -> float:
+    """Return what Retry-After says, within bounds."""
+    said = answer.headers.get("Retry-After", "")
+    return min(float(said), LONGEST_WAIT_S) if said.isdecimal() else 1.0
 
 
 def _entries(text: str) -> Iterator[tuple[str, Any, str]]:

@@ -45,6 +45,8 @@ RETRY_AFTER_S = 5
 POOL_SIZE = 10
 FLOOD_S = 10
 """A source may send so many seconds' worth of events at once before its limit holds."""
+EVENT_BYTES = 16 * 1024
+"""What an event may weigh; for EVENT_LIMIT a larger one counts as several."""
 
 
 def create_app(settings: Settings, *, host: str = "127.0.0.1") -> FastAPI:
@@ -108,7 +110,7 @@ class Producer:
         webhook_id = request.headers.get("webhook-id") or _unsigned_id(body)
         accepted = await run_in_threadpool(self._take_in, body, webhook_id)
         if self._sources:
-            self._sources.take(source, len(accepted) - 1)
+            self._sources.take(source, _weight(len(accepted), body) - 1)
         return JSONResponse(self._accepted(accepted), 202)
 
     async def read(self, request: Request) -> bytes:
@@ -290,6 +292,11 @@ def _verify(verifier: Verifier | None, body: str, request: Request) -> int:
         return verifier.verify(body, request.headers)
     except BadSignature as refusal:
         raise Problem(401, "Not signed by a known secret", str(refusal)) from None
+
+
+def _weight(count: int, body: str) -> int:
+    """Return how many events a request counts as: those in it, or as many as its size is worth."""
+    return max(count, math.ceil(len(body) / EVENT_BYTES))
 
 
 def _unsigned_id(body: str) -> str:

@@ -27,6 +27,7 @@ class Deskbridge(Side):
             "DESKBRIDGE_SECRET_KEYS": Fernet.generate_key().decode(),
             "DESKBRIDGE_WEBHOOK_SECRETS": SECRET,
             "DESKBRIDGE_LOG_FORMAT": "json",
+            "DESKBRIDGE_EVENT_LIMIT": "0",
         }
 
     def set_up(self) -> None:

@@ -65,6 +65,7 @@ class Fleet:
             "LOCK_LEASE": 4,
             "SETTLING_TIME": 1,
             "LOG_FORMAT": "json",
+            "EVENT_LIMIT": 0,  # a test's load comes from one secret
             **settings,
         }
         self._env = {

@@ -47,7 +47,7 @@ def test_the_defaults_are_those_of_the_contract() -> None:
     assert settings.log_format is None
     assert settings.allow_unsigned is False
     numbers = {"sweep_interval": 10, "lock_lease": 60, "claim_lease": 20, "settling_time": 15,
-               "metadata_interval": 3600, "retention_days": 90, "rate_limit": 0, "event_limit": 0}  # fmt: skip
+               "metadata_interval": 3600, "retention_days": 90, "rate_limit": 0, "event_limit": 200}  # fmt: skip
     assert {name: getattr(settings, name) for name in numbers} == numbers
 
 

@@ -62,7 +62,15 @@ def test_what_is_refused_for_its_faults_counts_too(run: Run) -> None:
     refused(producer.send({}), 429)
 
 
-def test_without_a_limit_nobody_waits(producer: RunningProducer) -> None:
+def test_a_large_event_counts_as_several(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app_module, "Buckets", partial(Buckets, clock=lambda: 1000.0))
+    producer = run(event_limit=10)
+    large = ticket_event(of_ticket=ticket(content="x" * 900_000))
+    assert [producer.send(large).status_code for _ in range(3)] == [202, 202, 429]
+
+
+def test_without_a_limit_nobody_waits(run: Run) -> None:
+    producer = run(event_limit=0)
     assert {producer.send(many(5)).status_code for _ in range(20)} == {202}
 
 

@@ -12,6 +12,7 @@ import pytest
 import requests
 from pydantic import SecretStr
 
+from producer.commands import sending
 from producer.commands.sending import LARGEST_BATCH, MOST_EVENTS, NotSent, batches, read_events
 from producer.hooks.intake import deliveries
 from producer.hooks.signatures import Verifier
@@ -29,6 +30,7 @@ class FakeProducer:
         self.requests: list[str] = []
         self.refuses_from: int | None = None
         self.is_unsigned = False
+        self.busy = 0
 
     def post(self, _session: Any, url: str, *, data: bytes, headers: Mapping[str, str], **_: Any) -> Any:
         """Answer POST /events."""
@@ -37,6 +39,11 @@ class FakeProducer:
         answer = requests.Response()
         if not self.is_unsigned:
             Verifier([SecretStr(SECRET)]).verify(data.decode(), headers)
+        if self.busy:
+            self.busy -= 1
+            answer.status_code, answer._content = 429, b"{}"
+            answer.headers["Retry-After"] = "7"
+            return answer
         if self.refuses_from is not None and len(self.requests) > self.refuses_from:
             problem = Problem(
                 503, "The journal cannot be written", "send it again", headers={"Retry-After": "5"}
@@ -163,3 +170,19 @@ def test_a_file_that_is_not_there_is_wrong_usage(shell: Shell) -> None:
 def test_nothing_to_send_is_no_failure(shell: Shell, producer: FakeProducer) -> None:
     assert "0 events accepted" in shell.do("send", "-", stdin="\n")
     assert producer.requests == []
+
+
+def test_a_producer_that_asks_to_wait_is_waited_for(
+    shell: Shell, producer: FakeProducer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr(sending.Sender.__init__, "__defaults__", (waited.append,))
+    file = tmp_path / "events.jsonl"
+    file.write_text(json.dumps(task_event()))
+    producer.busy = 2
+    shell.do("send", str(file))
+    assert waited == [7, 7]
+    assert shell.states() == {1: "pending"}
+    producer.busy = 99
+    shell.fail("send", str(file))
+    assert len(waited) == 2 + sending.MOST_WAITS
