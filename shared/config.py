@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from shared.errors import SettingsError
-
-Id = Annotated[int, Field(gt=0, le=2**63 - 1)]
+from shared.validation import Id, model_faults
 
 
 class PluginConfig(BaseModel):
@@ -77,10 +76,8 @@ class PluginConfig(BaseModel):
         try:
             return type(self).model_validate({**self.model_dump(), **values})
         except ValidationError as error:
-            faults = [
-                f"{'.'.join(map(str, fault['loc']))}: {_words(fault['msg'])}" for fault in error.errors()
-            ]
-            raise SettingsError("; ".join(faults)) from None
+            faults = "; ".join(f"{path}: {problem}" for path, problem in model_faults(error))
+            raise SettingsError(faults) from None
 
 
 def _typed(name: str, text: str) -> Any:
@@ -93,7 +90,3 @@ def _typed(name: str, text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return text
-
-
-def _words(message: str) -> str:
-    return message.removeprefix("Value error, ").replace("Input should be", "expected")

@@ -12,10 +12,9 @@ from typing import Annotated, Any, Literal
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from shared.errors import InvalidEvent
+from shared.validation import LARGEST, Id, model_faults
 
 EventName = Literal["ticket_task.added", "ticket_task.updated", "ticket.updated"]
-LARGEST = 2**63 - 1
-Id = Annotated[int, Field(gt=0, le=LARGEST)]
 Integer = Annotated[int, Field(ge=-LARGEST, le=LARGEST)]
 RFC3339 = re.compile(r"(19[7-9]\d|2\d{3})-\d\d-\d\d[Tt ]\d\d:\d\d")
 SURROGATE = re.compile(r"[\ud800-\udfff]")
@@ -124,7 +123,7 @@ def parse_event(data: object) -> Event:
     try:
         event = Event.model_validate(_without_surrogates(data))
     except ValidationError as error:
-        faults = [(".".join(map(str, fault["loc"])), _expected(fault["msg"])) for fault in error.errors()]
+        faults = model_faults(error)
         if _task_missing(data):
             faults.append(("task", "required for ticket_task.* events"))
         raise InvalidEvent(faults) from None
@@ -177,10 +176,6 @@ def _is_deeper(value: object, levels: int) -> bool:
 
 def _task_missing(data: dict[str, Any]) -> bool:
     return str(data.get("event")).startswith("ticket_task.") and data.get("task") is None
-
-
-def _expected(message: str) -> str:
-    return message.removeprefix("Value error, ").replace("Input should be", "expected")
 
 
 def _without_surrogates(value: Any, mark: str = "") -> Any:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import logging
-import re
 import sys
 from typing import Any, Literal
 
 import structlog
 
+from shared.characters import NOT_ON_ONE_LINE
 from shared.visible import visible
 
 CHANNEL = "deskbridge"
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 TRACEBACKS = ("exception", "stack")
 
 
@@ -63,7 +62,7 @@ def _on_one_line(_logger: Any, _method: str, event: structlog.typing.EventDict) 
     Nor does it turn a line round: what is invisible is marked.
     """
     return {
-        name: visible(CONTROL.sub(lambda found: repr(found[0])[1:-1], value))
+        name: visible(NOT_ON_ONE_LINE.sub(lambda found: repr(found[0])[1:-1], value))
         if isinstance(value, str) and name not in TRACEBACKS
         else value
         for name, value in event.items()

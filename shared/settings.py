@@ -18,6 +18,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from shared.errors import SettingsError
+from shared.validation import model_faults
 
 PREFIX = "DESKBRIDGE_"
 DRIVERS = ("postgresql+psycopg2", "sqlite", "sqlite+pysqlite")
@@ -227,7 +228,10 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
     try:
         return Settings.model_validate(given)
     except ValidationError as error:
-        faults = [_fault(fault["loc"], fault["msg"]) for fault in error.errors()]
+        faults = [
+            f"{PREFIX}{path.partition('.')[0].upper()}: {problem}" if path else problem
+            for path, problem in model_faults(error)
+        ]
         raise SettingsError("; ".join(faults)) from None
 
 
@@ -244,11 +248,6 @@ def without_others_secrets(environ: Mapping[str, str] | None = None) -> tuple[li
     others = {f"{PREFIX}{name}{end}" for name in NOT_THE_PRODUCERS for end in ("", "_FILE")}
     dropped = sorted(name for name in given if name.upper() in others)
     return dropped, {name: value for name, value in given.items() if name not in dropped}
-
-
-def _fault(location: tuple[int | str, ...], message: str) -> str:
-    name = f"{PREFIX}{str(location[0]).upper()}: " if location else ""
-    return name + message.removeprefix("Value error, ")
 
 
 def _with_files(environ: Mapping[str, str]) -> dict[str, str]:

@@ -9,9 +9,9 @@ import re
 import unicodedata
 from html import unescape
 
+from shared.characters import NOT_TEXT
 from shared.rendering import MARKUP, from_html
 
-_UNWANTED = re.compile(r"[\x00-\x08\x0b-\x1f\ud800-\udfff]")
 _ESCAPED = re.compile(
     r"&(?:amp|lt|gt|quot|apos|nbsp|#0*(?:34|38|39|60|62|160)|#x0*(?:22|26|27|3c|3e|a0));",
     re.IGNORECASE,
@@ -89,7 +89,7 @@ def normalised(text: str) -> str:
 
 
 def _clean(text: str) -> str:
-    return _UNWANTED.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    return NOT_TEXT.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def _unescape_once(text: str) -> str:

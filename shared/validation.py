@@ -12,7 +12,12 @@ LARGEST = 2**63 - 1
 Id = Annotated[int, Field(ge=1, le=LARGEST)]
 
 
-def faults_of(error: ValidationError) -> list[tuple[str, str]]:
+def is_id(value: object) -> bool:
+    """Tell whether a value of somebody's JSON is an id."""
+    return type(value) is int and 0 < value <= LARGEST
+
+
+def model_faults(error: ValidationError) -> list[tuple[str, str]]:
     """Return (path, what was expected) for each fault; never the value, which may be a secret."""
     return [(path_of(fault["loc"]), in_words(fault["msg"])) for fault in error.errors(include_url=False)]
 

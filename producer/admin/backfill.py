@@ -17,6 +17,7 @@ from shared.store import Store, Transaction
 from shared.store.ledger import Row
 from shared.store.links import Link, LinkKind
 from shared.store.models import LedgerState
+from shared.validation import LARGEST
 
 COLUMNS = (
     "kind",
@@ -39,7 +40,6 @@ NEEDED = {
     Kind.TICKET: ("tracker_id",),
     Kind.TICKET_TASK: ("tracker_id", "ticket_id"),
 }
-LARGEST = 2**63 - 1
 MOST_FAULTS = 50
 Faults = list[tuple[int, str]]
 

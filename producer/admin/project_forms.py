@@ -14,6 +14,7 @@ from shared.payloads import IDENTIFIER, LONGEST_IDENTIFIER, LONGEST_NAME, RESERV
 from shared.store import Transaction
 from shared.store.metadata import Entry, MetadataKind
 from shared.tracker.answers import clean
+from shared.validation import Id, model_faults
 
 MOST_FIELDS = 500
 FIELD_RECORD = "KB-TRACKER-003"
@@ -49,7 +50,7 @@ class ProjectForm(BaseModel):
     identifier: Text
     description: Text | None = None
     is_public: StrictBool = False
-    parent_id: Annotated[int, Field(gt=0, le=2**63 - 1)] | None = None
+    parent_id: Id | None = None
     enabled_module_names: (
         Annotated[list[Annotated[Text, Field(max_length=255)]], Field(max_length=100)] | None
     ) = None
@@ -65,9 +66,7 @@ class ProjectForm(BaseModel):
         try:
             form = cls.model_validate(dict(values))
         except ValidationError as error:
-            raise FormRefused(
-                [(".".join(map(str, one["loc"])), one["msg"]) for one in error.errors()]
-            ) from None
+            raise FormRefused(model_faults(error)) from None
         return form.model_copy(
             update={"name": form.name.strip(), "identifier": form.identifier.strip().lower()}
         )

@@ -13,6 +13,7 @@ from datetime import datetime
 from sqlalchemy.exc import IntegrityError
 
 from shared.bodies.contexts import engine_for, operation_of
+from shared.characters import NOT_STORABLE
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound, TemplateError
 from shared.store import Store, Transaction
@@ -284,7 +285,7 @@ def _check(body: str, name: str | None = None) -> None:
     if name is not None and not 0 < len(name) <= LONGEST_NAME:
         raise TemplateRefused("name", f"1 to {LONGEST_NAME} characters are expected")
     for field, text in (("name", name or ""), ("body", body)):
-        if "\x00" in text or any("\ud800" <= one <= "\udfff" for one in text):
+        if NOT_STORABLE.search(text):
             raise TemplateRefused(field, f"{STORABLE} is expected")
     if len(body.encode()) > BODY_BYTES:
         raise TemplateRefused("body", f"at most {BODY_BYTES} bytes")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from producer.admin.shapes import stamp
+from shared.characters import NOT_FOR_A_TERMINAL
 from shared.visible import visible
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ COLOURS = {
     "in_doubt": "yellow",
     "gone": "magenta",
 }
-NOT_FOR_A_TERMINAL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 MINUTE, HOUR, DAY = 60, 3600, 86400
 
 

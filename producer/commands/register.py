@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-LARGEST = 2**63 - 1
+from shared.validation import LARGEST
 
 
 def add(

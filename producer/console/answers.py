@@ -10,8 +10,7 @@ from starlette.responses import Response
 
 from producer.admin.desk import Desk
 from producer.admin.shapes import stamp
-
-LARGEST = 2**63 - 1
+from shared.validation import LARGEST
 
 
 def answer(data: Any, status: int = 200) -> Response:

@@ -10,9 +10,10 @@ from starlette.responses import Response
 from producer.admin.held import held_rows
 from producer.admin.shapes import event_json, held_json, trace_json
 from producer.admin.story import trace_ticket
-from producer.console.answers import LARGEST, AtDesk, Id, answer
+from producer.console.answers import AtDesk, Id, answer
 from producer.web.problems import refusals
 from shared.store.models import EventState
+from shared.validation import LARGEST
 
 router = APIRouter(prefix="/api", tags=["journal"])
 

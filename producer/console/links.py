@@ -13,10 +13,11 @@ from producer.admin.links import remove_link
 from producer.admin.project_forms import FormRefused, ProjectForm
 from producer.admin.projects import Made
 from producer.admin.shapes import link_json
-from producer.console.answers import LARGEST, AtDesk, Id, IdOrZero, answer
+from producer.console.answers import AtDesk, Id, IdOrZero, answer
 from producer.web.problems import Problem, refusals
 from shared.errors import NotFound
 from shared.store.links import Link, LinkKind
+from shared.validation import LARGEST
 
 router = APIRouter(prefix="/api/links", tags=["links"])
 PUT: dict[int | str, dict[str, Any]] = {

@@ -18,6 +18,7 @@ from producer.web.problems import Problem
 from shared.bodies.contexts import NoContext
 from shared.errors import BridgeError, LockBusy, NotFound, SettingsError, TemplateError, TrackerError
 from shared.logs import get_logger
+from shared.validation import in_words, path_of
 
 log = get_logger("console")
 AGAIN_S = {"Retry-After": "20"}
@@ -45,7 +46,7 @@ def problem_of(error: Exception) -> Problem:
         return error
     if isinstance(error, RequestValidationError):
         faults = [
-            (".".join(map(str, one["loc"][1:])) or str(one["loc"][0]), one["msg"]) for one in error.errors()
+            (path_of(one["loc"][1:]) or str(one["loc"][0]), in_words(one["msg"])) for one in error.errors()
         ]
         return Problem(422, "Not valid", "mend the named fields", faults=faults)
     if isinstance(error, HTTPException):

@@ -12,10 +12,11 @@ from starlette.responses import Response
 
 from producer.admin import configuration, people
 from producer.admin.shapes import entry_json, person_json, run_json
-from producer.console.answers import LARGEST, AtDesk, Id, answer
+from producer.console.answers import AtDesk, Id, answer
 from producer.web.problems import Problem, refusals
 from shared.errors import NotFound, SettingsError
 from shared.metadata.synchronisation import PARTS, synchronise
+from shared.validation import LARGEST
 
 router = APIRouter(prefix="/api", tags=["setup"])
 API_KEY = "api_key"

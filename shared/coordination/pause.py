@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from redis import Redis
 from redis.exceptions import ResponseError
 
+from shared.coordination.clock import now
 from shared.coordination.locks import drop_endless
 from shared.logs import get_logger
 
@@ -78,7 +79,7 @@ class Pause:
 
     def left(self, paused: Paused) -> float:
         """Return how many seconds a pause still lasts; 0: somebody may probe."""
-        return max(0.0, paused.until - self._now())
+        return max(0.0, paused.until - now(self._redis))
 
     def enter(self) -> Permit:
         """Ask to go on: not while a pause lasts; after it, one at a time goes on to probe."""
@@ -109,7 +110,7 @@ class Pause:
         length = before.length if before else FIRST_PAUSE_S
         if before and not self.left(before):
             length = min(LONGEST_PAUSE_S, length * 2)
-        until = self._now() + (min(seconds, LONGEST_NAMED_S) if seconds is not None else length)
+        until = now(self._redis) + (min(seconds, LONGEST_NAMED_S) if seconds is not None else length)
         paused = Paused(reason[:LONGEST_REASON], max(until, before.until if before else 0.0), length)
         self._redis.set(KEY, json.dumps({"reason": paused.reason, "until": paused.until, "length": length}))
         self._redis.delete(PROBE_KEY)
@@ -118,10 +119,6 @@ class Pause:
     def end(self) -> bool:
         """Let everybody go on; True where there had been a pause."""
         return bool(self._redis.delete(KEY, PROBE_KEY))
-
-    def _now(self) -> float:
-        seconds, micros = self._redis.time()
-        return float(seconds + micros / 1e6)
 
 
 def _read(stored: str | bytes) -> Paused | None:

@@ -7,6 +7,8 @@ import math
 from redis import Redis
 from redis.exceptions import ResponseError
 
+from shared.coordination.clock import now
+
 KEY = "deskbridge:seen:"
 KEPT_S = 86400 * 7
 LONGEST = 40
@@ -25,7 +27,7 @@ class Presence:
 
     def mark(self, name: str) -> None:
         """Say that a process is alive now, by Redis' own clock."""
-        self._redis.set(KEY + name, f"{self._now():.3f}", ex=KEPT_S)
+        self._redis.set(KEY + name, f"{now(self._redis):.3f}", ex=KEPT_S)
 
     def seconds_since(self, name: str) -> float | None:
         """Return how long ago the last sign of life was, None where there is none."""
@@ -33,8 +35,4 @@ class Presence:
             at = float(self._redis.getrange(KEY + name, 0, LONGEST))
         except (ValueError, ResponseError):  # none, or one that no process of ours wrote
             return None
-        return max(0.0, self._now() - at) if math.isfinite(at) else None
-
-    def _now(self) -> float:
-        seconds, micros = self._redis.time()
-        return float(seconds + micros / 1e6)
+        return max(0.0, now(self._redis) - at) if math.isfinite(at) else None

@@ -28,6 +28,7 @@ from shared.store import Store
 from shared.store.models import DryRunObject
 from shared.tracker.answers import RawAnswer
 from shared.tracker.client import TIMEOUT_S, TrackerClient
+from shared.validation import is_id
 
 log = get_logger("dryrun")
 SEND_S = 20.0
@@ -203,7 +204,7 @@ def id_in(answer: RawAnswer | None, name: str) -> int | None:
     found = json_in(answer)
     made = found.get(name) if isinstance(found, dict) else None
     tracker_id = made.get("id") if isinstance(made, dict) else None
-    return tracker_id if type(tracker_id) is int and 0 < tracker_id < 2**63 else None
+    return tracker_id if is_id(tracker_id) else None
 
 
 def json_in(answer: RawAnswer) -> Any:

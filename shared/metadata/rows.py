@@ -13,10 +13,10 @@ from shared.store.metadata import Entry, MetadataKind
 from shared.store.people import TrackerPerson
 from shared.tracker.answers import clean
 from shared.tracker.client import is_header
+from shared.validation import is_id
 
 log = get_logger("metadata")
 
-LARGEST = 2**63 - 1
 LONGEST_NAME = 1000
 ACTIVE = 1
 FIELD_KINDS = ("project", "issue", "time_entry")
@@ -47,7 +47,7 @@ def person(row: Row, path: str) -> TrackerPerson | None:
         OutcomeUnknown: the row has no id or login.
     """
     login, mail = row.get("login"), row.get("mail")
-    if not _is_id(row.get("id")) or not isinstance(login, str) or not clean(login):
+    if not is_id(row.get("id")) or not isinstance(login, str) or not clean(login):
         raise OutcomeUnknown("GET", path, detail=Detail.USER_WITHOUT_ID())
     if not is_header(login):  # and not cleaned either: that may be somebody else's
         log.warning(
@@ -130,7 +130,7 @@ def _entry(
     kind: MetadataKind, row: Row, path: str, details: Mapping[str, Any], tracker_project_id: int | None = None
 ) -> Entry:
     name = row.get("name")
-    if not _is_id(row.get("id")) or not isinstance(name, str):
+    if not is_id(row.get("id")) or not isinstance(name, str):
         raise OutcomeUnknown("GET", path, detail=Detail.ROW_WITHOUT_ID())
     return Entry(kind, row["id"], clean(name)[:LONGEST_NAME], details, tracker_project_id)
 
@@ -138,11 +138,7 @@ def _entry(
 def _reference(value: Any) -> int | None:
     """Return the id of `{"id": N, "name": …}`."""
     found = value.get("id") if isinstance(value, dict) else None
-    return found if _is_id(found) else None
-
-
-def _is_id(value: Any) -> bool:
-    return type(value) is int and 0 < value <= LARGEST
+    return found if is_id(found) else None
 
 
 def _list(value: Any) -> list[Any]:

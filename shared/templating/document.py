@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from array import array
 
+from shared.characters import NOT_TEMPLATE_TEXT
 from shared.errors import TemplateError
 from shared.templating.limits import BODY_BYTES, JSON_DEPTH
 from shared.templating.source import Array, Node, Object, Scalar, Source, Text
-from shared.templating.values import UNWANTED, Fault, number
+from shared.templating.values import Fault, number
 
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
@@ -86,7 +87,7 @@ class _Reader:
             key = self._string()
             if "{{" in key.text:
                 raise self._source.error("a tag cannot stand in a name, only in a value", key.at)
-            if UNWANTED.search(key.text):
+            if NOT_TEMPLATE_TEXT.search(key.text):
                 raise self._source.error("a control character cannot stand in a name", key.at)
             if key.text in members:
                 raise self._source.error("this name stands twice in the same object", key.at)

@@ -12,4 +12,3 @@ ITEMS_PER_EACH = 200
 OUTPUT_BYTES = 1024 * 1024
 TOO_LONG = "the text would become longer than 1 MiB"
 SECONDS = 0.5
-LARGEST_INTEGER = 2**63 - 1

@@ -9,13 +9,14 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from shared.templating.limits import JSON_DEPTH, LARGEST_INTEGER, OUTPUT_BYTES
+from shared.characters import NOT_TEMPLATE_TEXT
+from shared.templating.limits import JSON_DEPTH, OUTPUT_BYTES
+from shared.validation import LARGEST
 
 Json = Any
 """None, bool, int, float, str, list and dict with text keys, as `json.loads` gives them."""
 
 NUMBER = re.compile(r"[+-]?[0-9]{1,40}(?:\.[0-9]{1,40})?")
-UNWANTED = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
 
 
 class Fault(Exception):
@@ -57,7 +58,7 @@ def number(value: Any) -> Json:
     """
     if isinstance(value, float) and not math.isfinite(value):
         raise Fault("a number that is infinite or none at all")
-    if isinstance(value, int) and abs(value) > LARGEST_INTEGER:
+    if isinstance(value, int) and abs(value) > LARGEST:
         raise Fault("an integer beyond 64 bits")
     return value
 
@@ -184,7 +185,7 @@ def pruned(value: Json, name: str, report: Callable[[str], None]) -> Json:
         report: told the path of each member or item that is left out.
     """
     if isinstance(value, str):
-        return UNWANTED.sub("", value)
+        return NOT_TEMPLATE_TEXT.sub("", value)
     if isinstance(value, dict):
         members = {}
         for key, item in value.items():
@@ -192,7 +193,7 @@ def pruned(value: Json, name: str, report: Callable[[str], None]) -> Json:
             if item is None:
                 report(path)
             else:
-                members[UNWANTED.sub("", key)] = pruned(item, path, report)
+                members[NOT_TEMPLATE_TEXT.sub("", key)] = pruned(item, path, report)
         return members
     if isinstance(value, list):
         items = []

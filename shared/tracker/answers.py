@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from shared.characters import NOT_FOR_A_TERMINAL
 from shared.codes.faults import Detail
 from shared.errors import (
     ImpersonationRefused,
@@ -21,7 +21,6 @@ from shared.errors import (
 )
 
 REFUSES_A_PERSON = (403, 404, 412, 422)
-NOT_FOR_PEOPLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 LONGEST_MESSAGE = 500
 MOST_MESSAGES = 20
 LONGEST_WAIT_S = 3600.0
@@ -144,7 +143,7 @@ def clean(text: str, mark: str = "") -> str:
         text: what the tracker said.
         mark: what stands in their place.
     """
-    return NOT_FOR_PEOPLE.sub(mark, text)
+    return NOT_FOR_A_TERMINAL.sub(mark, text)
 
 
 def _decoded(method: str, path: str, status: int, body: bytes) -> Any:

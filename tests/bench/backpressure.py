@@ -33,7 +33,8 @@ from deploy.sandbox.tracker.control import StandIn
 from producer.hooks.app import append
 from producer.hooks.intake import deliveries
 from shared.connection import Connector
-from shared.coordination.pause import LONGEST_PAUSE_S, Pause
+from shared.coordination.clock import now
+from shared.coordination.pause import LONGEST_PAUSE_S
 from shared.coordination.throttle import Throttle
 from shared.store.models import JournalEvent
 from shared.vault import Vault
@@ -330,8 +331,7 @@ def _differences(bridge: Bridge, stand_in: StandIn, chosen: list[int]) -> list[s
 @contextmanager
 def _simulated(clock: Clock) -> Iterator[None]:
     """Have the pause told by a clock that can be put forward."""
-    own = Pause._now
-    with patch.object(Pause, "_now", lambda pause: own(pause) + clock.ahead):
+    with patch("shared.coordination.pause.now", lambda redis: now(redis) + clock.ahead):
         yield
 
 

@@ -39,7 +39,7 @@ def test_nobody_else_probes_before_the_next_pause_has_begun(
     bridge.service.sync(4711)
     bridge.hurry()
     later = time.time() + 2 * FIRST_PAUSE_S
-    monkeypatch.setattr(Pause, "_now", lambda _: later)
+    monkeypatch.setattr("shared.coordination.pause.now", lambda _: later)
     begin, was_probed = Pause.begin, []
 
     def note(pause: Pause, reason: str, seconds: float | None = None) -> object:

@@ -125,7 +125,7 @@ class PauseContract:
     @pytest.fixture(autouse=True)
     def _clock(self, monkeypatch: pytest.MonkeyPatch) -> None:
         type(self).clock = 1_000_000.0
-        monkeypatch.setattr(Pause, "_now", lambda _: type(self).clock)
+        monkeypatch.setattr("shared.coordination.pause.now", lambda _: type(self).clock)
 
     def wait(self, seconds: float) -> None:
         type(self).clock += seconds

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from shared.validation import faults_of as faults_of_model
+from shared.validation import model_faults
 
 FENCE = "---"
 DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -97,7 +97,7 @@ def faults_of(metadata: Mapping[str, Any]) -> list[str]:
     try:
         Metadata.model_validate(metadata)
     except ValidationError as error:
-        return [f"{path}: {problem}" for path, problem in faults_of_model(error)]
+        return [f"{path}: {problem}" for path, problem in model_faults(error)]
     return []
 
 

@@ -11,6 +11,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationErro
 
 from shared.errors import InvalidEvent
 from shared.events import Delivery, parse_delivery
+from shared.validation import model_faults
 
 Event = Literal["new", "update", "delete"]
 
@@ -92,7 +93,7 @@ def read(item: Item, body: bytes, delivery_id: str) -> Delivery:
             return _ticket_event(_TicketBody.model_validate(data), delivery_id)
         return _task_event(_TaskBody.model_validate(data), delivery_id)
     except ValidationError as error:
-        faults = [(".".join(map(str, one["loc"])) or "(body)", one["msg"]) for one in error.errors()]
+        faults = [(path or "(body)", problem) for path, problem in model_faults(error)]
         raise InvalidEvent(faults) from None
 
 

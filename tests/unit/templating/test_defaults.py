@@ -11,6 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from producer.admin.project_forms import ProjectForm
+from shared.characters import NOT_TEMPLATE_TEXT
 from shared.config import PluginConfig
 from shared.events import Ticket, TicketTask
 from shared.payloads import issue_body, membership_body, status_body, time_entry_body
@@ -18,7 +19,6 @@ from shared.templating import OPERATIONS, Engine, Operation, catalogue_for
 from shared.templating.contexts import FormPart, from_form, from_ticket, sample
 from shared.templating.defaults import default_template
 from shared.templating.operations import CustomField
-from shared.templating.values import UNWANTED
 from tests.unit.templating.support import PATIENTLY, PROFILE, still
 
 pytestmark = PATIENTLY
@@ -238,7 +238,7 @@ def test_a_default_template_is_json_for_people(operation: Operation) -> None:
 @PROFILE
 @given(RICH.filter(bool), st.booleans())
 def test_a_preset_of_a_required_field_is_sent_as_it_is(preset: str, multiple: bool) -> None:
-    sent = UNWANTED.sub("", preset)
+    sent = NOT_TEMPLATE_TEXT.sub("", preset)
     of_issue = CustomField(1, "A", "issue", required=True, default_value=preset, multiple=multiple)
     found = rendered(Operation.ISSUE_CREATE, sample(Operation.ISSUE_CREATE), (of_issue,))["issue"]
     assert found["custom_fields"] == [{"id": 1, "value": [sent] if multiple else sent}]
