@@ -61,6 +61,22 @@ def read_everything(client: TrackerClient, progress: Progress, *, project_activi
     return settled(lambda: _Reading(client, progress, project_activities=project_activities).run())
 
 
+def read_kind(lists: TrackerLists, kind: MetadataKind) -> dict[tuple[str, int], Entry]:
+    """Read everything of one kind that the tracker lists as a whole: not projects, nor their categories.
+
+    Raises:
+        TrackerError: it could not be read, or the key is refused.
+    """
+    listing = next(one for one in LISTINGS if one.kind is kind)
+    lists.ask_whether_open()
+    answer = lists.get(listing.path)
+    lists.ask_whether_open()
+    found = Found()
+    for row in rows_of(answer, listing.name, listing.path):
+        found.add(listing.entry(row, listing.path))
+    return found.entries
+
+
 def find_project(client: TrackerClient, identifier: str) -> Entry | None:
     """Look an active project up in the tracker's list.
 

@@ -30,11 +30,13 @@ class Listing:
     """A list that the tracker gives as a whole (SPEC 4.2).
 
     Attributes:
+        kind: what it lists.
         path: where it is.
         name: the list's name in the answer.
         entry: makes an entry of a row; None for one that is not kept.
     """
 
+    kind: MetadataKind
     path: str
     name: str
     entry: Callable[[Row, str], Entry | None]
@@ -146,15 +148,21 @@ def _list(value: Any) -> list[Any]:
 
 
 LISTINGS = (
-    Listing("/trackers.json", "trackers", _issue_type),
-    Listing("/issue_statuses.json", "issue_statuses", _status),
-    Listing("/enumerations/issue_priorities.json", "issue_priorities", _enumeration(MetadataKind.PRIORITY)),
+    Listing(MetadataKind.ISSUE_TYPE, "/trackers.json", "trackers", _issue_type),
+    Listing(MetadataKind.STATUS, "/issue_statuses.json", "issue_statuses", _status),
     Listing(
+        MetadataKind.PRIORITY,
+        "/enumerations/issue_priorities.json",
+        "issue_priorities",
+        _enumeration(MetadataKind.PRIORITY),
+    ),
+    Listing(
+        MetadataKind.ACTIVITY,
         "/enumerations/time_entry_activities.json",
         "time_entry_activities",
         _enumeration(MetadataKind.ACTIVITY),
     ),
-    Listing("/roles.json", "roles", _role),
-    Listing("/custom_fields.json", "custom_fields", _custom_field),
+    Listing(MetadataKind.ROLE, "/roles.json", "roles", _role),
+    Listing(MetadataKind.CUSTOM_FIELD, "/custom_fields.json", "custom_fields", _custom_field),
 )
 """Every list of SPEC 4.2 that is not paged."""

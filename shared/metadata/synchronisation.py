@@ -13,11 +13,12 @@ from shared.config import PluginConfig
 from shared.coordination.locks import Locks
 from shared.errors import BridgeError, LockBusy
 from shared.logs import get_logger
-from shared.metadata.reading import Found, Progress, read_everything
+from shared.metadata.reading import Found, Progress, read_everything, read_kind
 from shared.store import Store, Transaction
 from shared.store.metadata import Entry, MetadataKind
 from shared.store.people import TrackerPerson
 from shared.tracker.client import TrackerClient
+from shared.tracker.lists import TrackerLists
 
 log = get_logger("metadata")
 LOCK = "metadata"
@@ -35,6 +36,7 @@ PARTS = {
 """The parts of the cache as results and the API name them, beside `users`."""
 
 One = TypeVar("One")
+Entries = Mapping[tuple[str, int], Entry]
 Connect = Callable[[], tuple[PluginConfig, TrackerClient]]
 
 
@@ -164,14 +166,35 @@ def sync_metadata(
     return result
 
 
+def refresh(store: Store, lists: TrackerLists, kind: MetadataKind) -> None:
+    """Read one kind afresh between two synchronisations, because an id is met that the cache does not hold.
+
+    Args:
+        store: where the cache is.
+        lists: the tracker's.
+        kind: one that the tracker lists as a whole: not projects, nor their categories.
+
+    Raises:
+        TrackerError: it could not be read; the cache is as it was.
+    """
+    now = read_kind(lists, kind)
+    with store.transaction() as tx:
+        before = {one.key: one for one in tx.metadata.of_kind(kind)}
+        _write(tx, before, now)
+
+
+def _write(tx: Transaction, before: Entries, now: Entries) -> None:
+    tx.metadata.remove(before.keys() - now.keys())
+    tx.metadata.put(entry for key, entry in now.items() if before.get(key) != entry)
+
+
 def _replace(tx: Transaction, found: Found) -> dict[str, Differences]:
     """Write the differences, and return them."""
     people = {one.tracker_user_id: one for one in tx.people.cached()}
     parts = {"users": _differences(people, found.people, _login)}
     before = tx.metadata.all()
     tx.people.replace_cache(found.people.values())
-    tx.metadata.remove(before.keys() - found.entries.keys())
-    tx.metadata.put(entry for key, entry in found.entries.items() if before.get(key) != entry)
+    _write(tx, before, found.entries)
     for name, kind in PARTS.items():
         parts[name] = _differences(
             _of_kind(kind, before.values()), _of_kind(kind, found.entries.values()), _name

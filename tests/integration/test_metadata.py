@@ -15,12 +15,14 @@ from deploy.sandbox.tracker.control import StandIn
 from deploy.sandbox.tracker.seed import user_key
 from shared.connection import Connector
 from shared.coordination.locks import Locks
+from shared.errors import TrackerClosed
 from shared.metadata.reading import MOST_REPEATS
-from shared.metadata.synchronisation import MetadataResult, synchronise
+from shared.metadata.synchronisation import MetadataResult, refresh, synchronise
 from shared.store.metadata import Entry, MetadataKind
 from shared.store.people import TrackerPerson
 from shared.tracker.answers import Answer
 from shared.tracker.client import TrackerClient
+from shared.tracker.lists import TrackerLists
 from shared.vault import Vault
 from tests.support.bridge import Bridge
 from tests.support.events import ALICE, BOB, task, task_event, ticket, ticket_event
@@ -54,6 +56,12 @@ def sync(bridge: Bridge, progress: Any = None) -> MetadataResult:
     """Synchronise as a process does."""
     connector = Connector(bridge.store, Vault(bridge.settings.secret_keys))
     return synchronise(bridge.store, Locks(bridge.redis, 60), connector.connect, progress)
+
+
+def lists(bridge: Bridge) -> TrackerLists:
+    """Return the lists of the tracker."""
+    _, client = Connector(bridge.store, Vault(bridge.settings.secret_keys)).connect()
+    return TrackerLists(client)
 
 
 def names(bridge: Bridge, kind: MetadataKind) -> dict[int, str]:
@@ -227,6 +235,31 @@ def test_a_key_that_is_revoked_in_the_middle_is_noticed(desk: Bridge, large: Sta
 
     assert not sync(desk, revoke)
     assert whole_cache(desk) == before
+
+
+def test_one_kind_is_read_afresh_and_nothing_else(bridge: Bridge, stand_in: StandIn) -> None:
+    sync(bridge)
+    before = whole_cache(bridge)
+    closed, gone = (MetadataKind.STATUS, 5), Entry(MetadataKind.STATUS, 99, "Deleted on the tracker")
+    with bridge.store.transaction() as tx:
+        tx.metadata.remove([closed])
+        tx.metadata.put([gone, Entry(MetadataKind.ROLE, 99, "Another kind")])
+    since = len(stand_in.requests())
+    refresh(bridge.store, lists(bridge), MetadataKind.STATUS)
+    calls = [one["path"] for one in stand_in.requests()[since:]]
+    assert calls == ["/users.json", "/issue_statuses.json", "/users.json"]
+    _, now = whole_cache(bridge)
+    assert now.pop((MetadataKind.ROLE, 99)).name == "Another kind"
+    assert now == before[1]
+
+
+def test_with_a_refused_key_no_kind_is_read_afresh(bridge: Bridge, stand_in: StandIn) -> None:
+    sync(bridge)
+    before = whole_cache(bridge)
+    stand_in.settings(rest_enabled=False)
+    with pytest.raises(TrackerClosed):
+        refresh(bridge.store, lists(bridge), MetadataKind.STATUS)
+    assert whole_cache(bridge) == before
 
 
 def test_a_list_that_changes_under_paging_is_read_again(desk: Bridge, large: StandIn) -> None:
