@@ -6,6 +6,7 @@
     └ TrackerError (method, path, status, body)
       ├ TrackerUnreachable    never sent: connection refused, DNS, connect time-out
       ├ TrackerBusy           429, or 503 with Retry-After
+      ├ TrackerAway           something that is not the tracker's API answers in its place
       ├ OutcomeUnknown        sent, and no clear answer
       ├ TrackerClosed         401, or 403 on /users.json: the key or the REST API is off
       ├ ImpersonationRefused  403, 404, 412, 422 while impersonating
@@ -110,9 +111,13 @@ class TrackerError(BridgeError):
         status: HTTP status, None where there was no answer.
         errors: the tracker's own messages (localised: for people only, never to be matched on).
         detail: what was the matter, where the status does not tell.
+
+    Attributes:
+        foreign: whether the answer is none that the tracker's API gives, so that somebody else may have given it.
     """
 
     code = Fault.TRACKER_FAILED
+    foreign = False
 
     def __init__(
         self,
@@ -129,27 +134,60 @@ class TrackerError(BridgeError):
         )
 
 
-class TrackerUnreachable(TrackerError):
+class TrackerOutage(TrackerError):
+    """Everything waits, and what asked is asked again."""
+
+    @property
+    def may_have_acted(self) -> bool:
+        """Whether what was asked for may be there all the same, and would be there twice if it were asked for again."""
+        return False
+
+
+def creates(method: str, path: str) -> bool:
+    """Tell whether a call makes another object each time; a membership asked for twice is one (OBSERVED)."""
+    return method == "POST" and not path.endswith("/memberships.json")
+
+
+class TrackerUnreachable(TrackerOutage):
     """Never sent: everything waits, and no attempt is used up."""
 
     code = Fault.TRACKER_UNREACHABLE
 
 
-class TrackerBusy(TrackerError):
-    """The tracker asks to be called later (429, or 503 with Retry-After); no attempt is used up.
+class TrackerBusy(TrackerOutage):
+    """The tracker, or what stands in front of it, asks to be called later (429, or 503 with Retry-After).
 
     Args:
-        retry_after: seconds to wait, None where the tracker named none.
+        retry_after: seconds to wait, None where none were named.
+        limited: whether the answer proves that a limiter kept the call from the tracker.
     """
 
     code = Fault.TRACKER_BUSY
 
-    def __init__(self, method: str, path: str, *, status: int, retry_after: float | None) -> None:
-        self.retry_after = retry_after
+    def __init__(
+        self, method: str, path: str, *, status: int, retry_after: float | None, limited: bool = False
+    ) -> None:
+        self.retry_after, self.limited = retry_after, limited
         super().__init__(method, path, status=status)
 
+    @property
+    def may_have_acted(self) -> bool:
+        """A proxy may answer so after the tracker has acted."""
+        return creates(self.method, self.path) and not self.limited
 
-class TrackerClosed(TrackerError):
+
+class TrackerAway(TrackerOutage):
+    """A maintenance page or the like answers in the tracker's place; everything waits until its API is back."""
+
+    code = Fault.TRACKER_AWAY
+
+    @property
+    def may_have_acted(self) -> bool:
+        """What answers in its place does not say what became of the call."""
+        return creates(self.method, self.path)
+
+
+class TrackerClosed(TrackerOutage):
     """The API key is refused or the REST API is switched off: everything waits until a person mends it."""
 
     code = Fault.TRACKER_CLOSED
@@ -171,7 +209,3 @@ class TrackerRejected(TrackerError):
     """The administrator's call was refused for good; a person mends the cause and replays."""
 
     code = Fault.TRACKER_REJECTED
-
-
-OUTAGES = (TrackerUnreachable, TrackerBusy, TrackerClosed)
-"""The errors during which everything waits (one mechanism: the pause)."""

@@ -20,7 +20,15 @@ from shared.bodies.precedence import choose
 from shared.codes.refusals import Refusal
 from shared.config import PluginConfig
 from shared.coordination.locks import Locks
-from shared.errors import BridgeError, LeaseOver, LockBusy, OutcomeUnknown, TrackerError, TrackerRejected
+from shared.errors import (
+    BridgeError,
+    LeaseOver,
+    LockBusy,
+    OutcomeUnknown,
+    TrackerError,
+    TrackerOutage,
+    TrackerRejected,
+)
 from shared.logs import get_logger
 from shared.metadata.reading import find_project
 from shared.metadata.synchronisation import Connect, MetadataResult, synchronise
@@ -190,8 +198,10 @@ class ProjectForms:
                 raise refusal(tx, rejection.errors) from None
         except (OutcomeUnknown, KeyError) as unclear:
             return self._look_up(client, identifier, unclear)
-        except (TrackerError, LeaseOver) as never_sent:
-            give_back(str(never_sent))
+        except (TrackerError, LeaseOver) as failure:
+            if isinstance(failure, TrackerOutage) and failure.may_have_acted:
+                return self._look_up(client, identifier, failure)
+            give_back(str(failure))
             raise
 
     def _look_up(self, client: TrackerClient, identifier: str, unclear: Exception) -> Entry:

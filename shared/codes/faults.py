@@ -11,6 +11,7 @@ class Fault(Code):
     TRACKER_FAILED = "tracker_failed"
     TRACKER_UNREACHABLE = "tracker_unreachable"
     TRACKER_BUSY = "tracker_busy"
+    TRACKER_AWAY = "tracker_away"
     TRACKER_CLOSED = "tracker_closed"
     OUTCOME_UNKNOWN = "outcome_unknown"
     IMPERSONATION_REFUSED = "impersonation_refused"

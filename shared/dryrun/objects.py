@@ -109,7 +109,7 @@ class Bench:
     def _read(self, thing: Thing, kind: Kind) -> None:
         """Find out what became of a creation: the answer's id, a refusal, or else what carries the mark."""
         answer = thing.answer
-        if answer is not None and 300 <= answer.status < 500:
+        if answer is not None and 300 <= answer.status < 500 and answer.is_trackers:
             thing.refused = True
             self._forget(thing.row)
             return

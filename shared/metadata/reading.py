@@ -14,9 +14,9 @@ from shared.metadata.rows import LISTINGS
 from shared.store.metadata import Entry, MetadataKind
 from shared.store.people import TrackerPerson
 from shared.tracker.answers import Answer
-from shared.tracker.client import TrackerClient
+from shared.tracker.client import USERS, TrackerClient
 from shared.tracker.lanes import in_lanes
-from shared.tracker.lists import USERS, PagedList, Row, TrackerLists, rows_of, settled
+from shared.tracker.lists import PagedList, Row, TrackerLists, rows_of, settled
 
 PROJECTS = "/projects.json"
 MOST_REPEATS = 5

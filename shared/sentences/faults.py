@@ -11,6 +11,7 @@ SENTENCES: Table = {
     Fault.TRACKER_FAILED: f"the tracker call failed: {CALL}",
     Fault.TRACKER_UNREACHABLE: f"the tracker could not be reached: {CALL}",
     Fault.TRACKER_BUSY: f"the tracker asks to wait: {CALL}",
+    Fault.TRACKER_AWAY: f"something that is not the tracker's API answers in its place: {CALL}",
     Fault.TRACKER_CLOSED: f"the tracker refuses the API key, or its REST API is switched off: {CALL}",
     Fault.OUTCOME_UNKNOWN: f"no clear answer from the tracker: {CALL}",
     Fault.IMPERSONATION_REFUSED: f"the tracker refused the call on behalf of the person: {CALL}",

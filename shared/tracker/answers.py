@@ -24,6 +24,8 @@ REFUSES_A_PERSON = (403, 404, 412, 422)
 LONGEST_MESSAGE = 500
 MOST_MESSAGES = 20
 LONGEST_WAIT_S = 3600.0
+QUOTA_EXCEEDED = "https://iana.org/assignments/http-problem-types#quota-exceeded"
+"""The problem type (RFC 9457) of a limiter that let a request go no further (draft-ietf-httpapi-ratelimit-headers)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +62,13 @@ class RawAnswer:
         status: HTTP status.
         body: the whole body, undecodable bytes replaced.
         at: the tracker's own clock (Date header), None where it sent none.
+        is_trackers: whether it is known to be the tracker's own, or a limiter's that kept the call from it.
     """
 
     status: int
     body: str
     at: datetime | None
+    is_trackers: bool = True
 
 
 def raw_answer(status: int, headers: Mapping[str, str], body: bytes) -> RawAnswer:
@@ -75,7 +79,8 @@ def raw_answer(status: int, headers: Mapping[str, str], body: bytes) -> RawAnswe
         headers: the answer's headers (case-insensitive mapping).
         body: the whole body.
     """
-    return RawAnswer(status, body.decode("utf-8", "replace"), _date(headers.get("Date")))
+    own = not is_foreign(status, headers, body) and (status != 429 or is_limiters(status, body))
+    return RawAnswer(status, body.decode("utf-8", "replace"), _date(headers.get("Date")), own)
 
 
 def read_answer(
@@ -100,9 +105,13 @@ def read_answer(
     Raises:
         TrackerError: of the class that DESIGN's error tree names for it.
     """
-    if 200 <= status < 300:
-        return Answer(status, _decoded(method, path, status, body), _date(headers.get("Date")))
-    raise _error(method, path, status, headers, body, impersonating)
+    try:
+        if 200 <= status < 300:
+            return Answer(status, _decoded(method, path, status, body), _date(headers.get("Date")))
+        raise _error(method, path, status, headers, body, impersonating)
+    except TrackerError as error:
+        error.foreign = is_foreign(status, headers, body)
+        raise
 
 
 def _error(
@@ -110,7 +119,8 @@ def _error(
 ) -> TrackerError:
     retry_after = _seconds(headers.get("Retry-After"))
     if status == 429 or (status == 503 and retry_after is not None):
-        return TrackerBusy(method, path, status=status, retry_after=retry_after)
+        limited = is_limiters(status, body)
+        return TrackerBusy(method, path, status=status, retry_after=retry_after, limited=limited)
     if status == 401 or (status == 403 and path == "/users.json"):
         return TrackerClosed(method, path, status=status)
     if status >= 500 or status < 300:
@@ -124,13 +134,35 @@ def _error(
     return TrackerRejected(method, path, status=status, errors=errors, detail=detail)
 
 
+def is_foreign(status: int, headers: Mapping[str, str], body: bytes) -> bool:
+    """Tell whether an answer is none that the tracker's API gives (OBSERVED), such as a maintenance page.
+
+    Its own refusals have an empty body or `{"errors": […]}` or `{"status": …}`, its empty 404 says that it is JSON,
+    and it never answers 3xx or 405. A 5xx is no clear answer anyway, whoever gave it.
+    """
+    if status >= 500 or status in (401, 429):
+        return False
+    if 300 <= status < 400 or status == 405:
+        return True
+    if not body.strip():
+        return status == 404 and "json" not in headers.get("Content-Type", "")
+    if status < 300:
+        return not _is_json(body)
+    found = _object(body)
+    return not (isinstance(found.get("errors"), list) or "status" in found)
+
+
+def is_limiters(status: int, body: bytes) -> bool:
+    """Tell whether an answer proves that it comes from a limiter in front of the tracker, which has not seen the call.
+
+    Only a problem document of the type that means just this is such a proof (docs/decisions/0015).
+    """
+    return status == 429 and _object(body).get("type") == QUOTA_EXCEEDED
+
+
 def messages(body: bytes) -> list[str]:
     """Return the tracker's own messages out of `{"errors": [...]}`; localised, so only for people."""
-    try:
-        data = json.loads(body)
-    except (ValueError, RecursionError):
-        return []
-    found = data.get("errors") if isinstance(data, dict) else None
+    found = _object(body).get("errors")
     if not isinstance(found, list):
         return []
     return [clean(text)[:LONGEST_MESSAGE] for text in found if isinstance(text, str)][:MOST_MESSAGES]
@@ -153,6 +185,23 @@ def _decoded(method: str, path: str, status: int, body: bytes) -> Any:
         return json.loads(body)
     except (ValueError, RecursionError):
         raise OutcomeUnknown(method, path, status=status, detail=Detail.NOT_JSON()) from None
+
+
+def _is_json(body: bytes) -> bool:
+    try:
+        json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    """Return the object that a body is, an empty one where it is none."""
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _date(value: str | None) -> datetime | None:

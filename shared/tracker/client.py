@@ -17,7 +17,14 @@ from pydantic import SecretStr
 from requests.structures import CaseInsensitiveDict
 
 from shared.codes.faults import Detail
-from shared.errors import BridgeError, ImpersonationRefused, OutcomeUnknown, TrackerError, TrackerUnreachable
+from shared.errors import (
+    BridgeError,
+    ImpersonationRefused,
+    OutcomeUnknown,
+    TrackerAway,
+    TrackerError,
+    TrackerUnreachable,
+)
 from shared.tracker.answers import Answer, RawAnswer, raw_answer, read_answer
 from shared.tracker.watch import Watch, WatchedAdapter, watching
 
@@ -25,6 +32,8 @@ TIMEOUT_S = 5.0
 IDLE_S = 1.0
 LARGEST_ANSWER = 16 * 1024 * 1024
 LOGIN = re.compile(r"(?! )[^\x00-\x1f\x7f\ud800-\udfff]{1,255}(?<! )")
+USERS = "/users.json"
+"""What anybody else's key, and anything else than the tracker, does not answer as it should."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +117,23 @@ class TrackerClient:
             raise ImpersonationRefused(
                 method, path, detail=Detail.LOGIN_NO_HEADER()
             )  # this person's fault, no outage
+        try:
+            return self._call(method, path, body, params, login, before_send, observe)
+        except TrackerError as failure:
+            if failure.foreign:
+                self._ask_whether_there(failure, observe)
+            raise
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        body: Any,
+        params: Mapping[str, str | int] | None,
+        login: str | None,
+        before_send: Callable[[], None] | None,
+        observe: Callable[[CallRecord], None] | None,
+    ) -> Answer:
         self._use_turn()
         started = time.monotonic()
         status: int | None = None
@@ -124,6 +150,24 @@ class TrackerClient:
             elapsed = round((time.monotonic() - started) * 1000)
             if observe:
                 observe(CallRecord(method, path, login, body, status, elapsed, error))
+
+    def _ask_whether_there(self, failure: TrackerError, observe: Callable[[CallRecord], None] | None) -> None:
+        """Ask once for something that only the tracker's API answers as it should: the list of users.
+
+        Raises:
+            TrackerAway: it is not there.
+        """
+        why = failure.coded
+        if failure.path != USERS:
+            try:
+                answer = self._call("GET", USERS, None, {"limit": 1}, None, None, observe)
+            except TrackerError as other:
+                why = other.coded
+            else:
+                if isinstance(answer.data, dict) and isinstance(answer.data.get("users"), list):
+                    return
+                why = Detail.NO_LIST(name="users")
+        raise TrackerAway(failure.method, failure.path, status=failure.status, detail=why) from None
 
     def raw(
         self,

@@ -13,10 +13,9 @@ from typing import Any, TypeVar
 from shared.codes.faults import Detail
 from shared.errors import OutcomeUnknown
 from shared.tracker.answers import Answer
-from shared.tracker.client import CallRecord, TrackerClient
+from shared.tracker.client import USERS, CallRecord, TrackerClient
 from shared.tracker.lanes import in_lanes
 
-USERS = "/users.json"
 PAGE_SIZE = 100
 MOST_PAGES = 50
 MOST_ROWS = 200_000

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -244,12 +245,23 @@ def test_an_outage_is_raised_and_leaves_nothing(
     with pytest.raises(TrackerClosed):
         dry_run(runs, operation)
     stand_in.settings(rest_enabled=True)
-    stand_in.fault("status_before", method="POST", status=429, count=1)
-    with pytest.raises(TrackerBusy):
-        dry_run(runs, operation)
     bridge.configure(base_url=f"http://127.0.0.1:{free_port()}")
     with pytest.raises(TrackerUnreachable):
         dry_run(runs, operation)
+    assert stand_in.state() == before
+    assert runs.left() == []
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_a_limiter_is_told_and_leaves_nothing(
+    operation: Operation, when: str, runs: DryRuns, stand_in: StandIn, before: dict[str, Any]
+) -> None:
+    stand_in.fault(f"status_{when}", method="POST", status=429, count=1)
+    with suppress(TrackerBusy):
+        dry_run(runs, operation)
+    let_time_pass(runs.store)
+    clean(runs)
     assert stand_in.state() == before
     assert runs.left() == []
 

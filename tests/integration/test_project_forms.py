@@ -61,6 +61,14 @@ def settle(bridge: Bridge) -> None:
         session.execute(update(ProjectClaim).values(settle_after=clock(-1)))
 
 
+def attempt(work: Callable[[], Made]) -> Made | BridgeError:
+    """Return what a form did, or why it was refused."""
+    try:
+        return work()
+    except BridgeError as refusal:
+        return refusal
+
+
 def test_a_form_creates_a_project_links_it_and_synchronises(
     forms: ProjectForms, bridge: Bridge, stand_in: StandIn
 ) -> None:
@@ -174,6 +182,26 @@ def test_a_lost_answer_is_looked_up_before_anything_is_sent_again(
     assert creations(stand_in) == 1
 
 
+@pytest.mark.parametrize(
+    ("fault", "status"), [("status_after", 429), ("page_after", 302), ("page_after", 200)]
+)
+def test_an_answer_of_something_in_front_of_the_tracker_is_looked_up_before_anything_is_sent_again(
+    forms: ProjectForms, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch, fault: str, status: int
+) -> None:
+    stand_in.fault(fault, method="POST", path="/projects.json", count=1, status=status)
+    claim = ProjectClaims.claim
+
+    def claim_as_maintenance_begins(*args: Any, **more: Any) -> int | None:
+        if fault == "page_after":
+            stand_in.fault("page_before", method="GET", path="/users.json", count=1, status=status)
+        return claim(*args, **more)
+
+    monkeypatch.setattr(ProjectClaims, "claim", claim_as_maintenance_begins)
+    made = forms.create(ENTITY, 9, form())
+    assert made.linked.link.tracker_project_id == projects(stand_in)[0]["id"]
+    assert creations(stand_in) == 1
+
+
 def test_a_lost_question_is_sent_again_only_after_its_time(
     forms: ProjectForms, bridge: Bridge, stand_in: StandIn
 ) -> None:
@@ -270,14 +298,6 @@ def test_a_tracker_that_is_away_leaves_the_identifier_free(bridge: Bridge, forms
     bridge.configure(base_url=address)
     with pytest.raises(TrackerUnreachable):
         forms.create(ENTITY, 9, form())
-
-
-def attempt(work: Callable[[], Made]) -> Made | BridgeError:
-    """Return what a form did, or why it was refused."""
-    try:
-        return work()
-    except BridgeError as refusal:
-        return refusal
 
 
 def test_twenty_identical_forms_at_once_make_one_project(forms: ProjectForms, stand_in: StandIn) -> None:

@@ -16,7 +16,14 @@ from pydantic import SecretStr
 
 from deploy.embedded.ports import free_port
 from shared.codes.faults import Detail
-from shared.errors import LeaseOver, OutcomeUnknown, TrackerError, TrackerRejected, TrackerUnreachable
+from shared.errors import (
+    LeaseOver,
+    OutcomeUnknown,
+    TrackerAway,
+    TrackerError,
+    TrackerRejected,
+    TrackerUnreachable,
+)
 from shared.tracker import client as client_module
 from shared.tracker.client import Target, TrackerClient
 from tests.support.wire import Script, WireServer, answer, reset, saying, trickle
@@ -172,9 +179,26 @@ GARBAGE = {
     "too many headers": b"HTTP/1.1 200 OK\r\n" + b"X: a\r\n" * 150 + b"\r\n",
     "bad chunk": b"HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
     "bad gzip": answer(b"nonsense", "201 Created", "Content-Encoding: gzip"),
-    "not JSON": answer(b"<html>", "201 Created"),
     "not an HTTP version": b"HTTP/9.9 200 OK\r\nContent-Length: 0\r\n\r\n"[:8] + b"\r\n\r\n",
 }
+
+
+@pytest.mark.parametrize("status", ["200 OK", "201 Created", "404 Not Found", "405 Method Not Allowed"])
+def test_a_page_in_the_trackers_place_is_no_answer_of_the_tracker(
+    connect: Connect, serve: Serve, status: str
+) -> None:
+    page = answer(b"<html>", status)
+    assert type(create(connect(serve(saying(page, page))))) is TrackerAway
+
+
+@pytest.mark.parametrize("users", [b'{"users": [{"id": 1}], "total_count": 1}', b'{"users": []}'])
+def test_a_page_at_one_address_alone_means_what_its_status_says(
+    connect: Connect, serve: Serve, users: bytes
+) -> None:
+    refused = serve(saying(answer(b"<html>", "404 Not Found"), answer(users)))
+    assert type(create(connect(refused))) is TrackerRejected
+    unclear = serve(saying(answer(b"<html>", "201 Created"), answer(users)))
+    assert type(create(connect(unclear))) is OutcomeUnknown
 
 
 @pytest.mark.parametrize("script", [closes_after_reading, resets_after_reading, closes_within_the_body])
@@ -228,9 +252,13 @@ def test_an_oversize_answer_is_no_clear_answer(
 )
 @pytest.mark.parametrize("location", ["/elsewhere.json", "http://[", "http://127.0.0.1:1/x", "\xff"])
 def test_a_redirect_is_not_followed(connect: Connect, serve: Serve, status: str, location: str) -> None:
-    server = serve(saying(answer(b"", status, f"Location: {location}")))
-    assert type(create(connect(server))) is TrackerRejected
-    assert len(server.requests) == 1
+    elsewhere = answer(b"", status, f"Location: {location}")
+    server = serve(saying(elsewhere, elsewhere))
+    assert type(create(connect(server))) is TrackerAway
+    assert [one.split(b" HTTP")[0] for one in server.requests] == [
+        b"POST /issues.json",
+        b"GET /users.json?limit=1",
+    ]
 
 
 def test_a_cookie_of_one_call_is_not_sent_with_the_next(connect: Connect, serve: Serve) -> None:

@@ -10,8 +10,8 @@ from pydantic import SecretStr
 
 from shared.errors import OutcomeUnknown, TrackerClosed
 from shared.tracker.answers import Answer
-from shared.tracker.client import Target, TrackerClient
-from shared.tracker.lists import USERS, ListChanged, Row, TrackerLists
+from shared.tracker.client import USERS, Target, TrackerClient
+from shared.tracker.lists import ListChanged, Row, TrackerLists
 
 ISSUES = "/issues.json"
 

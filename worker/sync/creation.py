@@ -9,7 +9,15 @@ from typing import Any
 
 from shared.bodies.precedence import Chosen
 from shared.codes.faults import Detail
-from shared.errors import LeaseOver, LockBusy, NotYet, OutcomeUnknown, TrackerError, TrackerRejected
+from shared.errors import (
+    LeaseOver,
+    LockBusy,
+    NotYet,
+    OutcomeUnknown,
+    TrackerError,
+    TrackerOutage,
+    TrackerRejected,
+)
 from shared.events import Event
 from shared.kinds import Kind
 from shared.payloads import Body
@@ -157,6 +165,9 @@ def _create(run: Run, creation: Creation, row: Row | None, *, looked: bool = Fal
     except OutcomeUnknown as unclear:
         return _doubt(run, kind, key, attempt, unclear)
     except (LeaseOver, NotYet, TrackerError) as definite:
+        if isinstance(definite, TrackerOutage) and definite.may_have_acted:
+            _doubt(run, kind, key, attempt, definite)
+            raise
         with run.transaction() as tx:
             tx.ledger(kind).free(key, attempt, str(definite))
         if isinstance(definite, TrackerRejected):
@@ -182,7 +193,7 @@ def _created(kind: Kind, answer: Answer) -> tuple[dict[str, Any], int]:
     return found, tracker_id
 
 
-def _doubt(run: Run, kind: Kind, key: int, attempt: int, unclear: OutcomeUnknown) -> Waiting:
+def _doubt(run: Run, kind: Kind, key: int, attempt: int, unclear: TrackerError) -> Waiting:
     settling = run.settings.settling_time
     run.warn(
         f"In doubt whether the {kind.noun} was created",

@@ -13,7 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from shared.config import PluginConfig
 from shared.coordination.locks import HeldLock, Locks
 from shared.coordination.pause import Pause
-from shared.errors import OUTAGES, BridgeError, LockBusy, SettingsError, TrackerBusy
+from shared.errors import BridgeError, LockBusy, SettingsError, TrackerBusy, TrackerOutage
 from shared.logs import get_logger
 from shared.settings import Settings
 from shared.store import Store, Transaction
@@ -68,7 +68,7 @@ class SyncService:
                     results += drained
             except LockBusy as busy:
                 return [*results, Waiting(str(busy))]
-            except (*OUTAGES, SettingsError) as outage:
+            except (TrackerOutage, SettingsError) as outage:
                 return [*results, self._begin_pause(ticket_id, outage)]
             except (SQLAlchemyError, RedisError):
                 raise

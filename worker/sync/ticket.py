@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TypeVar
 
-from shared.errors import LeaseOver, NotYet, OutcomeUnknown, TrackerRejected
+from shared.errors import LeaseOver, NotYet, OutcomeUnknown, TrackerOutage, TrackerRejected
 from shared.reasons import NO_LINK
 from shared.store.models import EventState, TicketState
 from worker.retry import is_exhausted
@@ -178,6 +178,10 @@ class Drain:
         except (NotYet, OutcomeUnknown) as unclear:
             until = self._run.later(self._work.now, attempts)
             self._wait(events, Waiting(str(unclear), until=until, attempt=True))
+        except TrackerOutage as outage:
+            if outage.may_have_acted:
+                self._wait(events, Waiting(str(outage), attempt=True))
+            raise
         return None
 
     def _end(self, event_ids: Sequence[int], result: Result) -> None:

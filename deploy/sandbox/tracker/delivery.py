@@ -60,6 +60,8 @@ def _deliver(sandbox: Sandbox, channel: Channel, entry: Entry, fault: Fault, dec
         channel.keep = False
     elif effect == "status":
         _send(sandbox, channel, entry, _replacement(fault))
+    elif effect == "page":
+        _send(sandbox, channel, entry, answers.page(fault.status, "Down for maintenance"))
     elif effect == "garbage":
         status = 200 if entry.method == "GET" else 201
         _send(sandbox, channel, entry, Answer(status, GARBAGE))

@@ -19,6 +19,8 @@ KINDS = {
     "close_after": "takes effect, then the connection is closed without an answer",
     "status_before": "no effect, answers `status` (with `retry_after`)",
     "status_after": "takes effect, then answers `status`",
+    "page_before": "no effect, answers `status` with a page of HTML",
+    "page_after": "takes effect, then answers `status` with a page of HTML",
     "garbage_before": "no effect, answers a success whose body is no JSON",
     "garbage_after": "takes effect, then answers a success whose body is no JSON",
     "truncated_after": "takes effect, then the answer breaks off in the middle",

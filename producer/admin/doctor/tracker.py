@@ -20,8 +20,8 @@ from shared.errors import (
     TrackerRejected,
 )
 from shared.store.links import Link
-from shared.tracker.client import TrackerClient
-from shared.tracker.lists import PAGE_SIZE, USERS
+from shared.tracker.client import USERS, TrackerClient
+from shared.tracker.lists import PAGE_SIZE
 
 MODULES = ("issue_tracking", "time_tracking")
 MOST_PROBED = 200

@@ -78,6 +78,15 @@ def test_a_status_replaces_the_answer(stand_in: StandIn, when: str, status: int)
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
+def test_a_page_stands_in_the_answers_place(stand_in: StandIn, when: str) -> None:
+    stand_in.fault(f"page_{when}", status=302, count=1)
+    status, body, _ = call(stand_in)
+    assert status == 302
+    assert body.startswith(b"<!DOCTYPE html>")
+    assert len(new_issues(stand_in)) == (when == "after")
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
 def test_garbage_is_a_success_whose_body_is_no_json(stand_in: StandIn, when: str) -> None:
     stand_in.fault(f"garbage_{when}")
     status, body, _ = call(stand_in)

@@ -1,0 +1,153 @@
+"""Answers of a limiter, a proxy or a maintenance page in the tracker's place: nothing fails, nothing is doubled."""
+
+from __future__ import annotations
+
+import pytest
+
+from deploy.sandbox.tracker.control import StandIn
+from shared.errors import TrackerAway
+from shared.tracker.answers import QUOTA_EXCEEDED, is_limiters
+from tests.support.bridge import Bridge
+from tests.support.events import task_event, ticket, ticket_event
+
+CREATIONS = pytest.mark.parametrize("path", ["/issues.json", "/time_entries.json"])
+PAGES = pytest.mark.parametrize("status", [200, 302, 403, 404, 405])
+
+
+def made(stand_in: StandIn) -> tuple[int, int]:
+    """Return how many issues of ours and time entries the tracker has."""
+    state = stand_in.state()
+    return sum(one["id"] > 5 for one in state["issues"]), len(state["time_entries"])
+
+
+def sent(stand_in: StandIn, method: str, path: str) -> int:
+    """Return how often a call arrived."""
+    return sum(one["method"] == method and one["path"] == path for one in stand_in.requests())
+
+
+def go_on(bridge: Bridge, event_id: int, rounds: int = 8) -> str:
+    """Let time pass until an event has ended; return its state."""
+    for _ in range(rounds):
+        if bridge.event(event_id).state != "pending":
+            break
+        bridge.pause.end()
+        bridge.hurry()
+        bridge.sync()
+    return bridge.event(event_id).state
+
+
+@CREATIONS
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_proxy_that_asks_to_wait_after_the_tracker_has_acted_doubles_nothing(
+    bridge: Bridge, stand_in: StandIn, path: str, status: int
+) -> None:
+    stand_in.fault("status_after", method="POST", path=path, status=status, retry_after=7, count=1)
+    (event_id,) = bridge.receive(task_event())
+    bridge.sync()
+    paused = bridge.pause.current()
+    assert paused is not None
+    assert 5 < bridge.pause.left(paused) <= 7
+    assert go_on(bridge, event_id) == "done"
+    assert made(stand_in) == (1, 1)
+    assert sent(stand_in, "POST", path) == 1
+
+
+@CREATIONS
+def test_a_limiter_that_says_no_word_of_itself_is_looked_up_and_the_creation_sent_again(
+    bridge: Bridge, stand_in: StandIn, path: str
+) -> None:
+    stand_in.fault("status_before", method="POST", path=path, status=429, retry_after=0, count=1)
+    (event_id,) = bridge.receive(task_event())
+    bridge.sync()
+    assert bridge.event(event_id).attempts == 1, "a creation that is asked to wait for ever ends some day"
+    assert go_on(bridge, event_id) == "done"
+    assert made(stand_in) == (1, 1)
+
+
+def test_a_membership_that_is_asked_to_wait_costs_no_attempt(bridge: Bridge, stand_in: StandIn) -> None:
+    stand_in.fault("status_before", method="POST", path="/projects/1/memberships.json", status=429, count=1)
+    (event_id,) = bridge.receive(task_event())
+    bridge.sync()
+    assert (bridge.event(event_id).state, bridge.event(event_id).attempts) == ("pending", 0)
+    assert bridge.pause.current() is not None
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_an_update_that_is_asked_to_wait_costs_no_attempt(
+    bridge: Bridge, stand_in: StandIn, status: int
+) -> None:
+    assert bridge.forward(task_event()) == ["done"]
+    fault = stand_in.fault("status_before", method="PUT", status=status, retry_after=0)
+    (event_id,) = bridge.receive(ticket_event(2, of_ticket=ticket(status=5)))
+    for _ in range(3):
+        bridge.pause.end()
+        bridge.hurry()
+        bridge.sync()
+    assert (bridge.event(event_id).state, bridge.event(event_id).attempts) == ("pending", 0)
+    stand_in.clear_faults(fault)
+    assert go_on(bridge, event_id) == "done"
+
+
+def test_only_a_problem_document_of_the_limiters_own_type_proves_that_nothing_was_done() -> None:
+    proof = b'{"type": "%s", "title": "quota"}' % QUOTA_EXCEEDED.encode()
+    assert is_limiters(429, proof)
+    assert not is_limiters(503, proof)
+    for body in (b"", b"Too Many Requests", b"<html>429</html>", b'{"type": "about:blank"}', b"[]", b'"x"'):
+        assert not is_limiters(429, body)
+
+
+@PAGES
+@pytest.mark.parametrize("when", ["before", "after"])
+@CREATIONS
+def test_during_maintenance_everything_waits_and_nothing_fails(
+    bridge: Bridge, stand_in: StandIn, path: str, when: str, status: int
+) -> None:
+    stand_in.fault(f"page_{when}", method="POST", path=path, status=status, count=1)
+    page = stand_in.fault("page_before", method="GET", path="/users.json", status=status)
+    (event_id,) = bridge.receive(task_event())
+    bridge.sync()
+    paused = bridge.pause.current()
+    assert paused is not None
+    assert bridge.event(event_id).state == "pending"
+    stand_in.clear_faults(page)
+    assert go_on(bridge, event_id) == "done"
+    assert made(stand_in) == (1, 1)
+
+
+@PAGES
+def test_an_update_during_maintenance_waits_at_no_cost(
+    bridge: Bridge, stand_in: StandIn, status: int
+) -> None:
+    assert bridge.forward(task_event()) == ["done"]
+    page = stand_in.fault("page_before", status=status)
+    (event_id,) = bridge.receive(ticket_event(2, of_ticket=ticket(status=5)))
+    for _ in range(15):
+        bridge.pause.end()
+        bridge.hurry()
+        bridge.sync()
+    assert (bridge.event(event_id).state, bridge.event(event_id).attempts) == ("pending", 0)
+    stand_in.clear_faults(page)
+    assert go_on(bridge, event_id) == "done"
+    assert stand_in.state()["issues"][-1]["status_id"] == 3
+
+
+def test_a_refusal_of_one_path_alone_is_no_maintenance(bridge: Bridge, stand_in: StandIn) -> None:
+    stand_in.fault("page_before", method="POST", path="/issues.json", status=404)
+    assert bridge.forward(task_event()) == ["failed"]
+    assert bridge.pause.current() is None
+    asked = [one["path"] for one in stand_in.requests() if one["method"] == "GET"]
+    assert asked.count("/users.json") == sent(stand_in, "POST", "/issues.json")
+
+
+def test_what_the_tracker_itself_refuses_asks_for_nothing_more(bridge: Bridge, stand_in: StandIn) -> None:
+    bridge.configure(default_priority_id=999)
+    assert bridge.forward(task_event()) == ["failed"]
+    assert sent(stand_in, "GET", "/users.json") == 0
+
+
+def test_a_login_page_in_front_of_the_tracker_is_told_as_such(bridge: Bridge, stand_in: StandIn) -> None:
+    stand_in.fault("page_before", status=302)
+    _, client = bridge.service.connect(None)  # type: ignore[arg-type]
+    with pytest.raises(TrackerAway, match="redirects are not followed"):
+        client.call("GET", "/projects.json")
+    client.close()
