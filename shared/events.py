@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -15,6 +16,8 @@ from shared.errors import InvalidEvent
 from shared.validation import LARGEST, Id, model_faults
 
 EventName = Literal["ticket_task.added", "ticket_task.updated", "ticket.updated"]
+Fact = Literal["ticket.project_id", "ticket.technician", "ticket.technician.email", "task.user.email"]
+"""What a helpdesk's own webhooks leave out of an event."""
 Integer = Annotated[int, Field(ge=-LARGEST, le=LARGEST)]
 RFC3339 = re.compile(r"(19[7-9]\d|2\d{3})-\d\d-\d\d[Tt ]\d\d:\d\d")
 SURROGATE = re.compile(r"[\ud800-\udfff]")
@@ -64,14 +67,26 @@ def _only_text(value: object) -> object:
     return value
 
 
+def _known_facts(value: object) -> list[object]:
+    """Keep what we know of; a sender's own key of this name is an extra key like others (CONTRACT)."""
+    return [one for one in value if one in get_args(Fact)] if isinstance(value, list) else []
+
+
 class Event(Shape):
-    """One event of the helpdesk."""
+    """One event of the helpdesk.
+
+    Attributes:
+        deleted: the helpdesk has deleted it: kept, and nothing is sent.
+        incomplete: what the helpdesk did not send, though it may know it; null there means "not told".
+    """
 
     event: EventName
     occurred_at: Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_only_text)]
     sequence: Integer | None = None
     ticket: Ticket
     task: TicketTask | None = None
+    deleted: Annotated[bool, BeforeValidator(lambda value: value is True)] = False
+    incomplete: Annotated[list[Fact], BeforeValidator(_known_facts)] = Field(default_factory=list)
 
     @property
     def key(self) -> str:
@@ -156,9 +171,21 @@ def parse_delivery(data: object, delivery_id: str) -> Delivery:
     return Delivery(delivery_id, event, payload, hashlib.sha256(ordered.encode()).hexdigest())
 
 
-def stored_event(payload: str) -> Event:
-    """Return the event of a payload that was validated when it was appended to the journal."""
-    return parse_event(json.loads(payload))
+def stored_event(payload: str, facts: Mapping[Fact, Any] | None = None) -> Event:
+    """Return the event of a payload that was validated when it was appended to the journal.
+
+    Args:
+        payload: as the journal keeps it.
+        facts: what the helpdesk said when it was asked for what was incomplete.
+    """
+    data = json.loads(payload)
+    for fact, value in (facts or {}).items():
+        *way, last = fact.split(".")
+        place = data
+        for name in way:
+            place = place.get(name) or {}
+        place[last] = value
+    return parse_event(data)
 
 
 def as_utc(moment: datetime) -> datetime:

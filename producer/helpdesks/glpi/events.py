@@ -154,5 +154,6 @@ def _delivery(
         **({"task": task} if task else {}),
         "source": {"helpdesk": "glpi", "webhook_event": event},
         "incomplete": incomplete,
+        **({"deleted": True} if event == "delete" else {}),
     }
     return parse_delivery(data, delivery_id)
