@@ -188,7 +188,7 @@ class TrackerAway(TrackerOutage):
 
 
 class TrackerClosed(TrackerOutage):
-    """The API key is refused or the REST API is switched off: everything waits until a person mends it."""
+    """The API key is refused or the REST API is switched off: everything waits until a person fixes it."""
 
     code = Fault.TRACKER_CLOSED
 
@@ -206,6 +206,6 @@ class ImpersonationRefused(TrackerError):
 
 
 class TrackerRejected(TrackerError):
-    """The administrator's call was refused for good; a person mends the cause and replays."""
+    """The administrator's call was refused for good; a person fixes the cause and replays."""
 
     code = Fault.TRACKER_REJECTED

@@ -34,4 +34,4 @@ def check_there(client: TrackerClient, kind: Kind, row: Row, tracker_id: int) ->
     if kind is Kind.TICKET_TASK:
         params, where = {"issue_id": row.issue_id or 0}, f" on issue #{row.issue_id}"
     if TrackerLists(client).find(kind.path, kind.list_name, tracker_id, params) is None:
-        raise NotThere(f"the tracker has no {kind.noun} #{tracker_id}{where}: look at its number again")
+        raise NotThere(f"the tracker has no {kind.noun} #{tracker_id}{where}: check the number")

@@ -31,7 +31,7 @@ def create_console(settings: Settings) -> FastAPI:
     """
     if not settings.console_tokens:
         raise SettingsError(
-            "DESKBRIDGE_CONSOLE_TOKENS is not set, so nobody could use the console: make a token with "
+            "DESKBRIDGE_CONSOLE_TOKENS is not set, so the console would be unusable: make a token with "
             "`deskbridge make-token`"
         )
     store = Store(Database(settings.database_url.get_secret_value(), pool_size=POOL_SIZE))

@@ -117,7 +117,7 @@ def _make(desk: Desk, kind: LinkKind, helpdesk_id: int, form: LinkForm) -> Made:
         raise Problem(422, "Not valid", "give either `tracker_project_id` or `create`")
     if form.create is not None and form.default_category_id is not None:
         fault = ("default_category_id", "a new project has no categories yet")
-        raise Problem(422, "Not valid", "mend the named fields", faults=[fault])
+        raise Problem(422, "Not valid", "fix the named fields", faults=[fault])
     if form.tracker_project_id is not None:
         link = Link(kind, helpdesk_id, form.tracker_project_id, form.default_category_id)
         try:
@@ -129,4 +129,4 @@ def _make(desk: Desk, kind: LinkKind, helpdesk_id: int, form: LinkForm) -> Made:
         return desk.project_forms.create(kind, helpdesk_id, wanted, replay=form.replay)
     except FormRefused as refused:
         faults = [(f"create.{field}" if field else "create", problem) for field, problem in refused.faults]
-        raise Problem(422, "Not valid", "mend the named fields", faults=faults) from None
+        raise Problem(422, "Not valid", "fix the named fields", faults=faults) from None

@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from producer.admin.project_forms import FormRefused
 from producer.admin.projects import ProjectInDoubt
+from producer.admin.shapes import coded_json
 from producer.admin.templates import TemplateRefused
 from producer.web import problems
 from producer.web.problems import Problem
@@ -48,21 +49,23 @@ def problem_of(error: Exception) -> Problem:
         faults = [
             (path_of(one["loc"][1:]) or str(one["loc"][0]), in_words(one["msg"])) for one in error.errors()
         ]
-        return Problem(422, "Not valid", "mend the named fields", faults=faults)
+        return Problem(422, "Not valid", "fix the named fields", faults=faults)
     if isinstance(error, HTTPException):
         return Problem(error.status_code, str(error.detail), headers=error.headers)
     if isinstance(error, BridgeError):
-        return _of_ours(error)
+        problem = _of_ours(error)
+        problem.members |= coded_json(error.coded)
+        return problem
     if isinstance(error, SQLAlchemyError):
         return Problem(503, "The database cannot be used", "try again", headers=AGAIN_S)
     if isinstance(error, RedisError):
         return Problem(503, "Redis cannot be reached", "try again", headers=AGAIN_S)
-    return Problem(500, "A fault of deskbridge", "please report it; the log has the details")
+    return Problem(500, "Internal error", "please report it; the log has the details")
 
 
 def _of_ours(error: BridgeError) -> Problem:
     if isinstance(error, FormRefused):
-        return Problem(422, "Not valid", "mend the named fields", faults=error.faults)
+        return Problem(422, "Not valid", "fix the named fields", faults=error.faults)
     if isinstance(error, TemplateError):
         place = {"line": error.line, "column": error.column}
         return Problem(
@@ -78,7 +81,7 @@ def _of_ours(error: BridgeError) -> Problem:
     if isinstance(error, ProjectInDoubt):
         return Problem(503, "No clear answer from the tracker", str(error), headers=AGAIN_S)
     if isinstance(error, LockBusy):
-        return Problem(409, "Somebody else is at it", str(error), headers={"Retry-After": "5"})
+        return Problem(409, "Conflict: another run is in progress", str(error), headers={"Retry-After": "5"})
     if isinstance(error, TrackerError):
         return Problem(
             502, "The tracker failed", str(error), faults=[("tracker", one) for one in error.errors]

@@ -77,7 +77,9 @@ def sync_metadata(desk: AtDesk) -> Response:
     """Read the tracker's metadata now; 502 where it could not be read as a whole, and the cache is as it was."""
     result = synchronise(desk.store, desk.locks, desk.connector.connect)
     if result.busy:
-        raise Problem(409, "Somebody else is at it", str(result.error), headers={"Retry-After": "5"})
+        raise Problem(
+            409, "Conflict: another run is in progress", str(result.error), headers={"Retry-After": "5"}
+        )
     if not result:
         raise Problem(502, "The metadata was not synchronised", str(result.error))
     return answer({"ok": True, "differences": result.as_json()})

@@ -93,7 +93,7 @@ def _template(desk: Desk, trial: Trial) -> tuple[Operation, str]:
         found = desk.templates.show(trial.template_id)
         if trial.operation not in (None, found.operation):
             fault = ("operation", f"template {found.id} is for {found.operation}")
-            raise Problem(422, "Not valid", "mend the named fields", faults=[fault])
+            raise Problem(422, "Not valid", "fix the named fields", faults=[fault])
         return found.operation, found.body
     if trial.body is None or trial.operation is None or trial.template_id is not None:
         raise Problem(422, "Not valid", "give `operation` and `body`, or `template_id`")

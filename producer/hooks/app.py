@@ -180,7 +180,7 @@ class Producer:
 
     async def refuse(self, _request: Request, problem: Exception) -> Response:
         """Answer a refusal as problem details, and count it."""
-        refusal = problem if isinstance(problem, Problem) else Problem(500, "A fault of deskbridge")
+        refusal = problem if isinstance(problem, Problem) else Problem(500, "Internal error")
         self._metrics.refused(refusal.status)
         log.warning("refused", status=refusal.status, title=refusal.title, detail=refusal.detail or None)
         return refusal.response()
@@ -195,9 +195,7 @@ class Producer:
     async def refuse_by_our_fault(self, request: Request, error: Exception) -> Response:
         """Answer a fault of ours without its traceback."""
         log.error("a request failed", exc_info=error)
-        return await self.refuse(
-            request, Problem(500, "A fault of deskbridge", "nothing was kept; report it")
-        )
+        return await self.refuse(request, Problem(500, "Internal error", "nothing was kept; report it"))
 
 
 async def read_body(request: Request, bodies: Bodies) -> str:

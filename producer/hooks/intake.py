@@ -49,7 +49,7 @@ def _parsed(items: list[tuple[Any, str, str]]) -> list[Delivery]:
             faults += [(where + path, problem) for path, problem in invalid.faults]
     if faults:
         raise Problem(
-            422, "Not a valid event", "nothing was kept; mend the named fields", faults=faults[:MOST_FAULTS]
+            422, "Not a valid event", "nothing was kept; fix the named fields", faults=faults[:MOST_FAULTS]
         )
     return parsed
 

@@ -63,7 +63,7 @@ def _webhook(secret: str) -> Webhook:
     try:
         if len(base64.b64decode(secret.removeprefix(PREFIX) + "==")) < SHORTEST:
             raise SettingsError(
-                f"DESKBRIDGE_WEBHOOK_SECRETS: a secret has less than {SHORTEST} bytes, so that it could be guessed "
+                f"DESKBRIDGE_WEBHOOK_SECRETS: a secret has fewer than {SHORTEST} bytes and could be guessed "
                 "(make one: `deskbridge make-secret`)"
             )
         return Webhook(secret)

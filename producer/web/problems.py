@@ -20,6 +20,8 @@ SCHEMA: dict[str, Any] = {
         "title": {"type": "string", "description": "What is wrong, in a few words."},
         "status": {"type": "integer"},
         "detail": {"type": "string", "description": "What to do about it."},
+        "code": {"type": "string", "description": "What is wrong, for programs; codes are stable."},
+        "params": {"type": "object", "description": "The code's parameters."},
         "line": {"type": "integer", "description": "Of a faulty template."},
         "column": {"type": "integer", "description": "Of a faulty template."},
         "errors": {

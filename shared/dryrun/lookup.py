@@ -54,10 +54,10 @@ def in_use(client: TrackerClient, row: DryRunObject, tracker_id: int) -> str | N
 
     if row.kind == Kind.PROJECT:
         projects = TrackerLists(client).whole("/projects.json", "projects")
-        return "somebody made a project below it" if below(projects) else _issues_in(client, tracker_id)
+        return "a project was created below it" if below(projects) else _issues_in(client, tracker_id)
     params: dict[str, str | int] = {"parent_id": tracker_id, "status_id": "*"}
     found = TrackerLists(client).search(ISSUES, "issues", params, enough=below)
-    return "somebody made an issue below it" if below(found) else None
+    return "an issue was created below it" if below(found) else None
 
 
 def carries(issue: dict[str, Any], mark: str) -> bool:
@@ -102,7 +102,7 @@ def _issues_in(client: TrackerClient, tracker_project_id: int) -> str | None:
         if refusal.status in (403, 404):  # without the module of issues it has none to list
             return None
         raise
-    return "somebody made issues in it" if rows else None
+    return "issues were created in it" if rows else None
 
 
 def _one_page(_rows: list[Row], _answer: Answer) -> bool:

@@ -33,7 +33,7 @@ SENTENCES: Table = {
     Detail.WRONG_TOTAL_COUNT: "a total_count of {total} cannot be right",
     Detail.LIST_CHANGED: "the list changed while it was read",
     Detail.TOO_MANY_PAGES: "more than {pages} pages to look through",
-    Detail.EDIT_CONFLICT: "somebody else changed it at the same time",
+    Detail.EDIT_CONFLICT: "edit conflict: it was changed at the same time",
     Detail.REDIRECT_NOT_FOLLOWED: "redirects are not followed: base_url must be the tracker's own address",
     Detail.LOGIN_NO_HEADER: "the login has characters that no header can have",
     Detail.USER_WITHOUT_ID: "a user has no id or login: the API key must be an administrator's",

@@ -42,7 +42,7 @@ SENTENCES: Table = {
     Finding.CONFIG_ID_UNKNOWN: "{name}: {problem}",
     Finding.ROLE_KNOWN: "technicians are given role {role_id}",
     Finding.ROLE_NOT_SET: (
-        "default_role_id is empty: nobody is made a member; for non-members the administrator acts instead"
+        "default_role_id is empty: no memberships are created; the administrator acts for non-members"
     ),
     Finding.ACTIVITY_KNOWN: "activity {activity_id} exists",
     Finding.ACTIVITY_NOT_SET: "default_activity_id is empty: the tracker uses its own default, if it has one",

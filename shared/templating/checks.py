@@ -93,7 +93,7 @@ class Checks:
             raise self._error("issue_id is another issue than the ticket's", "issue_id")
         user_id = self._known("person", "tracker_user_id")
         if self._operation in FOR_A_PERSON and user_id not in (None, body.get("user_id", user_id)):
-            raise self._error("user_id is somebody else than the person that this is for", "user_id")
+            raise self._error("user_id is not the person that this membership is for", "user_id")
         project_id = self._known("project", "tracker_project_id")
         if (
             self._operation is Operation.ISSUE_UPDATE_STATUS

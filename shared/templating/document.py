@@ -1,7 +1,7 @@
 """Reads a template's body as strict JSON and keeps the place of everything in it.
 
 Python's own decoder takes NaN and duplicate keys and forgets where a character of a text was typed; a person
-who mends a template needs to know.
+who fixes a template needs to know.
 """
 
 from __future__ import annotations

@@ -90,8 +90,7 @@ def beside_others(database: Database, change: Callable[[Connection], T], *, trie
             if left:
                 time.sleep(PAUSE_S)
     raise SettingsError(
-        "somebody holds a table (a backup that is running?): nothing was changed, and nobody had to wait for long; "
-        "try again when it is done"
+        "a table is locked (by a running backup?): nothing was changed; try again when it is done"
     )
 
 

@@ -97,7 +97,7 @@ def test_an_unforeseen_fault_is_answered_in_the_same_way(
 
     monkeypatch.setattr(app_module, "append", fail)
     answer = producer.send(task_event())
-    assert refused(answer, 500)["title"] == "A fault of deskbridge"
+    assert refused(answer, 500)["title"] == "Internal error"
     assert "hidden-word" not in answer.text
     assert {name: answer.headers.get(name) for name in HEADERS} == HEADERS
 
