@@ -62,7 +62,7 @@ class Guard:
         headers = Headers(scope=scope)
         try:
             self._admit(scope, headers)
-            body = await self._bodies.read(headers, receive)
+            body = await self._bodies.read(scope, receive)
         except Problem as problem:
             await problem.response()(scope, receive, send)
             return

@@ -6,8 +6,8 @@ import asyncio
 import hashlib
 import ipaddress
 import math
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -24,6 +24,7 @@ from producer.helpdesks.port import Unreadable
 from producer.hooks.description import DOCUMENTED, schemas
 from producer.hooks.intake import MOST_FAULTS, deliveries
 from producer.hooks.metrics import Metrics
+from producer.hooks.readiness import Readiness
 from producer.hooks.ringer import Ringer
 from producer.hooks.signatures import Verifier
 from producer.web.bodies import Bodies
@@ -89,6 +90,9 @@ class Producer:
         self._doorbell = Doorbell(settings)
         self._ringer = Ringer(self._doorbell.ring)
         self._metrics = Metrics()
+        self._readiness = Readiness(
+            {"database": lambda: self._store.database.ping(), "broker": lambda: self._doorbell.is_answering()}
+        )
         self._bodies = Bodies()
         limit = settings.event_limit
         self._sources = Buckets(limit, max(FLOOD_S * limit, 1)) if limit else None
@@ -98,11 +102,17 @@ class Producer:
         """Ring while the application runs; at its end ring what is left."""
         self._ringer.start()
         yield
+        self._readiness.close()
         await run_in_threadpool(self._ringer.stop)
         self._store.database.close()
 
     async def events(self, request: Request) -> JSONResponse:
         """Accept one event or an array of them; 202 means: committed to the journal."""
+        _expect_json(request)
+        self._bodies.expect(request.scope)
+        if self._verifier is not None:
+            with _as_problem():
+                self._verifier.check_headers(request.headers)
         body = await read_body(request, self._bodies)
         source = _verify(self._verifier, body, request)
         request.scope.setdefault("state", {})[KNOWN] = ANSWER_S
@@ -115,7 +125,7 @@ class Producer:
 
     async def read(self, request: Request) -> bytes:
         """Read a request's body within its limits (see `producer.helpdesks.port.Intake`)."""
-        return await self._bodies.read(request.headers, request.receive)
+        return await self._bodies.read(request.scope, request.receive)
 
     async def keep(self, delivery: Delivery | Unreadable, *, within: float | None = None) -> dict[str, Any]:
         """Commit a helpdesk's delivery to the journal and ring for it (see `producer.helpdesks.port.Intake`)."""
@@ -145,13 +155,9 @@ class Producer:
 
     async def readyz(self) -> JSONResponse:
         """The journal can be written; the broker is reported, not required."""
-        database = await run_in_threadpool(self._store.database.ping)
-        broker = await run_in_threadpool(self._doorbell.is_answering)
-        content = {
-            "database": "ok" if database else "unreachable",
-            "broker": "ok" if broker else "unreachable",
-        }
-        return JSONResponse(content, 200 if database else 503)
+        ready = await self._readiness.look()
+        content = {name: "ok" if answers else "unreachable" for name, answers in ready.items()}
+        return JSONResponse(content, 200 if ready["database"] else 503)
 
     async def prometheus(self) -> Response:
         """Counters for Prometheus."""
@@ -199,15 +205,12 @@ class Producer:
 
 
 async def read_body(request: Request, bodies: Bodies) -> str:
-    """Read a JSON body within its limits, before anything else looks at it.
+    """Read a JSON body within its limits.
 
     Raises:
-        Problem: 415 another content type, 413 too large, 408 too slow, 400 not UTF-8.
+        Problem: 413 too large, 408 too slow, 400 not UTF-8.
     """
-    media_type = request.headers.get("content-type", "").split(";")[0].strip().lower()
-    if media_type != "application/json":
-        raise Problem(415, "Unsupported media type", "send application/json")
-    content = await bodies.read(request.headers, request.receive)
+    content = await bodies.read(request.scope, request.receive)
     try:
         return content.decode()
     except UnicodeDecodeError:
@@ -278,6 +281,25 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
+def _expect_json(request: Request) -> None:
+    """Make sure that a body may be JSON.
+
+    Raises:
+        Problem: 415.
+    """
+    media_type = request.headers.get("content-type", "").split(";")[0].strip().lower()
+    if media_type != "application/json":
+        raise Problem(415, "Unsupported media type", "send application/json")
+
+
+@contextmanager
+def _as_problem() -> Iterator[None]:
+    try:
+        yield
+    except BadSignature as refusal:
+        raise Problem(401, "Not signed by a known secret", str(refusal)) from None
+
+
 def _verify(verifier: Verifier | None, body: str, request: Request) -> int:
     """Return which secret signed a request, 0 where none is asked for.
 
@@ -286,10 +308,8 @@ def _verify(verifier: Verifier | None, body: str, request: Request) -> int:
     """
     if verifier is None:
         return 0
-    try:
+    with _as_problem():
         return verifier.verify(body, request.headers)
-    except BadSignature as refusal:
-        raise Problem(401, "Not signed by a known secret", str(refusal)) from None
 
 
 def _weight(count: int, body: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import time
 from collections.abc import Mapping, Sequence
 
 from pydantic import SecretStr
@@ -14,6 +15,12 @@ from shared.errors import BadSignature, SettingsError
 PREFIX = "whsec_"
 SHORTEST = 16
 """Bytes of a secret. Standard Webhooks wants 24 to 64; shorter than this one could be guessed."""
+
+HEADERS = ("webhook-id", "webhook-timestamp", "webhook-signature")
+TOLERANCE_S = 300
+LONGEST_STAMP = 19
+SIGNATURE = 44
+"""Characters of 32 bytes in base64."""
 
 
 class Verifier:
@@ -28,6 +35,23 @@ class Verifier:
 
     def __init__(self, secrets: Sequence[SecretStr]) -> None:
         self._webhooks = [_webhook(secret.get_secret_value()) for secret in secrets]
+
+    def check_headers(self, headers: Mapping[str, str]) -> None:
+        """Check what can be checked before a body is read, so that nobody makes the producer read for nothing.
+
+        Raises:
+            BadSignature: a header is missing, the time-stamp is too old or new, or there is no signature of version 1.
+        """
+        if missing := [name for name in HEADERS if not headers.get(name)]:
+            raise BadSignature(f"missing header: {', '.join(missing)}")
+        stamp = headers["webhook-timestamp"]
+        if not (stamp.isascii() and stamp.isdigit() and len(stamp) < LONGEST_STAMP):
+            raise BadSignature("webhook-timestamp is not a number of seconds")
+        if abs(time.time() - int(stamp)) > TOLERANCE_S:
+            raise BadSignature("webhook-timestamp is more than five minutes off")
+        versions = [one.partition(",") for one in headers["webhook-signature"].split(" ")]
+        if not any(version == "v1" and len(signature) == SIGNATURE for version, _, signature in versions):
+            raise BadSignature("webhook-signature has no signature of the form v1,<base64 of 32 bytes>")
 
     def verify(self, body: str, headers: Mapping[str, str]) -> int:
         """Check the signature (in constant time) and the time-stamp (5 minutes either way).

@@ -3,23 +3,53 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from starlette.datastructures import Headers
-from starlette.types import Message, Receive
+from starlette.types import Message, Receive, Scope
 
 from producer.web.problems import Problem
+from producer.web.sources import source_of
 
 LARGEST_BODY = 1024 * 1024
 BODY_S = 10.0
 MOST_AT_ONCE = 100
 """Bodies that are read at the same time: so many MiB of memory at most."""
 
+SLOWEST = 10_000
+"""Bytes per second: whoever sends slower falls behind, whoever sends faster gets ahead."""
+
+
+@dataclass(eq=False)
+class Reading:
+    """A body that is being read.
+
+    Attributes:
+        source: whose it is.
+        began: when, in seconds.
+        cut: ends it.
+        size: bytes that have come.
+    """
+
+    source: str
+    began: float
+    cut: Callable[[], None]
+    size: int = 0
+
+    @property
+    def behind(self) -> float:
+        """How many seconds later than the slowest that is expected."""
+        return time.monotonic() - self.began - self.size / SLOWEST
+
 
 class Bodies:
-    """Reads whole bodies. Where too many come at once, the one that takes the longest makes room.
+    """Reads whole bodies. Where too many come at once, one makes room: of the source with the most, the slowest.
 
-    An honest sender's body is there within a moment, so whoever trickles loses its place, not whoever comes next.
+    An honest sender's body is there within a moment, so whoever trickles loses its place, not whoever comes next, and
+    not somebody else whose line is slow.
 
     Args:
         largest: bytes of a body.
@@ -31,22 +61,35 @@ class Bodies:
         self, *, largest: int = LARGEST_BODY, seconds: float = BODY_S, most: int = MOST_AT_ONCE
     ) -> None:
         self._largest, self._seconds, self._most = largest, seconds, most
-        self._reading: dict[object, Callable[[], None]] = {}
+        self._readings: list[Reading] = []
 
-    async def read(self, headers: Headers, receive: Receive) -> bytes:
+    def expect(self, scope: Scope) -> None:
+        """Refuse a body by what is announced of it.
+
+        Raises:
+            Problem: 413 it is too large.
+        """
+        if _length(Headers(scope=scope)) > self._largest:
+            raise self._too_large()
+
+    async def read(self, scope: Scope, receive: Receive) -> bytes:
         """Read a request's body.
 
         Raises:
             Problem: 413 too large (told by its length before anything is read), 408 too slow, 400 cut off.
         """
-        if _length(headers) > self._largest:
-            raise self._too_large()
-        reading = object()
+        self.expect(scope)
+        source = source_of((scope.get("client") or ("",))[0])
         try:
             async with asyncio.timeout(self._seconds) as limit:
-                self._reading[reading] = lambda: limit.reschedule(0)
-                self._make_room()
-                return await self._collect(receive)
+                reading = Reading(source, time.monotonic(), lambda: limit.reschedule(0))
+                self._readings.append(reading)
+                try:
+                    self._make_room()
+                    return await self._collect(reading, receive)
+                finally:
+                    if reading in self._readings:
+                        self._readings.remove(reading)
         except TimeoutError:
             raise Problem(
                 408,
@@ -54,14 +97,15 @@ class Bodies:
                 f"the whole body must come within {self._seconds:g} seconds, and sooner where many send at once",
                 headers={"Connection": "close"},
             ) from None
-        finally:
-            self._reading.pop(reading, None)
 
     def _make_room(self) -> None:
-        while len(self._reading) > self._most:
-            self._reading.pop(next(iter(self._reading)))()
+        while len(self._readings) > self._most:
+            many = Counter(one.source for one in self._readings)
+            slowest = max(self._readings, key=lambda one: (many[one.source], one.behind))
+            self._readings.remove(slowest)
+            slowest.cut()
 
-    async def _collect(self, receive: Receive) -> bytes:
+    async def _collect(self, reading: Reading, receive: Receive) -> bytes:
         content = bytearray()
         more = True
         while more:
@@ -69,6 +113,7 @@ class Bodies:
             if message["type"] == "http.disconnect":
                 raise Problem(400, "The body was cut off", "send it again")
             content += message.get("body", b"")
+            reading.size = len(content)
             if len(content) > self._largest:
                 raise self._too_large()
             more = message.get("more_body", False)

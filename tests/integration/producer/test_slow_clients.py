@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
 import time
@@ -10,18 +11,29 @@ from contextlib import ExitStack, suppress
 from functools import partial
 
 import pytest
+import requests
+from starlette.types import Message, Scope
 
 from producer.hooks import app as app_module
 from producer.hooks.intake import deliveries
 from producer.web import connections
 from producer.web.bodies import Bodies
+from producer.web.problems import Problem
 from shared.events import Delivery
+from shared.store.database import Database
 from tests.integration.producer.conftest import Run, RunningProducer
 from tests.support.events import task_event
 
 SOON_S = 0.4
 ASK = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
-HEAD = b"POST /events HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+UNSIGNED = b"POST /events HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+
+
+def head(seconds_ago: float = 0) -> bytes:
+    """Return the headers of an event whose signature fits no body, though it looks like one."""
+    stamp = str(int(time.time() - seconds_ago)).encode()
+    signature = b"webhook-signature: v1," + b"A" * 43 + b"=\r\n"
+    return UNSIGNED + b"webhook-id: one\r\nwebhook-timestamp: " + stamp + b"\r\n" + signature
 
 
 class Client:
@@ -76,7 +88,7 @@ def test_a_body_that_trickles_is_cut_off_and_told_why(
 ) -> None:
     quick(monkeypatch)
     with Client(run()) as client:
-        client.send(HEAD + announced)
+        client.send(head() + announced)
         said = client.drip(3, b"1\r\n \r\n" if b"chunked" in announced else b" ")
     assert said.startswith(b"HTTP/1.1 408 ")
     assert b"connection: close" in said.lower()
@@ -89,7 +101,7 @@ def test_whoever_takes_the_longest_makes_room_for_the_next(run: Run, monkeypatch
     with ExitStack() as stack:
         slow = [stack.enter_context(Client(producer)) for _ in range(12)]
         for client in slow:
-            client.send(HEAD + b"Content-Length: 1000\r\n\r\n{")
+            client.send(head() + b"Content-Length: 1000\r\n\r\n{")
             time.sleep(0.01)
         started = time.monotonic()
         assert producer.send(task_event()).status_code == 202
@@ -100,9 +112,80 @@ def test_whoever_takes_the_longest_makes_room_for_the_next(run: Run, monkeypatch
     assert len(producer.journal()) == 1
 
 
+@pytest.mark.parametrize(
+    "headers",
+    [UNSIGNED, head(86400), head(-86400), head().replace(b"v1,", b"v2,"), head().replace(b"AAAA=", b"")],
+    ids=["unsigned", "old", "of the future", "another version", "no signature"],
+)
+def test_a_body_that_cannot_be_signed_is_not_waited_for(producer: RunningProducer, headers: bytes) -> None:
+    with Client(producer) as client:
+        client.send(headers + b"Connection: close\r\nContent-Length: 1000\r\n\r\n{")
+        assert client.rest().startswith(b"HTTP/1.1 401 ")
+
+
+async def _read(bodies: Bodies, source: str, pieces: list[tuple[float, bytes]]) -> int:
+    """Have a body read that comes in pieces, each after some seconds; return the status."""
+    scope: Scope = {"type": "http", "headers": [], "client": (source, 1)}
+
+    async def receive() -> Message:
+        pause, piece = pieces.pop(0)
+        await asyncio.sleep(pause)
+        return {"type": "http.request", "body": piece, "more_body": bool(pieces)}
+
+    try:
+        await bodies.read(scope, receive)
+    except Problem as problem:
+        return problem.status
+    return 200
+
+
+def test_those_who_trickle_push_out_nobody_else() -> None:
+    async def together() -> list[int]:
+        bodies = Bodies(most=5, seconds=5)
+        trickles = [(0.3, b" ")] * 4
+        honest = _read(bodies, "192.0.2.1", [(0.2, b"x" * 1000)] * 4)
+        crowd = [_read(bodies, "192.0.2.7", list(trickles)) for _ in range(12)]
+        return await asyncio.gather(honest, *crowd)
+
+    honest, *crowd = asyncio.run(together())
+    assert honest == 200
+    assert crowd.count(408) == 8
+
+
+def test_of_one_address_whoever_sends_makes_no_room_for_those_who_trickle() -> None:
+    async def together() -> list[int]:
+        bodies = Bodies(most=5, seconds=5)
+        honest = asyncio.create_task(_read(bodies, "192.0.2.1", [(0.1, b"x" * 5000)] * 8))
+        await asyncio.sleep(0.3)
+        crowd = [_read(bodies, "192.0.2.1", [(0.3, b" ")] * 3) for _ in range(12)]
+        return await asyncio.gather(honest, *crowd)
+
+    assert asyncio.run(together())[0] == 200
+
+
+def test_many_who_ask_whether_it_is_ready_delay_nobody(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks, go_on = [], threading.Event()
+
+    def ping(_self: Database) -> bool:
+        looks.append(1)
+        return go_on.wait(10)
+
+    producer = run()
+    monkeypatch.setattr(Database, "ping", ping)
+    with ThreadPoolExecutor(60) as threads:
+        url = f"{producer.base_url}/readyz"
+        asked = [threads.submit(requests.get, url, timeout=20) for _ in range(60)]
+        try:
+            assert producer.send(task_event()).status_code == 202
+        finally:
+            go_on.set()
+        assert {one.result().status_code for one in asked} == {200}
+    assert len(looks) == 1
+
+
 def test_a_body_in_many_pieces_is_read_as_long_as_it_comes_in_time(producer: RunningProducer) -> None:
     with Client(producer) as client:
-        client.send(HEAD + b"Connection: close\r\nContent-Length: 6\r\n\r\n")
+        client.send(head() + b"Connection: close\r\nContent-Length: 6\r\n\r\n")
         for piece in b"[1,2]":
             client.send(bytes([piece]))
             time.sleep(0.01)
@@ -115,10 +198,10 @@ def test_a_body_in_many_pieces_is_read_as_long_as_it_comes_in_time(producer: Run
     [
         b"",
         b"POST /events HT",
-        HEAD,
+        UNSIGNED,
         b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /hea",
         b"POST /nothing HTTP/1.1\r\nHost: x\r\nContent-Length: 9000\r\n\r\n",
-        HEAD.replace(b"json", b"xml") + b"Content-Length: 9000\r\n\r\n",
+        UNSIGNED.replace(b"json", b"xml") + b"Content-Length: 9000\r\n\r\n",
     ],
     ids=["silent", "request line", "headers", "second request", "unread body", "refused body"],
 )
@@ -174,13 +257,13 @@ def test_a_new_connection_does_not_lose_to_old_ones(
 
 def test_a_body_that_says_it_is_too_large_is_not_waited_for(producer: RunningProducer) -> None:
     with Client(producer) as client:
-        client.send(HEAD + b"Connection: close\r\nContent-Length: 99999999999\r\n\r\n")
+        client.send(head() + b"Connection: close\r\nContent-Length: 99999999999\r\n\r\n")
         assert client.rest().startswith(b"HTTP/1.1 413 ")
 
 
 def test_a_body_that_grows_too_large_without_saying_so_is_refused(producer: RunningProducer) -> None:
     with Client(producer) as client:
-        client.send(HEAD + b"Transfer-Encoding: chunked\r\n\r\n")
+        client.send(head() + b"Transfer-Encoding: chunked\r\n\r\n")
         piece = b"10000\r\n" + b" " * 65536 + b"\r\n"
         for _ in range(17):
             client.send(piece)
@@ -191,7 +274,7 @@ def test_a_body_that_grows_too_large_without_saying_so_is_refused(producer: Runn
 
 def test_a_body_that_is_cut_off_keeps_nothing(producer: RunningProducer) -> None:
     with Client(producer) as client:
-        client.send(HEAD + b"Content-Length: 1000\r\n\r\n{")
+        client.send(head() + b"Content-Length: 1000\r\n\r\n{")
     assert producer.get("/healthz").status_code == 200
     assert producer.journal() == []
 
