@@ -9,7 +9,7 @@ import threading
 from typing import Any
 
 from celery import Celery
-from celery.signals import celeryd_init
+from celery.signals import celeryd_init, worker_shutting_down
 
 from shared.coordination.doorbell import make_celery
 from shared.coordination.presence import WORKER
@@ -64,22 +64,28 @@ def _work(settings: Settings, concurrency: int) -> int:
 
 
 def _run_celery(app: Celery, arguments: list[str]) -> int:
-    """Run Celery's worker until it ends; return how it ended.
+    """Run Celery's worker until it ends; return how it ended: 0 only where a signal asked it to.
 
-    A broker that comes and goes can end it with an error of its own, and `worker_main` does not tell: with 0, a
-    supervisor that restarts on failure would leave the worker dead.
+    A broker that comes and goes can end it with or without an error of its own, and `worker_main` does not tell: with
+    0, a supervisor that restarts on failure would leave the worker dead.
     """
     started: list[Any] = []
+    signalled: list[str] = []
 
     def remember(instance: Any, **_: object) -> None:
         started.append(instance)
 
+    def was_asked(sig: str, **_: object) -> None:
+        signalled.append(sig)
+
     celeryd_init.connect(remember)
+    worker_shutting_down.connect(was_asked)
     try:
         app.worker_main(arguments)
     finally:
         celeryd_init.disconnect(remember)
-    return int(started[-1].exitcode or 0) if started else 1
+        worker_shutting_down.disconnect(was_asked)
+    return int(started[-1].exitcode or 0) if started and signalled else 1
 
 
 def _sweep_without_beat(worker: Worker, stop: threading.Event) -> None:

@@ -70,6 +70,7 @@ def make_celery(settings: Settings, *, publish_only: bool = False) -> Celery:
         worker_enable_soft_shutdown_on_idle=True,
         worker_hijack_root_logger=False,
         worker_send_task_events=False,
+        worker_enable_remote_control=False,  # or whoever can write to Redis could end every worker
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
         broker_transport_options=_transport_options(settings.broker, publish_only=publish_only),

@@ -232,3 +232,17 @@ def test_a_message_that_is_no_ring_is_refused_without_being_loaded(fleet: Fleet,
     assert not bomb.exists()
     pickle.loads(pickled)  # noqa: S301 (our own)
     assert bomb.exists(), "so that this test could see it"
+
+
+@pytest.mark.slow
+def test_nobody_ends_or_steers_a_worker_over_the_broker(fleet: Fleet) -> None:
+    app = make_celery(fleet.bridge.settings)
+    fleet.send([("before", task_event())])
+    fleet.wait_until_drained(30)
+    app.control.broadcast("pool_shrink", arguments={"n": 4})
+    app.control.broadcast("shutdown")
+    assert app.control.ping(timeout=2) == []
+    fleet.send([("after", task_event(of_ticket=ticket(2), of_task=task(2)))])
+    fleet.wait_until_drained(30)
+    assert fleet.states() == {"done": 2}
+    assert all(worker.alive for worker in fleet.workers)

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 from celery import Celery
-from celery.signals import celeryd_init
+from celery.signals import celeryd_init, worker_shutting_down
 
 from worker.__main__ import _run_celery
 
@@ -20,19 +20,26 @@ ROOT = Path(__file__).resolve().parents[2]
 class Ending:
     """Stands for a Celery application whose worker ends in a certain way."""
 
-    def __init__(self, exitcode: int | None) -> None:
-        self._exitcode = exitcode
+    def __init__(self, exitcode: int | None, signal: str | None) -> None:
+        self._exitcode, self._signal = exitcode, signal
 
     def worker_main(self, _arguments: list[str]) -> None:
         """Announce the worker as Celery does, and end."""
         celeryd_init.send(
             sender="host", instance=SimpleNamespace(exitcode=self._exitcode), conf=None, options={}
         )
+        if self._signal:
+            worker_shutting_down.send(sender="host", sig=self._signal, how="Warm", exitcode=0)
 
 
 @pytest.mark.parametrize(("exitcode", "told"), [(None, 0), (0, 0), (1, 1)])
-def test_a_worker_that_ended_with_an_error_says_so(exitcode: int | None, told: int) -> None:
-    assert _run_celery(cast(Celery, Ending(exitcode)), []) == told
+def test_a_worker_that_was_asked_to_end_says_whether_it_did_so_well(exitcode: int | None, told: int) -> None:
+    assert _run_celery(cast(Celery, Ending(exitcode, "SIGTERM")), []) == told
+
+
+@pytest.mark.parametrize("exitcode", [None, 0, 1])
+def test_a_worker_that_ends_without_being_asked_is_a_failure(exitcode: int | None) -> None:
+    assert _run_celery(cast(Celery, Ending(exitcode, None)), []) == 1
 
 
 def test_a_worker_that_never_started_is_a_failure() -> None:
@@ -40,22 +47,47 @@ def test_a_worker_that_never_started_is_a_failure() -> None:
     assert _run_celery(application, []) == 1
 
 
-BROKEN = """
+WORKER = """
+import os, signal, threading
 from celery import Celery
+from celery.exceptions import WorkerShutdown
+from celery.signals import worker_ready
 from celery.worker.consumer import Consumer
 from worker.__main__ import _run_celery
+
+application = Celery("test", broker="memory://")
 
 def fail(*_, **__):
     raise AttributeError("hostname")
 
-application = Celery("test", broker="memory://")
-Consumer.start = fail
-raise SystemExit(_run_celery(application, ["worker", "--pool", "solo", "--without-gossip", "--without-mingle"]))
+def end(*_, **__):
+    raise WorkerShutdown(0)
+
+def signal_myself(**_):
+    os.kill(os.getpid(), signal.SIGTERM)
+
+{how}
+raise SystemExit(_run_celery(application, ["worker", "--pool", "threads", "--without-gossip", "--without-mingle"]))
 """
 
 
+def ended(how: str) -> subprocess.CompletedProcess[bytes]:
+    """Run a real worker, the whole way through Celery, until it ends."""
+    program = WORKER.format(how=how)
+    return subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, check=False)
+
+
 def test_a_real_worker_that_celery_gives_up_ends_with_an_error() -> None:
-    """The whole way through Celery: an error that no worker expects."""
-    ended = subprocess.run([sys.executable, "-c", BROKEN], cwd=ROOT, capture_output=True, check=False)
-    assert ended.returncode == 1, ended.stderr
-    assert b"Unrecoverable error" in ended.stderr + ended.stdout
+    worker = ended("Consumer.start = fail")
+    assert worker.returncode == 1, worker.stderr
+    assert b"Unrecoverable error" in worker.stderr + worker.stdout
+
+
+def test_a_real_worker_that_celery_ends_in_order_without_a_signal_ends_with_an_error() -> None:
+    worker = ended("Consumer.start = end")
+    assert worker.returncode == 1, worker.stderr
+
+
+def test_a_real_worker_that_a_signal_ends_has_done_well() -> None:
+    worker = ended("worker_ready.connect(signal_myself)")
+    assert worker.returncode == 0, worker.stderr
