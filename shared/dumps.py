@@ -1,12 +1,27 @@
-"""No image of a process's memory is written when it crashes: the tracker's API key would be in it."""
+"""Nobody gets at the memory of a process by way of the system: the tracker's API key is in it."""
 
 from __future__ import annotations
 
 import sys
 
+PR_SET_DUMPABLE = 4
 
-def forbid_core_dumps() -> None:
-    """Forbid core dumps of this process and of all that it starts, on Linux and its like.
+
+def guard_memory() -> None:
+    """Write no image of this process's memory when it crashes, and show it to no other process of its account.
+
+    On Linux another process of the account may then neither trace it nor read its memory and environment in /proc;
+    root may. Both end with an `exec`: to be called again by what is begun.
+    """
+    _forbid_core_dumps()
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
+def _forbid_core_dumps() -> None:
+    """Forbid core dumps of this process and of all that it starts.
 
     The limit is 1 byte, not 0: Linux writes no file so small, and, unlike with 0, calls no crash handler either
     (core(5), "Piping core dumps to a program").

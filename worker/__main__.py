@@ -13,7 +13,7 @@ from celery.signals import celeryd_init, worker_shutting_down
 
 from shared.coordination.doorbell import make_celery
 from shared.coordination.presence import WORKER
-from shared.dumps import forbid_core_dumps
+from shared.dumps import guard_memory
 from shared.errors import BridgeError
 from shared.logs import configure_logging
 from shared.settings import Settings, load_settings
@@ -28,7 +28,7 @@ SWEEP_WITHOUT_BEAT = 3
 def main() -> int:
     """Run one worker or one beat until it is told to stop."""
     arguments = _arguments()
-    forbid_core_dumps()
+    guard_memory()
     try:
         settings = load_settings()
     except BridgeError as error:

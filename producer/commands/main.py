@@ -31,7 +31,7 @@ from producer.commands import (
 )
 from producer.commands.failures import explain
 from producer.commands.output import complain, print_json
-from shared.dumps import forbid_core_dumps
+from shared.dumps import guard_memory
 from shared.sentences.render import sentence
 
 SUMMARY = """Forwards helpdesk tickets and ticket tasks to a project tracker: exactly once, by the right person.
@@ -115,7 +115,7 @@ forget.register(app, DECIDE)
 
 def run() -> None:
     """Run the command line."""
-    forbid_core_dumps()
+    guard_memory()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a character that the locale lacks is no reason to fail
             stream.reconfigure(errors="replace")

@@ -1,4 +1,4 @@
-"""A process that crashes leaves no image of its memory."""
+"""A process that crashes leaves no image of its memory, and shows it to no neighbour while it runs."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def crash(directory: Path, forbid: str) -> list[Path]:
 
 
 def test_a_crash_leaves_no_core_dump(tmp_path: Path) -> None:
-    assert crash(tmp_path, "from shared.dumps import forbid_core_dumps; forbid_core_dumps(); ") == []
+    assert crash(tmp_path, "from shared.dumps import guard_memory; guard_memory(); ") == []
 
 
 def test_the_limit_cannot_be_raised_again_and_may_be_set_twice() -> None:
     program = (
-        "import resource; from shared.dumps import forbid_core_dumps; forbid_core_dumps(); forbid_core_dumps(); "
+        "import resource; from shared.dumps import guard_memory; guard_memory(); guard_memory(); "
         "print(resource.getrlimit(resource.RLIMIT_CORE))"
     )
     said = subprocess.run(
@@ -49,3 +49,63 @@ def test_the_limit_cannot_be_raised_again_and_may_be_set_twice() -> None:
 )
 def test_without_it_there_would_be_one(tmp_path: Path) -> None:
     assert crash(tmp_path, "") != []
+
+
+NEIGHBOURS = """
+import ctypes, os, resource, sys
+from shared.dumps import guard_memory
+
+def begin(work):
+    number = os.fork()
+    if number:
+        return number
+    if os.geteuid() == 0:  # root may look at everything
+        os.setgid(65534)
+        os.setuid(65534)
+    try:
+        work()
+    finally:
+        os._exit(0)
+
+def hold_a_key():
+    ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)  # as a program is that was just begun
+    if sys.argv[1] == "guarded":
+        guard_memory()
+    os.write(ready[1], b"x")
+    os.read(over[0], 1)
+
+def look():
+    for name in ("environ", "maps", "mem"):
+        try:
+            open(f"/proc/{holder}/{name}", "rb").close()
+        except PermissionError:
+            print("refused", name, flush=True)
+        else:
+            print("open", name, flush=True)
+
+ready, over = os.pipe(), os.pipe()
+holder = begin(hold_a_key)
+os.close(ready[1])
+assert os.read(ready[0], 1)
+os.waitpid(begin(look), 0)
+os.write(over[1], b"x")
+os.waitpid(holder, 0)
+"""
+
+
+def seen_by_a_neighbour(how: str) -> set[str]:
+    """Return what another process of the same account is told of one that holds a key."""
+    ran = subprocess.run(
+        [sys.executable, "-c", NEIGHBOURS, how], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return {line.split()[0] for line in ran.stdout.splitlines()}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
+def test_another_process_of_the_same_account_gets_at_neither_memory_nor_environment() -> None:
+    assert seen_by_a_neighbour("guarded") == {"refused"}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
+def test_without_it_the_environment_would_be_there_for_the_taking() -> None:
+    assert "open" in seen_by_a_neighbour("as it is")
