@@ -301,7 +301,9 @@ def silence() -> Iterator[str]:
 
 def test_a_server_that_never_answers_is_given_up_in_time(play: Play) -> None:
     with silence() as address:
-        *_, sent, rows = play(settings(address=address, secret=SECRET), add_task(), SEND, ROWS)
+        *_, sent, rows = play(
+            settings(address=address, secret=SECRET), add_task(), {**SEND, "patience": 0.3}, ROWS
+        )
     assert sent == 0
     assert "timed out" in rows[0]["answer"]
 
@@ -373,6 +375,12 @@ def test_the_cron_tells_of_parked_events_and_leaves_an_administrators_comment(
     assert kept == "ask Bob"
 
 
+def test_a_cron_that_was_killed_may_start_again_and_no_other(play: Play) -> None:
+    ours = {"id": 40, "itemtype": "GlpiPlugin\\Deskbridge\\Cron"}
+    other = {"id": 41, "itemtype": "MailCollector"}
+    assert play({"do": "revive", "zombies": [other, ours]}) == [[{"id": 40, "state": 1}]]
+
+
 def test_uninstalling_is_refused_while_something_waits(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
     uninstall = {"do": "uninstall"}
     assert play(settings(private_tasks="0"), uninstall, {"do": "kept"})[1:] == ["removed", []]
@@ -420,5 +428,5 @@ def test_the_tab_says_so_when_it_cannot_tell(play: Play, scripted: Scripted, ans
 
 def test_the_tab_does_not_hang(play: Play) -> None:
     with silence() as address:
-        *_, (_, link) = play(settings(console_address=address), tab("Project", 7))
+        *_, (_, link) = play(settings(console_address=address), {**tab("Project", 7), "patience": 0.3})
     assert "timed out" in link["error"]

@@ -19,6 +19,16 @@ final class Cron
         CronTask::register(self::class, self::NAME, MINUTE_TIMESTAMP, ['mode' => CronTask::MODE_EXTERNAL]);
     }
 
+    /** A run that was killed counts as running for ever, and GLPI starts no other: let it start again. */
+    public static function revive(): void
+    {
+        foreach (CronTask::getZombieCronTasks() as $task) {
+            if ($task['itemtype'] === self::class) {
+                (new CronTask())->update(['id' => $task['id'], 'state' => CronTask::STATE_WAITING]);
+            }
+        }
+    }
+
     /**
      * @return array{description: string}
      */

@@ -13,10 +13,12 @@ use Session;
 final class Page
 {
     private const MOST_ROWS = 100;
-    private const TEST_S = 2.0;
+    private const PATIENCE_S = 2.0;
+    private const PAGE_S = 5.0;
 
     public static function show(): void
     {
+        Cron::revive();
         $spool = new Spool();
         TemplateRenderer::getInstance()->display('@deskbridge/config.html.twig', [
             'settings' => Settings::load(),
@@ -64,7 +66,7 @@ final class Page
             self::tell(__('Set the address and the secret first.', 'deskbridge'), ERROR);
             return;
         }
-        $answer = (new Sender($settings, new Spool(), new Http(self::TEST_S)))->test();
+        $answer = (new Sender($settings, new Spool(), new Http(self::PATIENCE_S)))->test();
         if ($answer->status === 422) {
             self::tell(__('deskbridge answers, and the secret is right.', 'deskbridge'));
         } else {
@@ -83,8 +85,11 @@ final class Page
 
     private static function send(): void
     {
-        (new Spool())->retry();
-        self::tell(sprintf(__('Sent: %d.', 'deskbridge'), Sender::everything()));
+        $spool = new Spool();
+        $spool->retry();
+        $sender = new Sender(Settings::load(), $spool, new Http(self::PATIENCE_S));
+        $sent = $sender->send(self::PAGE_S, PHP_INT_MAX); // the cron sends what is left
+        self::tell(sprintf(__('Sent: %d.', 'deskbridge'), $sent));
     }
 
     private static function discard(string $which): void

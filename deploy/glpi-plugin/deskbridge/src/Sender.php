@@ -36,7 +36,9 @@ final class Sender
         if (!$is_registered) {
             $is_registered = true;
             register_shutdown_function(static fn () => Watch::quietly(static function (): void {
-                if (self::isAnswerOut()) {
+                $is_answer_out = self::isAnswerOut();
+                Cron::revive();
+                if ($is_answer_out) {
                     $sender = new self(Settings::load(), new Spool(), new Http(self::AFTER_ANSWER_S));
                     $sender->send(self::AFTER_ANSWER_S, 1);
                 }

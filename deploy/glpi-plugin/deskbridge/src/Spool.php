@@ -165,12 +165,16 @@ final class Spool
     {
         global $DB;
 
-        return array_values(iterator_to_array($DB->request([
+        $rows = $DB->request([
             'SELECT' => ['id', 'tickets_id', 'attempts', 'next_try', 'is_parked', 'answer', self::occurredAt()],
             'FROM'   => self::TABLE,
             'ORDER'  => ['is_parked DESC', 'id'],
             'LIMIT'  => $most,
-        ])));
+        ]);
+        return array_map(
+            static fn (array $row): array => ['occurred_at' => (int) $row['occurred_at']] + $row,
+            array_values(iterator_to_array($rows))
+        );
     }
 
     /** Since when the oldest event waits that is not parked: seconds since the epoch, or null. */

@@ -275,6 +275,11 @@ namespace {
     final class CronTask extends CommonDBTM
     {
         public const MODE_EXTERNAL = 2;
+        public const STATE_WAITING = 1;
+        /** @var list<array<string, mixed>> */
+        public static array $zombies = [];
+        /** @var list<array<string, mixed>> */
+        public static array $updated = [];
         /** @var list<string> */
         public static array $registered = [];
         public static string $comment = '';
@@ -284,6 +289,12 @@ namespace {
         public static function register(string $class, string $name, int $seconds, array $options): void
         {
             self::$registered[] = $name;
+        }
+
+        /** @return list<array<string, mixed>> */
+        public static function getZombieCronTasks(): array
+        {
+            return self::$zombies;
         }
 
         public function addVolume(int $volume): void
@@ -298,7 +309,8 @@ namespace {
         /** @param array<string, mixed> $values */
         public function update(array $values): void
         {
-            self::$comment = $values['comment'];
+            self::$updated[] = $values;
+            self::$comment = $values['comment'] ?? self::$comment;
         }
     }
 

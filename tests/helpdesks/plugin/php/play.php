@@ -42,9 +42,9 @@ function saved(array $step, bool $added): void
     $added ? Watch::added($item) : Watch::updated($item);
 }
 
-function sender(): Sender
+function sender(float $patience = 20.0): Sender
 {
-    return new Sender(Settings::load(), new Spool(), new Http(0.5));
+    return new Sender(Settings::load(), new Spool(), new Http($patience));
 }
 
 /** @param array<string, mixed> $step */
@@ -62,16 +62,17 @@ function play(array $step): mixed
         'update'    => saved($step, false),
         'rows'      => array_values($DB->tables[Spool::TABLE] ?? []),
         'logged'    => ErrorHandler::$logged,
-        'send'      => sender()->send($step['seconds'] ?? 10.0, $step['requests'] ?? 1000),
+        'send'      => sender($step['patience'] ?? 20.0)->send(60.0, 1000),
         'request'   => sender()->request((new Spool())->due(), $step['now']),
         'test'      => ['status' => sender()->test()->status],
         'wait'      => $DB->update(Spool::TABLE, ['next_try' => 0], [true]),
         'retry'     => (new Spool())->retry(),
         'cron'      => [Cron::cronSend(cron($step['comment'] ?? '')), CronTask::$comment],
+        'revive'    => revived($step['zombies']),
         'trouble'   => Health::trouble(),
         'link'      => [
             RedmineLink::form(Settings::load(), new $step['type']($step['id'])),
-            RedmineLink::read(Settings::load(), new $step['type']($step['id']), new Http(0.5)),
+            RedmineLink::read(Settings::load(), new $step['type']($step['id']), new Http($step['patience'] ?? 20.0)),
         ],
         'uninstall' => uninstall(),
     };
@@ -82,6 +83,17 @@ function cron(string $comment): CronTask
     $task = new CronTask(1);
     CronTask::$comment = $task->fields['comment'] = $comment;
     return $task;
+}
+
+/**
+ * @param list<array<string, mixed>> $zombies
+ * @return list<array<string, mixed>>
+ */
+function revived(array $zombies): array
+{
+    CronTask::$zombies = $zombies;
+    Cron::revive();
+    return CronTask::$updated;
 }
 
 function uninstall(): string
