@@ -8,6 +8,7 @@ declare(strict_types=1);
 
 use GlpiPlugin\Deskbridge\Cron;
 use GlpiPlugin\Deskbridge\Health;
+use GlpiPlugin\Deskbridge\Page;
 use GlpiPlugin\Deskbridge\Settings;
 use GlpiPlugin\Deskbridge\Spool;
 
@@ -18,6 +19,7 @@ function plugin_deskbridge_install(): bool
 {
     Spool::createTable();
     Cron::register();
+    Page::forgetCompiled();
     return true;
 }
 

@@ -135,8 +135,10 @@ def test_the_project_is_that_of_a_project_task_before_that_of_the_ticket_and_the
 
 
 def test_the_event_has_what_another_request_saved_meanwhile(play: Play) -> None:
-    (event,) = events(play(update_ticket("name", meanwhile={"status": 6}), ROWS)[-1])
-    assert event["ticket"]["status"] == 6
+    save = {**update_task("content"), "meanwhile": {"actiontime": 60}}
+    (of_ticket, of_task) = events(play(update_ticket("name", meanwhile={"status": 6}), save, ROWS)[-1])
+    assert of_ticket["ticket"]["status"] == 6
+    assert of_task["task"]["actiontime"] == 60
 
 
 def test_a_save_goes_on_and_the_fault_is_logged_when_the_spool_cannot_be_written(play: Play) -> None:

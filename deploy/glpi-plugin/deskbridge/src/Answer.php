@@ -37,10 +37,11 @@ final class Answer
             return mb_substr($this->text, 0, self::LONGEST);
         }
         $problem = $this->json();
+        $plain = JSON_UNESCAPED_UNICODE | JSON_UNESCAPED_SLASHES;
         $told = $problem === null ? strip_tags($this->text) : implode(' · ', array_filter([
             $problem['title'] ?? '',
             $problem['detail'] ?? '',
-            isset($problem['errors']) ? json_encode($problem['errors']) : '',
+            isset($problem['errors']) ? json_encode($problem['errors'], $plain) : '',
         ]));
         return mb_substr(rtrim("HTTP {$this->status}: " . trim($told), ': '), 0, self::LONGEST);
     }

@@ -29,6 +29,17 @@ final class Page
         ]);
     }
 
+    /** Let GLPI compile the templates anew; otherwise it keeps those of the version before an update. */
+    public static function forgetCompiled(): void
+    {
+        $folder = dirname(__DIR__) . '/templates';
+        $twig = (new TemplateRenderer())->getEnvironment();
+        $twig->getLoader()->addPath($folder, 'deskbridge'); // not there yet while the plugin is not active
+        foreach (glob("$folder/*.twig") as $file) {
+            $twig->removeCache('@deskbridge/' . basename($file));
+        }
+    }
+
     /**
      * Do what a button says.
      *

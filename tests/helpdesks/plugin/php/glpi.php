@@ -32,6 +32,23 @@ namespace Glpi\Error {
 namespace Glpi\Application\View {
     final class TemplateRenderer
     {
+        public function getEnvironment(): self
+        {
+            return $this;
+        }
+
+        public function getLoader(): self
+        {
+            return $this;
+        }
+
+        public function addPath(string $path, string $namespace): void
+        {
+        }
+
+        public function removeCache(string $template): void
+        {
+        }
     }
 }
 
