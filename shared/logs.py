@@ -9,6 +9,8 @@ from typing import Any, Literal
 import structlog
 
 from shared.characters import NOT_ON_ONE_LINE
+from shared.codes.coded import Coded, to_json
+from shared.sentences.render import because, sentence
 from shared.visible import visible
 
 CHANNEL = "deskbridge"
@@ -67,6 +69,20 @@ def _on_one_line(_logger: Any, _method: str, event: structlog.typing.EventDict) 
         else value
         for name, value in event.items()
     }
+
+
+def log_fields(coded: Coded) -> dict[str, Any]:
+    """Return what a line says of something that happened: its sentence and why; code and parameters for programs."""
+    return {"event": sentence(coded), "why": because(coded) or None, **_for_programs(coded)}
+
+
+def reason_fields(coded: Coded) -> dict[str, Any]:
+    """Return what a line says of the reason of something else."""
+    return {"reason": sentence(coded), **_for_programs(coded)}
+
+
+def _for_programs(coded: Coded) -> dict[str, Any]:
+    return {"code": str(coded.code), "params": to_json(coded.params)}
 
 
 def get_logger(name: str) -> structlog.stdlib.BoundLogger:

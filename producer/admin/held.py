@@ -7,7 +7,10 @@ from collections.abc import Callable, Sequence
 from sqlalchemy import and_, or_
 from sqlalchemy.exc import IntegrityError
 
+from shared.codes.coded import written
+from shared.codes.reasons import Reason, Verdict
 from shared.codes.refusals import Refusal
+from shared.codes.steps import What
 from shared.errors import BridgeError, NotFound
 from shared.kinds import Kind
 from shared.store import Store, Transaction
@@ -87,14 +90,16 @@ def _check_free(tx: Transaction, kind: Kind, key: int, adopt: int) -> None:
 
 
 def _carry_out(tx: Transaction, kind: Kind, row: Row, adopt: int | None) -> None:
-    key, ticket_id, event_id, was, before = row.key, row.ticket_id, row.event_id, row.reason, row.tracker_id
+    key, ticket_id, event_id, was, before = row.key, row.ticket_id, row.event_id, row.coded, row.tracker_id
     was_gone = row.state == LedgerState.GONE
-    verdict = f"adopted {kind.noun} #{adopt}" if adopt is not None else f"have the {kind.noun} created again"
-    tx.ledger(kind).resolve(key, adopt, f"a person decided: {verdict}")
+    adopting = adopt is not None
+    verdict = Verdict.ADOPT(kind=kind, tracker_id=adopt) if adopting else Verdict.CREATE_AGAIN(kind=kind)
+    decided = Reason.PERSON_DECIDED(verdict=verdict)
+    tx.ledger(kind).resolve(key, adopt, decided)
     waiting = and_(JournalEvent.ticket_id == ticket_id, JournalEvent.state == EventState.HELD)
     if adopt is None and event_id is not None:
         waiting = or_(waiting, JournalEvent.id == event_id)
-    tx.journal.reopen(waiting, f"a person decided: {verdict}")
+    tx.journal.reopen(waiting, decided)
     if adopt is None and kind is Kind.TICKET and was_gone and before is not None:
         _log_again(tx, ticket_id, before)
     if adopt is None and kind is Kind.TICKET_TASK and not tx.journal.has_pending(ticket_id):
@@ -107,8 +112,8 @@ def _carry_out(tx: Transaction, kind: Kind, row: Row, adopt: int | None) -> None
         config, _ = tx.configs.get()
         tx.tickets.owe(ticket_id, config.status_map, tracker_status_id=None)
     task_id = row.task_id if isinstance(row, TaskTimeLink) else None
-    what = f"A person decided on {kind} {key}: {verdict}"
-    tx.trace.append([Step(ticket_id, what, f"it had waited because: {was or 'unknown'}", task_id)])
+    what = What.PERSON_DECIDES(kind=kind, key=key, verdict=verdict, before=was or written("unknown"))
+    tx.trace.append([Step(ticket_id, what, task_id)])
 
 
 def _give_up(tx: Transaction, ticket_id: int, before: int | None, adopted: int) -> None:
@@ -116,17 +121,17 @@ def _give_up(tx: Transaction, ticket_id: int, before: int | None, adopted: int) 
     if before is None or before == adopted:
         return
     for row in tx.times.linked_to_issue(ticket_id, before):
-        reason = f"logged on issue #{before}, which was given up for issue #{adopted}"
+        reason = Reason.ISSUE_GIVEN_UP(issue_id=before, adopted_id=adopted)
         tx.times.hold(row.key, None, reason, [row.tracker_id] if row.tracker_id else [])
-        tx.trace.append([Step(ticket_id, "Its time is for a person to decide on", reason, row.key)])
+        tx.trace.append([Step(ticket_id, What.TIME_FOR_PERSON(because=reason), row.key)])
 
 
 def _log_again(tx: Transaction, ticket_id: int, issue_id: int) -> None:
     """The tracker deletes an issue's time entries with it: they are to be logged on the new issue."""
     for row in tx.times.linked_to_issue(ticket_id, issue_id):
-        reason = f"time entry #{row.tracker_id} went away with issue #{issue_id}"
+        reason = Reason.WENT_WITH_ISSUE(time_entry_id=row.tracker_id, issue_id=issue_id)
         if row.tracker_id is not None and tx.times.forget(row.key, row.tracker_id, reason):
-            what = "Its time is logged again"
+            what = What.TIME_AGAIN
             if not tx.journal.reopen(JournalEvent.id == row.event_id, reason):
-                what = "Its time is logged again once the helpdesk sends the ticket task again: its event was pruned"
-            tx.trace.append([Step(ticket_id, what, reason, row.key)])
+                what = What.TIME_AGAIN_LATER
+            tx.trace.append([Step(ticket_id, what(because=reason), row.key)])

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from shared.codes.reasons import Reason
+from shared.codes.steps import What
 from shared.errors import NotFound
 from shared.metadata.confirming import confirm_link
-from shared.reasons import NO_LINK
 from shared.store import Store, Transaction
 from shared.store.links import Link, LinkKind
 from shared.store.trace import Step
@@ -54,7 +55,7 @@ def put_link(tx: Transaction, link: Link, *, replay: bool) -> Linked:
     confirmed = confirm_link(tx, link)
     before = tx.links.get(link.kind, link.helpdesk_id)
     tx.links.put(link)
-    skipped = [one for one in tx.journal.skipped_tickets(NO_LINK) if _belongs(one[2], link)]
+    skipped = [one for one in tx.journal.skipped_tickets(Reason.NO_LINK) if _belongs(one[2], link)]
     tickets = [ticket_id for ticket_id, _, _ in skipped]
     if replay and tickets:
         _replay(tx, tickets, link)
@@ -84,6 +85,6 @@ def _belongs(snapshot: Mapping[str, Any], link: Link) -> bool:
 
 
 def _replay(tx: Transaction, tickets: list[int], link: Link) -> None:
-    tx.journal.replay_skipped(tickets, NO_LINK)
-    why = f"{link} was linked to tracker project {link.tracker_project_id}"
-    tx.trace.append([Step(ticket_id, "What had been skipped is replayed", why) for ticket_id in tickets])
+    tx.journal.replay_skipped(tickets, Reason.NO_LINK)
+    what = What.REPLAYED_FOR_LINK(link=str(link), tracker_project_id=link.tracker_project_id)
+    tx.trace.append([Step(ticket_id, what) for ticket_id in tickets])

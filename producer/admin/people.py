@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from shared.codes.coded import Coded
 from shared.errors import NotFound
+from shared.sentences.render import sentence
 from shared.store import Store, Transaction
 from shared.store.people import TrackerPerson
 
@@ -39,7 +41,7 @@ class Mapped:
 
     Attributes:
         by: `override`, `e-mail`, or None: the administrator acts for them.
-        why: the same in words.
+        match: why.
     """
 
     helpdesk_user_id: int
@@ -47,7 +49,12 @@ class Mapped:
     by: str | None
     tracker_user_id: int | None
     login: str | None
-    why: str
+    match: Coded
+
+    @property
+    def why(self) -> str:
+        """Why, in English."""
+        return sentence(self.match)
 
 
 def user_map(store: Store) -> list[Mapped]:

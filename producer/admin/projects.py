@@ -17,6 +17,7 @@ from producer.admin.links import Linked, make_link, put_link
 from producer.admin.project_forms import FormRefused, ProjectForm, faults_of, refusal
 from shared.bodies.contexts import engine_for
 from shared.bodies.precedence import choose
+from shared.codes.coded import Coded
 from shared.codes.refusals import Refusal
 from shared.config import PluginConfig
 from shared.coordination.locks import Locks
@@ -191,7 +192,7 @@ class ProjectForms:
             )
             return _entry(project, answer.object("project").get("id"))
         except TrackerRejected as rejection:
-            give_back(str(rejection))
+            give_back(rejection.coded)
             if rejection.status != 422:
                 raise
             with self.store.transaction() as tx:
@@ -201,7 +202,7 @@ class ProjectForms:
         except (TrackerError, LeaseOver) as failure:
             if isinstance(failure, TrackerOutage) and failure.may_have_acted:
                 return self._look_up(client, identifier, failure)
-            give_back(str(failure))
+            give_back(failure.coded)
             raise
 
     def _look_up(self, client: TrackerClient, identifier: str, unclear: Exception) -> Entry:
@@ -224,7 +225,7 @@ class ProjectForms:
             tx.project_claims.created(str(project.details["identifier"]), project.tracker_id)
             return put_link(tx, link, replay=replay)
 
-    def _free(self, identifier: str, attempt: int, reason: str) -> None:
+    def _free(self, identifier: str, attempt: int, reason: Coded) -> None:
         with self.store.transaction() as tx:
             tx.project_claims.free(identifier, attempt, reason)
 

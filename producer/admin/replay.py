@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from shared.codes.steps import What
 from shared.store import Store
 from shared.store.models import EventState
 from shared.store.trace import Step
-
-BY_A_PERSON = "replayed by a person"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +27,7 @@ def replay_events(store: Store, event_ids: Collection[int]) -> Replayed:
     """
     wanted = set(event_ids)
     with store.transaction() as tx:
-        tickets = tx.journal.replay(wanted, BY_A_PERSON)
+        tickets = tx.journal.replay(wanted)
         names = ", ".join(map(str, sorted(wanted)))
         tx.trace.append([_step(ticket_id, f"`deskbridge replay {names}`") for ticket_id in tickets])
     return Replayed(len(wanted), tickets)
@@ -38,11 +37,11 @@ def replay_state(store: Store, state: EventState) -> Replayed:
     """Replay every event of a state."""
     with store.transaction() as tx:
         count = tx.journal.count(state)
-        tickets = tx.journal.replay_state(state, BY_A_PERSON)
+        tickets = tx.journal.replay_state(state)
         why = f"`deskbridge replay --state {state}`"
         tx.trace.append([_step(ticket_id, why) for ticket_id in tickets])
     return Replayed(count, tickets)
 
 
-def _step(ticket_id: int, why: str) -> Step:
-    return Step(ticket_id, "A person replayed events of this ticket", why)
+def _step(ticket_id: int, command: str) -> Step:
+    return Step(ticket_id, What.PERSON_REPLAYS(command=command))

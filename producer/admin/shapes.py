@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from shared.codes.coded import to_json
+from shared.sentences.render import sentence
 
 if TYPE_CHECKING:
     from producer.admin.doctor import CheckResult
-    from producer.admin.story import TicketTrace
+    from producer.admin.people import Mapped
+    from producer.admin.story import IssueLink, TaskStanding, TicketTrace
     from shared.codes.coded import Coded
     from shared.kinds import Kind
     from shared.store.ledger import Row
@@ -20,19 +22,8 @@ if TYPE_CHECKING:
     from shared.store.people import TrackerPerson
 
 Shape = dict[str, Any]
-EVENT = (
-    "id",
-    "key",
-    "event",
-    "ticket_id",
-    "task_id",
-    "state",
-    "reason",
-    "occurred_at",
-    "received_at",
-    "attempts",
-    "next_attempt_at",
-)
+EVENT = ("id", "key", "event", "ticket_id", "task_id", "state")
+TIMES = ("occurred_at", "received_at", "attempts", "next_attempt_at")
 RUN = ("started_at", "ended_at", "ok", "counts", "differences", "error")
 
 
@@ -41,9 +32,17 @@ def coded_json(coded: Coded) -> Shape:
     return {"code": str(coded.code), "params": to_json(coded.params)}
 
 
+def reason_json(coded: Coded | None) -> Shape:
+    """Return a reason as code, parameters and sentence; nothing where there is none."""
+    if coded is None:
+        return {"code": None, "params": {}, "reason": None}
+    return {**coded_json(coded), "reason": sentence(coded)}
+
+
 def event_json(row: JournalEvent) -> Shape:
     """Return an event of the journal."""
-    return {name: getattr(row, name) for name in EVENT}
+    named = {name: getattr(row, name) for name in EVENT}
+    return {**named, **reason_json(row.coded), **{name: getattr(row, name) for name in TIMES}}
 
 
 def held_json(kind: Kind, row: Row) -> Shape:
@@ -52,7 +51,7 @@ def held_json(kind: Kind, row: Row) -> Shape:
         "kind": str(kind),
         "id": row.key,
         "since": row.changed_at,
-        "reason": row.reason,
+        **reason_json(row.coded),
         "sent": row.body,
         "candidates": list(row.candidates or ()),
     }
@@ -62,10 +61,18 @@ def trace_json(found: TicketTrace) -> Shape:
     """Return a ticket's story."""
     return {
         "ticket_id": found.ticket_id,
-        "link": asdict(found.link) if found.link else None,
-        "ticket_tasks": [asdict(task) for task in found.ticket_tasks],
-        "steps": [asdict(step) for step in found.steps],
+        "link": _standing(found.link) if found.link else None,
+        "ticket_tasks": [_standing(task) for task in found.ticket_tasks],
+        "steps": [
+            {"at": one.at, **coded_json(one.coded), "what": one.what, "why": one.why, "call": one.call}
+            for one in found.steps
+        ],
     }
+
+
+def _standing(one: IssueLink | TaskStanding) -> Shape:
+    plain = {each.name: getattr(one, each.name) for each in fields(one) if each.name != "coded"}
+    return {**plain, **reason_json(one.coded)}
 
 
 def finding_json(result: CheckResult) -> Shape:
@@ -110,6 +117,12 @@ def person_json(person: TrackerPerson) -> Shape:
         "mail": person.mail,
         "admin": person.admin,
     }
+
+
+def mapped_json(one: Mapped) -> Shape:
+    """Return who a helpdesk user is on the tracker."""
+    plain = {each.name: getattr(one, each.name) for each in fields(one) if each.name != "match"}
+    return {**plain, **coded_json(one.match), "why": one.why}
 
 
 def stamp(moment: Any) -> str:

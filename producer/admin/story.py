@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from shared.codes.coded import Coded
+from shared.codes.steps import Arrival
 from shared.config import PluginConfig
 from shared.errors import NotFound
 from shared.events import Event, stored_event
+from shared.sentences.render import because, sentence
 from shared.store import Store, Transaction
 from shared.store.ledger import Row
 from shared.store.models import EventState, JournalEvent, LedgerState, TicketState
@@ -36,8 +39,13 @@ class IssueLink:
     author: str | None
     adopted: bool
     since: datetime
-    reason: str | None
+    coded: Coded | None
     candidates: list[int]
+
+    @property
+    def reason(self) -> str | None:
+        """Why it is so, in English."""
+        return None if self.coded is None else sentence(self.coded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +61,12 @@ class TaskStanding:
     state: str
     time_entry_id: int | None
     hours: float
-    reason: str | None
+    coded: Coded | None
+
+    @property
+    def reason(self) -> str | None:
+        """Why it is so, in English."""
+        return None if self.coded is None else sentence(self.coded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +74,18 @@ class Happening:
     """One line of the timeline."""
 
     at: datetime
-    what: str
-    why: str
+    coded: Coded
     call: dict[str, Any] | None = None
+
+    @property
+    def what(self) -> str:
+        """What happened, in English."""
+        return sentence(self.coded)
+
+    @property
+    def why(self) -> str:
+        """Why it was done, or what to do about it; empty where nothing is to be said."""
+        return because(self.coded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +122,7 @@ def trace_ticket(store: Store, ticket_id: int) -> TicketTrace:
         if not (rows or issue_row or time_rows or state or noted):
             raise NotFound(f"nothing was ever heard of ticket {ticket_id} (see `deskbridge events`)")
         link = _link(tx, issue_row)
-    happened = [Happening(step.at, step.what, step.why, step.call) for step in noted]
+    happened = [Happening(step.at, step.coded, step.call) for step in noted]
     arrived = [_arrival(row, event, config) for row, event in events]
     return TicketTrace(
         ticket_id,
@@ -125,7 +147,7 @@ def _link(tx: Transaction, row: Row | None) -> IssueLink | None:
         login,
         row.adopted,
         row.changed_at,
-        row.reason,
+        row.coded,
         list(row.candidates or ()),
     )
 
@@ -145,31 +167,30 @@ def _tasks(time_rows: Sequence[Row], events: Sequence[tuple[JournalEvent, Event]
         else:
             told = [row for row, _ in by_task[task_id]]
             row = next((one for one in reversed(told) if one.state in UNFINISHED), told[-1])
-            standings.append(TaskStanding(task_id, row.state, None, seconds / 3600, row.reason))
+            standings.append(TaskStanding(task_id, row.state, None, seconds / 3600, row.coded))
     return standings
 
 
 def _begun(row: Row, seconds: int) -> TaskStanding:
     sent = ((row.body or {}).get("time_entry") or {}).get("hours")
     hours = float(sent) if isinstance(sent, (int, float)) else seconds / 3600
-    return TaskStanding(row.key, row.state, row.tracker_id, hours, row.reason)
+    return TaskStanding(row.key, row.state, row.tracker_id, hours, row.coded)
 
 
 def _arrival(row: JournalEvent, event: Event, config: PluginConfig) -> Happening:
     verb = event.event.split(".")[1]
     task = event.task
+    common = {"event_id": row.id, "verb": verb, "status": event.ticket.status, "lateness": _lateness(row)}
     if task is None:
-        about = f"ticket {verb}"
-    else:
-        done = "Done" if task.state == config.done_state else f"not Done (state {task.state})"
-        about = f"ticket task {task.id} {verb}, {done}, {task.actiontime / 3600:.4g} h"
-    what = f"Event {row.id} came in: {about}, ticket status {event.ticket.status}{_lateness(row)}"
-    return Happening(row.received_at, what, "")
+        return Happening(row.received_at, Arrival.TICKET_CAME_IN(**common))
+    arrived = Arrival.DONE_TASK_CAME_IN if task.state == config.done_state else Arrival.OPEN_TASK_CAME_IN
+    hours = task.actiontime / 3600
+    return Happening(row.received_at, arrived(**common, task_id=task.id, state=task.state, hours=hours))
 
 
-def _lateness(row: JournalEvent) -> str:
+def _lateness(row: JournalEvent) -> Coded | None:
     if row.clamped:
-        return " (its time lay in the future and was set back: the helpdesk's clock is wrong)"
+        return Arrival.FROM_THE_FUTURE()
     if (row.received_at - row.occurred_at).total_seconds() > LATE_S:
-        return f" (it happened at {row.occurred_at:%Y-%m-%d %H:%M:%S} UTC)"
-    return ""
+        return Arrival.CAME_LATE(occurred_at=f"{row.occurred_at:%Y-%m-%d %H:%M:%S}")
+    return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -77,11 +76,12 @@ def users(as_json: Json = False) -> None:
     they do is done by the administrator until they are mapped.
     """
     from producer.admin.people import user_map
+    from producer.admin.shapes import mapped_json
 
     with open_desk() as desk:
         found = user_map(desk.store)
     if as_json:
-        print_json([asdict(one) for one in found])
+        print_json([mapped_json(one) for one in found])
     elif not found:
         say("No event has named anybody yet.")
     else:

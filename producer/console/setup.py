@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Query
@@ -11,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from producer.admin import configuration, people
-from producer.admin.shapes import entry_json, person_json, run_json
+from producer.admin.shapes import entry_json, mapped_json, person_json, run_json
 from producer.console.answers import AtDesk, Id, answer
 from producer.web.problems import Problem, refusals
 from shared.errors import NotFound, SettingsError
@@ -115,7 +114,7 @@ class Override(BaseModel):
 @router.get("/user-map")
 def user_map(desk: AtDesk) -> Response:
     """List each helpdesk user that events have named, with override, e-mail match, or none."""
-    return answer([asdict(one) for one in people.user_map(desk.store)])
+    return answer([mapped_json(one) for one in people.user_map(desk.store)])
 
 
 @router.put("/user-map/{helpdesk_user_id}")

@@ -30,7 +30,7 @@ class Code(StrEnum):
 
 
 class Written(Code):
-    """What has no code: a sentence as versions before codes stored it, or as something else's message says it."""
+    """What has no code: a sentence as versions before codes stored it, or as somebody else's message says it."""
 
     AS_WRITTEN = "as_written"
 
@@ -45,9 +45,9 @@ def to_json(params: Mapping[str, Any]) -> dict[str, Any]:
     return {name: _out(value) for name, value in params.items() if value is not None}
 
 
-def from_json(params: Mapping[str, Any] | None) -> dict[str, Any]:
+def from_json(params: Any) -> dict[str, Any]:
     """Return stored parameters as `to_json` was given them; whatever is in them, it never fails."""
-    return {name: _in(value) for name, value in (params or {}).items()}
+    return {name: _in(value) for name, value in params.items()} if isinstance(params, dict) else {}
 
 
 def _out(value: Any) -> Any:

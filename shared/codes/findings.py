@@ -74,6 +74,7 @@ class Finding(Code):
 
     NOTHING_PENDING = "nothing_pending"
     EVENTS_PENDING = "events_pending"
+    EVERYTHING_PAUSED = "everything_paused"
     NOTHING_HELD = "nothing_held"
     ROWS_HELD = "rows_held"
     NOTHING_FAILED = "nothing_failed"

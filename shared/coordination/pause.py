@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from redis import Redis
 from redis.exceptions import ResponseError
 
+from shared.codes.coded import Coded, from_json, to_json, written
 from shared.coordination.clock import now
 from shared.coordination.locks import drop_endless
 from shared.logs import get_logger
+from shared.sentences.render import sentence
 
 log = get_logger("pause")
 
@@ -34,7 +36,7 @@ PROBE_LEASE_S = 30
 class Paused:
     """Why nothing is sent at the moment, and until when (seconds since the epoch, by Redis' clock)."""
 
-    reason: str
+    reason: Coded
     until: float
     length: float
 
@@ -101,7 +103,7 @@ class Pause:
         """Let another one probe: this one had nothing to ask the tracker."""
         self._redis.delete(PROBE_KEY)
 
-    def begin(self, reason: str, seconds: float | None = None) -> Paused:
+    def begin(self, reason: Coded, seconds: float | None = None) -> Paused:
         """Pause everybody, after each failed probe twice as long, up to a minute; or for the time the tracker named.
 
         Those who were under way when it began find out one after the other: that makes it no longer.
@@ -111,8 +113,8 @@ class Pause:
         if before and not self.left(before):
             length = min(LONGEST_PAUSE_S, length * 2)
         until = now(self._redis) + (min(seconds, LONGEST_NAMED_S) if seconds is not None else length)
-        paused = Paused(reason[:LONGEST_REASON], max(until, before.until if before else 0.0), length)
-        self._redis.set(KEY, json.dumps({"reason": paused.reason, "until": paused.until, "length": length}))
+        paused = Paused(reason, max(until, before.until if before else 0.0), length)
+        self._redis.set(KEY, json.dumps({"reason": _text(reason), "until": paused.until, "length": length}))
         self._redis.delete(PROBE_KEY)
         return paused
 
@@ -124,12 +126,31 @@ class Pause:
 def _read(stored: str | bytes) -> Paused | None:
     """Return a stored pause; None where it has not the form that `begin` gives it."""
     try:
-        paused = Paused(**json.loads(stored))
-        until, length = float(paused.until), float(paused.length)
-    except (ValueError, TypeError, OverflowError, RecursionError):
+        found = json.loads(stored)
+        until, length = float(found["until"]), float(found["length"])
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         return None
-    if type(paused.reason) is not str or bool in (type(paused.until), type(paused.length)):
+    if found.keys() != {"reason", "until", "length"} or type(found["reason"]) is not str:
+        return None
+    if bool in (type(found["until"]), type(found["length"])):
         return None
     if not math.isfinite(until) or not 0 < length <= LONGEST_PAUSE_S:
         return None
-    return Paused(paused.reason, until, length)
+    return Paused(_reason(found["reason"]), until, length)
+
+
+def _text(reason: Coded) -> str:
+    """Return a reason as JSON text; one that is too long only as the beginning of its sentence.
+
+    The version before codes keeps a sentence here, and takes nothing but text.
+    """
+    text = json.dumps(to_json({"reason": reason})["reason"])
+    return text if len(text) <= LONGEST_REASON else sentence(reason)[:LONGEST_REASON]
+
+
+def _reason(text: str) -> Coded:
+    try:
+        found = from_json({"reason": json.loads(text)})["reason"]
+    except (ValueError, RecursionError):
+        found = None
+    return found if isinstance(found, Coded) else written(text)

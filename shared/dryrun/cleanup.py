@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from shared.codes.reasons import Reason
 from shared.dryrun.lookup import in_use, look_up
 from shared.dryrun.marks import Kind
 from shared.dryrun.objects import FRESH_S, LONGEST_DELAY_S, OWN_S, Bench, delay, lease, settled_after
@@ -46,9 +47,9 @@ def clean_up(store: Store, connect: Connect, *, settling: float = SETTLING_S) ->
         try:
             gone += _settle(bench, row, window)
         except TrackerRejected as refusal:
-            bench.put_off(row, delay(row.attempts, settling), str(refusal))
+            bench.put_off(row, delay(row.attempts, settling), refusal.coded)
         except (TrackerError, LeaseOver) as outage:
-            bench.put_off(row, delay(row.attempts, settling), str(outage))
+            bench.put_off(row, delay(row.attempts, settling), outage.coded)
             break
         finally:
             client.close()
@@ -66,9 +67,7 @@ def _settle(bench: Bench, row: DryRunObject, window: SendWindow) -> bool:
     if tracker_id is None and row.kind == Kind.ISSUE:
         return _absent(bench, row)
     if tracker_id is not None and (use := in_use(bench.client, row, tracker_id)):
-        bench.put_off(
-            row, LONGEST_DELAY_S, f"{use}: delete it by hand, with what is below it, or move that away"
-        )
+        bench.put_off(row, LONGEST_DELAY_S, Reason.IN_USE(because=use))
         return False
     try:
         # a project that is closed is in no list, but its identifier is nobody else's
@@ -88,5 +87,5 @@ def _absent(bench: Bench, row: DryRunObject) -> bool:
         if settled or row.tracker_id is not None:
             tx.dry_runs.gone(row.id)
             return True
-    bench.put_off(row, settled_after(bench.settling), row.reason or "whether it was created is not known yet")
+    bench.put_off(row, settled_after(bench.settling), row.coded or Reason.CREATION_UNKNOWN())
     return False

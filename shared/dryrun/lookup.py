@@ -9,6 +9,8 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
+from shared.codes.coded import Coded
+from shared.codes.reasons import Reason
 from shared.dryrun.marks import Kind
 from shared.errors import TrackerRejected
 from shared.metadata.reading import find_project
@@ -41,7 +43,7 @@ def look_up(client: TrackerClient, row: DryRunObject) -> int | None:
     return _id_of([one for one in _issues_of_project(client, row, is_past) if carries(one, row.mark)])
 
 
-def in_use(client: TrackerClient, row: DryRunObject, tracker_id: int) -> str | None:
+def in_use(client: TrackerClient, row: DryRunObject, tracker_id: int) -> Coded | None:
     """Tell what people have put below something that was left, and that its deletion would take along.
 
     Raises:
@@ -54,10 +56,10 @@ def in_use(client: TrackerClient, row: DryRunObject, tracker_id: int) -> str | N
 
     if row.kind == Kind.PROJECT:
         projects = TrackerLists(client).whole("/projects.json", "projects")
-        return "a project was created below it" if below(projects) else _issues_in(client, tracker_id)
+        return Reason.PROJECT_BELOW() if below(projects) else _issues_in(client, tracker_id)
     params: dict[str, str | int] = {"parent_id": tracker_id, "status_id": "*"}
     found = TrackerLists(client).search(ISSUES, "issues", params, enough=below)
-    return "an issue was created below it" if below(found) else None
+    return Reason.ISSUE_BELOW() if below(found) else None
 
 
 def carries(issue: dict[str, Any], mark: str) -> bool:
@@ -94,7 +96,7 @@ def _issues_of_project(
         raise
 
 
-def _issues_in(client: TrackerClient, tracker_project_id: int) -> str | None:
+def _issues_in(client: TrackerClient, tracker_project_id: int) -> Coded | None:
     params: dict[str, str | int] = {"project_id": tracker_project_id, "status_id": "*"}
     try:
         rows = TrackerLists(client).search(ISSUES, "issues", params, enough=_one_page)
@@ -102,7 +104,7 @@ def _issues_in(client: TrackerClient, tracker_project_id: int) -> str | None:
         if refusal.status in (403, 404):  # without the module of issues it has none to list
             return None
         raise
-    return "issues were created in it" if rows else None
+    return Reason.ISSUES_WITHIN() if rows else None
 
 
 def _one_page(_rows: list[Row], _answer: Answer) -> bool:

@@ -12,6 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from shared.codes.coded import Coded
+from shared.codes.reasons import Reason
 from shared.dryrun.lookup import look_up
 from shared.dryrun.marks import Kind
 from shared.errors import (
@@ -22,7 +24,7 @@ from shared.errors import (
     TrackerRejected,
     TrackerUnreachable,
 )
-from shared.logs import get_logger
+from shared.logs import get_logger, reason_fields
 from shared.send_window import SendWindow
 from shared.store import Store
 from shared.store.models import DryRunObject
@@ -127,8 +129,8 @@ class Bench:
         if thing.refused:
             return
         if thing.tracker_id is None:
-            reason = f"whether it was created is not known: {thing.failure or 'the answer names no id'}"
-            self.put_off(thing.row, settled_after(self.settling), reason)
+            because = thing.failure.coded if thing.failure else Reason.NO_ID_IN_ANSWER()
+            self.put_off(thing.row, settled_after(self.settling), Reason.CREATION_UNKNOWN(because=because))
             return
         try:
             self.delete(thing.row, thing.tracker_id, thing.window, thing.fresh)
@@ -157,11 +159,11 @@ class Bench:
         self.client.call("DELETE", f"/{row.kind}s/{name}.json", before_send=in_time)
         self._forget(row)
 
-    def put_off(self, row: DryRunObject, seconds: float, reason: str) -> None:
+    def put_off(self, row: DryRunObject, seconds: float, reason: Coded) -> None:
         """Leave something to a later sweep, and say so."""
         log.warning(
             "a dry run left something on the tracker; it is tried again",
-            kind=row.kind, tracker_id=row.tracker_id, mark=row.mark, reason=reason, seconds=round(seconds),
+            kind=row.kind, tracker_id=row.tracker_id, mark=row.mark, seconds=round(seconds), **reason_fields(reason),
         )  # fmt: skip
         with self.store.transaction() as tx:
             tx.dry_runs.put_off(row.id, row.attempts, seconds, reason)
@@ -174,7 +176,7 @@ class Bench:
                 return
         except TrackerError as silence:
             log.info("could not look a dry run's object up", mark=row.mark, error=str(silence))
-        self.put_off(row, delay(row.attempts, self.settling), str(failure))
+        self.put_off(row, delay(row.attempts, self.settling), failure.coded)
 
     def _forget(self, row: DryRunObject) -> None:
         with self.store.transaction() as tx:

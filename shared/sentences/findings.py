@@ -83,6 +83,7 @@ SENTENCES: Table = {
     Finding.DRY_RUNS_CLEANED: "nothing is left on the tracker",
     Finding.DRY_RUNS_LEFT: "{count} left on the tracker: {objects}",
     Finding.NOTHING_PENDING: "no event is waiting",
+    Finding.EVERYTHING_PAUSED: "paused, {because}",
     Finding.EVENTS_PENDING: Plural(
         "{count} event is waiting, for {seconds:.0f} s[: {why}]",
         "{count} events are waiting, the oldest for {seconds:.0f} s[: {why}]",

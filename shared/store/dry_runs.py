@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import Table, delete, select, update
 from sqlalchemy.orm import Session
 
+from shared.codes.coded import Coded
+from shared.store.explained import keeping
 from shared.store.models import DryRunObject
 from shared.store.types import clock, insert_for
+
+OBJECTS = cast(Table, DryRunObject.__table__)
 
 
 class DryRunObjects:
@@ -68,7 +72,7 @@ class DryRunObjects:
             taken += self._session.scalars(statement).all()
         return taken
 
-    def put_off(self, row_id: int, attempts: int, seconds: float, reason: str) -> None:
+    def put_off(self, row_id: int, attempts: int, seconds: float, reason: Coded) -> None:
         """Give a row back to be tried later, unless somebody else has taken it over meanwhile.
 
         Args:
@@ -78,7 +82,7 @@ class DryRunObjects:
             reason: why it is still there, for a person.
         """
         mine = (DryRunObject.id == row_id, DryRunObject.attempts == attempts)
-        self._set(*mine, next_attempt_at=clock(seconds), reason=reason)
+        self._set(*mine, next_attempt_at=clock(seconds), **keeping(reason))
 
     def gone(self, row_id: int) -> None:
         """Forget a row: what it stands for is known to be gone, or never came to be."""
@@ -93,5 +97,4 @@ class DryRunObjects:
         self._session.execute(delete(DryRunObject))
 
     def _set(self, *where: Any, **values: Any) -> None:
-        statement = update(DryRunObject).where(*where).values(**values)
-        self._session.execute(statement.execution_options(synchronize_session=False))
+        self._session.execute(update(OBJECTS).where(*where).values(**values))

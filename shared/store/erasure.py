@@ -41,7 +41,9 @@ from shared.store.models import (
 from shared.store.types import Json
 
 AT_ONCE = 500
-OWN_WORDS = ("reason", "what", "why", "call", "status_reason", "differences", "error", "who")
+OWN_WORDS = (
+    "reason", "status_reason", "params", "status_params", "what", "why", "call", "differences", "error", "who",
+)  # fmt: skip
 """Columns with sentences of our own, in which a login or a name stands for the person and for nothing else."""
 JSON_TEXT = ("payload",)
 UNSETTLED = (LedgerState.CLAIMED, LedgerState.IN_DOUBT, LedgerState.HELD)

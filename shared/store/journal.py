@@ -13,8 +13,11 @@ from typing import Any, cast
 from sqlalchemy import ColumnElement, Delete, Table, and_, delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
+from shared.codes.coded import Code, Coded
+from shared.codes.reasons import Reason
 from shared.errors import NotFound
 from shared.events import Delivery
+from shared.store.explained import is_for, keeping
 from shared.store.ledger_queries import unsettled_tickets
 from shared.store.models import NO_SEQUENCE, EventState, JournalEvent, TicketState
 from shared.store.types import clock, insert_for, moment
@@ -24,6 +27,7 @@ JOURNAL = cast(Table, JournalEvent.__table__)
 UNREADABLE = "unreadable"
 """The event, and the key, of a delivery that could not be read."""
 NO_TICKET = 0
+REPLAYED = Reason.PERSON_REPLAYED()
 ENDED = (EventState.DONE, EventState.SKIPPED, EventState.SUPERSEDED)
 
 
@@ -160,31 +164,31 @@ class Journal:
         )
         return list(self._session.scalars(statement))
 
-    def end(self, event_ids: Collection[int], state: EventState, reason: str) -> None:
-        """Give pending events a final state (or `held`, `failed`) with its reason in words.
+    def end(self, event_ids: Collection[int], state: EventState, reason: Coded) -> None:
+        """Give pending events a final state (or `held`, `failed`) with its reason.
 
         What others have ended meanwhile stays: a worker that was stopped and comes back knows less than they do.
         """
-        self._change(_pending(event_ids), state=state, reason=reason, next_attempt_at=None, ended_at=clock())
+        self._change(_pending(event_ids), reason, state=state, next_attempt_at=None, ended_at=clock())
 
-    def done(self, event_id: int, reason: str) -> None:
+    def done(self, event_id: int, reason: Coded) -> None:
         """End an event whose effect has just come about, whatever became of it meanwhile."""
         where = JournalEvent.id == event_id
-        self._change(where, state=EventState.DONE, reason=reason, next_attempt_at=None, ended_at=clock())
+        self._change(where, reason, state=EventState.DONE, next_attempt_at=None, ended_at=clock())
 
     def wait(
-        self, event_ids: Collection[int], until: datetime | None, reason: str, *, attempt: bool = False
+        self, event_ids: Collection[int], until: datetime | None, reason: Coded, *, attempt: bool = False
     ) -> None:
         """Keep pending events pending; what others have ended meanwhile stays so.
 
         Args:
             event_ids: the events.
             until: when they are due again (database clock); None: as soon as someone looks.
-            reason: why, in words.
+            reason: why.
             attempt: whether this used up an attempt.
         """
         attempts = JournalEvent.attempts + (1 if attempt else 0)
-        self._change(_pending(event_ids), reason=reason, next_attempt_at=until, attempts=attempts)
+        self._change(_pending(event_ids), reason, next_attempt_at=until, attempts=attempts)
 
     def hurry(self, ticket_id: int) -> None:
         """Make a ticket's waiting events due now: what they waited for has happened."""
@@ -194,26 +198,28 @@ class Journal:
             .values(next_attempt_at=None)
         )
 
-    def reopen(self, where: ColumnElement[bool], reason: str) -> list[int]:
+    def reopen(self, where: ColumnElement[bool], reason: Coded) -> list[int]:
         """Make events pending again, with all their attempts before them; return their tickets."""
         changed = self._session.execute(
             update(JOURNAL)
             .where(where)
-            .values(state=EventState.PENDING, reason=reason, next_attempt_at=None, ended_at=None, attempts=0)
+            .values(
+                state=EventState.PENDING, next_attempt_at=None, ended_at=None, attempts=0, **keeping(reason)
+            )
             .returning(JournalEvent.ticket_id)
         )
         return sorted(set(changed.scalars()))
 
-    def reopen_done(self, event_id: int, reason: str) -> None:
+    def reopen_done(self, event_id: int, reason: Coded) -> None:
         """Make an event pending again if it had ended as done."""
         self.reopen(and_(JournalEvent.id == event_id, JournalEvent.state == EventState.DONE), reason)
 
-    def reopen_held(self, ticket_id: int, reason: str) -> None:
+    def reopen_held(self, ticket_id: int, reason: Coded) -> None:
         """Make a ticket's held events pending again: what they waited for was decided."""
         held = JournalEvent.state == EventState.HELD
         self.reopen(and_(JournalEvent.ticket_id == ticket_id, held), reason)
 
-    def replay(self, event_ids: Collection[int], reason: str = "replayed by a person") -> list[int]:
+    def replay(self, event_ids: Collection[int], reason: Coded = REPLAYED) -> list[int]:
         """Make the named events pending again, with every failed one of the same keys; return their tickets.
 
         A ticket task's newest event decides what is logged, so an older one is not replayed without it.
@@ -228,7 +234,7 @@ class Journal:
         failed_alike = and_(JournalEvent.key.in_(keys), JournalEvent.state == EventState.FAILED)
         return self.reopen(or_(JournalEvent.id.in_(event_ids), failed_alike), reason)
 
-    def replay_state(self, state: EventState, reason: str = "replayed by a person") -> list[int]:
+    def replay_state(self, state: EventState, reason: Coded = REPLAYED) -> list[int]:
         """Make every event of a state pending again; return their tickets."""
         return self.reopen(JournalEvent.state == state, reason)
 
@@ -246,24 +252,24 @@ class Journal:
         statement = select(JournalEvent).where(JournalEvent.state == state).order_by(*first).limit(1)
         return self._session.scalar(statement)
 
-    def skipped_tickets(self, reason: str) -> Sequence[tuple[int, int, dict[str, Any]]]:
+    def skipped_tickets(self, code: Code) -> Sequence[tuple[int, int, dict[str, Any]]]:
         """Return tickets with events skipped for a reason: id, how many such events, newest snapshot."""
         statement = (
             select(JournalEvent.ticket_id, func.count(), TicketState.snapshot)
             .join(TicketState, TicketState.ticket_id == JournalEvent.ticket_id)
-            .where(JournalEvent.state == EventState.SKIPPED, JournalEvent.reason == reason)
+            .where(JournalEvent.state == EventState.SKIPPED, is_for(JournalEvent, code))
             .group_by(JournalEvent.ticket_id, TicketState.snapshot)
         )
         return [
             (ticket_id, count, snapshot) for ticket_id, count, snapshot in self._session.execute(statement)
         ]
 
-    def replay_skipped(self, ticket_ids: Sequence[int], reason: str) -> None:
+    def replay_skipped(self, ticket_ids: Sequence[int], code: Code) -> None:
         """Make the events of some tickets that were skipped for a reason pending again."""
-        skipped = and_(JournalEvent.state == EventState.SKIPPED, JournalEvent.reason == reason)
+        skipped = and_(JournalEvent.state == EventState.SKIPPED, is_for(JournalEvent, code))
         for start in range(0, len(ticket_ids), 500):
             chunk = ticket_ids[start : start + 500]
-            self.reopen(and_(skipped, JournalEvent.ticket_id.in_(chunk)), "replayed: a link was made")
+            self.reopen(and_(skipped, JournalEvent.ticket_id.in_(chunk)), Reason.LINK_WAS_MADE())
 
     def newest_received(self) -> datetime | None:
         """Return when the newest event came in, None where there is none."""
@@ -281,12 +287,12 @@ class Journal:
         statement = select(JournalEvent.key, newest).where(JournalEvent.key.in_(keys))
         return dict(self._session.execute(statement.group_by(JournalEvent.key)).all())
 
-    def supersede_failed(self, key: str, reason: str) -> None:
+    def supersede_failed(self, key: str, reason: Coded) -> None:
         """End the failed events of a key whose effect has come about through another event."""
         self._session.execute(
             update(JOURNAL)
             .where(JournalEvent.key == key, JournalEvent.state == EventState.FAILED)
-            .values(state=EventState.SUPERSEDED, reason=reason, ended_at=clock())
+            .values(state=EventState.SUPERSEDED, ended_at=clock(), **keeping(reason))
         )
 
     def get(self, event_id: int) -> JournalEvent | None:
@@ -323,8 +329,8 @@ class Journal:
         statement: Delete = delete(JournalEvent).where(JournalEvent.id.in_(old))
         return len(self._session.execute(statement.returning(JournalEvent.id)).all())
 
-    def _change(self, where: ColumnElement[bool], **values: object) -> None:
-        self._session.execute(update(JOURNAL).where(where).values(**values))
+    def _change(self, where: ColumnElement[bool], reason: Coded, **values: object) -> None:
+        self._session.execute(update(JOURNAL).where(where).values(**values, **keeping(reason)))
 
 
 ORDER = (JournalEvent.occurred_at, JournalEvent.sequence, JournalEvent.id)

@@ -13,6 +13,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, and_, func, select, update
 
+from shared.codes.coded import Coded
+from shared.codes.reasons import Reason
+from shared.store.explained import keeping
 from shared.store.ledger_queries import IN_FLIGHT, LedgerQueries, Row
 from shared.store.models import LedgerState
 from shared.store.types import clock, insert_for
@@ -72,7 +75,7 @@ class Ledger(LedgerQueries):
             "rounds": 0,
             "adopted": False,
             "duplicate": False,
-            "reason": None,
+            **keeping(None),
             "changed_at": clock(),
         }
         first = {self._key_column: claim.key, "attempt": 1, "first_claimed_at": clock()}
@@ -93,7 +96,7 @@ class Ledger(LedgerQueries):
         attempt: int | None = self._session.scalar(statement)
         return attempt
 
-    def link(self, key: int, attempt: int, tracker_id: int, author_id: int | None, reason: str) -> bool:
+    def link(self, key: int, attempt: int, tracker_id: int, author_id: int | None, reason: Coded) -> bool:
         """Record the tracker's definite answer to an attempt; it wins whatever state the row is in.
 
         Returns:
@@ -107,10 +110,10 @@ class Ledger(LedgerQueries):
             adopted=False,
             settle_after=None,
             candidates=None,
-            reason=reason,
+            **keeping(reason),
         )
 
-    def adopt(self, key: int, attempt: int, tracker_id: int, author_id: int | None, reason: str) -> bool:
+    def adopt(self, key: int, attempt: int, tracker_id: int, author_id: int | None, reason: Coded) -> bool:
         """Link a row in doubt to what a lookup found; False where it is no longer in doubt."""
         return self._set(
             and_(self._attempt(key, attempt), self._model.state == LedgerState.IN_DOUBT),
@@ -120,25 +123,25 @@ class Ledger(LedgerQueries):
             adopted=True,
             settle_after=None,
             candidates=None,
-            reason=reason,
+            **keeping(reason),
         )
 
-    def free(self, key: int, attempt: int, reason: str) -> bool:
+    def free(self, key: int, attempt: int, reason: Coded) -> bool:
         """Give a claim back: refused, never sent, or found to be absent; the attempt number stays."""
         return self._set(
             and_(self._attempt(key, attempt), self._model.state.in_(IN_FLIGHT)),
             state=LedgerState.FREE,
             settle_after=None,
-            reason=reason,
+            **keeping(reason),
         )
 
-    def doubt(self, key: int, attempt: int, settling: float, reason: str) -> bool:
+    def doubt(self, key: int, attempt: int, settling: float, reason: Coded) -> bool:
         """Put a claim in doubt: nobody decides before `settling` seconds have gone."""
         return self._set(
             and_(self._attempt(key, attempt), self._model.state == LedgerState.CLAIMED),
             state=LedgerState.IN_DOUBT,
             settle_after=clock(settling),
-            reason=reason,
+            **keeping(reason),
         )
 
     def expire(self, key: int, attempt: int, settling: float) -> bool:
@@ -148,39 +151,41 @@ class Ledger(LedgerQueries):
             and_(self._attempt(key, attempt), self._model.state == LedgerState.CLAIMED, over),
             state=LedgerState.IN_DOUBT,
             settle_after=clock(),
-            reason="the worker that claimed it never told what came of it",
+            **keeping(Reason.NEVER_TOLD()),
         )
 
     def another_round(
-        self, key: int, attempt: int, due: datetime, reason: str, *, count: bool = True
+        self, key: int, attempt: int, due: datetime, reason: Coded, *, count: bool = True
     ) -> bool:
         """Count a lookup that came to no verdict; the next one is due at `due` (database clock)."""
         return self._set(
             and_(self._attempt(key, attempt), self._model.state == LedgerState.IN_DOUBT),
             rounds=self._model.rounds + int(count),
             settle_after=due,
-            reason=reason,
+            **keeping(reason),
         )
 
-    def hold(self, key: int, attempt: int | None, reason: str, candidates: Collection[int] = ()) -> bool:
+    def hold(self, key: int, attempt: int | None, reason: Coded, candidates: Collection[int] = ()) -> bool:
         """Give a row to a person (`deskbridge held`), with the tracker ids that may be it.
 
         Args:
             key: ticket id or ticket-task id.
             attempt: only if this is still the attempt and unsettled; None: whatever it is.
-            reason: why it cannot be decided, in words.
+            reason: why it cannot be decided.
             candidates: tracker ids a person may adopt.
         """
         where = self._model.key == key
         if attempt is not None:
             where = and_(self._attempt(key, attempt), self._model.state.in_(IN_FLIGHT))
         found = sorted(set(candidates)) or None
-        return self._set(where, state=LedgerState.HELD, settle_after=None, reason=reason, candidates=found)
+        return self._set(
+            where, state=LedgerState.HELD, settle_after=None, candidates=found, **keeping(reason)
+        )
 
-    def narrow(self, key: int, attempt: int, candidates: Collection[int], reason: str) -> bool:
+    def narrow(self, key: int, attempt: int, candidates: Collection[int], reason: Coded) -> bool:
         """Leave a held row fewer candidates, since another row turned out to own some; without any it is free."""
         left = sorted(candidates)
-        values = {"candidates": left} if left else {"candidates": None, "reason": reason}
+        values = {"candidates": left} if left else {"candidates": None, **keeping(reason)}
         return self._set(
             and_(self._attempt(key, attempt), self._model.state == LedgerState.HELD),
             state=LedgerState.HELD if left else LedgerState.FREE,
@@ -199,16 +204,15 @@ class Ledger(LedgerQueries):
             duplicate=True,
             settle_after=None,
             candidates=ids,
-            reason=f"possibly created twice: {', '.join(f'#{found}' for found in ids)}; "
-            "keep one, delete the others on the tracker",
+            **keeping(Reason.POSSIBLY_TWICE(tracker_ids=ids)),
         )
 
-    def gone(self, key: int, tracker_id: int, reason: str) -> bool:
+    def gone(self, key: int, tracker_id: int, reason: Coded) -> bool:
         """Mark a link whose object no longer exists on the tracker."""
         return self._set(
             and_(self._model.key == key, self._model.tracker_id == tracker_id),
             state=LedgerState.GONE,
-            reason=reason,
+            **keeping(reason),
         )
 
     def take_from_sibling(self, key: int, tracker_id: int) -> Row | None:
@@ -238,15 +242,14 @@ class Ledger(LedgerQueries):
                 adopted=False,
                 duplicate=False,
                 settle_after=clock(),
-                reason=f"#{tracker_id} turned out to belong to {self.kind} {key}",
+                **keeping(Reason.OWNED_BY_ANOTHER(tracker_id=tracker_id, kind=self.kind, key=key)),
             )
         else:
-            self._set(
-                where, state=LedgerState.GONE, reason=f"the tracker gave #{tracker_id} to {self.kind} {key}"
-            )
+            lost = Reason.ID_GIVEN_AWAY(tracker_id=tracker_id, kind=self.kind, key=key)
+            self._set(where, state=LedgerState.GONE, **keeping(lost))
         return holder
 
-    def resolve(self, key: int, tracker_id: int | None, reason: str) -> bool:
+    def resolve(self, key: int, tracker_id: int | None, reason: Coded) -> bool:
         """Carry out a person's verdict on a held or gone row: adopt an id, or (None) create again.
 
         The candidates that a person has refused so are kept: no lookup takes one of them again.
@@ -262,7 +265,7 @@ class Ledger(LedgerQueries):
             first_claimed_at=None,
             settle_after=None,
             candidates=None if adopting else self._model.candidates,
-            reason=reason,
+            **keeping(reason),
         )
 
     def take_over(
@@ -287,11 +290,11 @@ class Ledger(LedgerQueries):
             "adopted": True,
             "duplicate": False,
             "settle_after": None,
-            "reason": "taken over from another installation",
+            **keeping(Reason.TAKEN_OVER()),
             "changed_at": clock(),
         }
         statement = (
-            insert_for(self._session)(self._model)
+            insert_for(self._session)(self._table)
             .values({**values, self._key_column: key, "attempt": 1})
             .on_conflict_do_update(
                 index_elements=[self._key_column],
@@ -302,7 +305,7 @@ class Ledger(LedgerQueries):
         )
         return self._session.scalar(statement) is not None
 
-    def forget(self, key: int, tracker_id: int, reason: str) -> bool:
+    def forget(self, key: int, tracker_id: int, reason: Coded) -> bool:
         """Free a link whose object went away together with another: it is to be created anew."""
         return self._set(
             and_(self._model.key == key, self._model.tracker_id == tracker_id),
@@ -311,7 +314,7 @@ class Ledger(LedgerQueries):
             adopted=False,
             first_claimed_at=None,
             attempt=self._model.attempt + 1,
-            reason=reason,
+            **keeping(reason),
         )
 
     def _attempt(self, key: int, attempt: int) -> ColumnElement[bool]:

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Index, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, declared_attr, mapped_column, synonym
 
+from shared.codes.coded import Coded, Written, from_json
+from shared.sentences.render import because, sentence
+from shared.store.explained import Explained, kept
 from shared.store.types import Json, Key, UtcDateTime, Words
 
 NO_SEQUENCE = -(2**63)
@@ -44,7 +47,7 @@ class LedgerState(StrEnum):
     GONE = "gone"
 
 
-class JournalEvent(Base):
+class JournalEvent(Explained, Base):
     """One event, as accepted; the truth that the queue only points at."""
 
     __tablename__ = "journal"
@@ -72,7 +75,6 @@ class JournalEvent(Base):
     received_at: Mapped[datetime]
     payload: Mapped[str] = mapped_column(Text)
     state: Mapped[str] = mapped_column(String(12), default=EventState.PENDING)
-    reason: Mapped[str | None] = mapped_column(Words)
     attempts: Mapped[int] = mapped_column(default=0)
     next_attempt_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None]
@@ -94,10 +96,24 @@ class TicketState(Base):
     status_due: Mapped[bool]
     status_attempts: Mapped[int] = mapped_column(default=0)
     status_next_at: Mapped[datetime | None]
-    status_reason: Mapped[str | None] = mapped_column(Words)
+    status_dropped: Mapped[bool | None]
+    status_reason_text: Mapped[str | None] = mapped_column("status_reason", Words)
+    status_code: Mapped[str | None] = mapped_column(String(64))
+    status_params: Mapped[dict[str, Any] | None]
+
+    @property
+    def status_coded(self) -> Coded | None:
+        """Why the status was not given, or not yet; None where nothing stood against it."""
+        return kept(self.status_reason_text, self.status_code, self.status_params)
+
+    @property
+    def status_reason(self) -> str | None:
+        """The same in English, for people."""
+        coded = self.status_coded
+        return None if coded is None else sentence(coded)
 
 
-class LedgerRow(Base):
+class LedgerRow(Explained, Base):
     """Columns of a creation that must have exactly one effect; the row is claimed before the call.
 
     `key` is the ticket id or the ticket-task id, whichever the row is for.
@@ -127,7 +143,6 @@ class LedgerRow(Base):
     duplicate: Mapped[bool]
     author_id: Mapped[int | None]
     candidates: Mapped[list[int] | None]
-    reason: Mapped[str | None] = mapped_column(Words)
     changed_at: Mapped[datetime]
 
     @declared_attr.directive
@@ -240,7 +255,7 @@ class MetadataRun(Base):
     error: Mapped[str | None] = mapped_column(Text)
 
 
-class ProjectClaim(Base):
+class ProjectClaim(Explained, Base):
     """A tracker project that a form asked for: claimed before the call, so that no repeat makes a second one."""
 
     __tablename__ = "project_claim"
@@ -252,7 +267,6 @@ class ProjectClaim(Base):
     attempt: Mapped[int]
     settle_after: Mapped[datetime | None]
     tracker_project_id: Mapped[int | None]
-    reason: Mapped[str | None] = mapped_column(Text)
     changed_at: Mapped[datetime]
 
 
@@ -339,7 +353,7 @@ class TemplateChange(Base):
     who: Mapped[str] = mapped_column(Words)
 
 
-class DryRunObject(Base):
+class DryRunObject(Explained, Base):
     """Something that a dry run asked the tracker for, until it is known to be gone again."""
 
     __tablename__ = "dry_run_object"
@@ -353,7 +367,6 @@ class DryRunObject(Base):
     begun_at: Mapped[datetime]
     attempts: Mapped[int]
     next_attempt_at: Mapped[datetime]
-    reason: Mapped[str | None] = mapped_column(Words)
 
 
 class RecoveryMode(Base):
@@ -381,7 +394,10 @@ class ReconciliationMark(Base):
 
 
 class TraceStep(Base):
-    """One thing that happened to a ticket and why, with the outbound call where there was one."""
+    """One thing that happened to a ticket and why, with the outbound call where there was one.
+
+    The version before codes wrote two sentences; of a step of today the first is its code (decision 0016).
+    """
 
     __tablename__ = "trace_step"
     __table_args__ = ({"sqlite_autoincrement": True},)
@@ -390,6 +406,25 @@ class TraceStep(Base):
     ticket_id: Mapped[int] = mapped_column(index=True)
     task_id: Mapped[int | None]
     at: Mapped[datetime] = mapped_column(index=True)
-    what: Mapped[str] = mapped_column(Words)
-    why: Mapped[str] = mapped_column(Words)
+    what_text: Mapped[str] = mapped_column("what", Words)
+    why_text: Mapped[str] = mapped_column("why", Words)
+    code: Mapped[str | None] = mapped_column(String(64))
+    params: Mapped[dict[str, Any] | None]
     call: Mapped[dict[str, Any] | None]
+
+    @property
+    def coded(self) -> Coded:
+        """What happened."""
+        if self.code is not None:
+            return Coded(self.code, from_json(self.params))
+        return Written.AS_WRITTEN(text=self.what_text, why=self.why_text)
+
+    @property
+    def what(self) -> str:
+        """What happened, in English, for people."""
+        return sentence(self.coded)
+
+    @property
+    def why(self) -> str:
+        """Why it was done, or what to do about it, likewise; empty where nothing is to be said."""
+        return because(self.coded)

@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
+from shared.codes.coded import Coded
+from shared.codes.reasons import Matching
 from shared.events import HelpdeskUser
 from shared.store.models import HelpdeskPerson, MembershipKnown, TrackerUser, UserMap
 from shared.store.types import clock, insert_for
@@ -31,10 +33,10 @@ class TrackerPerson:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The result of mapping a helpdesk user, with its why in words."""
+    """The result of mapping a helpdesk user, and why."""
 
     person: TrackerPerson | None
-    why: str
+    why: Coded
 
 
 class People:
@@ -46,7 +48,7 @@ class People:
     def match(self, user: HelpdeskUser | None) -> Match:
         """Map a helpdesk user: the override first, then the e-mail, case-insensitively, else nobody."""
         if user is None:
-            return Match(None, "the helpdesk names nobody")
+            return Match(None, Matching.NOBODY_NAMED())
         tracker_user_id = self._session.scalar(
             select(UserMap.tracker_user_id).where(UserMap.helpdesk_user_id == user.id)
         )
@@ -55,24 +57,21 @@ class People:
             if row is None:
                 return Match(
                     None,
-                    f"helpdesk user {user.id} is mapped to tracker user {tracker_user_id}, whom the cache of "
-                    "active tracker users does not hold (locked or deleted, or `deskbridge sync-metadata` is due)",
+                    Matching.OVERRIDE_NOT_CACHED(helpdesk_user_id=user.id, tracker_user_id=tracker_user_id),
                 )
-            return Match(_person(row), f"override: helpdesk user {user.id} is {row.login}")
+            return Match(_person(row), Matching.BY_OVERRIDE(helpdesk_user_id=user.id, login=row.login))
         return self._by_mail(user)
 
     def _by_mail(self, user: HelpdeskUser) -> Match:
         mail = mail_key(user.email)
         if mail is None:
-            return Match(None, f"helpdesk user {user.id} has no override and no e-mail")
+            return Match(None, Matching.NO_EMAIL(helpdesk_user_id=user.id))
         rows = self._session.scalars(select(TrackerUser).where(TrackerUser.mail_key == mail).limit(2)).all()
         if not rows:
-            return Match(
-                None, f"helpdesk user {user.id} has no override, and no tracker user has the same e-mail"
-            )
+            return Match(None, Matching.EMAIL_UNKNOWN(helpdesk_user_id=user.id))
         if len(rows) > 1:
-            return Match(None, f"several tracker users have the e-mail of helpdesk user {user.id}: map one")
-        return Match(_person(rows[0]), f"e-mail: helpdesk user {user.id} is {rows[0].login}")
+            return Match(None, Matching.EMAIL_AMBIGUOUS(helpdesk_user_id=user.id))
+        return Match(_person(rows[0]), Matching.BY_EMAIL(helpdesk_user_id=user.id, login=rows[0].login))
 
     def administrators(self) -> tuple[int, ...]:
         """Return the tracker's administrators, as far as the cache knows them."""

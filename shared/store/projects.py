@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from typing import Any, cast
 
-from sqlalchemy import ColumnElement, and_, delete, or_, select, update
+from sqlalchemy import ColumnElement, Table, and_, delete, or_, select, update
 from sqlalchemy.orm import Session
 
+from shared.codes.coded import Coded
+from shared.store.explained import keeping
 from shared.store.links import LinkKind
 from shared.store.models import ProjectClaim
 from shared.store.types import clock, insert_for
+
+CLAIMS = cast(Table, ProjectClaim.__table__)
 
 
 class ClaimState(StrEnum):
@@ -52,11 +56,11 @@ class ProjectClaims:
             "state": ClaimState.CLAIMED,
             "settle_after": clock(settling),
             "tracker_project_id": None,
-            "reason": None,
+            **keeping(None),
             "changed_at": clock(),
         }
         statement = (
-            insert_for(self._session)(ProjectClaim)
+            insert_for(self._session)(CLAIMS)
             .values(identifier=identifier, attempt=attempt + 1, **values)
             .on_conflict_do_update(
                 index_elements=["identifier"],
@@ -81,19 +85,14 @@ class ProjectClaims:
             settle_after=None,
         )
 
-    def free(self, identifier: str, attempt: int, reason: str) -> None:
+    def free(self, identifier: str, attempt: int, reason: Coded) -> None:
         """Give a claim back: refused, or never sent."""
         mine = and_(ProjectClaim.identifier == identifier, ProjectClaim.attempt == attempt)
-        self._set(mine, state=ClaimState.FREE, settle_after=None, reason=reason)
+        self._set(mine, state=ClaimState.FREE, settle_after=None, **keeping(reason))
 
     def forget_tracker(self) -> None:
         """Forget every claim: it is another tracker now."""
         self._session.execute(delete(ProjectClaim))
 
     def _set(self, where: ColumnElement[bool], **values: Any) -> None:
-        self._session.execute(
-            update(ProjectClaim)
-            .where(where)
-            .values(**values, changed_at=clock())
-            .execution_options(synchronize_session=False)
-        )
+        self._session.execute(update(CLAIMS).where(where).values(**values, changed_at=clock()))

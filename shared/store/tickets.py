@@ -9,7 +9,9 @@ from typing import cast
 from sqlalchemy import ColumnElement, Table, and_, case, func, literal, or_, select, tuple_, update
 from sqlalchemy.orm import Session
 
+from shared.codes.coded import Coded
 from shared.events import Event
+from shared.store.explained import is_sentence, keeping
 from shared.store.models import (
     JournalEvent,
     LedgerState,
@@ -19,6 +21,14 @@ from shared.store.models import (
 from shared.store.types import insert_for, moment
 
 TICKETS = cast(Table, TicketState.__table__)
+IS_DROPPED = and_(
+    TicketState.status_reason_text.is_not(None),
+    or_(
+        TicketState.status_dropped.is_(True),
+        is_sentence(TicketState.status_reason_text, TicketState.status_code),
+    ),
+)
+"""The status of the newest snapshot could not be given. The version before codes told it by its sentence alone."""
 
 
 class TicketStates:
@@ -53,7 +63,8 @@ class TicketStates:
             "status": event.ticket.status,
             "snapshot": event.ticket.model_dump(mode="json"),
             "status_attempts": 0,
-            "status_reason": None,
+            "status_dropped": None,
+            **keeping(None, "status_"),
         }
         insert = insert_for(self._session)(TICKETS).values(
             ticket_id=row.ticket_id, status_due=True, given_event_id=None, status_next_at=None, **values
@@ -63,7 +74,7 @@ class TicketStates:
             literal(event.event == "ticket.updated"),
             TicketState.status != new.status,
             TicketState.status_due,
-            TicketState.status_reason.is_not(None),  # an earlier one was dropped: it is still owed
+            IS_DROPPED,  # an earlier one is still owed
         )
         known = tuple_(TicketState.occurred_at, TicketState.sequence, TicketState.event_id)
         self._session.execute(
@@ -96,7 +107,7 @@ class TicketStates:
                 TicketState.ticket_id == ticket_id,
                 TicketState.event_id == event_id,
                 or_(TicketState.given_event_id.is_(None), TicketState.given_event_id != event_id),
-                or_(literal(is_update), TicketState.status_reason.is_not(None)),
+                or_(literal(is_update), IS_DROPPED),
             ),
             status_due=True,
             status_next_at=_settled_by(settling),
@@ -113,7 +124,8 @@ class TicketStates:
             status_due=False,
             given_event_id=event_id,
             status_next_at=None,
-            status_reason=None,
+            status_dropped=None,
+            **keeping(None, "status_"),
             status_attempts=0,
         )
         if not is_newest:
@@ -138,21 +150,25 @@ class TicketStates:
         else:
             self._set(TicketState.ticket_id == ticket_id, status_due=True, status_next_at=None)
 
-    def dropped(self, ticket_id: int, event_id: int, reason: str) -> None:
+    def dropped(self, ticket_id: int, event_id: int, reason: Coded) -> None:
         """Note that this snapshot's status cannot be given, and why; a newer one is tried again."""
         self._set(
-            self._still(ticket_id, event_id), status_due=False, status_next_at=None, status_reason=reason
+            self._still(ticket_id, event_id),
+            status_due=False,
+            status_next_at=None,
+            status_dropped=True,
+            **keeping(reason, "status_"),
         )
 
     def wait(
-        self, ticket_id: int, event_id: int, until: datetime | None, reason: str, *, attempt: bool
+        self, ticket_id: int, event_id: int, until: datetime | None, reason: Coded, *, attempt: bool
     ) -> None:
         """Keep the status due and look again at `until` (database clock)."""
         attempts = TicketState.status_attempts + (1 if attempt else 0)
         self._set(
             self._still(ticket_id, event_id),
             status_next_at=until,
-            status_reason=reason,
+            **keeping(reason, "status_"),
             status_attempts=attempts,
         )
 

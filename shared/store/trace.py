@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import delete, insert, select
 from sqlalchemy.orm import Session
 
+from shared.codes.coded import Coded, to_json
 from shared.store.models import TraceStep
 from shared.store.types import moment
 
@@ -19,14 +20,12 @@ class Step:
     """One thing that happened.
 
     Attributes:
-        what: what happened, a sentence for a person.
-        why: why it was done, or what to do about it.
+        coded: what happened, and why.
         call: the outbound call: method, path, as, status, ms, body, answer; never the key.
     """
 
     ticket_id: int
-    what: str
-    why: str = ""
+    coded: Coded
     task_id: int | None = None
     call: dict[str, Any] | None = None
     at: datetime = field(default_factory=lambda: datetime.now(UTC))
@@ -48,8 +47,10 @@ class Trace:
                         "ticket_id": step.ticket_id,
                         "task_id": step.task_id,
                         "at": step.at,
-                        "what": step.what,
-                        "why": step.why,
+                        "what": str(step.coded.code),
+                        "why": "",
+                        "code": str(step.coded.code),
+                        "params": to_json(step.coded.params),
                         "call": step.call,
                     }
                     for step in steps

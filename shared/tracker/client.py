@@ -16,6 +16,7 @@ import urllib3
 from pydantic import SecretStr
 from requests.structures import CaseInsensitiveDict
 
+from shared.codes.coded import Coded
 from shared.codes.faults import Detail
 from shared.errors import (
     BridgeError,
@@ -46,7 +47,7 @@ class CallRecord:
     body: Any
     status: int | None
     milliseconds: int
-    error: str | None
+    error: Coded | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,14 +138,14 @@ class TrackerClient:
         self._use_turn()
         started = time.monotonic()
         status: int | None = None
-        error: str | None = None
+        error: Coded | None = None
         try:
             status, headers, content = self._exchange(method, path, body, params, login, before_send)
             return read_answer(
                 method, path, status=status, headers=headers, body=content, impersonating=login is not None
             )
         except BridgeError as failure:
-            error = str(failure)
+            error = failure.coded
             raise
         finally:
             elapsed = round((time.monotonic() - started) * 1000)

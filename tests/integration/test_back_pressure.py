@@ -9,6 +9,7 @@ import pytest
 
 from deploy.embedded.ports import HOST, free_port
 from deploy.sandbox.tracker.control import StandIn
+from shared.codes.coded import written
 from shared.coordination.pause import FIRST_PAUSE_S, PROBE_KEY, Pause
 from tests.bench.backpressure import measure
 from tests.support.bridge import Bridge
@@ -44,7 +45,7 @@ def test_nobody_else_probes_before_the_next_pause_has_begun(
 
     def note(pause: Pause, reason: str, seconds: float | None = None) -> object:
         was_probed.append(bridge.redis.exists(PROBE_KEY))
-        return begin(pause, reason, seconds)
+        return begin(pause, written(reason), seconds)
 
     monkeypatch.setattr(Pause, "begin", note)
     bridge.service.sync(4711)

@@ -17,6 +17,7 @@ from deploy.embedded.ports import free_port
 from deploy.sandbox.tracker.control import StandIn
 from deploy.sandbox.tracker.seed import user_key
 from producer.admin.doctor import RECORDS, CheckResult, Patient, Status, examine
+from shared.codes.coded import written
 from shared.codes.findings import Finding
 from shared.connection import Connector
 from shared.coordination.presence import BEAT, WORKER, Presence
@@ -234,7 +235,7 @@ def test_what_failed_or_is_held_is_counted(healthy: Bridge) -> None:
     with healthy.store.database.transaction() as session:
         session.execute(update(JournalEvent).values(state="failed"))
     with healthy.store.transaction() as tx:
-        tx.issues.hold(4711, None, "a test")
+        tx.issues.hold(4711, None, written("a test"))
     found = wrong(healthy)
     assert found["failed"].found == Finding.EVENTS_FAILED(count=2)
     assert found["held"].found == Finding.ROWS_HELD(count=1)

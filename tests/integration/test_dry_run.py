@@ -17,6 +17,7 @@ from deploy.embedded.ports import free_port
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.dryrun.results import DryRunRefused
 from producer.admin.dryrun.run import DryRuns
+from shared.codes.coded import written
 from shared.config import PluginConfig
 from shared.connection import Connector
 from shared.dryrun.cleanup import clean_up
@@ -554,7 +555,7 @@ def test_what_people_make_at_the_same_time_survives_every_dry_run(runs: DryRuns,
 def let_time_pass_of_those_put_off(runs: DryRuns) -> None:
     """Let the time pass for what dry runs have given back, not for what they are still at work on."""
     with runs.store.database.transaction() as session:
-        given_back = update(DryRunObject).where(DryRunObject.reason.is_not(None))
+        given_back = update(DryRunObject).where(DryRunObject.code.is_not(None))
         session.execute(given_back.values(next_attempt_at=clock(-1), begun_at=clock(-1000)))
 
 
@@ -742,7 +743,7 @@ def test_the_sweep_task_cleans_up_but_not_in_a_pause_and_survives_everything(
         "connector": connector,
     }
     worker = cast(Worker, SimpleNamespace(**parts))
-    bridge.pause.begin("the tracker is away")
+    bridge.pause.begin(written("the tracker is away"))
     asked = len(stand_in.requests())
     assert clean_dry_runs(worker) == 0
     assert len(stand_in.requests()) == asked

@@ -11,6 +11,7 @@ from sqlalchemy import MetaData, inspect, select
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.forgetting import Forgotten, StillNeeded, forget
+from shared.codes.coded import written
 from shared.connection import Connector
 from shared.errors import NotFound
 from shared.events import stored_event
@@ -173,7 +174,7 @@ def test_a_creation_in_doubt_that_is_theirs_is_waited_for(bridge: Bridge, stand_
     (event_id,) = bridge.receive(task_event())
     bridge.sync()
     with bridge.store.transaction() as tx:
-        tx.journal.done(event_id, "a test")
+        tx.journal.done(event_id, written("a test"))
     with pytest.raises(StillNeeded, match="4711"):
         forget(bridge.store, 7, None)
     with bridge.store.transaction() as tx:

@@ -10,6 +10,7 @@ from sqlalchemy import update
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.held import resolve
+from shared.codes.coded import written
 from shared.coordination.locks import Locks
 from shared.kinds import Kind
 from shared.store.ledger import Row
@@ -317,7 +318,7 @@ def test_a_key_that_is_refused_in_the_middle_of_a_lookup_frees_nothing(
 def test_a_late_answer_of_a_given_up_attempt_is_held_with_both_ids(bridge: Bridge, stand_in: StandIn) -> None:
     assert bridge.forward(task_event()) == ["done"]
     with bridge.store.transaction() as tx:
-        assert not tx.issues.link(4711, 0, 99, None, "late")
+        assert not tx.issues.link(4711, 0, 99, None, written("late"))
         tx.issues.late_answer(4711, 99)
     held = row(bridge, Kind.TICKET, 4711)
     assert (held.state, held.candidates) == (LedgerState.HELD, [6, 99])
@@ -376,7 +377,7 @@ def test_what_a_person_has_refused_is_not_taken_by_a_later_lookup(bridge: Bridge
     bridge.receive(task_event())
     bridge.sync()
     with bridge.store.transaction() as tx:
-        tx.issues.hold(4711, None, "whose is it?", [6])
+        tx.issues.hold(4711, None, written("whose is it?"), [6])
     resolve(bridge.store, Kind.TICKET, 4711, None)
     lose(stand_in, "reset_before", "/issues.json")
     bridge.sync()

@@ -19,6 +19,7 @@ from sqlalchemy.exc import OperationalError
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.held import held_rows, resolve
+from shared.codes.coded import written
 from shared.coordination.pause import Pause
 from shared.errors import InvalidEvent, TrackerBusy
 from shared.events import parse_delivery
@@ -178,8 +179,8 @@ def sibling_is_answered(bridge: Bridge, entry_id: int, event_id: int) -> None:
         attempt = tx.times.claim(Claim(999, 4711, event_id, 1, 6, body, [], "other"), 20)
         assert attempt == 1
         assert tx.times.take_from_sibling(999, entry_id) is not None
-        tx.times.link(999, attempt, entry_id, 5, "its own answer")
-        tx.journal.reopen(JournalEvent.id == event_id, "what was adopted belongs to another")
+        tx.times.link(999, attempt, entry_id, 5, written("its own answer"))
+        tx.journal.reopen(JournalEvent.id == event_id, written("what was adopted belongs to another"))
 
 
 def test_a_late_answer_to_a_held_creation_lets_those_go_on_that_were_held_for_it(
@@ -444,7 +445,7 @@ def test_a_worker_that_dies_of_a_fault_while_probing_does_not_keep_the_pause_ali
         return real(its_ticket, *others)
 
     monkeypatch.setattr(issue_step, "issue_body", stumble)
-    bridge.pause.begin("the tracker was away", 0)
+    bridge.pause.begin(written("the tracker was away"), 0)
     for _ in range(6):
         bridge.redis.delete("deskbridge:pause:probe")  # as if its 30 s were over
         a_sweep(bridge).ring_due()
@@ -504,7 +505,7 @@ def test_rounds_that_ran_out_do_not_hold_what_was_linked_meanwhile(
         with (
             bridge.store.transaction() as tx
         ):  # the creator was stopped and continues: its 201 was there all along
-            assert tx.issues.link(4711, 1, 6, 5, "created by event 1")
+            assert tx.issues.link(4711, 1, 6, 5, written("created by event 1"))
         real(run, kind, alike, failure)
 
     with monkeypatch.context() as patched:
@@ -823,7 +824,7 @@ def test_no_drain_opens_a_transaction_inside_another(
 
 def test_a_probe_that_meets_a_busy_ticket_lets_another_one_probe(bridge: Bridge, stand_in: StandIn) -> None:
     bridge.receive(task_event())
-    bridge.pause.begin("the tracker was away", 0)
+    bridge.pause.begin(written("the tracker was away"), 0)
     with bridge.service.locks.hold("ticket:4711"):
         bridge.service.sync(4711)
     assert bridge.pause.enter().probing
@@ -835,7 +836,7 @@ def test_a_probe_that_the_database_fails_lets_another_one_probe(
     def fail(_: object) -> None:
         raise OperationalError("SELECT 1", {}, Exception("gone"))
 
-    bridge.pause.begin("the tracker was away", 0)
+    bridge.pause.begin(written("the tracker was away"), 0)
     with monkeypatch.context() as patched:
         patched.setattr("worker.sync.service.load", lambda *_: fail(None))
         with pytest.raises(OperationalError):
@@ -850,7 +851,7 @@ def test_a_worker_whose_clock_is_off_neither_prolongs_nor_shortens_a_pause(
     real = time.time
     with monkeypatch.context() as patched:
         patched.setattr("time.time", lambda: real() + off)
-        paused = Pause(bridge.redis).begin("down", 5)
+        paused = Pause(bridge.redis).begin(written("down"), 5)
     assert 3 < bridge.pause.left(paused) <= 5
     with monkeypatch.context() as patched:
         patched.setattr("time.time", lambda: real() + off)

@@ -12,6 +12,7 @@ from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 from sqlalchemy import update
 
+from shared.codes.coded import written
 from shared.send_window import SendWindow
 from shared.store.ledger import Claim, Ledger
 from shared.store.models import LedgerState
@@ -46,7 +47,7 @@ def without_doubt() -> AbstractContextManager[Any]:
     def doubt(run: Any, kind: Any, key: int, attempt: int, unclear: Any) -> Waiting:
         with run.transaction() as tx:
             tx.ledger(kind).free(key, attempt, str(unclear))
-        return Waiting("as if it had never been sent")
+        return Waiting(written("as if it had never been sent"))
 
     return mock.patch.object(creation, "_doubt", doubt)
 

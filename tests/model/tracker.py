@@ -128,7 +128,7 @@ class SimulatedTracker:
                 method, path, status=status, headers=headers, body=raw.body, impersonating=login is not None
             )
         except TrackerError as failure:
-            error = str(failure)
+            error = failure.coded
             raise
         finally:
             if observe:

@@ -9,6 +9,7 @@ from typing import ClassVar
 import pytest
 from redis import Redis
 
+from shared.codes.coded import written
 from shared.coordination import pause as pause_module
 from shared.coordination.locks import PREFIX, Locks
 from shared.coordination.pause import (
@@ -138,15 +139,15 @@ class PauseContract:
         assert not permit.probing
 
     def test_a_pause_stops_everybody_and_says_why(self, redis: Redis) -> None:
-        Pause(redis).begin("the tracker is down")
+        Pause(redis).begin(written("the tracker is down"))
         blocked = Pause(redis).enter().blocked_by
         assert blocked is not None
-        assert blocked.reason == "the tracker is down"
+        assert blocked.reason == written("the tracker is down")
         assert blocked.until == self.clock + FIRST_PAUSE_S
 
     def test_after_the_pause_one_probes_and_the_others_wait(self, redis: Redis) -> None:
         pause = Pause(redis)
-        pause.begin("down")
+        pause.begin(written("down"))
         self.wait(FIRST_PAUSE_S)
         first, second = pause.enter(), pause.enter()
         assert first.probing
@@ -155,7 +156,7 @@ class PauseContract:
 
     def test_a_probe_that_succeeds_lets_everybody_go_on(self, redis: Redis) -> None:
         pause = Pause(redis)
-        pause.begin("down")
+        pause.begin(written("down"))
         self.wait(FIRST_PAUSE_S)
         pause.enter()
         assert pause.end() is True
@@ -166,14 +167,14 @@ class PauseContract:
     def test_each_failed_probe_doubles_the_pause_up_to_its_bound(self, redis: Redis) -> None:
         pause, lengths = Pause(redis), []
         for _ in range(7):
-            lengths.append(pause.begin("down").until - self.clock)
+            lengths.append(pause.begin(written("down")).until - self.clock)
             self.wait(lengths[-1])
             assert pause.enter().probing
         assert lengths == [5, 10, 20, 40, LONGEST_PAUSE_S, LONGEST_PAUSE_S, LONGEST_PAUSE_S]
 
     def test_many_who_fail_at_once_pause_no_longer_than_one(self, redis: Redis) -> None:
         for _ in range(8):
-            Pause(redis).begin("down")
+            Pause(redis).begin(written("down"))
         assert Pause(redis).enter().blocked_by is not None
         self.wait(FIRST_PAUSE_S)
         assert Pause(redis).enter().probing
@@ -181,42 +182,42 @@ class PauseContract:
     def test_calls_that_were_under_way_when_it_began_make_it_no_longer(self, redis: Redis) -> None:
         pause = Pause(redis)
         for _ in range(8):
-            begun = pause.begin("down")
+            begun = pause.begin(written("down"))
         assert begun.until == self.clock + FIRST_PAUSE_S
         self.wait(FIRST_PAUSE_S)
-        assert pause.begin("down").until == self.clock + 2 * FIRST_PAUSE_S
+        assert pause.begin(written("down")).until == self.clock + 2 * FIRST_PAUSE_S
 
     def test_after_a_success_the_pause_starts_short_again(self, redis: Redis) -> None:
         pause = Pause(redis)
-        pause.begin("down")
+        pause.begin(written("down"))
         self.wait(FIRST_PAUSE_S)
-        pause.begin("down")
+        pause.begin(written("down"))
         pause.end()
-        assert pause.begin("down").length == FIRST_PAUSE_S
+        assert pause.begin(written("down")).length == FIRST_PAUSE_S
 
     def test_the_time_that_the_tracker_named_is_kept(self, redis: Redis) -> None:
-        assert Pause(redis).begin("busy", 120).until == self.clock + 120
+        assert Pause(redis).begin(written("busy"), 120).until == self.clock + 120
 
     def test_who_looked_just_before_a_probe_failed_does_not_probe_as_well(
         self, redis: Redis, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         pause, slow = Pause(redis), Pause(redis)
-        pause.begin("down")
+        pause.begin(written("down"))
         self.wait(FIRST_PAUSE_S)
         assert pause.enter().probing
         seen = [pause.current()]
-        pause.begin("still down")
+        pause.begin(written("still down"))
         current = slow.current
         monkeypatch.setattr(slow, "current", lambda: seen.pop() if seen else current())
         blocked = slow.enter().blocked_by
         assert blocked is not None
-        assert blocked.reason == "still down"
+        assert blocked.reason == written("still down")
         self.wait(2 * FIRST_PAUSE_S)
         assert pause.enter().probing, "nothing is left that would keep the next one from it"
 
     def test_a_probe_that_had_nothing_to_ask_lets_another_one_probe(self, redis: Redis) -> None:
         pause = Pause(redis)
-        pause.begin("down")
+        pause.begin(written("down"))
         self.wait(FIRST_PAUSE_S)
         assert pause.enter().probing
         pause.give_up_probe()
@@ -224,14 +225,14 @@ class PauseContract:
 
     def test_a_probe_that_never_comes_back_is_forgotten_by_its_lease(self, redis: Redis) -> None:
         pause = Pause(redis)
-        pause.begin("down")
+        pause.begin(written("down"))
         self.wait(FIRST_PAUSE_S)
         pause.enter()
         assert 0 < redis.ttl(PROBE_KEY) <= pause_module.PROBE_LEASE_S
 
     def test_a_flushed_redis_has_no_pause(self, redis: Redis) -> None:
         pause = Pause(redis)
-        pause.begin("down")
+        pause.begin(written("down"))
         redis.delete(KEY, PROBE_KEY)
         assert pause.enter().blocked_by is None
 
@@ -266,20 +267,22 @@ class PauseContract:
         pause = Pause(redis)
         assert pause.current() is None
         assert pause.enter().blocked_by is None
-        assert pause.begin("down").until == self.clock + FIRST_PAUSE_S, "and the next one is as any first"
+        assert pause.begin(written("down")).until == self.clock + FIRST_PAUSE_S, (
+            "and the next one is as any first"
+        )
 
     def test_a_pause_of_another_type_stops_nobody(self, redis: Redis) -> None:
         redis.rpush(KEY, "x")
         redis.rpush(PROBE_KEY, "x")
         pause = Pause(redis)
         assert pause.enter().blocked_by is None
-        pause.begin("down")
+        pause.begin(written("down"))
         self.wait(FIRST_PAUSE_S)
         assert pause.enter().probing
 
     def test_a_probe_without_an_end_stops_nobody(self, redis: Redis) -> None:
         pause = Pause(redis)
-        pause.begin("down")
+        pause.begin(written("down"))
         self.wait(FIRST_PAUSE_S)
         redis.set(PROBE_KEY, "for ever")
         assert pause.enter().blocked_by is not None
@@ -287,5 +290,5 @@ class PauseContract:
 
     def test_the_time_that_the_tracker_named_has_a_bound(self, redis: Redis) -> None:
         pause = Pause(redis)
-        assert pause.begin("busy", 1e9).until == self.clock + LONGEST_NAMED_S
+        assert pause.begin(written("busy"), 1e9).until == self.clock + LONGEST_NAMED_S
         assert pause.current() is not None

@@ -20,6 +20,7 @@ from standardwebhooks import Webhook
 from deploy.embedded.ports import HOST, free_port
 from deploy.embedded.processes import Child, ProcessGroup
 from deploy.sandbox.tracker.control import StandIn
+from shared.codes.steps import What
 from shared.store.ledger import IN_FLIGHT
 from shared.store.models import (
     EventState,
@@ -164,11 +165,11 @@ class Fleet:
 
     def settled(self) -> dict[str, int]:
         """Return how often a creation in doubt was settled: found on the tracker, or found to be absent."""
-        texts = {"found": "%had been created: %", "absent": "%was not created after all"}
+        codes = {"found": What.CREATION_FOUND, "absent": What.CREATION_ABSENT}
         with self.bridge.store.database.transaction() as session:
             counts = {
-                what: session.scalar(select(func.count(TraceStep.id)).where(TraceStep.what.like(text))) or 0
-                for what, text in texts.items()
+                what: session.scalar(select(func.count(TraceStep.id)).where(TraceStep.code == code)) or 0
+                for what, code in codes.items()
             }
         return {what: count for what, count in counts.items() if count}
 

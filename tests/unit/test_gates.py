@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shared.codes.reasons import Reason
 from shared.config import PluginConfig
 from shared.events import parse_event
 from tests.support.events import task, task_event, ticket_event
@@ -28,15 +29,13 @@ def test_done_with_time_passes_the_gate() -> None:
 @pytest.mark.parametrize("state", [0, 1, 3, -2])
 def test_a_task_that_is_not_done_logs_nothing_and_says_so(state: int) -> None:
     reason = closed_gate(pending(1, state=state).task, CONFIG)
-    assert reason is not None
-    assert f"state {state}" in reason
+    assert reason == Reason.NOT_DONE(state=state, done_state=2)
 
 
 @pytest.mark.parametrize("actiontime", [0, -1, -3600])
 def test_a_task_without_time_logs_nothing_and_says_so(actiontime: int) -> None:
     reason = closed_gate(pending(1, actiontime=actiontime).task, CONFIG)
-    assert reason is not None
-    assert "actiontime" in reason
+    assert reason == Reason.NO_TIME()
 
 
 def test_the_state_that_means_done_is_configured() -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from shared.bodies.contexts import About
 from shared.codes.faults import Fault
+from shared.codes.steps import What
 from shared.errors import BridgeError, ImpersonationRefused, NotYet, OutcomeUnknown, TrackerRejected
 from shared.payloads import Body, membership_body
 from shared.store.people import Match, TrackerPerson
@@ -16,7 +17,6 @@ from worker.sync.bodies import body_for
 from worker.sync.probes import call_as_administrator
 from worker.sync.run import Run
 
-NEEDED = "the tracker lets only members work in a private project"
 MEMBERSHIP_MAY_HELP = (403, 422)
 MEMBERSHIP_TRIES = 5
 
@@ -58,7 +58,7 @@ class Sender:
             NotYet: whether there is a membership is not known yet.
         """
         if self.person is None:
-            self.run.warn("Sent as the administrator", self.match.why)
+            self.run.warn(What.SENT_AS_ADMINISTRATOR(match=self.match.why))
         elif not self.is_member:
             self._ensure_membership(self.person)
 
@@ -76,8 +76,9 @@ class Sender:
             return self._as_person(self.person, method, path, body, before_send)
         except ImpersonationRefused as refusal:
             self.run.warn(
-                f"The tracker refused to let {self.person.login} do it; repeated as the administrator",
-                f"{refusal}. Give {self.person.login} a role in tracker project {self.project_id} that may do it.",
+                What.REPEATED_AS_ADMINISTRATOR(
+                    login=self.person.login, tracker_project_id=self.project_id, because=refusal.coded
+                )
             )
         return call_as_administrator(self.run, method, path, body, before_send)
 
@@ -115,14 +116,14 @@ class Sender:
         )
         try:
             self._become_member(path, body, membership_body(person.tracker_user_id, role_id))
-            self.run.note(f"{person.login} was made a member of tracker project {self.project_id}", NEEDED)
+            self.run.note(What.MADE_MEMBER(login=person.login, tracker_project_id=self.project_id))
         except TrackerRejected as rejection:
             if rejection.status != 422:  # 422 in any language: mostly "is a member already"
-                self.run.warn(f"{person.login} could not be made a member", str(rejection))
+                self.run.warn(What.NOT_MADE_MEMBER(login=person.login, because=rejection.coded))
                 return
         except (NotYet, OutcomeUnknown) as unclear:
             self._not_yet(unclear)
-            self.run.warn(f"Whether {person.login} was made a member is not known", str(unclear))
+            self.run.warn(What.MEMBERSHIP_UNCLEAR(login=person.login, because=unclear.coded))
             return
         with self.run.transaction() as tx:
             tx.people.remember_member(self.project_id, person.tracker_user_id)

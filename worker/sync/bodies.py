@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from shared.bodies.contexts import About, engine_for, ticket_context
 from shared.bodies.precedence import Chosen, choose
+from shared.codes.steps import What
 from shared.payloads import Body
 from shared.templating import Operation
 from shared.templating.contexts import Context
@@ -32,10 +33,13 @@ def choose_body(run: Run, operation: Operation, about: About, plain: Callable[[]
 def tell_choice(run: Run, operation: Operation, chosen: Chosen, task_id: int | None = None) -> None:
     """Tell in the trace which template was used, or failed."""
     if chosen.fault:
-        told = f"{run.templates[operation]}: {chosen.fault}"
-        run.warn(f"Template for {operation} failed; the standard body is sent", told, task_id=task_id)
+        template = str(run.templates[operation])
+        failed = What.TEMPLATE_FAILED(operation=operation, template=template, because=chosen.fault.coded)
+        run.warn(failed, task_id=task_id)
     elif chosen.template:
-        run.note(f"Body of {operation} from {chosen.template}", "; ".join(chosen.warnings), task_id=task_id)
+        template, warnings = str(chosen.template), list(chosen.warnings) or None
+        made = What.BODY_FROM_TEMPLATE(operation=operation, template=template, warnings=warnings)
+        run.note(made, task_id=task_id)
 
 
 def body_for(run: Run, operation: Operation, about: About, plain: Callable[[], Body]) -> Body:

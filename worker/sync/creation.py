@@ -8,7 +8,10 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from shared.bodies.precedence import Chosen
+from shared.codes.coded import Coded
 from shared.codes.faults import Detail
+from shared.codes.reasons import Reason
+from shared.codes.steps import What
 from shared.errors import (
     LeaseOver,
     LockBusy,
@@ -113,13 +116,13 @@ def ensure(
         if row.state == LedgerState.LINKED and row.tracker_id is not None:
             return Created(row.tracker_id, row.tracker_project_id or 0)
         if row.state in (LedgerState.HELD, LedgerState.GONE):
-            return Waiting(f"{kind} {key} waits for a person: {row.reason}", for_person=True)
+            return Waiting(Reason.WAITS_FOR_PERSON(kind=kind, key=key, because=row.coded), for_person=True)
         waiting = _unsettled(run, kind, row, now)
         if waiting:
             return waiting
         with run.store.transaction() as tx:
             row, now = tx.ledger(kind).get(key), tx.now()
-    return Waiting(f"{kind} {key} is being worked on by others")
+    return Waiting(Reason.BEING_WORKED_ON(kind=kind, key=key))
 
 
 def _unsettled(run: Run, kind: Kind, row: Row, now: datetime) -> Waiting | None:
@@ -128,16 +131,16 @@ def _unsettled(run: Run, kind: Kind, row: Row, now: datetime) -> Waiting | None:
     if row.state == LedgerState.CLAIMED:
         due = row.lease_until + timedelta(seconds=settling) if row.lease_until else now
         if now < due:
-            return Waiting(f"another worker is creating the {kind.noun}", until=due)
+            return Waiting(Reason.BEING_CREATED(kind=kind), until=due)
         with run.transaction() as tx:
             tx.ledger(kind).expire(row.key, row.attempt, settling)
         return None
     if row.settle_after and now < row.settle_after:
-        return Waiting(f"in doubt whether the {kind.noun} was created: {row.reason}", until=row.settle_after)
+        return Waiting(_in_doubt(kind, row.coded), until=row.settle_after)
     try:
         reconcile(run, kind, row)
     except LockBusy as busy:
-        return Waiting(f"in doubt whether the {kind.noun} was created: {busy}")
+        return Waiting(_in_doubt(kind, busy.coded))
     return None
 
 
@@ -157,7 +160,7 @@ def _create(run: Run, creation: Creation, row: Row | None, *, looked: bool = Fal
     if look and mode is not None:
         return look_first(run, creation, mode.since) or _create(run, creation, row, looked=True)
     if attempt is None:
-        return Waiting(f"another worker is creating the {kind.noun}")
+        return Waiting(Reason.BEING_CREATED(kind=kind))
     tell_choice(run, OPERATIONS[kind], creation.chosen, key if kind is Kind.TICKET_TASK else None)
     try:
         answer = sender.send("POST", kind.path, creation.body, window.check)
@@ -169,7 +172,7 @@ def _create(run: Run, creation: Creation, row: Row | None, *, looked: bool = Fal
             _doubt(run, kind, key, attempt, definite)
             raise
         with run.transaction() as tx:
-            tx.ledger(kind).free(key, attempt, str(definite))
+            tx.ledger(kind).free(key, attempt, definite.coded)
         if isinstance(definite, TrackerRejected):
             tell_why(run, kind, key, creation.body, sender.project_id, definite)
         raise
@@ -195,21 +198,24 @@ def _created(kind: Kind, answer: Answer) -> tuple[dict[str, Any], int]:
 
 def _doubt(run: Run, kind: Kind, key: int, attempt: int, unclear: TrackerError) -> Waiting:
     settling = run.settings.settling_time
-    run.warn(
-        f"In doubt whether the {kind.noun} was created",
-        f"{unclear}. "
-        + (
-            "The policy is hold: a person decides (`deskbridge held`)."
-            if run.config.in_doubt_policy == "hold"
-            else f"The tracker is asked after {settling:g} s."
-        ),
-        task_id=key if kind is Kind.TICKET_TASK else None,
+    is_held = run.config.in_doubt_policy == "hold"
+    began = (
+        What.DOUBT_HELD(kind=kind, because=unclear.coded)
+        if is_held
+        else What.DOUBT_BEGAN(kind=kind, because=unclear.coded, settling=settling)
     )
+    run.warn(began, task_id=key if kind is Kind.TICKET_TASK else None)
     with run.transaction() as tx:
         ledger = tx.ledger(kind)
-        if run.config.in_doubt_policy == "hold":
-            ledger.hold(key, attempt, str(unclear))
-            return Waiting(f"{kind} {key} waits for a person: {unclear}", for_person=True)
-        ledger.doubt(key, attempt, settling, str(unclear))
+        if is_held:
+            ledger.hold(key, attempt, unclear.coded)
+            return Waiting(
+                Reason.WAITS_FOR_PERSON(kind=kind, key=key, because=unclear.coded), for_person=True
+            )
+        ledger.doubt(key, attempt, settling, unclear.coded)
         until = tx.now() + timedelta(seconds=settling)
-    return Waiting(f"in doubt whether the {kind.noun} was created: {unclear}", until=until, attempt=True)
+    return Waiting(_in_doubt(kind, unclear.coded), until=until, attempt=True)
+
+
+def _in_doubt(kind: Kind, because: Coded | None) -> Coded:
+    return Reason.CREATION_IN_DOUBT(kind=kind, because=because)

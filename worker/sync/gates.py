@@ -6,6 +6,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from shared.codes.coded import Coded
+from shared.codes.reasons import Reason
 from shared.config import PluginConfig
 from shared.events import Event, TicketTask
 
@@ -46,17 +48,17 @@ class Plan:
     """
 
     wanted: list[TimeWanted] = field(default_factory=list)
-    skipped: dict[int, str] = field(default_factory=dict)
+    skipped: dict[int, Coded] = field(default_factory=dict)
     logged: dict[int, int] = field(default_factory=dict)
     superseded: dict[int, int] = field(default_factory=dict)
 
 
-def closed_gate(task: TicketTask, config: PluginConfig) -> str | None:
+def closed_gate(task: TicketTask, config: PluginConfig) -> Coded | None:
     """Return why a ticket task logs no time, or None where it does: Done and actiontime above 0."""
     if task.state != config.done_state:
-        return f"the ticket task is not Done (state {task.state}, Done is {config.done_state})"
+        return Reason.NOT_DONE(state=task.state, done_state=config.done_state)
     if task.actiontime <= 0:
-        return "the ticket task has no time (actiontime is 0)"
+        return Reason.NO_TIME()
     return None
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from shared.bodies.contexts import About
 from shared.bodies.precedence import Chosen
+from shared.codes.steps import What
 from shared.events import Event
 from shared.kinds import Kind
 from shared.payloads import issue_body
@@ -63,8 +64,12 @@ def _creation(run: Run, work: Work, asking: Pending) -> Creation:
     def linked(tx: Transaction, issue: dict[str, Any]) -> None:
         _settle_status(tx, run, work, chosen, issue)
         run.note(
-            f"Issue #{issue.get('id')} created in tracker project {project_id}",
-            f"first finished ticket task of a ticket linked by {link}; {work.technician.why}",
+            What.ISSUE_CREATED(
+                issue_id=issue.get("id"),
+                tracker_project_id=project_id,
+                link=str(link),
+                match=work.technician.why,
+            )
         )
 
     return Creation(

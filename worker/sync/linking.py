@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy.exc import DBAPIError
 
+from shared.codes.reasons import Reason
+from shared.codes.steps import What
 from shared.kinds import Kind
 from shared.logs import get_logger
 from shared.store import Transaction
@@ -63,19 +65,22 @@ def _record(
         if linked_to == tracker_id:
             return Created(tracker_id, creation.sender.project_id)
         if _is_exchanged(tx, kind, row, attempt, tracker_id):
-            run.note(
-                f"{kind.noun} #{tracker_id} came late", "it was taken for another's that is just the same"
-            )
+            run.note(What.LATE_AND_EXCHANGED(kind=kind, tracker_id=tracker_id))
             project_id = creation.sender.project_id
-            return Created(linked_to, project_id) if linked_to else Waiting(f"{kind} {key} was begun anew")
+            return (
+                Created(linked_to, project_id)
+                if linked_to
+                else Waiting(Reason.BEGUN_ANEW(kind=kind, key=key))
+            )
         if row is None or row.attempt != attempt or row.duplicate or _orphans(tx, kind, row, linked_to):
             ledger.late_answer(key, tracker_id)
-            run.warn(f"{kind.noun} #{tracker_id} came late: possibly created twice", "`deskbridge held`")
-            return Waiting(f"{kind} {key} waits for a person: possibly created twice", for_person=True)
+            run.warn(What.LATE_AND_TWICE(kind=kind, tracker_id=tracker_id))
+            twice = Reason.WAITS_FOR_PERSON(kind=kind, key=key, because=Reason.POSSIBLY_TWICE())
+            return Waiting(twice, for_person=True)
         release_sibling(run, tx, kind, key, tracker_id)
-        ledger.link(key, attempt, tracker_id, author_id, f"created by event {creation.event_id}")
+        ledger.link(key, attempt, tracker_id, author_id, Reason.CREATED_BY_EVENT(event_id=creation.event_id))
         if row.state == LedgerState.HELD:
-            tx.journal.reopen_held(run.ticket_id, "what it waited for was answered after all")
+            tx.journal.reopen_held(run.ticket_id, Reason.ANSWERED_AFTER_ALL())
         creation.on_linked(tx, found)
     return Created(tracker_id, creation.sender.project_id, now=True)
 
@@ -105,16 +110,15 @@ def release_sibling(run: Run, tx: Transaction, kind: Kind, key: int, tracker_id:
         return
     run.rung.add(sibling.ticket_id)
     run.note(
-        f"The {kind.noun} #{tracker_id} belongs to {kind} {key}",
-        "its own answer from the tracker came in; what was adopted is settled anew",
+        What.OWNER_ANSWERED(kind=kind, key=key, tracker_id=tracker_id),
         ticket_id=sibling.ticket_id,
         task_id=sibling.task_id if isinstance(sibling, TaskTimeLink) else None,
     )
     if sibling.adopted and sibling.event_id is not None:
-        tx.journal.reopen_done(sibling.event_id, "what was adopted belongs to another")
+        tx.journal.reopen_done(sibling.event_id, Reason.ADOPTED_ANOTHERS())
     if kind is Kind.TICKET:
         for row in tx.times.linked_to_issue(sibling.ticket_id, tracker_id):
-            reason = f"logged on issue #{tracker_id}, which turned out to belong to ticket {key}"
+            reason = Reason.ISSUE_IS_ANOTHERS(issue_id=tracker_id, ticket_id=key)
             tx.times.hold(row.key, None, reason, [row.tracker_id] if row.tracker_id else [])
 
 
@@ -126,8 +130,7 @@ def _author_id(run: Run, creation: Creation, found: dict[str, Any]) -> int | Non
     if person is not None and author_id != person.tracker_user_id:
         name = author.get("name") if isinstance(author, dict) else None
         run.warn(
-            f"The {creation.kind.noun} belongs to {name or 'somebody else'}, not to {person.login}",
-            "impersonation was refused, or the API key is not an administrator's",
+            What.AUTHOR_DIFFERS(kind=creation.kind, author=name, login=person.login),
             task_id=creation.key if creation.kind is Kind.TICKET_TASK else None,
         )
     return author_id if isinstance(author_id, int) else None

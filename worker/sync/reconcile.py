@@ -8,6 +8,9 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy.exc import IntegrityError
 
+from shared.codes.coded import Coded
+from shared.codes.reasons import Reason
+from shared.codes.steps import What
 from shared.errors import OutcomeUnknown, TrackerError, TrackerRejected
 from shared.kinds import Kind
 from shared.store import Transaction
@@ -21,7 +24,6 @@ from worker.sync.run import Run
 # the tracker's clock may have been put right since it dated what we look for (docs/decisions/0006)
 CLOCK_MARGIN = timedelta(minutes=15)
 BUSY_S = 2.0
-UNCLEAR = "the tracker has one with the same text, but by an author who is not expected"
 
 
 def reconcile(run: Run, kind: Kind, row: Row) -> None:
@@ -47,7 +49,7 @@ def _settle_alike(run: Run, kind: Kind, row: Row) -> None:
     if not alike:
         return
     if run.config.in_doubt_policy == "hold":
-        _hold_all(run, kind, alike, "the policy is hold")
+        _hold_all(run, kind, alike, Reason.POLICY_IS_HOLD())
         return
     try:
         within = row.issue_id if kind is Kind.TICKET_TASK else row.tracker_project_id
@@ -79,9 +81,7 @@ def _wait_for(run: Run, kind: Kind, alike: Sequence[Row], others: Sequence[Row])
         soon = now + timedelta(seconds=BUSY_S)
         due = max((one.settle_after or soon for one in others), default=soon)
         for row in alike:
-            ledger.another_round(
-                row.key, row.attempt, due, "another of the same text is under way", count=False
-            )
+            ledger.another_round(row.key, row.attempt, due, Reason.EQUAL_UNDER_WAY(), count=False)
 
 
 def _since(row: Row) -> datetime:
@@ -96,7 +96,14 @@ def _apply(run: Run, kind: Kind, alike: Sequence[Row], verdict: Verdict) -> None
                 if row.key in verdict.adopted:
                     _adopt(run, tx, kind, row, verdict.adopted[row.key])
                 elif row.key in verdict.unclear:
-                    _hold(run, tx, kind, row, UNCLEAR, [one.tracker_id for one in verdict.unclear[row.key]])
+                    _hold(
+                        run,
+                        tx,
+                        kind,
+                        row,
+                        Reason.UNEXPECTED_AUTHOR(),
+                        [one.tracker_id for one in verdict.unclear[row.key]],
+                    )
                 else:
                     _set_free(run, tx, kind, row)
         except IntegrityError:
@@ -106,27 +113,17 @@ def _apply(run: Run, kind: Kind, alike: Sequence[Row], verdict: Verdict) -> None
 
 
 def _set_free(run: Run, tx: Transaction, kind: Kind, row: Row) -> None:
-    if tx.ledger(kind).free(row.key, row.attempt, "the tracker does not have it"):
-        _note(
-            run,
-            row,
-            f"The {kind.noun} was not created after all",
-            "the tracker was asked and does not have it",
-        )
+    if tx.ledger(kind).free(row.key, row.attempt, Reason.ABSENT_ON_TRACKER()):
+        _note(run, row, What.CREATION_ABSENT(kind=kind))
         _resume(tx, row)
 
 
 def _adopt(run: Run, tx: Transaction, kind: Kind, row: Row, candidate: Candidate) -> None:
-    reason = f"found on the tracker as #{candidate.tracker_id}"
+    reason = Reason.FOUND_ON_TRACKER(tracker_id=candidate.tracker_id)
     ledger = tx.ledger(kind)
     if not ledger.adopt(row.key, row.attempt, candidate.tracker_id, candidate.author_id, reason):
         return
-    _note(
-        run,
-        row,
-        f"The {kind.noun} had been created: #{candidate.tracker_id}",
-        "the tracker was asked and has one with the same text, author and time that nothing else is linked to",
-    )
+    _note(run, row, What.CREATION_FOUND(kind=kind, tracker_id=candidate.tracker_id))
     if kind is Kind.TICKET:
         tx.tickets.owe(row.ticket_id, run.config.status_map, candidate.status_id)
     tx.journal.hurry(row.ticket_id)
@@ -136,20 +133,23 @@ def _resume(tx: Transaction, row: Row) -> None:
     """Let the events that waited for this row go on, also one that had ended in the belief that it was linked."""
     tx.journal.hurry(row.ticket_id)
     if row.event_id is not None:
-        tx.journal.reopen_done(row.event_id, "what it had been linked to was not its own")
+        tx.journal.reopen_done(row.event_id, Reason.WAS_NOT_ITS_OWN())
 
 
-def _hold(run: Run, tx: Transaction, kind: Kind, row: Row, why: str, candidates: Sequence[int] = ()) -> None:
-    if tx.ledger(kind).hold(row.key, row.attempt, f"{row.reason} ({why})", candidates):
-        _note(run, row, f"Whether the {kind.noun} was created is for a person to say", why)
+def _hold(
+    run: Run, tx: Transaction, kind: Kind, row: Row, because: Coded, candidates: Sequence[int] = ()
+) -> None:
+    undecidable = Reason.STAYS_UNDECIDED(before=row.coded, because=because)
+    if tx.ledger(kind).hold(row.key, row.attempt, undecidable, candidates):
+        _note(run, row, What.FOR_PERSON_TO_SAY(kind=kind, because=because))
         tx.journal.hurry(row.ticket_id)
         run.rung.add(row.ticket_id)
 
 
-def _hold_all(run: Run, kind: Kind, alike: Sequence[Row], why: str) -> None:
+def _hold_all(run: Run, kind: Kind, alike: Sequence[Row], because: Coded) -> None:
     with run.transaction() as tx:
         for row in alike:
-            _hold(run, tx, kind, row, why)
+            _hold(run, tx, kind, row, because)
 
 
 def _another_round(run: Run, kind: Kind, alike: Sequence[Row], failure: TrackerError) -> None:
@@ -157,16 +157,16 @@ def _another_round(run: Run, kind: Kind, alike: Sequence[Row], failure: TrackerE
     undecided = [row for row in alike if is_undecidable(row.rounds + 1, refused=refused)]
     if undecided:
         rounds = max(row.rounds for row in undecided) + 1
-        _hold_all(run, kind, undecided, f"{rounds} rounds without a verdict, the last: {failure}")
+        _hold_all(run, kind, undecided, Reason.NO_VERDICT(count=rounds, because=failure.coded))
     rounds = max((row.rounds for row in alike), default=0)
     delay = timedelta(seconds=round_delay(rounds, random.random()))  # noqa: S311 (jitter)
     with run.transaction() as tx:
         due = tx.now() + delay
         for row in alike:
             if row not in undecided:
-                tx.ledger(kind).another_round(row.key, row.attempt, due, str(failure))
+                tx.ledger(kind).another_round(row.key, row.attempt, due, failure.coded)
 
 
-def _note(run: Run, row: Row, what: str, why: str) -> None:
+def _note(run: Run, row: Row, what: Coded) -> None:
     task_id = row.task_id if isinstance(row, TaskTimeLink) else None
-    run.note(what, why, ticket_id=row.ticket_id, task_id=task_id)
+    run.note(what, ticket_id=row.ticket_id, task_id=task_id)

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy.exc import IntegrityError
 
+from shared.codes.reasons import Reason
+from shared.codes.steps import What
 from shared.events import stored_event
 from shared.kinds import Kind
-from shared.reasons import ALIKE_AFTER_RESTORE
 from shared.store import Transaction
+from shared.store.ledger import Row
 from shared.store.models import LedgerState
 from worker.sync.gates import closed_gate
 from worker.sync.lookup import look_up
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
 
 MOST_PAGES = 500
 MARGIN = timedelta(minutes=15)
-WHY = "a backup was restored, so the tracker is asked before anything is created (`deskbridge recover`)"
 
 
 def look_first(run: Run, creation: Creation, since: datetime) -> Created | Waiting | None:
@@ -45,14 +46,14 @@ def look_first(run: Run, creation: Creation, since: datetime) -> Created | Waiti
     claim = creation.claim(run.ticket_id)
     with run.store.transaction() as tx:
         if tx.ledger(kind).is_alike_in_flight(claim.fingerprint, key):
-            return Waiting(f"an equal {kind.noun} is being settled first")
+            return Waiting(Reason.EQUAL_SETTLED_FIRST(kind=kind))
     recalled = _recall(run, creation, since)
     if recalled.own is not None and run.config.in_doubt_policy == "lookup":
         return _adopt(run, creation, recalled.own)
     alike = [recalled.own] if recalled.own else recalled.alike
     if alike:
         return _hold(run, creation, alike)
-    run.note(f"The tracker does not have the {kind.noun} yet", WHY, task_id=_task_id(creation))
+    run.note(What.NOT_THERE_YET(kind=kind), task_id=_task_id(creation))
     return None
 
 
@@ -94,21 +95,21 @@ def _forms(run: Run, creation: Creation) -> list[Creation]:
 
 def _adopt(run: Run, creation: Creation, own: Candidate) -> Created | Waiting:
     kind, tracker_id = creation.kind, own.tracker_id
-    reason = f"found on the tracker as #{tracker_id} after a restore"
+    reason = Reason.FOUND_AFTER_RESTORE(tracker_id=tracker_id)
     try:
         with run.transaction() as tx:
             ledger = tx.ledger(kind)
             attempt = ledger.claim(creation.claim(run.ticket_id), run.settings.claim_lease)
             if attempt is None:
-                return Waiting(f"another worker is creating the {kind.noun}")
-            ledger.doubt(creation.key, attempt, 0, WHY)
+                return Waiting(Reason.BEING_CREATED(kind=kind))
+            ledger.doubt(creation.key, attempt, 0, Reason.ASKED_AFTER_RESTORE())
             ledger.adopt(creation.key, attempt, tracker_id, own.author_id, reason)
             if kind is Kind.TICKET:
                 tx.tickets.owe(run.ticket_id, run.config.status_map, own.status_id)
             run.rung |= _narrow(tx, kind, tracker_id)
     except IntegrityError:
-        return Waiting(f"{kind.noun} #{tracker_id} was linked to something else just now")
-    run.note(f"The {kind.noun} had been created before: #{tracker_id}", WHY, task_id=_task_id(creation))
+        return Waiting(Reason.LINKED_ELSEWHERE(kind=kind, tracker_id=tracker_id))
+    run.note(What.CREATED_BEFORE(kind=kind, tracker_id=tracker_id), task_id=_task_id(creation))
     return Created(tracker_id, creation.sender.project_id)
 
 
@@ -116,13 +117,13 @@ def _narrow(tx: Transaction, kind: Kind, tracker_id: int) -> set[int]:
     """Let what was held because it might have been this object go on; return the tickets to ring."""
     freed = set()
     for row in tx.ledger(kind).waiting_for_a_person():
-        if row.state != LedgerState.HELD or row.reason != ALIKE_AFTER_RESTORE:
+        if not _is_held_for_alike(row):
             continue
         left = [one for one in row.candidates or () if one != tracker_id]
         if len(left) < len(row.candidates or ()):
-            tx.ledger(kind).narrow(row.key, row.attempt, left, "what was alike belongs to others")
+            tx.ledger(kind).narrow(row.key, row.attempt, left, Reason.ALIKE_ARE_OTHERS())
             if not left:
-                tx.journal.reopen_held(row.ticket_id, "what was alike on the tracker belongs to others")
+                tx.journal.reopen_held(row.ticket_id, Reason.ALIKE_ARE_OTHERS())
                 freed.add(row.ticket_id)
     return freed
 
@@ -134,14 +135,16 @@ def _hold(run: Run, creation: Creation, alike: list[Candidate]) -> Waiting:
         ledger = tx.ledger(kind)
         attempt = ledger.claim(creation.claim(run.ticket_id), run.settings.claim_lease)
         if attempt is None:
-            return Waiting(f"another worker is creating the {kind.noun}")
-        ledger.hold(key, attempt, ALIKE_AFTER_RESTORE, ids)
-    run.note(
-        f"Whether the {kind.noun} was created before is for a person to say: {', '.join(f'#{one}' for one in ids)}",
-        ALIKE_AFTER_RESTORE,
-        task_id=_task_id(creation),
-    )
-    return Waiting(f"{kind} {key} waits for a person: {ALIKE_AFTER_RESTORE}", for_person=True)
+            return Waiting(Reason.BEING_CREATED(kind=kind))
+        ledger.hold(key, attempt, Reason.ALIKE_AFTER_RESTORE(), ids)
+    run.note(What.PERHAPS_CREATED_BEFORE(kind=kind, candidates=ids), task_id=_task_id(creation))
+    waits = Reason.WAITS_FOR_PERSON(kind=kind, key=key, because=Reason.ALIKE_AFTER_RESTORE())
+    return Waiting(waits, for_person=True)
+
+
+def _is_held_for_alike(row: Row) -> bool:
+    coded = row.coded
+    return row.state == LedgerState.HELD and coded is not None and coded.code == Reason.ALIKE_AFTER_RESTORE
 
 
 def _task_id(creation: Creation) -> int | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from shared.codes.steps import What
 from shared.errors import TrackerRejected
 from shared.kinds import Kind
 from shared.payloads import Body
 from shared.refusals.hints import explain
 from shared.refusals.known import known_of
-from shared.sentences.render import sentence
 from shared.templating import Operation
 from worker.sync.run import Run
 
@@ -28,6 +28,6 @@ def tell_why(run: Run, kind: Kind, key: int, body: Body, project_id: int, refusa
     with run.store.transaction() as tx:
         known = known_of(tx, project_id)
     for hint in explain(OPERATIONS[kind], body, known, refusal.status or 422):
-        place = f"{hint.field}: " if hint.field else ""
         task_id = key if kind is Kind.TICKET_TASK else None
-        run.warn(f"Why it may have been refused: {place}{sentence(hint.why)}", hint.record, task_id=task_id)
+        told = What.PERHAPS_REFUSED_FOR(field=hint.field, problem=hint.why, record=hint.record)
+        run.warn(told, task_id=task_id)

@@ -5,26 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from shared.codes.coded import Coded
+
 
 @dataclass(frozen=True, slots=True)
 class Sent:
     """It was done on the tracker just now."""
 
-    reason: str
+    reason: Coded
 
 
 @dataclass(frozen=True, slots=True)
 class AlreadyDone:
     """The tracker has it from before."""
 
-    reason: str
+    reason: Coded
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
     """There is nothing to send."""
 
-    reason: str
+    reason: Coded
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class Waiting:
         for_person: it waits for a person (`deskbridge held`).
     """
 
-    reason: str
+    reason: Coded
     until: datetime | None = None
     attempt: bool = False
     for_person: bool = False

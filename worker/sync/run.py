@@ -8,9 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from shared.codes.coded import Coded
+from shared.codes.steps import Actor, What
 from shared.config import PluginConfig
 from shared.coordination.locks import HeldLock, Locks
-from shared.logs import get_logger
+from shared.logs import get_logger, log_fields
 from shared.settings import Settings
 from shared.store import Store, Transaction
 from shared.store.templates import ActiveTemplate
@@ -63,23 +65,29 @@ class Run:
         del self.steps[: len(steps)]
 
     def note(
-        self, what: str, why: str = "", *, task_id: int | None = None, ticket_id: int | None = None
+        self, what: Coded, *, task_id: int | None = None, ticket_id: int | None = None, warning: bool = False
     ) -> None:
         """Note a step for the trace, and log it."""
-        self.steps.append(Step(ticket_id or self.ticket_id, what, why, task_id))
-        log.info(what, why=why or None, ticket_id=ticket_id or self.ticket_id, task_id=task_id)
+        self.steps.append(Step(ticket_id or self.ticket_id, what, task_id))
+        tell = log.warning if warning else log.info
+        tell(**log_fields(what), ticket_id=ticket_id or self.ticket_id, task_id=task_id)
 
-    def warn(self, what: str, why: str = "", *, task_id: int | None = None) -> None:
+    def warn(self, what: Coded, *, task_id: int | None = None) -> None:
         """Note a step that a person should know of, and log it as a warning."""
-        self.steps.append(Step(self.ticket_id, what, why, task_id))
-        log.warning(what, why=why or None, ticket_id=self.ticket_id, task_id=task_id)
+        self.note(what, task_id=task_id, warning=True)
 
     def observe(self, record: CallRecord) -> None:
         """Keep an outbound call for the trace; log what the tracker refused (SPEC section 7)."""
         self.answered |= record.status is not None
-        who = f"as {record.login}" if record.login else "as the administrator"
-        answer = f"answered {record.status}" if record.status else "got no answer"
-        what = f"{record.method} {record.path} {who} {answer} after {record.milliseconds} ms"
+        told = What.CALL_ANSWERED if record.status else What.CALL_UNANSWERED
+        what = told(
+            method=record.method,
+            path=record.path,
+            actor=Actor.AS_PERSON(login=record.login) if record.login else Actor.AS_ADMINISTRATOR(),
+            status=record.status,
+            ms=record.milliseconds,
+            error=record.error,
+        )
         call = {
             "method": record.method,
             "path": record.path,
@@ -88,9 +96,9 @@ class Run:
             "ms": record.milliseconds,
             "body": record.body,
         }
-        self.steps.append(Step(self.ticket_id, what, record.error or "", call=call))
+        self.steps.append(Step(self.ticket_id, what, call=call))
         if record.error:
-            log.warning(what, error=record.error, ticket_id=self.ticket_id)
+            log.warning(**log_fields(what), ticket_id=self.ticket_id)
 
     def later(self, now: datetime, attempts: int) -> datetime:
         """Return when to try again after so many attempts (database clock)."""

@@ -10,11 +10,12 @@ from datetime import timedelta
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
+from shared.codes.faults import Fault
 from shared.config import PluginConfig
 from shared.coordination.locks import HeldLock, Locks
 from shared.coordination.pause import Pause
 from shared.errors import BridgeError, LockBusy, SettingsError, TrackerBusy, TrackerOutage
-from shared.logs import get_logger
+from shared.logs import get_logger, reason_fields
 from shared.settings import Settings
 from shared.store import Store, Transaction
 from shared.store.models import EventState
@@ -67,7 +68,7 @@ class SyncService:
                     drained, answered = self._drain(ticket_id, lock)
                     results += drained
             except LockBusy as busy:
-                return [*results, Waiting(str(busy))]
+                return [*results, Waiting(busy.coded)]
             except (TrackerOutage, SettingsError) as outage:
                 return [*results, self._begin_pause(ticket_id, outage)]
             except (SQLAlchemyError, RedisError):
@@ -118,21 +119,21 @@ class SyncService:
         if isinstance(outage, SettingsError):
             seconds = UNCONFIGURED_PAUSE_S
         try:
-            paused = self.pause.begin(str(outage), seconds)
+            paused = self.pause.begin(outage.coded, seconds)
             left = self.pause.left(paused)
         except RedisError as error:
             log.error("the pause could not be stored", error=type(error).__name__)
-            return Waiting(str(outage))
-        log.warning("paused", reason=paused.reason, ticket_id=ticket_id)
+            return Waiting(outage.coded)
+        log.warning("paused", **reason_fields(paused.reason), ticket_id=ticket_id)
         with self.store.transaction() as tx:
             due = [row.id for row in tx.journal.due(ticket_id)]
             until = tx.now() + timedelta(seconds=left + AFTER_PAUSE_S)
-            tx.journal.wait(due, until, str(outage))
-        return Waiting(str(outage), until=until)
+            tx.journal.wait(due, until, outage.coded)
+        return Waiting(outage.coded, until=until)
 
     def _put_off(self, ticket_id: int, fault: Exception) -> Waiting:
         """Try a ticket again later that made our own code fail; after many tries its events are `failed`."""
-        reason = f"a fault of deskbridge ({type(fault).__name__}); please report it"
+        reason = Fault.OWN_FAULT(error=type(fault).__name__)
         log.error("a ticket could not be worked on", ticket_id=ticket_id, exc_info=fault)
         with self.store.transaction() as tx:
             due, now = tx.journal.due(ticket_id), tx.now()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from shared.bodies.contexts import About
 from shared.codes.faults import Detail
+from shared.codes.reasons import Reason
+from shared.codes.steps import What
 from shared.errors import OutcomeUnknown, TrackerRejected
 from shared.payloads import Body, status_body
 from shared.templating import Operation
@@ -33,8 +35,8 @@ def sync_status(run: Run, work: Work, issue: Created) -> Result:
     body = _body(run, work, issue)
     if not body["issue"]:
         known = state.status in run.config.status_map
-        lacks = "gives nothing in the template in force" if known else "is not in status_map"
-        reason = f"ticket status {state.status} {lacks}"
+        lacks = Reason.STATUS_NOT_IN_TEMPLATE if known else Reason.STATUS_NOT_MAPPED
+        reason = lacks(status=state.status)
         with run.transaction() as tx:
             tx.tickets.dropped(run.ticket_id, state.event_id, reason)
         return Skipped(reason)
@@ -52,14 +54,16 @@ def sync_status(run: Run, work: Work, issue: Created) -> Result:
             return mark_gone(run, issue_id)
         raise
     status_id = body["issue"].get("status_id")
-    done = f"issue #{issue_id} " + ("updated" if status_id is None else f"set to tracker status {status_id}")
-    run.note(
-        done.capitalize(),
-        f"the ticket's newest status is {state.status} (event {state.event_id})",
+    told, done = (
+        (What.UPDATE_GIVEN, Reason.ISSUE_UPDATED)
+        if status_id is None
+        else (What.STATUS_GIVEN, Reason.STATUS_SET)
     )
+    now = {"issue_id": issue_id, "tracker_status_id": status_id}
+    run.note(told(**now, status=state.status, event_id=state.event_id))
     with run.transaction() as tx:
         tx.tickets.given(run.ticket_id, state.event_id)
-    return Sent(done)
+    return Sent(done(**now))
 
 
 def _body(run: Run, work: Work, issue: Created) -> Body:

@@ -7,8 +7,10 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TypeVar
 
+from shared.codes.coded import Coded
+from shared.codes.reasons import Reason
+from shared.codes.steps import What
 from shared.errors import LeaseOver, NotYet, OutcomeUnknown, TrackerOutage, TrackerRejected
-from shared.reasons import NO_LINK
 from shared.store.models import EventState, TicketState
 from worker.retry import is_exhausted
 from worker.sync.gates import Pending, Plan, TimeWanted, plan_times
@@ -19,7 +21,6 @@ from worker.sync.status import sync_status
 from worker.sync.time_entry import log_time, settle_time
 from worker.sync.work import Work
 
-NO_ISSUE = "the ticket has no issue; its newest status is taken when one is created"
 SOON = timedelta(seconds=2)
 
 T = TypeVar("T")
@@ -64,11 +65,14 @@ class Drain:
         for event_id, reason in plan.skipped.items():
             self._end([event_id], Skipped(reason))
         for event_id, entry_id in plan.logged.items():
-            self._end([event_id], AlreadyDone(f"logged before as time entry #{entry_id}; edits are not sent"))
+            self._end([event_id], AlreadyDone(Reason.LOGGED_BEFORE(time_entry_id=entry_id)))
         for event_id, newer_id in plan.superseded.items():
-            self._supersede([event_id], f"event {newer_id} of the same ticket task is newer")
+            self._supersede([event_id], Reason.NEWER_TASK_EVENT(event_id=newer_id))
         if self._work.link is None:
-            self._end(_ids([one.newest for one in plan.wanted] + self._work.ticket_events), Skipped(NO_LINK))
+            self._end(
+                _ids([one.newest for one in plan.wanted] + self._work.ticket_events),
+                Skipped(Reason.NO_LINK()),
+            )
 
     def _with_attempts_left(self, wanted: list[TimeWanted]) -> list[TimeWanted]:
         """Fail what has used up its attempts, unless something that was begun is still to be settled."""
@@ -76,9 +80,7 @@ class Drain:
         for one in wanted:
             settling = self._work.is_issue_unsettled or one.task_id in self._work.unsettled_times
             if is_exhausted(one.newest.attempts) and not settling:
-                self._fail(
-                    [one.newest], f"gave up after {one.newest.attempts} attempts without a clear answer"
-                )
+                self._fail([one.newest], Reason.GAVE_UP(count=one.newest.attempts))
             else:
                 left.append(one)
         return left
@@ -118,23 +120,25 @@ class Drain:
         state = work.state
         newest = [one for one in work.ticket_events if one.id == state.event_id]
         older = [one for one in work.ticket_events if one.id != state.event_id]
-        self._supersede(_ids(older), f"event {state.event_id} of the ticket is newer")
+        self._supersede(_ids(older), Reason.NEWER_TICKET_EVENT(event_id=state.event_id))
         if isinstance(issue, Waiting):
             self._wait(newest, issue)
         elif issue is None:
-            self._end(_ids(newest), Skipped(NO_ISSUE))
+            self._end(_ids(newest), Skipped(Reason.NO_ISSUE()))
         elif work.is_status_due:
             self._give_status(newest, issue)
         elif state.status_due:
-            self._wait(newest, Waiting(state.status_reason or "the status waits", until=state.status_next_at))
+            self._wait(
+                newest, Waiting(state.status_coded or Reason.STATUS_WAITS(), until=state.status_next_at)
+            )
         else:
-            self._end(_ids(newest), AlreadyDone(f"issue #{issue.tracker_id} has this status already"))
+            self._end(_ids(newest), AlreadyDone(Reason.STATUS_AS_IT_IS(issue_id=issue.tracker_id)))
 
     def _drop_status(self) -> None:
         state = self._work.state
         if state.status_due and self._work.issue_row is not None:
             with self._run.transaction() as tx:
-                tx.tickets.dropped(self._run.ticket_id, state.event_id, NO_LINK)
+                tx.tickets.dropped(self._run.ticket_id, state.event_id, Reason.NO_LINK())
 
     def _current_state(self) -> TicketState:
         """The desired state, read again where the issue came to be in this drain: that may have settled it."""
@@ -148,8 +152,8 @@ class Drain:
         try:
             result = sync_status(run, self._work, issue)
         except TrackerRejected as rejection:
-            reason = f"the status was not given: {rejection}"
-            run.warn(f"Issue #{issue.tracker_id} kept its status", reason)
+            reason = Reason.STATUS_REFUSED(because=rejection.coded)
+            run.warn(What.STATUS_KEPT(issue_id=issue.tracker_id, because=reason))
             with run.transaction() as tx:
                 tx.tickets.dropped(run.ticket_id, state.event_id, reason)
             self._fail(newest, reason)
@@ -158,8 +162,8 @@ class Drain:
             with run.transaction() as tx:
                 settled = tx.now() + timedelta(seconds=run.settings.settling_time)
                 until = max(run.later(self._work.now, state.status_attempts), settled)
-                tx.tickets.wait(run.ticket_id, state.event_id, until, str(unclear), attempt=True)
-            result = Waiting(str(unclear), until=until, attempt=True)
+                tx.tickets.wait(run.ticket_id, state.event_id, until, unclear.coded, attempt=True)
+            result = Waiting(unclear.coded, until=until, attempt=True)
         if isinstance(result, Waiting):
             self._wait(newest, result)
         else:
@@ -171,16 +175,16 @@ class Drain:
         try:
             return step()
         except TrackerRejected as rejection:
-            self._fail(events, str(rejection))
+            self._fail(events, rejection.coded)
         except LeaseOver as over:
             until = self._run.later(self._work.now, 0)
-            self._wait(events, Waiting(str(over), until=until))
+            self._wait(events, Waiting(over.coded, until=until))
         except (NotYet, OutcomeUnknown) as unclear:
             until = self._run.later(self._work.now, attempts)
-            self._wait(events, Waiting(str(unclear), until=until, attempt=True))
+            self._wait(events, Waiting(unclear.coded, until=until, attempt=True))
         except TrackerOutage as outage:
             if outage.may_have_acted:
-                self._wait(events, Waiting(str(outage), attempt=True))
+                self._wait(events, Waiting(outage.coded, attempt=True))
             raise
         return None
 
@@ -189,17 +193,17 @@ class Drain:
         self._close(event_ids, state, result.reason)
         self._results.append(result)
 
-    def _supersede(self, event_ids: Sequence[int], reason: str) -> None:
+    def _supersede(self, event_ids: Sequence[int], reason: Coded) -> None:
         self._close(event_ids, EventState.SUPERSEDED, reason)
 
-    def _fail(self, events: Sequence[Pending], reason: str) -> None:
+    def _fail(self, events: Sequence[Pending], reason: Coded) -> None:
         self._close(_ids(events), EventState.FAILED, reason)
 
-    def _close(self, event_ids: Sequence[int], state: EventState, reason: str) -> None:
+    def _close(self, event_ids: Sequence[int], state: EventState, reason: Coded) -> None:
         if not event_ids:
             return
-        names = ", ".join(map(str, event_ids))
-        self._run.note(f"Event{'s' if len(event_ids) > 1 else ''} {names}: {state}", reason)
+        ids = list(event_ids)
+        self._run.note(What.EVENTS_ENDED(count=len(ids), events=ids, state=state, because=reason))
         with self._run.transaction() as tx:
             tx.journal.end(event_ids, state, reason)
 

@@ -6,6 +6,8 @@ from functools import partial
 from typing import Any
 
 from shared.bodies.contexts import About
+from shared.codes.reasons import Reason
+from shared.codes.steps import What
 from shared.errors import TrackerRejected
 from shared.events import Event
 from shared.kinds import Kind
@@ -49,9 +51,9 @@ def log_time(run: Run, work: Work, wanted: TimeWanted, issue: Created) -> Result
             return mark_gone(run, issue.tracker_id)
         raise
     if isinstance(outcome, Created):
-        reason = f"time entry #{outcome.tracker_id} on issue #{issue.tracker_id}"
+        reason = Reason.TIME_LOGGED(time_entry_id=outcome.tracker_id, issue_id=issue.tracker_id)
         return Sent(reason) if outcome.now else AlreadyDone(reason)
-    return outcome or Waiting("its ledger row changed meanwhile")
+    return outcome or Waiting(Reason.ROW_CHANGED())
 
 
 def _creation(run: Run, work: Work, wanted: TimeWanted, issue: Created, event: Event) -> Creation:
@@ -74,14 +76,10 @@ def _creation(run: Run, work: Work, wanted: TimeWanted, issue: Created, event: E
     plain = partial(time_entry_body, run.ticket_id, done, issue.tracker_id, run.config)
 
     def linked(tx: Transaction, entry: dict[str, Any]) -> None:
-        reason = f"time entry #{entry.get('id')} on issue #{issue.tracker_id}"
-        tx.journal.done(event_id, reason)
-        tx.journal.supersede_failed(wanted.newest.event.key, f"logged by event {event_id}")
-        run.note(
-            f"{task.actiontime / 3600:.2f} h logged on issue #{issue.tracker_id} as time entry #{entry.get('id')}",
-            f"ticket task {task.id} is Done and has time",
-            task_id=task.id,
-        )
+        made = {"time_entry_id": entry.get("id"), "issue_id": issue.tracker_id}
+        tx.journal.done(event_id, Reason.TIME_LOGGED(**made))
+        tx.journal.supersede_failed(wanted.newest.event.key, Reason.LOGGED_BY_EVENT(event_id=event_id))
+        run.note(What.HOURS_LOGGED(**made, hours=task.actiontime / 3600, task_id=task.id), task_id=task.id)
 
     return Creation(
         kind=Kind.TICKET_TASK,
@@ -102,10 +100,8 @@ def settle_time(run: Run, work: Work, row: Row, task_id: int) -> None:
 
 def mark_gone(run: Run, issue_id: int) -> Waiting:
     """Mark the ticket's issue as no longer there, for a person to decide on."""
-    reason = f"issue #{issue_id} no longer exists on the tracker"
-    run.warn(
-        f"Issue #{issue_id} is gone", "it was deleted on the tracker; a person decides: `deskbridge held`"
-    )
+    reason = Reason.ISSUE_GONE(issue_id=issue_id)
+    run.warn(What.ISSUE_WENT_AWAY(issue_id=issue_id))
     with run.transaction() as tx:
         tx.issues.gone(run.ticket_id, issue_id, reason)
     return Waiting(reason, for_person=True)

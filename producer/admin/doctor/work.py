@@ -8,7 +8,7 @@ from redis.exceptions import RedisError
 
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.patient import Patient
-from shared.codes.coded import Coded, written
+from shared.codes.coded import Coded
 from shared.codes.findings import Finding
 from shared.coordination.pause import Pause
 from shared.store.models import EventState
@@ -29,7 +29,7 @@ def pending(patient: Patient) -> Iterator[CheckResult]:
         yield ok("pending", Finding.NOTHING_PENDING())
         return
     age = (now - oldest.received_at).total_seconds()
-    why = _reason(patient) or (written(oldest.reason) if oldest.reason else None)
+    why = _reason(patient) or oldest.coded
     waiting = Finding.EVENTS_PENDING(count=count, seconds=age, why=why, ticket_id=oldest.ticket_id)
     if age > STUCK_S:
         yield failure("pending", waiting)
@@ -75,7 +75,7 @@ def _reason(patient: Patient) -> Coded | None:
         paused = Pause(patient.redis).current()
     except RedisError:
         return None
-    return written(f"paused, {paused.reason}") if paused else None
+    return Finding.EVERYTHING_PAUSED(because=paused.reason) if paused else None
 
 
 CHECKS = (pending, held, failed, recovery)

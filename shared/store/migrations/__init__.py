@@ -1,7 +1,7 @@
 """The database's schema, brought up to date by Alembic: `deskbridge migrate`.
 
 A new revision is made with Alembic's own command line (see `[tool.alembic]` in pyproject.toml), against a
-database that is up to date: `alembic revision --autogenerate -m "what changes" --rev-id 0005`; then `HEAD`
+database that is up to date: `alembic revision --autogenerate -m "what changes" --rev-id 0007`; then `HEAD`
 here moves with it.
 """
 
@@ -19,7 +19,7 @@ from sqlalchemy.exc import OperationalError
 from shared.errors import SettingsError
 from shared.store.database import Database
 
-HEAD = "0005"
+HEAD = "0006"
 """The newest revision. Kept here so that a process can look at its start without loading Alembic."""
 
 LOCK = 0x6465736B6272

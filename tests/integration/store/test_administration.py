@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import update
 
+from shared.codes.coded import written
 from shared.events import HelpdeskUser
 from shared.kinds import Kind
 from shared.store import Store
@@ -90,7 +91,7 @@ def test_a_claim_goes_on_only_from_what_was_seen(store: Store, state: ClaimState
     assert claim(store, 1) is None
     with store.transaction() as tx:
         if state is ClaimState.FREE:
-            tx.project_claims.free("lab", 1, "refused")
+            tx.project_claims.free("lab", 1, written("refused"))
         else:
             tx.project_claims.created("lab", 12)
         seen = tx.project_claims.get("lab")
@@ -106,7 +107,7 @@ def test_a_claim_that_nobody_answered_for_may_be_taken_after_its_time(store: Sto
         session.execute(update(ProjectClaim).values(settle_after=clock(-1)))
     assert claim(store, 1) == 2
     with store.transaction() as tx:
-        tx.project_claims.free("lab", 1, "a late refusal of the attempt before")
+        tx.project_claims.free("lab", 1, written("a late refusal of the attempt before"))
         found = tx.project_claims.get("lab")
     assert found
     assert found.state == ClaimState.CLAIMED

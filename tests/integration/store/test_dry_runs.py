@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+from shared.codes.coded import written
 from shared.store import Store
 from shared.store.models import DryRunObject
 
@@ -24,7 +25,7 @@ def test_a_row_is_its_makers_until_its_lease_is_over(store: Store) -> None:
         )  # fmt: skip
         assert abs((tx.now() - row.begun_at).total_seconds()) < 5
         assert tx.dry_runs.take_over(10, lease=60) == []
-        tx.dry_runs.put_off(row.id, row.attempts, -1, "later")
+        tx.dry_runs.put_off(row.id, row.attempts, -1, written("later"))
         (taken,) = tx.dry_runs.take_over(10, lease=60)
         assert (taken.id, taken.attempts, taken.reason) == (row.id, 1, "later")
         assert tx.dry_runs.take_over(10, lease=60) == []
@@ -41,10 +42,10 @@ def test_whoever_lost_a_row_to_another_changes_nothing_any_more(store: Store) ->
     row = begin(store)
     with store.transaction() as tx:
         (taken,) = tx.dry_runs.take_over(1, lease=60)
-        tx.dry_runs.put_off(row.id, row.attempts, -1, "from the past")
+        tx.dry_runs.put_off(row.id, row.attempts, -1, written("from the past"))
         assert tx.dry_runs.take_over(1, lease=60) == []
         assert tx.dry_runs.all()[0].reason is None
-        tx.dry_runs.put_off(row.id, taken.attempts, -1, "now")
+        tx.dry_runs.put_off(row.id, taken.attempts, -1, written("now"))
         assert len(tx.dry_runs.take_over(1, lease=60)) == 1
 
 

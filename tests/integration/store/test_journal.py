@@ -9,6 +9,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import update
 
+from shared.codes.coded import written
 from shared.errors import NotFound
 from shared.events import stored_event
 from shared.store import Store
@@ -100,7 +101,7 @@ def test_concurrent_appends_of_different_events_lose_none(store: Store, append: 
 def test_what_raises_inside_the_transaction_keeps_nothing(store: Store, append: Append) -> None:
     append(task_event())
     with pytest.raises(ZeroDivisionError), store.transaction() as tx:
-        tx.journal.end([row.id for row in tx.journal.find()], EventState.DONE, "")
+        tx.journal.end([row.id for row in tx.journal.find()], EventState.DONE, written(""))
         raise ZeroDivisionError
     assert [row.state for row in rows(store)] == ["pending"]
 
@@ -138,10 +139,10 @@ def test_a_waiting_event_is_due_again_when_its_time_has_come(store: Store, appen
     (one,) = append(task_event())
     with store.transaction() as tx:
         now = tx.now()
-        tx.journal.wait([one.event_id], now + timedelta(hours=1), "paused")
+        tx.journal.wait([one.event_id], now + timedelta(hours=1), written("paused"))
     assert due(store) == []
     with store.transaction() as tx:
-        tx.journal.wait([one.event_id], now - timedelta(seconds=1), "again", attempt=True)
+        tx.journal.wait([one.event_id], now - timedelta(seconds=1), written("again"), attempt=True)
     assert due(store) == [one.event_id]
     assert [(row.attempts, row.reason) for row in rows(store)] == [(1, "again")]
 
@@ -149,14 +150,14 @@ def test_a_waiting_event_is_due_again_when_its_time_has_come(store: Store, appen
 def test_a_due_event_brings_the_waiting_ones_of_its_key(store: Store, append: Append) -> None:
     older, newer, other = append(task_event(0), task_event(1), task_event(2, of_task=task(9)))
     with store.transaction() as tx:
-        tx.journal.wait([newer.event_id, other.event_id], tx.now() + timedelta(hours=1), "")
+        tx.journal.wait([newer.event_id, other.event_id], tx.now() + timedelta(hours=1), written(""))
     assert due(store) == [older.event_id, newer.event_id]
 
 
 def test_replaying_an_event_brings_the_failed_ones_of_its_key(store: Store, append: Append) -> None:
     older, newer, other = append(task_event(0), task_event(1), task_event(2, of_task=task(9)))
     with store.transaction() as tx:
-        tx.journal.end([older.event_id, newer.event_id, other.event_id], EventState.FAILED, "")
+        tx.journal.end([older.event_id, newer.event_id, other.event_id], EventState.FAILED, written(""))
         tx.journal.replay([older.event_id])
     assert due(store) == [older.event_id, newer.event_id]
 
@@ -164,7 +165,7 @@ def test_replaying_an_event_brings_the_failed_ones_of_its_key(store: Store, appe
 def test_hurrying_makes_a_ticket_s_waiting_events_due(store: Store, append: Append) -> None:
     mine, other = append(task_event(), task_event(of_ticket=ticket(2)))
     with store.transaction() as tx:
-        tx.journal.wait([mine.event_id, other.event_id], tx.now() + timedelta(hours=1), "")
+        tx.journal.wait([mine.event_id, other.event_id], tx.now() + timedelta(hours=1), written(""))
         tx.journal.hurry(4711)
     assert due(store) == [mine.event_id]
     assert due(store, 2) == []
@@ -176,8 +177,8 @@ def test_an_ended_event_is_not_due_and_can_be_replayed(
 ) -> None:
     (one,) = append(task_event())
     with store.transaction() as tx:
-        tx.journal.wait([one.event_id], None, "", attempt=True)
-        tx.journal.end([one.event_id], state, "because")
+        tx.journal.wait([one.event_id], None, written(""), attempt=True)
+        tx.journal.end([one.event_id], state, written("because"))
         assert tx.journal.count(state) == 1
     assert due(store) == []
     with store.transaction() as tx:
@@ -189,7 +190,7 @@ def test_an_ended_event_is_not_due_and_can_be_replayed(
 def test_replaying_an_unknown_event_is_told_and_changes_nothing(store: Store, append: Append) -> None:
     (one,) = append(task_event())
     with store.transaction() as tx:
-        tx.journal.end([one.event_id], EventState.FAILED, "")
+        tx.journal.end([one.event_id], EventState.FAILED, written(""))
     with pytest.raises(NotFound, match="999999"), store.transaction() as tx:
         tx.journal.replay([one.event_id, 999999])
     assert [row.state for row in rows(store)] == ["failed"]
@@ -198,8 +199,8 @@ def test_replaying_an_unknown_event_is_told_and_changes_nothing(store: Store, ap
 def test_every_event_of_a_state_can_be_replayed(store: Store, append: Append) -> None:
     a, b, c = append(task_event(of_ticket=ticket(9)), task_event(of_ticket=ticket(8)), task_event())
     with store.transaction() as tx:
-        tx.journal.end([a.event_id, b.event_id], EventState.FAILED, "")
-        tx.journal.end([c.event_id], EventState.DONE, "")
+        tx.journal.end([a.event_id, b.event_id], EventState.FAILED, written(""))
+        tx.journal.end([c.event_id], EventState.DONE, written(""))
         assert tx.journal.replay_state(EventState.FAILED) == [8, 9]
     assert [row.state for row in rows(store)] == ["pending", "pending", "done"]
 
@@ -207,8 +208,8 @@ def test_every_event_of_a_state_can_be_replayed(store: Store, append: Append) ->
 def test_a_success_supersedes_the_failed_events_of_its_key(store: Store, append: Append) -> None:
     failed, other = append(task_event(), task_event(of_task=task(9)))
     with store.transaction() as tx:
-        tx.journal.end([failed.event_id, other.event_id], EventState.FAILED, "")
-        tx.journal.supersede_failed("ticket-task:512", "done by another")
+        tx.journal.end([failed.event_id, other.event_id], EventState.FAILED, written(""))
+        tx.journal.supersede_failed("ticket-task:512", written("done by another"))
     assert [row.state for row in rows(store)] == ["superseded", "failed"]
 
 
@@ -233,7 +234,7 @@ def test_pruning_deletes_what_ended_long_ago_and_nothing_else(store: Store, appe
     ended = append(*(task_event() for _ in range(5)))
     for one, state in zip(ended, ("done", "skipped", "superseded", "failed", "held"), strict=True):
         with store.transaction() as tx:
-            tx.journal.end([one.event_id], EventState(state), "")
+            tx.journal.end([one.event_id], EventState(state), written(""))
     append(task_event())
     with store.transaction() as tx:
         assert tx.journal.prune(1, 100) == 0
@@ -256,5 +257,5 @@ def test_finding_filters_and_limits_newest_first(store: Store, append: Append) -
 def test_a_reason_with_nul_and_surrogates_can_be_kept(store: Store, append: Append) -> None:
     (one,) = append(task_event())
     with store.transaction() as tx:
-        tx.journal.end([one.event_id], EventState.FAILED, "a\x00b\ud800c€")
+        tx.journal.end([one.event_id], EventState.FAILED, written("a\x00b\ud800c€"))
     assert (rows(store)[0].reason or "").endswith("€")

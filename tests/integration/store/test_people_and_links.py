@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from shared.codes.coded import Written, written
 from shared.config import PluginConfig
 from shared.events import HelpdeskUser, parse_event
 from shared.metadata.rows import person
@@ -210,7 +211,13 @@ def test_the_database_s_clock_runs_and_is_aware(store: Store) -> None:
 def test_the_trace_keeps_its_order_and_any_text(store: Store) -> None:
     call = {"method": "POST", "body": {"subject": "a\x00\ud800"}}
     with store.transaction() as tx:
-        tx.trace.append([Step(1, "one", call=call), Step(2, "other"), Step(1, "two", "because", task_id=9)])
+        tx.trace.append(
+            [
+                Step(1, written("one"), call=call),
+                Step(2, written("other")),
+                Step(1, Written.AS_WRITTEN(text="two", why="because"), task_id=9),
+            ]
+        )
         tx.trace.append([])
     with store.transaction() as tx:
         steps = tx.trace.of_ticket(1)
@@ -224,7 +231,9 @@ def test_the_trace_keeps_its_order_and_any_text(store: Store) -> None:
 def test_the_trace_is_pruned_past_its_retention(store: Store) -> None:
     old = datetime.now(UTC) - timedelta(days=91)
     with store.transaction() as tx:
-        tx.trace.append([Step(1, "old", at=old), Step(1, "old", at=old), Step(1, "new")])
+        tx.trace.append(
+            [Step(1, written("old"), at=old), Step(1, written("old"), at=old), Step(1, written("new"))]
+        )
         assert tx.trace.prune(90, 1) == 1
         assert tx.trace.prune(90, 10) == 1
         assert [step.what for step in tx.trace.of_ticket(1)] == ["new"]
@@ -235,7 +244,7 @@ ODD = "a\x00b\ud800c€😀"
 
 def test_words_with_nul_and_surrogates_can_be_kept_in_the_trace(store: Store) -> None:
     with store.transaction() as tx:
-        tx.trace.append([Step(1, ODD, ODD)])
+        tx.trace.append([Step(1, Written.AS_WRITTEN(text=ODD, why=ODD))])
     with store.transaction() as tx:
         assert "€😀" in tx.trace.of_ticket(1)[0].why
 

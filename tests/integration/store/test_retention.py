@@ -11,6 +11,7 @@ from sqlalchemy import event as sqlalchemy_event
 from sqlalchemy import select, update
 
 from producer.admin.held import NotResolved, resolve
+from shared.codes.coded import written
 from shared.kinds import Kind
 from shared.settings import Settings
 from shared.store import Store
@@ -42,7 +43,7 @@ def age(store: Store, days: float = KEPT_DAYS + 1) -> None:
 
 def end(store: Store, event_id: int, state: EventState) -> None:
     with store.transaction() as tx:
-        tx.journal.end([event_id], state, "a test")
+        tx.journal.end([event_id], state, written("a test"))
 
 
 def kept(store: Store) -> set[int]:
@@ -91,7 +92,7 @@ def test_everything_old_goes_in_batches_of_a_thousand(
     for event in append(*(ticket_event(number) for number in range(8))):
         end(store, event.event_id, EventState.DONE)
     with store.transaction() as tx:
-        tx.trace.append([Step(4711, "a step")] * 8)
+        tx.trace.append([Step(4711, written("a step"))] * 8)
     age(store)
     batches.clear()
     assert prune() == 16

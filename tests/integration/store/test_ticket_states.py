@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from shared.codes.coded import written
 from shared.events import stored_event
 from shared.kinds import Kind
 from shared.store import Store, Transaction
@@ -47,7 +48,7 @@ def forget(store: Store) -> None:
 def link(tx: Transaction) -> None:
     claim = Claim(4711, 4711, 1, 1, None, {"issue": {}}, [], "f")
     tx.ledger(Kind.TICKET).claim(claim, 20)
-    tx.ledger(Kind.TICKET).link(4711, 1, 60, None, "created")
+    tx.ledger(Kind.TICKET).link(4711, 1, 60, None, written("created"))
 
 
 def test_every_order_of_the_same_events_gives_the_same_snapshot(store: Store, append: Append) -> None:
@@ -116,7 +117,7 @@ def test_a_dropped_status_is_not_tried_again_until_a_newer_one(store: Store, app
     first, second = append(titled(0, "a"), titled(1, "b"))
     fold(store, [first.event_id])
     with store.transaction() as tx:
-        tx.tickets.dropped(4711, first.event_id, "refused")
+        tx.tickets.dropped(4711, first.event_id, written("refused"))
     assert (state(store).status_due, state(store).status_reason) == (False, "refused")
     found = fold(store, [second.event_id])
     assert (found.status_due, found.status_reason, found.status_attempts) == (True, None, 0)
@@ -129,9 +130,9 @@ def test_the_sweep_finds_linked_tickets_whose_status_is_due_now(store: Store, ap
         assert tx.tickets.due_tickets(10) == [], "not linked yet"
         link(tx)
         assert tx.tickets.due_tickets(10) == [4711]
-        tx.tickets.wait(4711, one.event_id, tx.now() + timedelta(hours=1), "later", attempt=True)
+        tx.tickets.wait(4711, one.event_id, tx.now() + timedelta(hours=1), written("later"), attempt=True)
         assert tx.tickets.due_tickets(10) == []
-        tx.tickets.wait(4711, one.event_id, tx.now() - timedelta(seconds=1), "now", attempt=True)
+        tx.tickets.wait(4711, one.event_id, tx.now() - timedelta(seconds=1), written("now"), attempt=True)
         assert tx.tickets.due_tickets(10) == [4711]
         tx.tickets.given(4711, one.event_id)
         assert tx.tickets.due_tickets(10) == []
@@ -143,7 +144,9 @@ def test_a_newer_status_waits_until_one_without_a_clear_answer_can_have_no_effec
     first, second = append(titled(0, "a"), titled(1, "b"))
     fold(store, [first.event_id])
     with store.transaction() as tx:
-        tx.tickets.wait(4711, first.event_id, tx.now() + timedelta(hours=1), "no answer", attempt=True)
+        tx.tickets.wait(
+            4711, first.event_id, tx.now() + timedelta(hours=1), written("no answer"), attempt=True
+        )
         now = tx.now()
     waits_until = fold(store, [second.event_id]).status_next_at
     assert waits_until is not None
@@ -167,7 +170,7 @@ def test_a_replayed_update_is_given_again_unless_the_tracker_had_it(store: Store
     (one,) = append(titled(0, "a"))
     fold(store, [one.event_id])
     with store.transaction() as tx:
-        tx.tickets.dropped(4711, one.event_id, "refused")
+        tx.tickets.dropped(4711, one.event_id, written("refused"))
         tx.tickets.give_again(4711, one.event_id, SETTLING, is_update=True, is_fresh=True)
     assert state(store).status_due is True
     with store.transaction() as tx:

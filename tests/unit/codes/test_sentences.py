@@ -16,7 +16,8 @@ from shared.sentences.render import WHAT, WHY, because, sentence
 from shared.sentences.template import Plural, fill, names
 
 ROOT = Path(shared.codes.__file__).parents[2]
-SAMPLES: dict[str, object] = {"kind": "ticket", "errors": ["x"]}
+SAMPLES: dict[str, object] = {"kind": "ticket"}
+LISTS = ("errors", "warnings", "candidates", "tracker_ids")
 
 
 def subjects() -> list[type[Code]]:
@@ -35,7 +36,7 @@ def params_for(code: str, *, optional: bool) -> dict[str, object]:
             has = names(table[code])
             needed, left_out = needed | has[0], left_out | has[1]
     wanted = needed | (left_out if optional else set())
-    return {name: SAMPLES.get(name, 7) for name in wanted}
+    return {name: SAMPLES.get(name, [7] if name in LISTS else 7) for name in wanted}
 
 
 @pytest.mark.parametrize("code", CODES)

@@ -17,8 +17,9 @@ from fakeredis import FakeRedis
 from typer.testing import CliRunner, Result
 
 from producer.commands.main import app
+from shared.codes.coded import Coded, written
+from shared.codes.reasons import Reason
 from shared.events import parse_delivery
-from shared.reasons import NO_LINK
 from shared.store import Store
 from shared.store.database import Database
 from shared.store.migrations import upgrade
@@ -72,7 +73,7 @@ class Shell:
         with self.store.transaction() as tx:
             return [one.event_id for one in tx.journal.append(deliveries, datetime.now(UTC))]
 
-    def end(self, event_ids: list[int], state: EventState, reason: str) -> None:
+    def end(self, event_ids: list[int], state: EventState, reason: str | Coded) -> None:
         """Let events end as a worker does, their snapshots folded into the ticket's."""
         from shared.events import stored_event
 
@@ -80,11 +81,11 @@ class Shell:
             for row in tx.journal.find(limit=None):
                 if row.id in event_ids:
                     tx.tickets.fold(row, stored_event(row.payload), 15)
-            tx.journal.end(event_ids, state, reason)
+            tx.journal.end(event_ids, state, written(reason) if isinstance(reason, str) else reason)
 
     def skip(self, event_ids: list[int]) -> None:
         """Let events be skipped for want of a link."""
-        self.end(event_ids, EventState.SKIPPED, NO_LINK)
+        self.end(event_ids, EventState.SKIPPED, Reason.NO_LINK())
 
     def states(self) -> dict[int, str]:
         """Return every event's state."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from shared.codes.coded import written
 from shared.kinds import Kind
 from shared.store.links import Link, LinkKind
 from shared.store.models import LedgerState
@@ -117,9 +118,9 @@ def test_what_is_undecided_is_neither_exported_nor_overwritten(
         attempt = tx.issues.claim(claim(Kind.TICKET, 4711), 20)
         assert attempt
         if state is LedgerState.IN_DOUBT:
-            tx.issues.doubt(4711, attempt, 15, "a test")
+            tx.issues.doubt(4711, attempt, 15, written("a test"))
         if state is LedgerState.HELD:
-            tx.issues.hold(4711, attempt, "a test")
+            tx.issues.hold(4711, attempt, written("a test"))
     assert "undecided" in shell.fail("import-links", str(file))
     result = shell.type("export-links")
     assert list(csv.reader(io.StringIO(result.stdout))) == [HEADER.split(",")]
@@ -129,7 +130,7 @@ def test_what_is_undecided_is_neither_exported_nor_overwritten(
 def test_a_free_row_takes_over_what_another_installation_created(shell: Shell, file: Path) -> None:
     with shell.store.transaction() as tx:
         attempt = tx.issues.claim(claim(Kind.TICKET, 4711), 20)
-        tx.issues.free(4711, attempt or 0, "refused")
+        tx.issues.free(4711, attempt or 0, written("refused"))
     shell.do("import-links", str(file))
     assert linked(shell)["ticket 4711"] == 6
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from shared.codes.coded import written
 from shared.store.models import EventState
 from tests.support.events import task, task_event, ticket, ticket_event
 from tests.unit.commands.conftest import Shell
@@ -18,6 +19,8 @@ KEYS = [
     "ticket_id",
     "task_id",
     "state",
+    "code",
+    "params",
     "reason",
     "occurred_at",
     "received_at",
@@ -38,6 +41,8 @@ def test_events_are_listed_newest_first_with_exactly_the_agreed_keys(shell: Shel
         "ticket_id": 4711,
         "task_id": 512,
         "state": "pending",
+        "code": None,
+        "params": {},
         "reason": None,
         "occurred_at": "2026-01-05T09:01:00Z",
         "attempts": 0,
@@ -61,7 +66,9 @@ def test_events_can_be_narrowed(shell: Shell) -> None:
 def test_the_table_fits_100_columns_and_says_when_in_words(shell: Shell) -> None:
     (event_id,) = shell.receive(task_event(1))
     with shell.store.transaction() as tx:
-        tx.journal.wait([event_id], datetime.now(UTC) + timedelta(seconds=90), "the tracker is busy " * 20)
+        tx.journal.wait(
+            [event_id], datetime.now(UTC) + timedelta(seconds=90), written("the tracker is busy " * 20)
+        )
     told = shell.do("events")
     assert all(len(line) <= 100 for line in told.splitlines())
     assert "next attempt in 1 minute" in " ".join(told.split())

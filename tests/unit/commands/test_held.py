@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shared.codes.coded import written
 from shared.kinds import Kind
 from shared.store.ledger import Claim
 from shared.store.models import EventState, LedgerState
@@ -29,7 +30,7 @@ def hold(shell: Shell, kind: Kind, key: int, event_id: int = 1, candidates: tupl
     """Let something wait for a person."""
     with shell.store.transaction() as tx:
         tx.ledger(kind).claim(claim(kind, key, event_id), 20)
-        tx.ledger(kind).hold(key, None, "no verdict", candidates)
+        tx.ledger(kind).hold(key, None, written("no verdict"), candidates)
 
 
 def link(shell: Shell, kind: Kind, key: int, tracker_id: int, event_id: int = 1) -> None:
@@ -37,7 +38,7 @@ def link(shell: Shell, kind: Kind, key: int, tracker_id: int, event_id: int = 1)
     with shell.store.transaction() as tx:
         attempt = tx.ledger(kind).claim(claim(kind, key, event_id), 20)
         assert attempt
-        tx.ledger(kind).link(key, attempt, tracker_id, 5, f"created by event {event_id}")
+        tx.ledger(kind).link(key, attempt, tracker_id, 5, written(f"created by event {event_id}"))
 
 
 def test_held_shows_what_waits_with_the_exact_body_that_was_sent(shell: Shell) -> None:
@@ -48,6 +49,8 @@ def test_held_shows_what_waits_with_the_exact_body_that_was_sent(shell: Shell) -
     assert row == {
         "kind": "ticket",
         "id": 4711,
+        "code": "as_written",
+        "params": {"text": "no verdict"},
         "reason": "no verdict",
         "sent": BODY,
         "candidates": [12, 14],
@@ -100,7 +103,7 @@ def test_creating_again_frees_the_row_and_replays_its_own_event(shell: Shell) ->
 def test_an_issue_that_is_gone_can_be_created_again(shell: Shell) -> None:
     link(shell, Kind.TICKET, 4711, 12)
     with shell.store.transaction() as tx:
-        tx.issues.gone(4711, 12, "deleted")
+        tx.issues.gone(4711, 12, written("deleted"))
     assert shell.ask("held")[0]["reason"] == "deleted"
     shell.do("resolve", "ticket", "4711", "--create-again")
 

@@ -9,6 +9,7 @@ import pytest
 
 from producer.admin.shapes import stamp
 from producer.commands.output import count, in_words, plain
+from shared.codes.coded import Written
 from shared.events import HelpdeskUser
 from shared.store.metadata import Entry, MetadataKind
 from shared.store.models import EventState
@@ -105,7 +106,13 @@ def test_no_command_shows_what_somebody_outside_hid(shell: Shell, typed: list[st
         tx.people.replace_cache([TrackerPerson(5, f"alice{TURNED}", TURNED, "a@example.test")])
         tx.metadata.put([Entry(MetadataKind.PROJECT, 1, TURNED)])
         tx.trace.append(
-            [Step(4711, f"said {TURNED}", TURNED, call={"method": "GET", "path": TURNED, "body": TURNED})]
+            [
+                Step(
+                    4711,
+                    Written.AS_WRITTEN(text=f"said {TURNED}", why=TURNED),
+                    call={"method": "GET", "path": TURNED, "body": TURNED},
+                )
+            ]
         )
         tx.templates.create("issue.create", TURNED, f'{{"issue": {{"subject": "{TURNED}"}}}}', TURNED)
     result = shell.type(*typed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from shared.codes.coded import Written, written
 from shared.kinds import Kind
 from shared.store.models import EventState
 from shared.store.people import TrackerPerson
@@ -28,10 +29,18 @@ def test_a_new_event_is_a_step_and_its_task_is_pending(shell: Shell) -> None:
     assert list(found) == ["ticket_id", "link", "ticket_tasks", "steps"]
     assert (found["ticket_id"], found["link"]) == (4711, None)
     assert found["ticket_tasks"] == [
-        {"task_id": 512, "state": "pending", "time_entry_id": None, "hours": 1.5, "reason": None}
+        {
+            "task_id": 512,
+            "state": "pending",
+            "time_entry_id": None,
+            "hours": 1.5,
+            "code": None,
+            "params": {},
+            "reason": None,
+        }
     ]
     (step,) = found["steps"]
-    assert list(step) == ["at", "what", "why", "call"]
+    assert list(step) == ["at", "code", "params", "what", "why", "call"]
     assert step["what"].startswith(
         f"Event {event_id} came in: ticket task 512 updated, Done, 1.5 h, ticket status 2"
     )
@@ -71,9 +80,12 @@ def test_steps_and_calls_come_in_the_order_of_time(shell: Shell) -> None:
     }
     with shell.store.transaction() as tx:
         tx.trace.append(
-            [Step(4711, "POST /issues.json answered 201", call=call), Step(4711, "Issue #12 created", "why")]
+            [
+                Step(4711, written("POST /issues.json answered 201"), call=call),
+                Step(4711, Written.AS_WRITTEN(text="Issue #12 created", why="why")),
+            ]
         )
-        tx.trace.append([Step(4711, "Long ago", at=datetime(2026, 1, 1, tzinfo=UTC))])
+        tx.trace.append([Step(4711, written("Long ago"), at=datetime(2026, 1, 1, tzinfo=UTC))])
     found = shell.ask("trace", "4711")
     assert [step["what"].split()[0] for step in found["steps"]] == ["Long", "Event", "POST", "Issue"]
     assert [step["call"] for step in found["steps"]] == [None, None, call, None]

@@ -1,0 +1,77 @@
+"""Codes of steps: what happened to a ticket, as its trace tells it."""
+
+from __future__ import annotations
+
+from shared.codes.coded import Code
+
+
+class What(Code):
+    """What happened. Its sentence and the one that says why are in `shared.sentences.steps`."""
+
+    # calls
+    CALL_ANSWERED = "call_answered"
+    CALL_UNANSWERED = "call_unanswered"
+
+    # events
+    EVENTS_ENDED = "events_ended"
+    PERSON_REPLAYS = "person_replays"
+    REPLAYED_FOR_LINK = "replayed_for_link"
+
+    # on whose behalf
+    SENT_AS_ADMINISTRATOR = "sent_as_administrator"
+    REPEATED_AS_ADMINISTRATOR = "repeated_as_administrator"
+    MADE_MEMBER = "made_member"
+    NOT_MADE_MEMBER = "not_made_member"
+    MEMBERSHIP_UNCLEAR = "membership_unclear"
+    AUTHOR_DIFFERS = "author_differs"
+
+    # bodies
+    TEMPLATE_FAILED = "template_failed"
+    BODY_FROM_TEMPLATE = "body_from_template"
+
+    # issues, time entries, statuses
+    ISSUE_CREATED = "issue_created"
+    HOURS_LOGGED = "hours_logged"
+    STATUS_GIVEN = "status_given"
+    UPDATE_GIVEN = "update_given"
+    STATUS_KEPT = "status_kept"
+    PERHAPS_REFUSED_FOR = "perhaps_refused_for"
+
+    # in doubt
+    DOUBT_BEGAN = "doubt_began"
+    DOUBT_HELD = "doubt_held"
+    CREATION_FOUND = "creation_found"
+    CREATION_ABSENT = "creation_absent"
+    FOR_PERSON_TO_SAY = "for_person_to_say"
+    LATE_AND_EXCHANGED = "late_and_exchanged"
+    LATE_AND_TWICE = "late_and_twice"
+    OWNER_ANSWERED = "owner_answered"
+    ISSUE_WENT_AWAY = "issue_went_away"
+
+    # after a restore
+    NOT_THERE_YET = "not_there_yet"
+    CREATED_BEFORE = "created_before"
+    PERHAPS_CREATED_BEFORE = "perhaps_created_before"
+
+    # a person decided
+    PERSON_DECIDES = "person_decides"
+    TIME_FOR_PERSON = "time_for_person"
+    TIME_AGAIN = "time_again"
+    TIME_AGAIN_LATER = "time_again_later"
+
+
+class Arrival(Code):
+    """That an event came in, as the trace tells it from the journal."""
+
+    TICKET_CAME_IN = "ticket_came_in"
+    DONE_TASK_CAME_IN = "done_task_came_in"
+    OPEN_TASK_CAME_IN = "open_task_came_in"
+    FROM_THE_FUTURE = "from_the_future"
+    CAME_LATE = "came_late"
+
+
+class Actor(Code):
+    """On whose behalf a call was made."""
+
+    AS_PERSON = "as_person"
+    AS_ADMINISTRATOR = "as_administrator"

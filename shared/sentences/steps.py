@@ -1,0 +1,109 @@
+"""What steps of a trace say; `WHY`: why it was done, or what to do about it."""
+
+from __future__ import annotations
+
+from shared.codes.reasons import Reason
+from shared.codes.steps import Actor, Arrival, What
+from shared.sentences.reasons import SENTENCES as REASONS
+from shared.sentences.template import Plural, Table
+
+SENTENCES: Table = {
+    What.CALL_ANSWERED: "{method} {path} {actor} answered {status} after {ms} ms",
+    What.CALL_UNANSWERED: "{method} {path} {actor} got no answer after {ms} ms",
+    What.EVENTS_ENDED: Plural("Event {events}: {state}", "Events {events}: {state}"),
+    What.PERSON_REPLAYS: "A person replayed events of this ticket",
+    What.REPLAYED_FOR_LINK: "What had been skipped is replayed",
+    What.SENT_AS_ADMINISTRATOR: "Sent as the administrator",
+    What.REPEATED_AS_ADMINISTRATOR: (
+        "The tracker refused to let {login} do it; repeated as the administrator"
+    ),
+    What.MADE_MEMBER: "{login} was made a member of tracker project {tracker_project_id}",
+    What.NOT_MADE_MEMBER: "{login} could not be made a member",
+    What.MEMBERSHIP_UNCLEAR: "Whether {login} was made a member is not known",
+    What.AUTHOR_DIFFERS: "The {kind:noun} belongs to somebody else[, {author}], not to {login}",
+    What.TEMPLATE_FAILED: "Template for {operation} failed; the standard body is sent",
+    What.BODY_FROM_TEMPLATE: "Body of {operation} from {template}",
+    What.ISSUE_CREATED: "Issue #{issue_id} created in tracker project {tracker_project_id}",
+    What.HOURS_LOGGED: "{hours:.2f} h logged on issue #{issue_id} as time entry #{time_entry_id}",
+    What.STATUS_GIVEN: "Issue #{issue_id} set to tracker status {tracker_status_id}",
+    What.UPDATE_GIVEN: "Issue #{issue_id} updated",
+    What.STATUS_KEPT: "Issue #{issue_id} kept its status",
+    What.PERHAPS_REFUSED_FOR: "Why it may have been refused: [{field}: ]{problem}",
+    What.DOUBT_BEGAN: "In doubt whether the {kind:noun} was created",
+    What.DOUBT_HELD: "In doubt whether the {kind:noun} was created",
+    What.CREATION_FOUND: "The {kind:noun} had been created: #{tracker_id}",
+    What.CREATION_ABSENT: "The {kind:noun} was not created after all",
+    What.FOR_PERSON_TO_SAY: "Whether the {kind:noun} was created is for a person to say",
+    What.LATE_AND_EXCHANGED: "{kind:noun} #{tracker_id} came late",
+    What.LATE_AND_TWICE: "{kind:noun} #{tracker_id} came late: possibly created twice",
+    What.OWNER_ANSWERED: "The {kind:noun} #{tracker_id} belongs to {kind} {key}",
+    What.ISSUE_WENT_AWAY: "Issue #{issue_id} is gone",
+    What.NOT_THERE_YET: "The tracker does not have the {kind:noun} yet",
+    What.CREATED_BEFORE: "The {kind:noun} had been created before: #{tracker_id}",
+    What.PERHAPS_CREATED_BEFORE: (
+        "Whether the {kind:noun} was created before is for a person to say: #{candidates:, #}"
+    ),
+    What.PERSON_DECIDES: "A person decided on {kind} {key}: {verdict}",
+    What.TIME_FOR_PERSON: "Its time is for a person to decide on",
+    What.TIME_AGAIN: "Its time is logged again",
+    What.TIME_AGAIN_LATER: (
+        "Its time is logged again once the helpdesk sends the ticket task again: its event was pruned"
+    ),
+    Arrival.TICKET_CAME_IN: "Event {event_id} came in: ticket {verb}, ticket status {status}[ ({lateness})]",
+    Arrival.DONE_TASK_CAME_IN: (
+        "Event {event_id} came in: ticket task {task_id} {verb}, Done, {hours:.4g} h, "
+        "ticket status {status}[ ({lateness})]"
+    ),
+    Arrival.OPEN_TASK_CAME_IN: (
+        "Event {event_id} came in: ticket task {task_id} {verb}, not Done (state {state}), {hours:.4g} h, "
+        "ticket status {status}[ ({lateness})]"
+    ),
+    Arrival.FROM_THE_FUTURE: "its time lay in the future and was set back: the helpdesk's clock is wrong",
+    Arrival.CAME_LATE: "it happened at {occurred_at} UTC",
+    Actor.AS_PERSON: "as {login}",
+    Actor.AS_ADMINISTRATOR: "as the administrator",
+}
+
+AFTER_RESTORE = REASONS[Reason.ASKED_AFTER_RESTORE]
+
+WHY: Table = {
+    What.CALL_ANSWERED: "[{error}]",
+    What.CALL_UNANSWERED: "[{error}]",
+    What.EVENTS_ENDED: "{because}",
+    What.PERSON_REPLAYS: "{command}",
+    What.REPLAYED_FOR_LINK: "{link} was linked to tracker project {tracker_project_id}",
+    What.SENT_AS_ADMINISTRATOR: "{match}",
+    What.REPEATED_AS_ADMINISTRATOR: (
+        "{because}. Give {login} a role in tracker project {tracker_project_id} that may do it."
+    ),
+    What.MADE_MEMBER: "the tracker lets only members work in a private project",
+    What.NOT_MADE_MEMBER: "{because}",
+    What.MEMBERSHIP_UNCLEAR: "{because}",
+    What.AUTHOR_DIFFERS: "impersonation was refused, or the API key is not an administrator's",
+    What.TEMPLATE_FAILED: "{template}: {because}",
+    What.BODY_FROM_TEMPLATE: "[{warnings:; }]",
+    What.ISSUE_CREATED: "first finished ticket task of a ticket linked by {link}; {match}",
+    What.HOURS_LOGGED: "ticket task {task_id} is Done and has time",
+    What.STATUS_GIVEN: "the ticket's newest status is {status} (event {event_id})",
+    What.UPDATE_GIVEN: "the ticket's newest status is {status} (event {event_id})",
+    What.STATUS_KEPT: "{because}",
+    What.PERHAPS_REFUSED_FOR: "{record}",
+    What.DOUBT_BEGAN: "{because}. The tracker is asked after {settling:g} s.",
+    What.DOUBT_HELD: "{because}. The policy is hold: a person decides (`deskbridge held`).",
+    What.CREATION_FOUND: (
+        "the tracker was asked and has one with the same text, author and time that nothing else is linked to"
+    ),
+    What.CREATION_ABSENT: "the tracker was asked and does not have it",
+    What.FOR_PERSON_TO_SAY: "{because}",
+    What.LATE_AND_EXCHANGED: "it was taken for another's that is just the same",
+    What.LATE_AND_TWICE: "`deskbridge held`",
+    What.OWNER_ANSWERED: "its own answer from the tracker came in; what was adopted is settled anew",
+    What.ISSUE_WENT_AWAY: "it was deleted on the tracker; a person decides: `deskbridge held`",
+    What.NOT_THERE_YET: AFTER_RESTORE,
+    What.CREATED_BEFORE: AFTER_RESTORE,
+    What.PERHAPS_CREATED_BEFORE: REASONS[Reason.ALIKE_AFTER_RESTORE],
+    What.PERSON_DECIDES: "it had waited because: {before}",
+    What.TIME_FOR_PERSON: "{because}",
+    What.TIME_AGAIN: "{because}",
+    What.TIME_AGAIN_LATER: "{because}",
+}
