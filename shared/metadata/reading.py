@@ -77,6 +77,15 @@ def read_kind(lists: TrackerLists, kind: MetadataKind) -> dict[tuple[str, int], 
     return found.entries
 
 
+def read_people(lists: TrackerLists) -> list[TrackerPerson]:
+    """Read the tracker's active users.
+
+    Raises:
+        TrackerError: they could not be read, or the key is refused.
+    """
+    return [metadata_rows.person(row, USERS) for row in lists.whole(USERS, "users")]
+
+
 def find_project(client: TrackerClient, identifier: str) -> Entry | None:
     """Look an active project up in the tracker's list.
 

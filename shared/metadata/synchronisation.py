@@ -13,7 +13,7 @@ from shared.config import PluginConfig
 from shared.coordination.locks import Locks
 from shared.errors import BridgeError, LockBusy
 from shared.logs import get_logger
-from shared.metadata.reading import Found, Progress, read_everything, read_kind
+from shared.metadata.reading import Found, Progress, read_everything, read_kind, read_people
 from shared.store import Store, Transaction
 from shared.store.metadata import Entry, MetadataKind
 from shared.store.people import TrackerPerson
@@ -181,6 +181,21 @@ def refresh(store: Store, lists: TrackerLists, kind: MetadataKind) -> None:
     with store.transaction() as tx:
         before = {one.key: one for one in tx.metadata.of_kind(kind)}
         _write(tx, before, now)
+
+
+def refresh_people(store: Store, lists: TrackerLists) -> dict[int, TrackerPerson]:
+    """Read the tracker's users afresh between two synchronisations, because one is met whom it does not know so.
+
+    Returns:
+        Them, by id; whoever is locked or deleted is none of them.
+
+    Raises:
+        TrackerError: they could not be read; the cache is as it was.
+    """
+    people = read_people(lists)
+    with store.transaction() as tx:
+        tx.people.replace_cache(people)
+    return {one.tracker_user_id: one for one in people}
 
 
 def _write(tx: Transaction, before: Entries, now: Entries) -> None:

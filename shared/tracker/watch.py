@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from requests.adapters import HTTPAdapter
@@ -102,6 +103,33 @@ def watching(
         _current.watch = None
 
 
+Addresses = list[tuple[Any, ...]]
+
+
+def _resolve(host: str, port: int, seconds: float | None) -> Addresses:
+    """Return the addresses of a name; the system's resolver has time-outs of its own, so it is not waited for.
+
+    Raises:
+        OSError: it has none, or none in time.
+    """
+    found: SimpleQueue[Addresses | Exception] = SimpleQueue()
+
+    def look() -> None:
+        try:
+            found.put(list(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)))
+        except Exception as failure:  # noqa: BLE001 (raised where it is waited for)
+            found.put(failure)
+
+    threading.Thread(target=look, name="resolver", daemon=True).start()
+    try:
+        answer = found.get(timeout=seconds)
+    except Empty:
+        raise TimeoutError("the name was not resolved in time") from None
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
+
+
 class _Watched:
     """Mixed into urllib3's connections: reports to the watch of the thread that uses them."""
 
@@ -128,7 +156,7 @@ class _Watched:
         """
         watch: Watch | None = getattr(_current, "watch", None)
         error: OSError = TimeoutError("no address")
-        addresses = socket.getaddrinfo(self._dns_host, self.port, type=socket.SOCK_STREAM)
+        addresses = _resolve(self._dns_host, self.port, watch.left() if watch else self.timeout)
         if watch and not all(watch.admits(str(address[0])) for *_, address in addresses):
             raise NewConnectionError(self, watch.forbidden)  # type: ignore[arg-type]
         for tried, (*kind, _, address) in enumerate(addresses):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -75,6 +76,16 @@ def test_a_name_that_does_not_resolve_sent_nothing(connect: Connect, monkeypatch
 
     monkeypatch.setattr(socket, "getaddrinfo", fail)
     assert type(create(connect("http://tracker.invalid"))) is TrackerUnreachable
+
+
+def test_a_slow_resolver_is_waited_for_no_longer_than_the_whole_call(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The system's own resolver tries each server several times, for longer than a call may take."""
+    over = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: over.wait(10))
+    assert type(create(connect("http://tracker.test"))) is TrackerUnreachable
+    over.set()
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from shared.bodies.contexts import About
 from shared.codes.faults import Fault
 from shared.codes.steps import What
 from shared.errors import BridgeError, ImpersonationRefused, NotYet, OutcomeUnknown, TrackerRejected
+from shared.metadata.synchronisation import refresh_people
 from shared.payloads import Body, membership_body
 from shared.store.people import Match, TrackerPerson
 from shared.templating import Operation
@@ -19,6 +20,8 @@ from worker.sync.run import Run
 
 MEMBERSHIP_MAY_HELP = (403, 422)
 MEMBERSHIP_TRIES = 5
+NOBODY = 412
+"""No active user has the login."""
 
 
 @dataclass
@@ -85,17 +88,40 @@ class Sender:
     def _as_person(
         self, person: TrackerPerson, method: str, path: str, body: Body, before_send: Callable[[], None]
     ) -> Answer:
-        call = self.run.tracker.call
-        arguments = {"body": body, "login": person.login, "observe": self.run.observe}
+        def call(login: str) -> Answer:
+            return self.run.tracker.call(
+                method, path, body=body, login=login, before_send=before_send, observe=self.run.observe
+            )
+
         try:
-            return call(method, path, **arguments, before_send=before_send)  # type: ignore[arg-type]
+            return call(person.login)
         except ImpersonationRefused as refusal:
+            if refusal.status == NOBODY and (login := self._login_now(person)) != person.login:
+                return call(login)
             if self._ensured_now or refusal.status not in MEMBERSHIP_MAY_HELP or not self._has_role:
                 raise
         with self.run.transaction() as tx:
             tx.people.forget_member(self.project_id, person.tracker_user_id)
         self._ensure_membership(person)
-        return call(method, path, **arguments, before_send=before_send)  # type: ignore[arg-type]
+        return call(person.login)
+
+    def _login_now(self, person: TrackerPerson) -> str:
+        """Return a person's login after the tracker did not know the cached one; the cache then has all of them.
+
+        So it is asked once of whoever is locked or deleted, too: the next event finds nobody in the cache.
+
+        Raises:
+            NotYet: it is not known.
+            TrackerError: an outage.
+        """
+        try:
+            people = refresh_people(self.run.store, self.run.lists)
+        except OutcomeUnknown as unclear:
+            raise NotYet(Fault.LOGIN_UNKNOWN(login=person.login, because=unclear.coded)) from None
+        now = people.get(person.tracker_user_id, person)
+        if now.login != person.login:
+            self.run.note(f"{person.login} is {now.login} now", "the tracker did not know the login any more")
+        return now.login
 
     @property
     def _has_role(self) -> bool:

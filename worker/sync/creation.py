@@ -70,10 +70,16 @@ class Creation:
         """The request body."""
         return self.chosen.body
 
+    @property
+    def _named(self) -> list[int]:
+        """Whom the body itself names as the author: a template may, where nobody is known."""
+        user_id = self.body[self.kind.wire_name].get("user_id")
+        return [user_id] if isinstance(user_id, int) else []
+
     def claim(self, ticket_id: int) -> Claim:
         """Return what is stored before it is sent."""
         person, administrators = self.sender.person, self.sender.administrators
-        possible = {*administrators, *([person.tracker_user_id] if person else [])}
+        possible = {*administrators, *([person.tracker_user_id] if person else []), *self._named}
         return Claim(
             key=self.key,
             ticket_id=ticket_id,
