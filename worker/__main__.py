@@ -19,7 +19,8 @@ from shared.logs import configure_logging
 from shared.settings import Settings, load_settings
 from worker.bootstrap import Worker, backlog, bootstrap
 from worker.schedule import schedule
-from worker.tasks import register
+from worker.tasks import left_to_the_sweep, register
+from worker.upkeep import keep_up
 from worker.watchdog import EXIT_CODE
 
 SWEEP_WITHOUT_BEAT = 3
@@ -57,6 +58,7 @@ def _work(settings: Settings, concurrency: int) -> int:
     register(worker.app, worker)
     stop = threading.Event()
     threading.Thread(target=_sweep_without_beat, args=(worker, stop), daemon=True, name="sweep").start()
+    threading.Thread(target=_keep_up_without_beat, args=(worker, stop), daemon=True, name="upkeep").start()
     options = ["--pool", "threads", "--concurrency", str(concurrency), "--without-gossip", "--without-mingle"]
     code = _run_celery(worker.app, ["worker", "--loglevel", "WARNING", *options])
     stop.set()
@@ -104,6 +106,14 @@ def _sweep_without_beat(worker: Worker, stop: threading.Event) -> None:
             worker.watchdog.look_away()
             print(f"deskbridge: sweep failed: {type(error).__name__}", file=sys.stderr)
         due = not stop.wait(worker.settings.sweep_interval * SWEEP_WITHOUT_BEAT)
+
+
+def _keep_up_without_beat(worker: Worker, stop: threading.Event) -> None:
+    """Do what is due by its age from the start, in a thread of its own: reading the metadata may take minutes."""
+    while not stop.is_set():
+        with left_to_the_sweep():
+            keep_up(worker)
+        stop.wait(worker.settings.sweep_interval * SWEEP_WITHOUT_BEAT)
 
 
 def _end_where_starved(worker: Worker) -> None:

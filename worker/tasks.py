@@ -14,7 +14,7 @@ from shared.coordination.presence import BEAT
 from shared.logs import get_logger
 from worker.bootstrap import Worker
 from worker.dry_runs import clean_dry_runs
-from worker.metadata import sync_metadata
+from worker.upkeep import keep_up
 
 log = get_logger("tasks")
 
@@ -38,16 +38,14 @@ def register(app: Celery, worker: Worker) -> None:
             worker.presence.mark(BEAT)
             worker.sweep.run()
             clean_dry_runs(worker)
+            keep_up(worker)
 
     @app.task(name=SYNC_METADATA)  # type: ignore[untyped-decorator]
-    def metadata(**_: object) -> None:
-        with at_work():
-            sync_metadata(worker)
-
     @app.task(name=PRUNE)  # type: ignore[untyped-decorator]
-    def prune(**_: object) -> None:
+    def upkeep(**_: object) -> None:
+        """What a beat of the version before sends."""
         with at_work():
-            worker.sweep.prune()
+            keep_up(worker)
 
 
 @contextmanager

@@ -83,7 +83,8 @@ def read_people(lists: TrackerLists) -> list[TrackerPerson]:
     Raises:
         TrackerError: they could not be read, or the key is refused.
     """
-    return [metadata_rows.person(row, USERS) for row in lists.whole(USERS, "users")]
+    people = (metadata_rows.person(row, USERS) for row in lists.whole(USERS, "users"))
+    return [one for one in people if one is not None]
 
 
 def find_project(client: TrackerClient, identifier: str) -> Entry | None:

@@ -23,6 +23,8 @@ from shared.tracker.lists import TrackerLists
 log = get_logger("metadata")
 LOCK = "metadata"
 MOST_NAMED = 50
+AGAIN_S = 300.0
+"""So long after a failure nothing is due again."""
 PARTS = {
     "projects": MetadataKind.PROJECT,
     "issue_types": MetadataKind.ISSUE_TYPE,
@@ -90,8 +92,30 @@ class MetadataResult:
         return parts if self else {"error": self.error}
 
 
+def is_due(store: Store, interval: float) -> bool:
+    """Tell whether the last successful run is older than the interval (s), and the last failure not quite new.
+
+    Without a tracker that is set up nothing is ever due.
+    """
+    with store.transaction() as tx:
+        config, key = tx.configs.get()
+        good, runs, now = tx.metadata.last_good_run(), tx.metadata.runs(1), tx.now()
+    if config.base_url is None or key is None:
+        return False
+    if good is not None and (now - good.ended_at).total_seconds() < interval:
+        return False
+    newest = runs[0] if runs else None
+    again = min(interval, AGAIN_S)
+    return newest is None or newest.ok or (now - newest.ended_at).total_seconds() >= again
+
+
 def synchronise(
-    store: Store, locks: Locks, connect: Connect, progress: Progress | None = None
+    store: Store,
+    locks: Locks,
+    connect: Connect,
+    progress: Progress | None = None,
+    *,
+    older_than: float | None = None,
 ) -> MetadataResult:
     """Replace the cache by what the tracker has now, unless another run is under way; record the run.
 
@@ -100,6 +124,7 @@ def synchronise(
         locks: one run at a time, over every process.
         connect: returns the configuration and the tracker.
         progress: as `sync_metadata`.
+        older_than: only where it is due at this interval (s), as the one who holds the lock sees it.
 
     Returns:
         What it brought; false where it failed: the cache is as it was, and the failure is logged and recorded.
@@ -108,6 +133,8 @@ def synchronise(
         started_at = tx.now()
     try:
         with locks.hold(LOCK) as lock:
+            if older_than is not None and not is_due(store, older_than):
+                return MetadataResult()
 
             def go_on(what: str, so_far: int, total: int) -> None:
                 lock.renew()

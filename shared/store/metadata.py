@@ -125,7 +125,7 @@ class Metadata:
         differences: Mapping[str, Any],
         error: str | None = None,
     ) -> None:
-        """Record a run that ends now, and forget those long past."""
+        """Record a run that ends now, and forget those long past, but never the last good one."""
         run = {"started_at": started_at, "ended_at": clock(), "ok": error is None, "error": error}
         statement = insert_for(self._session)(MetadataRun)
         run_id = self._session.scalar(
@@ -133,7 +133,9 @@ class Metadata:
                 MetadataRun.id
             )
         )
-        self._session.execute(delete(MetadataRun).where(MetadataRun.id <= (run_id or 0) - RUNS_KEPT))
+        good = select(func.max(MetadataRun.id)).where(MetadataRun.ok).scalar_subquery()
+        past = MetadataRun.id <= (run_id or 0) - RUNS_KEPT
+        self._session.execute(delete(MetadataRun).where(past, MetadataRun.id != func.coalesce(good, 0)))
 
     def runs(self, limit: int = 10) -> Sequence[MetadataRun]:
         """Return the latest runs, newest first."""

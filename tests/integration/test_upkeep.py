@@ -1,0 +1,117 @@
+"""The metadata's synchronisation and pruning are due by the age of their last success, whoever looks first."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from deploy.sandbox.tracker.control import StandIn
+from shared.connection import Connector
+from shared.coordination.locks import Locks
+from shared.store.metadata import RUNS_KEPT
+from shared.store.models import MetadataRun
+from shared.vault import Vault
+from tests.support.bridge import Bridge
+from worker.schedule import schedule
+from worker.sweep import Sweep
+from worker.upkeep import PRUNED, keep_up, prune, sync_metadata
+
+
+@pytest.fixture
+def worker(bridge: Bridge) -> Any:
+    """What of a worker's process keeps it up."""
+    settings, redis = bridge.settings, bridge.redis
+    return SimpleNamespace(
+        store=bridge.store,
+        settings=settings,
+        pause=bridge.pause,
+        locks=Locks(redis, 60),
+        connector=Connector(bridge.store, Vault(settings.secret_keys)),
+        sweep=Sweep(bridge.store, settings, redis, bridge.pause, lambda: 0, lambda _: True),
+    )
+
+
+def age(bridge: Bridge, seconds: float) -> None:
+    """Let every recorded run be so much older."""
+    with bridge.store.database.transaction() as session:
+        for run in session.query(MetadataRun):
+            run.ended_at -= timedelta(seconds=seconds)
+
+
+def runs(bridge: Bridge) -> list[bool]:
+    """Return whether each recorded run succeeded, newest first."""
+    with bridge.store.transaction() as tx:
+        return [one.ok for one in tx.metadata.runs(1000)]
+
+
+def test_the_first_run_is_at_the_start_and_the_next_after_the_interval(bridge: Bridge, worker: Any) -> None:
+    assert sync_metadata(worker)
+    assert not sync_metadata(worker)
+    age(bridge, bridge.settings.metadata_interval - 60)
+    assert not sync_metadata(worker)
+    age(bridge, 60)
+    assert sync_metadata(worker)
+    assert runs(bridge) == [True, True]
+
+
+def test_a_run_that_was_missed_is_caught_up_by_whoever_looks_first(bridge: Bridge, worker: Any) -> None:
+    keep_up(worker)
+    age(bridge, 10 * bridge.settings.metadata_interval)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(keep_up, [worker] * 4))
+    assert runs(bridge) == [True, True], "one of them did it, and the others saw that"
+
+
+def test_a_failure_is_not_repeated_at_each_sweep_and_changes_nothing_of_what_is_due(
+    bridge: Bridge, stand_in: StandIn, worker: Any
+) -> None:
+    stand_in.settings(rest_enabled=False)
+    assert not sync_metadata(worker)
+    assert not sync_metadata(worker)
+    assert runs(bridge) == [False]
+    stand_in.settings(rest_enabled=True)
+    age(bridge, 301)
+    assert sync_metadata(worker)
+
+
+def test_nothing_is_due_while_no_tracker_is_set_up_or_it_is_left_in_peace(
+    bridge: Bridge, worker: Any
+) -> None:
+    bridge.pause.begin("a test")
+    assert not sync_metadata(worker)
+    bridge.pause.end()
+    bridge.configure(base_url=None)
+    assert not sync_metadata(worker)
+    assert runs(bridge) == []
+
+
+def test_the_last_good_run_is_remembered_however_many_failed_since(bridge: Bridge, worker: Any) -> None:
+    assert sync_metadata(worker)
+    for _ in range(RUNS_KEPT + 5):
+        with bridge.store.transaction() as tx:
+            tx.metadata.record_run(tx.now(), counts={}, differences={}, error="a test")
+    with bridge.store.transaction() as tx:
+        assert tx.metadata.last_good_run() is not None
+    assert len(runs(bridge)) == RUNS_KEPT + 1
+
+
+def test_pruning_is_due_at_the_start_and_then_once_an_hour(bridge: Bridge, worker: Any) -> None:
+    assert prune(worker)
+    assert not prune(worker)
+    assert 0 < bridge.redis.ttl(PRUNED) <= 3600
+    bridge.redis.delete(PRUNED)
+    assert prune(worker)
+
+
+def test_a_mark_of_pruning_that_never_ends_is_dropped(bridge: Bridge, worker: Any) -> None:
+    bridge.redis.set(PRUNED, "1")
+    assert not prune(worker)
+    assert prune(worker)
+
+
+def test_beat_sends_the_sweep_alone_which_does_the_rest(bridge: Bridge) -> None:
+    assert list(schedule(bridge.settings)) == ["sweep"]
