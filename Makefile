@@ -4,13 +4,15 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 RUN_FLAGS := $(if $(ONCE),--once,)
 # Test processes, each with a Redis and a PostgreSQL of its own: more than there are cores, since many tests wait.
+# A file's tests share what they start, so a file is one process's; those that take longest come first.
 JOBS ?= 4
-PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
+COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes
 # Whatever the shell says, keep compiled files: the tests start a hundred processes.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-quick check format lock redmine test-redmine bench drill sbom clean
+.PHONY: help install run test test-quick test-wheel check format lock redmine test-redmine bench drill sbom clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +36,9 @@ test: install ## The whole test suite, on a real Redis and a real PostgreSQL tha
 test-quick: install ## The tests without processes and load
 	@$(PYTEST) -m "not slow" tests/unit tests/contract tests/integration
 
+test-wheel: install ## The wheel alone, in a venv of its own with the run-time lock, forwards an event (downloads)
+	@$(BIN)/python -m pytest -m wheel tests/deployment
+
 check: install ## Linters, types, import rules, dependencies
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -46,8 +51,9 @@ format: install ## Put the code in order
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-lock: install ## Resolve the dependencies anew into requirements.lock
-	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --all-extras --upgrade pyproject.toml --output-file requirements.lock
+lock: install ## Resolve the dependencies anew: requirements.lock, and of it what is needed at run time
+	@$(COMPILE) --all-extras --upgrade --output-file requirements.lock
+	@$(COMPILE) --constraint requirements.lock --output-file requirements-runtime.lock
 
 sbom: install ## What is needed at run time, as a CycloneDX bill of materials: build/deskbridge.cdx.json
 	@$(BIN)/python -m deploy.sbom build/deskbridge.cdx.json

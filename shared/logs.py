@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import sys
+import threading
+from types import TracebackType
 from typing import Any, Literal
 
 import structlog
@@ -56,6 +58,20 @@ def configure_logging(form: Literal["console", "json"] | None, *, process: str) 
     root.handlers = [handler]
     root.setLevel(logging.WARNING)
     logging.getLogger(CHANNEL).setLevel(logging.INFO)
+    logging.captureWarnings(capture=True)
+
+
+def log_crashes() -> None:
+    """Log what ends this process, or one of its threads, in place of printing a traceback of many lines."""
+    log = get_logger("crash")
+
+    def crashed(kind: type[BaseException], error: BaseException | None, trace: TracebackType | None) -> None:
+        if issubclass(kind, KeyboardInterrupt):
+            return
+        log.critical("an error that nothing expects", exc_info=(kind, error, trace))
+
+    sys.excepthook = crashed
+    threading.excepthook = lambda args: crashed(args.exc_type, args.exc_value, args.exc_traceback)
 
 
 def _on_one_line(_logger: Any, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:

@@ -27,7 +27,6 @@ NOT_THE_PRODUCERS = (
     "GLPI_API_CLIENT_SECRET",
     "GLPI_API_PASSWORD",
     "CONSOLE_TOKENS",
-    "CONSOLE_PASSWORD_HASH",
 )
 """Secrets with which whoever takes over the producer could get at the tracker or the helpdesk."""
 
@@ -85,7 +84,6 @@ class Settings(BaseSettings):
     helpdesk_wait: float = Field(
         default=3600, ge=0, description="Seconds that an event waits for a helpdesk that cannot be asked"
     )
-    console_password_hash: SecretStr | None = Field(default=None, description="Console sign-in (argon2)")
     console_tokens: SecretList = Field(default=(), description="Comma-separated bearer tokens for the API")
     trusted_proxies: Annotated[tuple[IPv4Network | IPv6Network, ...], NoDecode] = Field(
         default=(), description="Comma-separated addresses or networks whose X-Forwarded-For is believed"

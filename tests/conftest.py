@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-pytest_plugins = ["tests.support.servers"]
+pytest_plugins = ["tests.support.databases", "tests.support.servers"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

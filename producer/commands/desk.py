@@ -50,6 +50,9 @@ def settings(process: str = "command") -> Settings:
     configure_logging(loaded.log_format, process=process)
     if process == "command":  # a command says itself what a process would log
         logging.getLogger(CHANNEL).setLevel(logging.ERROR)
+        logging.getLogger(f"{CHANNEL}.tracker").setLevel(
+            logging.WARNING
+        )  # but for what the tracker refused (SPEC 7)
     return loaded
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from importlib.metadata import version
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -83,6 +84,12 @@ class Commands(TyperGroup):
         return typer.Exit(code)
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"deskbridge {version('deskbridge')}")
+        raise typer.Exit
+
+
 app = typer.Typer(
     name="deskbridge",
     cls=Commands,
@@ -93,6 +100,17 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
+
+
+@app.callback()
+def _options(
+    _version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and end."),
+    ] = False,
+) -> None:
+    """Take the options that belong to no command."""
+
 
 setup.register(app, SET_UP)
 app.add_typer(config.app, name="config", rich_help_panel=SET_UP)

@@ -35,11 +35,11 @@ def producer(
     An event is kept in the database before it is acknowledged, whether or not the tracker and the broker are up.
     Secrets that it has no use for (SECRET_KEYS, those of the console) are dropped before it listens.
     """
+    _drop_secrets("producer", "--host", host, "--port", str(port))
     from producer.hooks.app import create_app
 
-    _drop_secrets("producer", "--host", host, "--port", str(port))
     loaded = settings("producer")
-    _require_migrated(loaded)
+    _require_migrated(loaded, "producer")
     _serve(create_app(loaded, host=host), loaded, host, port, "producer")
 
 
@@ -55,7 +55,7 @@ def console(
     from producer.console.app import create_console
 
     loaded = settings("console")
-    _require_migrated(loaded)
+    _require_migrated(loaded, "console")
     _serve(create_console(loaded), loaded, host, port, "console")
 
 
@@ -65,7 +65,6 @@ def worker(
     ] = 8,
 ) -> None:
     """Send to the tracker what is due."""
-    _require_migrated(settings("worker"))
     _become("worker", "--concurrency", str(concurrency))
 
 
@@ -74,7 +73,6 @@ def beat() -> None:
 
     One of it is enough, and a second one is harmless.
     """
-    settings("beat")
     _become("beat")
 
 
@@ -82,8 +80,9 @@ def _serve(application: FastAPI, loaded: Settings, host: str, port: int, process
     import uvicorn
 
     from producer.web.connections import allow_open_files, server_options
-    from shared.logs import get_logger
+    from shared.logs import get_logger, log_crashes
 
+    log_crashes()
     get_logger(process).info("listening", host=host, port=port)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # uvicorn raises it again once it has shut down
     allow_open_files()
@@ -93,25 +92,17 @@ def _serve(application: FastAPI, loaded: Settings, host: str, port: int, process
         raise typer.Exit(1 if ended.code else 0) from None
 
 
-def _require_migrated(loaded: Settings) -> None:
+def _require_migrated(loaded: Settings, process: str) -> None:
     """Refuse to start on a database without its tables; one that is down for a while is the process's to wait for.
 
     Raises:
         SettingsError: `deskbridge migrate` is due.
     """
-    from sqlalchemy.exc import OperationalError
+    from shared.logs import get_logger
+    from shared.store.migrations import is_current
 
-    from producer.commands.output import warn
-    from shared.store.database import Database
-    from shared.store.migrations import require_current
-
-    database = Database(loaded.database_url.get_secret_value())
-    try:
-        require_current(database)
-    except OperationalError:
-        warn("the database cannot be reached at the moment; starting all the same")
-    finally:
-        database.close()
+    if not is_current(loaded.database_url.get_secret_value()):
+        get_logger(process).warning("the database cannot be reached at the moment; starting all the same")
 
 
 def _drop_secrets(*arguments: str) -> None:
@@ -119,13 +110,17 @@ def _drop_secrets(*arguments: str) -> None:
 
     Taking them out of this process's environment would leave them where the system shows it (/proc/PID/environ).
     """
-    from producer.commands.output import warn
     from shared.settings import without_others_secrets
 
     dropped, environ = without_others_secrets()
     if not dropped:
         return
-    warn(f"the producer has no use for {', '.join(dropped)}: dropped; better not to give it any of them")
+    from shared.logs import configure_logging, get_logger
+
+    configure_logging(None, process="producer")  # the settings are read by the process that begins anew
+    get_logger("producer").warning(
+        "dropped what the producer has no use for; better not to give it", names=dropped
+    )
     command = [sys.executable, "-m", "producer.commands.main", *arguments]
     os.execve(sys.executable, command, environ)  # noqa: S606 (no shell is meant)
 

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from http.cookiejar import DefaultCookiePolicy
 from typing import Any, Literal
 
@@ -26,8 +27,11 @@ from shared.errors import (
     TrackerError,
     TrackerUnreachable,
 )
+from shared.logs import get_logger
 from shared.tracker.answers import Answer, RawAnswer, raw_answer, read_answer
 from shared.tracker.watch import Watch, WatchedAdapter, watching
+
+log = get_logger("tracker")
 
 TIMEOUT_S = 5.0
 IDLE_S = 1.0
@@ -235,6 +239,12 @@ class TrackerClient:
                     allow_redirects=False,
                     stream=True,
                 )
+                if (
+                    response.status_code >= HTTPStatus.BAD_REQUEST
+                ):  # SPEC 7; never its text, which may quote the key
+                    log.warning(
+                        "the tracker refused a call", method=method, path=path, status=response.status_code
+                    )
                 with response:
                     content = _read(response)
                 # a socket shut by the watch reads like the end of headers, or of a body without a length

@@ -3,20 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from deploy.embedded.postgres import PostgresServer
+from deploy.embedded.redis import RedisServer
 from deploy.sandbox.tracker.control import StandIn
+from deploy.sandbox.tracker.seed import DEFAULT_KEY
 from tests.support.fleet import Fleet
 
 
-@pytest.fixture
-def new_fleet(tmp_path: Path, postgres_url: str, redis_url: str) -> Iterator[Fleet]:
-    """A fleet that is to be started, and is stopped after the test."""
-    with StandIn() as stand_in:
-        made = Fleet(tmp_path, postgres_url, redis_url, stand_in)
+@contextmanager
+def made_fleet(directory: Path, database_url: str, redis_url: str, **settings: Any) -> Iterator[Fleet]:
+    """Make a fleet that is to be started, and stop it at the end of the block."""
+    with StandIn(key=settings.pop("key", DEFAULT_KEY)) as stand_in:
+        made = Fleet(directory, database_url, redis_url, stand_in, **settings)
         try:
             yield made
         finally:
             made.stop()
+
+
+@pytest.fixture
+def new_fleet(tmp_path: Path, postgres_url: str, redis_url: str) -> Iterator[Fleet]:
+    """A fleet of the test's own that is to be started."""
+    with made_fleet(tmp_path, postgres_url, redis_url) as fleet:
+        yield fleet
+
+
+@pytest.fixture(scope="module")
+def lasting_fleet(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    postgres_server: PostgresServer,
+    redis_server: RedisServer,
+) -> Iterator[Fleet]:
+    """A fleet of the whole module, without a worker yet: starting processes is what such tests take longest for.
+
+    Each of its tests takes tickets that no other has.
+    """
+    name = request.module.__name__.rpartition(".")[2]
+    postgres_server.revive()
+    redis_server.revive()
+    redis_server.flush()
+    settings = getattr(request.module, "SETTINGS", {})
+    url = postgres_server.create_database(name)
+    with made_fleet(tmp_path_factory.mktemp(name), url, redis_server.url, **settings) as fleet:
+        yield fleet.start()
+    postgres_server.drop_database(name)

@@ -22,7 +22,7 @@ DRAINED_WITHIN_S = 90
 @pytest.fixture
 def fleet(new_fleet: Fleet) -> Fleet:
     """An installation as processes."""
-    return new_fleet.start(workers=2, threads=4)
+    return new_fleet.start(workers=1, threads=8)
 
 
 def postgres(program: str, *arguments: str) -> None:
@@ -92,7 +92,7 @@ def test_yesterday_s_backup_is_restored_and_everything_sent_again_without_a_dupl
     recovered = fleet.run("recover")
     assert recovered.returncode == 0, recovered.stderr
 
-    fleet.start(workers=2, threads=4)
+    fleet.start(workers=1, threads=8)
     fleet.send(later.deliveries)
     fleet.wait_until_drained(DRAINED_WITHIN_S)
     assert counted(fleet) == before, fleet.logs()

@@ -21,7 +21,7 @@ DRAINED_WITHIN_S = 60
 @pytest.fixture
 def fleet(new_fleet: Fleet) -> Fleet:
     """Today's version, running: to the revision of this test it is the old one."""
-    return new_fleet.start(workers=2, threads=4)
+    return new_fleet.start(workers=1, threads=8)
 
 
 def expand(connection: Connection) -> None:
@@ -43,7 +43,7 @@ def test_the_version_before_works_on_through_a_migration_and_refuses_to_start_af
     fleet.stand_in.settings(latency_ms=50)
     fleet.send(workload.deliveries[:half])
     fleet.wait_until_busy()
-    beside_others(fleet.bridge.store.database, expand)
+    beside_others(fleet.bridge.store.database, expand, tries=100)
     fleet.send(workload.deliveries[half:])
     fleet.wait_until_drained(DRAINED_WITHIN_S)
     state = fleet.stand_in.state()

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import signal
+import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,13 +17,12 @@ from celery import Celery
 from pydantic import SecretStr
 from redis import Redis
 
+from deploy.embedded.ports import HOST, free_port
 from deploy.embedded.redis import RedisServer
 from shared.coordination.doorbell import QUEUE, make_celery
 from shared.settings import Settings
-from tests.support.bridge import STATUS_MAP
 from tests.support.events import task, task_event, ticket
 from tests.support.fleet import Fleet
-from tests.support.workload import generate
 from worker.watchdog import EXIT_CODE
 
 pytestmark = pytest.mark.slow
@@ -27,11 +30,21 @@ pytestmark = pytest.mark.slow
 DRAINED_WITHIN_S = 60
 KEYS = "deskbridge:"
 
+_hundreds = count(1)
+
 
 @pytest.fixture
-def fleet(new_fleet: Fleet) -> Fleet:
-    """A fleet without a worker yet, over a stand-in tracker of its own."""
-    return new_fleet.start(workers=0, threads=0)
+def fleet(lasting_fleet: Fleet, redis_url: str) -> Iterator[Fleet]:
+    """A fleet without a worker yet, whose broker is empty."""
+    yield lasting_fleet
+    lasting_fleet.stand_in.settings(latency_ms=0)
+    lasting_fleet.kill_workers()
+
+
+@pytest.fixture
+def first() -> int:
+    """The first of a hundred ticket ids that no other test of this module uses."""
+    return next(_hundreds) * 100
 
 
 @pytest.fixture
@@ -66,16 +79,19 @@ def each_once(fleet: Fleet, *ticket_ids: int) -> None:
     """Wait until everything is done, and compare."""
     fleet.wait_until_drained(DRAINED_WITHIN_S)
     state = fleet.stand_in.state()
-    subjects = [row["subject"] for row in state["issues"] if row["id"] > 5]
-    assert sorted(subjects) == sorted(ticket(one)["title"] for one in ticket_ids), fleet.logs()
-    assert len(state["time_entries"]) == len(ticket_ids), fleet.logs()
+    subjects = [row["subject"] for row in state["issues"]]
+    logged = [row["comments"] for row in state["time_entries"]]
+    for one in ticket_ids:
+        assert subjects.count(ticket(one)["title"]) == 1, fleet.logs()
+        assert logged.count(f"Extinguished {one * 10}") == 1, fleet.logs()
     assert set(fleet.states()) == {"done"}
 
 
-def in_the_middle_of_a_call(fleet: Fleet, redis: Redis) -> None:
+def in_the_middle_of_a_call(fleet: Fleet, redis: Redis, *ticket_ids: int) -> None:
     """Wait until a message is out with a worker, and the tracker is being called for it."""
+    titles = {ticket(one)["title"] for one in ticket_ids}
     wait_for(lambda: any("sync_ticket" in one for one in redis.hvals(KEYS + "unacked")))
-    wait_for(lambda: len(fleet.stand_in.state()["issues"]) > 5)
+    wait_for(lambda: titles & {row["subject"] for row in fleet.stand_in.state()["issues"]})
 
 
 def deliver_again(app: Celery) -> None:
@@ -85,122 +101,161 @@ def deliver_again(app: Celery) -> None:
         channel.qos.restore_visible(num=100, interval=1)
 
 
+DEAF = """
+import pathlib, threading, time
+
+def turn_deaf():
+    while not pathlib.Path(FILE).exists():
+        time.sleep(0.05)
+    from kombu.transport.redis import Channel
+    Channel._brpop_start = lambda *_, **__: None
+    pathlib.Path(FILE).unlink()
+
+threading.Thread(target=turn_deaf, daemon=True).start()
+"""
+
+
 def test_a_worker_that_consumes_nothing_ends_itself_and_the_next_one_does_its_work(
-    fleet: Fleet, app: Celery
+    fleet: Fleet, first: int, tmp_path: Path
 ) -> None:
-    stuck = fleet.add_worker(2)
-    send(fleet, 1)
-    each_once(fleet, 1)
-    app.control.cancel_consumer(QUEUE)  # alive and connected, and asks for nothing any more
-    time.sleep(1)
-    send(fleet, 2)
+    signal_to_it = tmp_path / "turn-deaf"
+    (tmp_path / "sitecustomize.py").write_text(DEAF.replace("FILE", repr(str(signal_to_it))))
+    stuck = fleet.add_worker(2, PYTHONPATH=str(tmp_path))
+    send(fleet, first)
+    each_once(fleet, first)
+    signal_to_it.touch()  # alive and connected, and asks for nothing any more
+    wait_for(lambda: not signal_to_it.exists())
+    time.sleep(1.5)  # until its last question has timed out
+    send(fleet, first + 1)
     wait_for(lambda: not stuck.alive, 60)
     assert stuck.returncode == EXIT_CODE, fleet.logs()
     fleet.add_worker(2)
-    each_once(fleet, 1, 2)
+    each_once(fleet, first, first + 1)
 
 
 def test_what_a_killed_worker_had_not_acknowledged_does_no_harm_now_or_when_it_comes_again(
-    fleet: Fleet, redis: Redis, app: Celery
+    fleet: Fleet, redis: Redis, app: Celery, first: int
 ) -> None:
     fleet.stand_in.settings(latency_ms=1500)
     killed = fleet.add_worker(2)
-    send(fleet, 1, 2)
-    in_the_middle_of_a_call(fleet, redis)
+    send(fleet, first, first + 1)
+    in_the_middle_of_a_call(fleet, redis, first, first + 1)
     killed.kill()
     assert redis.hlen(KEYS + "unacked") >= 1
     fleet.stand_in.settings(latency_ms=0)
     fleet.add_worker(2)
-    each_once(fleet, 1, 2)
+    each_once(fleet, first, first + 1)
     deliver_again(app)
     wait_for(lambda: not redis.llen(KEYS + QUEUE) and not redis.hlen(KEYS + "unacked"))
-    each_once(fleet, 1, 2)
+    each_once(fleet, first, first + 1)
 
 
 def test_a_message_that_comes_again_while_it_is_worked_on_does_no_harm(
-    fleet: Fleet, redis: Redis, app: Celery
+    fleet: Fleet, redis: Redis, app: Celery, first: int
 ) -> None:
     fleet.stand_in.settings(latency_ms=1500)
     fleet.add_worker(2)
     fleet.add_worker(2)
-    send(fleet, 1)
-    in_the_middle_of_a_call(fleet, redis)
+    send(fleet, first)
+    in_the_middle_of_a_call(fleet, redis, first)
     for _ in range(3):
         deliver_again(app)
-        redis.delete(KEYS + "lock:ticket:1")  # and not even the lock is in the way
+        redis.delete(f"{KEYS}lock:ticket:{first}")  # and not even the lock is in the way
         time.sleep(0.3)
-    each_once(fleet, 1)
+    each_once(fleet, first)
 
 
-def test_a_message_lost_on_its_way_to_a_worker_is_rung_again_by_the_sweep(fleet: Fleet, redis: Redis) -> None:
+def test_a_message_lost_on_its_way_to_a_worker_is_rung_again_by_the_sweep(
+    fleet: Fleet, redis: Redis, first: int
+) -> None:
     """Redis gives a message to a stopped worker's connection, where nobody has it yet; then the worker is killed."""
     lost = fleet.add_worker(2)
-    send(fleet, 1)
-    each_once(fleet, 1)
+    send(fleet, first)
+    each_once(fleet, first)
     lost.send_signal(signal.SIGSTOP)
-    send(fleet, 2)
+    send(fleet, first + 1)
     time.sleep(0.5)
     lost.kill()
     redis.delete(KEYS + QUEUE)  # also what it had not been given yet
     fleet.add_worker(2)
-    each_once(fleet, 1, 2)
+    each_once(fleet, first, first + 1)
 
 
-def test_two_beats_at_once_are_harmless(fleet: Fleet, redis: Redis) -> None:
-    second = fleet.add_beat("beat-2")
-    for _ in range(2):
-        fleet.add_worker(4)
-    workload = generate(5, tickets=10, events=40, copies=2)
-    fleet.send(workload.deliveries)
-    fleet.wait_until_drained(DRAINED_WITHIN_S)
-    state = fleet.stand_in.state()
-    assert not workload.differences(state["issues"], state["time_entries"], STATUS_MAP)
-    assert second.alive
-
-
-def test_a_full_broker_stops_no_event_and_no_worker(fleet: Fleet, redis: Redis) -> None:
+def test_a_full_broker_stops_no_event_and_no_worker(fleet: Fleet, redis: Redis, first: int) -> None:
     worker = fleet.add_worker(2)
-    send(fleet, 1)
-    each_once(fleet, 1)
+    send(fleet, first)
+    each_once(fleet, first)
+    wait_for(lambda: not redis.hlen(KEYS + "unacked"))
     redis.config_set("maxmemory", "1")
     try:
         started = time.monotonic()
-        send(fleet, 2, 3)
+        send(fleet, first + 1, first + 2)
         assert time.monotonic() - started < 1
         time.sleep(5)
         assert worker.alive, fleet.logs()
     finally:
         redis.config_set("maxmemory", "0")
-    each_once(fleet, 1, 2, 3)
+    each_once(fleet, first, first + 1, first + 2)
     assert worker.alive, fleet.logs()
 
 
-def test_workers_whose_connections_are_cut_consume_again(fleet: Fleet, redis: Redis) -> None:
+def test_workers_whose_connections_are_cut_consume_again(fleet: Fleet, redis: Redis, first: int) -> None:
     workers = [fleet.add_worker(2) for _ in range(2)]
-    send(fleet, 1)
-    each_once(fleet, 1)
-    for ticket_id in (2, 3, 4):
+    send(fleet, first)
+    each_once(fleet, first)
+    for ticket_id in (first + 1, first + 2, first + 3):
         redis.client_kill_filter(_type="normal", skipme=True)
         send(fleet, ticket_id)
         time.sleep(0.5)
-    each_once(fleet, 1, 2, 3, 4)
+    each_once(fleet, first, first + 1, first + 2, first + 3)
     assert all(worker.alive for worker in workers), fleet.logs()
 
 
 def test_a_redis_that_freezes_delays_no_event_and_what_came_meanwhile_is_done_afterwards(
-    fleet: Fleet, redis_server: RedisServer
+    fleet: Fleet, redis_server: RedisServer, first: int
 ) -> None:
     worker = fleet.add_worker(2)
-    send(fleet, 1)
-    each_once(fleet, 1)
+    send(fleet, first)
+    each_once(fleet, first)
     redis_server.child.send_signal(signal.SIGSTOP)
     try:
-        for ticket_id in (2, 3, 4):
+        for ticket_id in (first + 1, first + 2, first + 3):
             started = time.monotonic()
             send(fleet, ticket_id)
             assert time.monotonic() - started < 1
         time.sleep(6)
     finally:
         redis_server.child.send_signal(signal.SIGCONT)
-    each_once(fleet, 1, 2, 3, 4)
+    each_once(fleet, first, first + 1, first + 2, first + 3)
     assert worker.alive, fleet.logs()
+
+
+def test_every_line_that_the_processes_wrote_through_all_of_this_is_one_json_event(
+    fleet: Fleet, first: int
+) -> None:
+    """It comes last: everything is stopped in an orderly way, and all that any process wrote is read."""
+    port = free_port()
+    console = fleet.child("console", "console", "--port", str(port), DESKBRIDGE_CONSOLE_TOKENS="t" * 20)
+    fleet.processes.start(console)
+    fleet.add_worker(2)
+    fleet.stand_in.fault("status_before", method="POST", path="/time_entries.json", status=422)
+    send(fleet, first)
+    wait_for(lambda: fleet.states().get("failed"), 60)
+    fleet.stand_in.clear_faults()
+    for its_port in (fleet.port, port):
+        console.wait_ready(lambda its_port=its_port: not_http(its_port))  # type: ignore[misc]
+    fleet.stop_processes()
+    logs = {file.name: file.read_text().splitlines() for file in fleet.directory.glob("*.log")}
+    assert all(logs.values()), "each process said something"
+    for name, lines in logs.items():
+        for line in lines:
+            assert line.startswith("{"), f"{name}: {line}"
+            assert {"event", "level", "timestamp", "process"} <= set(json.loads(line)), f"{name}: {line}"
+    assert {"producer.log", "beat.log", "console.log", "worker-1.log"} <= set(logs)
+
+
+def not_http(port: int) -> bool:
+    """Say something that is not HTTP, of which servers like to complain; tell whether that was answered."""
+    with socket.create_connection((HOST, port), timeout=5) as connection:
+        connection.sendall(b"HELO\r\n\r\n")
+        return bool(connection.recv(100))

@@ -17,11 +17,11 @@ from shared.metadata.synchronisation import sync_metadata
 from shared.refusals import records
 from shared.store import Store
 from shared.store.database import Database
-from shared.store.migrations import upgrade
 from shared.templating.operations import OPERATIONS, Operation
 from shared.tracker.client import Target, TrackerClient
 from tests.contract.seed import Activity, Category, CustomField, Project, Role, Status, User
 from tests.contract.support import Tracker, unique
+from tests.support.databases import make_tables
 from tests.support.dry_runs import dry_run, let_time_pass
 from tests.support.lossy import LossyProxy
 
@@ -41,7 +41,7 @@ def proxy(tracker: Tracker) -> Iterator[LossyProxy]:
 def runs(tracker: Tracker, proxy: LossyProxy, tmp_path: Path) -> Iterator[DryRuns]:
     """Dry runs of a deskbridge that reaches the tracker through the proxy, with a cache that is filled."""
     store = Store(Database(f"sqlite:///{tmp_path}/dry.sqlite3"))
-    upgrade(store.database)
+    make_tables(store.database)
     client = TrackerClient(Target(proxy.url, SecretStr(tracker.api_key)))
     sync_metadata(store, client, project_activities=True)
     config = PluginConfig(default_tracker_id=1, default_priority_id=2, default_activity_id=9)

@@ -21,9 +21,9 @@ from shared.store import Store
 from shared.store.database import Database
 from shared.store.links import Link, LinkKind
 from shared.store.metadata import Entry, MetadataKind
-from shared.store.migrations import upgrade
 from tests.contract import seed
 from tests.contract.support import Tracker, unique
+from tests.support.databases import make_tables
 
 NOT_HERE = {"worker", "beat"}
 """Checks of processes that this test does not start."""
@@ -36,7 +36,7 @@ def desk(tracker: Tracker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> I
     monkeypatch.setattr("shared.coordination.locks.make_redis", lambda _settings: redis)
     url, key = SecretStr(f"sqlite:///{tmp_path}/desk.sqlite3"), SecretStr(Fernet.generate_key().decode())
     made = Desk(Settings(database_url=url, secret_keys=(key,)), Store(Database(url.get_secret_value())))
-    upgrade(made.store.database)
+    make_tables(made.store.database)
     configuration.change(made.store, {"base_url": tracker.base_url})
     configuration.store_api_key(made.store, made.vault, tracker.api_key)
     yield made

@@ -7,7 +7,7 @@ import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from deploy.embedded.child import Child
 from deploy.embedded.ports import HOST
@@ -25,7 +25,7 @@ THREADS = 4
 SKEW_S = 60
 PUBLIC_PROJECT = 2
 SKEWED = Path(__file__).parent / "skewed"
-SETTINGS = {
+SETTINGS: dict[str, Any] = {
     "SWEEP_INTERVAL": 1,
     "CLAIM_LEASE": 4,
     "LOCK_LEASE": 5,

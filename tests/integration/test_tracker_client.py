@@ -7,9 +7,10 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -336,3 +337,30 @@ def test_a_raw_call_waits_for_the_rate_limit_and_can_be_stopped_before_it_is_sen
         client.raw("POST", "/issues.json", before_send=stop)
     assert waited == ["throttled", "asked"]
     assert server.requests == []
+
+
+@pytest.mark.parametrize("ask", [TrackerClient.call, TrackerClient.raw])
+@pytest.mark.parametrize(
+    ("status", "is_logged"), [(200, False), (302, False), (400, True), (404, True), (422, True), (503, True)]
+)
+def test_every_answer_from_400_on_is_logged_without_its_text(
+    connect: Connect,
+    serve: Serve,
+    monkeypatch: pytest.MonkeyPatch,
+    ask: Callable[..., Any],
+    status: int,
+    *,
+    is_logged: bool,
+) -> None:
+    lines: list[tuple[str, dict[str, Any]]] = []
+    monkeypatch.setattr(
+        client_module, "log", SimpleNamespace(warning=lambda text, **about: lines.append((text, about)))
+    )
+    with suppress(TrackerError):
+        ask(
+            connect(serve(saying(answer(b'{"errors": ["the key key"]}', f"{status} Said")))),
+            "GET",
+            "/users.json",
+        )
+    about = {"method": "GET", "path": "/users.json", "status": status}
+    assert lines == ([("the tracker refused a call", about)] if is_logged else [])

@@ -20,11 +20,11 @@ from shared.settings import Settings
 from shared.store import Store
 from shared.store.database import Database
 from shared.store.links import Link, LinkKind
-from shared.store.migrations import upgrade
 from shared.store.models import JournalEvent, TaskTimeLink, TicketIssueLink, TicketState
 from shared.store.people import TrackerPerson
 from shared.store.types import clock
 from shared.vault import Vault
+from tests.support.databases import make_tables
 from tests.support.events import SUPPORT_ENTITY, delivery_id
 from worker.sync.results import Result
 from worker.sync.service import SyncService
@@ -63,7 +63,7 @@ class Bridge:
             **settings,
         )
         self.store = Store(Database(database_url, pool_size=10))
-        upgrade(self.store.database)
+        make_tables(self.store.database)
         vault = Vault(self.settings.secret_keys)
         self.redis = Redis.from_url(redis_url)
         self.pause = Pause(self.redis)

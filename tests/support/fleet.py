@@ -45,13 +45,26 @@ class Fleet:
         database_url: an empty database.
         redis_url: an empty Redis.
         stand_in: the tracker.
+        python: of the venv that the processes run in, where it is not this one.
         settings: DESKBRIDGE_ variables other than the tests' defaults, without the prefix.
+
+    Attributes:
+        directory: where every process's log is.
     """
 
     def __init__(
-        self, directory: Path, database_url: str, redis_url: str, stand_in: StandIn, **settings: Any
+        self,
+        directory: Path,
+        database_url: str,
+        redis_url: str,
+        stand_in: StandIn,
+        *,
+        python: Path | None = None,
+        **settings: Any,
     ) -> None:
-        self._directory = directory
+        self.directory = directory
+        self._program = [str(python or sys.executable), "-m", "producer.commands.main"]
+        self._cwd = directory if python else ROOT
         self.stand_in = stand_in
         self.bridge = Bridge(database_url, redis_url, stand_in.base_url, stand_in.api_key)
         key = self.bridge.settings.secret_keys[0].get_secret_value()
@@ -79,7 +92,7 @@ class Fleet:
         self._http = requests.Session()
         self._webhook = Webhook(SECRET)
 
-    def start(self, *, workers: int, threads: int) -> Fleet:
+    def start(self, *, workers: int = 0, threads: int = 4) -> Fleet:
         """Start a producer, a beat and the workers; return once the producer answers."""
         self.processes.start(self.child("producer", "producer", "--port", str(self.port)), self.is_ready)
         self.add_beat("beat")
@@ -91,19 +104,19 @@ class Fleet:
         """Start a beat, or one more."""
         return self.processes.start(self.child(name, "beat"))
 
-    def add_worker(self, threads: int) -> Child:
-        """Start one more worker."""
+    def add_worker(self, threads: int, **environment: str) -> Child:
+        """Start one more worker, with further variables in its environment."""
         self._started += 1
-        child = self.child(f"worker-{self._started}", "worker", "--concurrency", str(threads))
+        child = self.child(f"worker-{self._started}", "worker", "--concurrency", str(threads), **environment)
         self.workers.append(self.processes.start(child))
         return child
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
         """Run a command in the fleet's environment to its end."""
         return subprocess.run(
-            [sys.executable, "-m", "producer.commands.main", *command],
+            [*self._program, *command],
             env=self._env,
-            cwd=ROOT,
+            cwd=self._cwd,
             capture_output=True,
             text=True,
             timeout=60,
@@ -187,6 +200,12 @@ class Fleet:
             rows = session.execute(select(JournalEvent.state, func.count()).group_by(JournalEvent.state))
             return dict(rows.all())
 
+    def kill_workers(self) -> None:
+        """Kill every worker."""
+        for worker in self.workers:
+            worker.kill()
+        self.workers.clear()
+
     def stop_processes(self) -> None:
         """Stop every process; `start` starts them again."""
         self.processes.stop()
@@ -200,7 +219,7 @@ class Fleet:
 
     def logs(self) -> str:
         """Return the end of every process's log, for a failed test."""
-        files = sorted(self._directory.glob("*.log"))
+        files = sorted(self.directory.glob("*.log"))
         return "\n".join(f"--- {file.name}\n{file.read_text()[-2000:]}" for file in files)
 
     def child(self, name: str, *command: str, **environment: str) -> Child:
@@ -213,10 +232,10 @@ class Fleet:
         """
         return Child(
             name,
-            [sys.executable, "-m", "producer.commands.main", *command],
-            log=self._directory / f"{name}.log",
+            [*self._program, *command],
+            log=self.directory / f"{name}.log",
             env={**self._env, **environment},
-            cwd=ROOT,
+            cwd=self._cwd,
         )
 
     def is_ready(self) -> bool:

@@ -11,8 +11,11 @@ from typing import Any, cast
 import pytest
 from celery import Celery
 from celery.signals import celeryd_init, worker_shutting_down
+from cryptography.fernet import Fernet
+from pydantic import SecretStr
 
-from worker.__main__ import _run_celery
+from shared.settings import Settings
+from worker.process import run_celery, work
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -34,17 +37,43 @@ class Ending:
 
 @pytest.mark.parametrize(("exitcode", "told"), [(None, 0), (0, 0), (1, 1)])
 def test_a_worker_that_was_asked_to_end_says_whether_it_did_so_well(exitcode: int | None, told: int) -> None:
-    assert _run_celery(cast(Celery, Ending(exitcode, "SIGTERM")), []) == told
+    assert run_celery(cast(Celery, Ending(exitcode, "SIGTERM")), []) == told
 
 
 @pytest.mark.parametrize("exitcode", [None, 0, 1])
 def test_a_worker_that_ends_without_being_asked_is_a_failure(exitcode: int | None) -> None:
-    assert _run_celery(cast(Celery, Ending(exitcode, None)), []) == 1
+    assert run_celery(cast(Celery, Ending(exitcode, None)), []) == 1
 
 
 def test_a_worker_that_never_started_is_a_failure() -> None:
     application: Any = SimpleNamespace(worker_main=lambda _: None)
-    assert _run_celery(application, []) == 1
+    assert run_celery(application, []) == 1
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(
+        database_url=SecretStr(f"sqlite:///{tmp_path}/desk.sqlite3"),
+        secret_keys=(SecretStr(Fernet.generate_key().decode()),),
+    )
+
+
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What a worker logs as an error."""
+    texts: list[str] = []
+    monkeypatch.setattr("worker.process.log", SimpleNamespace(error=texts.append))
+    return texts
+
+
+def test_a_worker_refuses_a_database_without_tables(settings: Settings, said: list[str]) -> None:
+    assert work(settings, 1) == 1
+    assert "deskbridge migrate" in said[0]
+
+
+def test_a_worker_refuses_to_start_without_keys(settings: Settings, said: list[str]) -> None:
+    assert work(settings.model_copy(update={"secret_keys": ()}), 1) == 2
+    assert "DESKBRIDGE_SECRET_KEYS" in said[0]
 
 
 WORKER = """
@@ -53,7 +82,7 @@ from celery import Celery
 from celery.exceptions import WorkerShutdown
 from celery.signals import worker_ready
 from celery.worker.consumer import Consumer
-from worker.__main__ import _run_celery
+from worker.process import run_celery
 
 application = Celery("test", broker="memory://")
 
@@ -67,7 +96,7 @@ def signal_myself(**_):
     os.kill(os.getpid(), signal.SIGTERM)
 
 {how}
-raise SystemExit(_run_celery(application, ["worker", "--pool", "threads", "--without-gossip", "--without-mingle"]))
+raise SystemExit(run_celery(application, ["worker", "--pool", "threads", "--without-gossip", "--without-mingle"]))
 """
 
 

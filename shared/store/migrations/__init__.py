@@ -113,6 +113,28 @@ def require_current(database: Database) -> None:
         raise SettingsError(f"the database is at revision {found}, not at {HEAD}: run `deskbridge migrate`")
 
 
+def is_current(url: str) -> bool:
+    """Make sure at the start of a process that the schema is the one this version works with.
+
+    Args:
+        url: the database's address.
+
+    Returns:
+        False where the database cannot be reached: it may be down for a while, and that is no reason not to start.
+
+    Raises:
+        SettingsError: `deskbridge migrate` is due, or the database belongs to a newer version.
+    """
+    database = Database(url)
+    try:
+        require_current(database)
+    except OperationalError:
+        return False
+    finally:
+        database.close()
+    return True
+
+
 def _revision(connection: Connection) -> str | None:
     """Return the revision of the schema, None where it has none."""
     if not inspect(connection).has_table("alembic_version"):

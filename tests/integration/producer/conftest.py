@@ -22,8 +22,8 @@ from producer.hooks.app import create_app
 from shared.settings import Settings
 from shared.store import Store
 from shared.store.database import Database
-from shared.store.migrations import upgrade
 from shared.store.models import JournalEvent
+from tests.support.databases import make_tables
 from tests.support.events import delivery_id
 from tests.support.serving import Served
 
@@ -85,7 +85,7 @@ def running(directory: Path, **values: Any) -> Iterator[RunningProducer]:
     no_broker = f"redis://127.0.0.1:{free_port()}/0"
     given = {"webhook_secrets": (SecretStr(SECRET),), "redis_url": SecretStr(no_broker), **values}
     store = Store(Database(url))
-    upgrade(store.database)
+    make_tables(store.database)
     producer = RunningProducer(create_app(Settings(database_url=SecretStr(url), **given)), store)
     producer.start()
     try:

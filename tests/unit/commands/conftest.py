@@ -22,8 +22,8 @@ from shared.codes.reasons import Reason
 from shared.events import parse_delivery
 from shared.store import Store
 from shared.store.database import Database
-from shared.store.migrations import upgrade
 from shared.store.models import EventState
+from tests.support.databases import make_tables
 from tests.support.events import delivery_id
 
 SECRET = "whsec_" + "c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0"
@@ -127,7 +127,7 @@ def shell(
     """Return a shell over a migrated database, whose rings are only noted."""
     environment(SECRET_KEYS=Fernet.generate_key().decode(), WEBHOOK_SECRETS=SECRET)
     database = Database(f"sqlite:///{tmp_path}/desk.sqlite3")
-    upgrade(database)
+    make_tables(database)
     rung: list[int] = []
 
     def ring(_self: object, ticket_ids: list[int]) -> bool:

@@ -37,6 +37,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     found: list[Any] = []
     monkeypatch.setattr("os.execv", lambda path, arguments: found.append((path, arguments)))
     monkeypatch.setattr("signal.signal", lambda *_: None)
+    monkeypatch.setattr("shared.logs.log_crashes", lambda: None)
     monkeypatch.setattr("uvicorn.run", lambda application, **options: found.append((application, options)))
     return found
 
@@ -72,12 +73,17 @@ def test_a_port_in_use_is_a_failure_of_1(keyless: Shell, monkeypatch: pytest.Mon
         sys.exit(3)
 
     monkeypatch.setattr("signal.signal", lambda *_: None)
+    monkeypatch.setattr("shared.logs.log_crashes", lambda: None)
     monkeypatch.setattr("uvicorn.run", in_use)
     assert keyless.type("producer").exit_code == 1
 
 
-@pytest.mark.parametrize("command", ["producer", "worker"])
-def test_a_database_without_tables_is_refused(keyless: Shell, started: list[Any], command: str) -> None:
+@pytest.mark.parametrize("command", ["producer", "console"])
+def test_a_database_without_tables_is_refused(
+    keyless: Shell, started: list[Any], command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if command == "console":
+        monkeypatch.setenv("DESKBRIDGE_CONSOLE_TOKENS", keyless.do("make-token").strip())
     with keyless.store.database.engine.begin() as connection:
         connection.exec_driver_sql("DROP TABLE alembic_version")
     assert "deskbridge migrate" in keyless.fail(command)
@@ -94,9 +100,7 @@ def test_the_console_needs_a_token_and_listens_where_it_is_told(
     assert (options["host"], options["port"], options["access_log"]) == ("127.0.0.1", 8097, False)
 
 
-@pytest.mark.parametrize(
-    "name", ["SECRET_KEYS", "SECRET_KEYS_FILE", "CONSOLE_TOKENS", "CONSOLE_PASSWORD_HASH_FILE"]
-)
+@pytest.mark.parametrize("name", ["SECRET_KEYS", "SECRET_KEYS_FILE", "CONSOLE_TOKENS", "CONSOLE_TOKENS_FILE"])
 def test_the_producer_begins_anew_without_the_secrets_of_others(
     keyless: Shell, started: list[Any], begun_anew: list[Any], monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

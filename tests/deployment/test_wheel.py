@@ -1,0 +1,107 @@
+"""What ships: the wheel holds the product and nothing else, and runs with its declared dependencies alone."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import venv
+import zipfile
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from deploy.sandbox.tracker.control import StandIn
+from tests.support.events import task_event
+from tests.support.fleet import ROOT, Fleet
+
+pytestmark = [pytest.mark.wheel, pytest.mark.timeout(400)]
+
+PRODUCT = ("producer", "shared", "worker")
+SOURCES = (*PRODUCT, "pyproject.toml", "README.md", "LICENSE")
+
+
+def run(*command: str | Path, cwd: Path) -> str:
+    """Run a program to its successful end; return what it wrote."""
+    ended = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return ended.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built of a copy of the sources: building leaves files behind."""
+    source = tmp_path_factory.mktemp("source")
+    for name in SOURCES:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(ROOT / name, source / name)
+    pip = (sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation")
+    run(*pip, "--wheel-dir", source / "dist", source, cwd=source)
+    (built,) = (source / "dist").glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of a venv that holds the wheel and what the run-time lock names, by its hashes."""
+    directory = tmp_path_factory.mktemp("venv")
+    venv.create(directory)
+    found = directory / "bin" / "python"
+    install = (
+        sys.executable,
+        "-m",
+        "uv",
+        "pip",
+        "install",
+        "--quiet",
+        "--compile-bytecode",
+        "--python",
+        found,
+    )
+    run(*install, "--require-hashes", "-r", ROOT / "requirements-runtime.lock", cwd=directory)
+    run(*install, "--no-deps", wheel, cwd=directory)
+    return found
+
+
+def test_the_wheel_holds_the_product_and_nothing_else(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as content:
+        names = content.namelist()
+    top = {name.split("/")[0] for name in names if ".dist-info/" not in name}
+    assert top == set(PRODUCT)
+    shipped = {name for name in names if ".dist-info/" not in name}
+    needed = {
+        str(file.relative_to(ROOT))
+        for package in PRODUCT
+        for file in (ROOT / package).rglob("*")
+        if file.is_file() and "__pycache__" not in file.parts
+    }
+    assert needed - shipped == set(), "what is not code is shipped as well"
+
+
+def test_it_needs_nothing_that_the_lock_does_not_name(python: Path, tmp_path: Path) -> None:
+    run(sys.executable, "-m", "uv", "pip", "check", "--python", python, cwd=tmp_path)
+    said = run(python.parent / "deskbridge", "--version", cwd=tmp_path)
+    assert said == f"deskbridge {version('deskbridge')}\n"
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, python: Path, postgres_url: str, redis_url: str) -> Iterator[Fleet]:
+    """Producer, worker and beat out of the wheel, started where no source is."""
+    with StandIn(in_process=True) as stand_in:
+        made = Fleet(tmp_path, postgres_url, redis_url, stand_in, python=python)
+        try:
+            yield made.start(workers=1)
+        finally:
+            made.stop()
+
+
+def test_it_forwards_an_event(fleet: Fleet) -> None:
+    fleet.send([("one", task_event())])
+    fleet.wait_until_drained(60)
+    assert fleet.states() == {"done": 1}, fleet.logs()
+    assert len(fleet.stand_in.state()["time_entries"]) == 1
+    assert all(child.alive for child in fleet.processes.members), fleet.logs()

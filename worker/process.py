@@ -1,0 +1,109 @@
+"""One worker: Celery's, with a sweep beside it that also looks whether the worker is still handed anything."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any
+
+import celery.apps.worker
+from celery import Celery
+from celery.signals import celeryd_init, worker_shutting_down
+
+from shared.coordination.presence import WORKER
+from shared.errors import BridgeError
+from shared.logs import get_logger
+from shared.settings import Settings
+from shared.store.migrations import is_current
+from worker.bootstrap import Worker, backlog, bootstrap
+from worker.tasks import left_to_the_sweep, register
+from worker.upkeep import keep_up
+from worker.watchdog import EXIT_CODE
+
+SWEEP_WITHOUT_BEAT = 3
+OPTIONS = ["--loglevel", "WARNING", "--pool", "threads", "--without-gossip", "--without-mingle"]
+log = get_logger("worker")
+
+
+def work(settings: Settings, concurrency: int) -> int:
+    """Run a worker until it is told to stop; return the process's exit code."""
+    if not settings.secret_keys:
+        log.error("DESKBRIDGE_SECRET_KEYS is not set: a worker cannot open the API key")
+        return 2
+    try:
+        if not is_current(settings.database_url.get_secret_value()):
+            log.warning("the database cannot be reached at the moment; starting all the same")
+    except BridgeError as error:
+        log.error(str(error))
+        return 1
+    worker = bootstrap(settings, concurrency=concurrency)
+    register(worker.app, worker)
+    # what Celery prints when it is told to stop
+    celery.apps.worker.safe_say = lambda text, *_: log.info(str(text).strip())
+    log.info("started", concurrency=concurrency)
+    stop = threading.Event()
+    threading.Thread(target=_sweep_without_beat, args=(worker, stop), daemon=True, name="sweep").start()
+    threading.Thread(target=_keep_up_without_beat, args=(worker, stop), daemon=True, name="upkeep").start()
+    code = run_celery(worker.app, ["--quiet", "worker", "--concurrency", str(concurrency), *OPTIONS])
+    stop.set()
+    return code
+
+
+def run_celery(app: Celery, arguments: list[str]) -> int:
+    """Run Celery's worker until it ends; return how it ended: 0 only where a signal asked it to.
+
+    A broker that comes and goes can end it with or without an error of its own, and `worker_main` does not tell: with
+    0, a supervisor that restarts on failure would leave the worker dead.
+    """
+    started: list[Any] = []
+    signalled: list[str] = []
+
+    def remember(instance: Any, **_: object) -> None:
+        started.append(instance)
+
+    def was_asked(sig: str, **_: object) -> None:
+        signalled.append(sig)
+
+    celeryd_init.connect(remember)
+    worker_shutting_down.connect(was_asked)
+    try:
+        app.worker_main(arguments)
+    finally:
+        celeryd_init.disconnect(remember)
+        worker_shutting_down.disconnect(was_asked)
+    return int(started[-1].exitcode or 0) if started and signalled else 1
+
+
+def _sweep_without_beat(worker: Worker, stop: threading.Event) -> None:
+    """Sweep now and then from every worker, in case that no beat does; the sweep's own lock makes it harmless.
+
+    Each round leaves a sign of life for `deskbridge doctor`, and looks whether this process is still handed anything.
+    """
+    due = False
+    while not stop.is_set():
+        try:
+            worker.presence.mark(WORKER)
+            if due:
+                worker.sweep.run()
+                _end_where_starved(worker)
+        except Exception as error:  # noqa: BLE001  (the next round tries again; nothing may end this thread)
+            worker.watchdog.look_away()
+            log.error("the sweep failed; the next round tries again", error=type(error).__name__)
+        due = not stop.wait(worker.settings.sweep_interval * SWEEP_WITHOUT_BEAT)
+
+
+def _keep_up_without_beat(worker: Worker, stop: threading.Event) -> None:
+    """Do what is due by its age from the start, in a thread of its own: reading the metadata may take minutes."""
+    while not stop.is_set():
+        with left_to_the_sweep():
+            keep_up(worker)
+        stop.wait(worker.settings.sweep_interval * SWEEP_WITHOUT_BEAT)
+
+
+def _end_where_starved(worker: Worker) -> None:
+    """End the process where rings wait and it is handed none; nothing of it is at work, so nothing is cut off."""
+    if worker.watchdog.look(backlog(worker.app)):
+        log.error(
+            "rings wait and this worker is handed none; it ends to be started anew", exit_code=EXIT_CODE
+        )
+        os._exit(EXIT_CODE)
