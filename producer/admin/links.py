@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from shared.codes.reasons import Reason
@@ -20,6 +20,7 @@ class Linked:
     """What came of making a link.
 
     Attributes:
+        link: as it is now.
         before: the link that it replaced.
         tickets: tickets whose events had been skipped for want of it.
         events: how many events these are.
@@ -35,25 +36,28 @@ class Linked:
     confirmed: bool = True
 
 
-def make_link(store: Store, link: Link, *, replay: bool) -> Linked:
+def make_link(store: Store, link: Link, *, replay: bool, keep_category: bool = False) -> Linked:
     """Create or replace a link.
 
     Args:
         store: where links and events are.
         link: the link.
+        keep_category: the category of the link before stays, as long as the tracker project does.
         replay: make the events pending again that were skipped for want of it.
 
     Raises:
         NotFound: the tracker project is unknown or not active, or the category is not one of its own.
     """
     with store.transaction() as tx:
-        return put_link(tx, link, replay=replay)
+        return put_link(tx, link, replay=replay, keep_category=keep_category)
 
 
-def put_link(tx: Transaction, link: Link, *, replay: bool) -> Linked:
+def put_link(tx: Transaction, link: Link, *, replay: bool, keep_category: bool = False) -> Linked:
     """Create or replace a link within a transaction, as `make_link`."""
-    confirmed = confirm_link(tx, link)
     before = tx.links.get(link.kind, link.helpdesk_id)
+    if keep_category and before and before.tracker_project_id == link.tracker_project_id:
+        link = replace(link, default_category_id=before.default_category_id)
+    confirmed = confirm_link(tx, link)
     tx.links.put(link)
     skipped = [one for one in tx.journal.skipped_tickets(Reason.NO_LINK) if _belongs(one[2], link)]
     tickets = [ticket_id for ticket_id, _, _ in skipped]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -25,6 +25,7 @@ from shared.errors import (
     BridgeError,
     LeaseOver,
     LockBusy,
+    NotFound,
     OutcomeUnknown,
     TrackerError,
     TrackerOutage,
@@ -89,17 +90,34 @@ class ProjectForms:
     settling: float
     sleep: Callable[[float], None] = time.sleep
 
-    def link(self, link: Link, *, replay: bool = False) -> Made:
+    def link(self, link: Link, *, replay: bool = False, keep_category: bool = False) -> Made:
         """Link to an existing active project, then synchronise the metadata.
 
         Raises:
             NotFound: the tracker project or the category is unknown.
         """
-        linked = make_link(self.store, link, replay=replay)
+        linked = make_link(self.store, link, replay=replay, keep_category=keep_category)
         return Made(linked, created=False, metadata=synchronise(self.store, self.locks, self.connect))
 
-    def create(self, kind: LinkKind, helpdesk_id: int, form: ProjectForm, *, replay: bool = False) -> Made:
+    def create(
+        self,
+        kind: LinkKind,
+        helpdesk_id: int,
+        form: ProjectForm,
+        *,
+        category: int | None = None,
+        keep_category: bool = True,
+        replay: bool = False,
+    ) -> Made:
         """Create a project and link to it, then synchronise the metadata; a repeat finds what the first one made.
+
+        Args:
+            kind: what the form is for.
+            helpdesk_id: its id.
+            form: as it was filled in.
+            category: of new issues; it is set once the project is seen to have it, and else told as a warning.
+            keep_category: where none is given, that of the link before stays.
+            replay: as `make_link`.
 
         Raises:
             FormRefused: naming each field that is wrong, by our own checks or in the tracker's words.
@@ -112,10 +130,19 @@ class ProjectForms:
             project, warnings = self._project(form, config)
             with self._alone(project["identifier"]):
                 entry, created = self._ensure(client, kind, helpdesk_id, project)
-                linked = self._keep(Link(kind, helpdesk_id, entry.tracker_id, None), entry, replay=replay)
+                link = Link(kind, helpdesk_id, entry.tracker_id, None)
+                keep = keep_category and category is None
+                linked = self._keep(link, entry, replay=replay, keep_category=keep)
         finally:
             client.close()
-        return Made(linked, created, synchronise(self.store, self.locks, self.connect), warnings)
+        metadata = synchronise(self.store, self.locks, self.connect)
+        if category is not None:
+            try:
+                made = make_link(self.store, replace(link, default_category_id=category), replay=False)
+                linked = replace(linked, link=made.link)
+            except NotFound as unknown:
+                warnings = (*warnings, f"linked without a category: {unknown}")
+        return Made(linked, created, metadata, warnings)
 
     def _project(self, form: ProjectForm, config: PluginConfig) -> tuple[dict[str, Any], tuple[str, ...]]:
         """Return the object to send, the active template's or else the form's own (SPEC section 9), and warnings.
@@ -218,12 +245,12 @@ class ProjectForms:
             ) from None
         return found
 
-    def _keep(self, link: Link, project: Entry, *, replay: bool) -> Linked:
+    def _keep(self, link: Link, project: Entry, *, replay: bool, keep_category: bool) -> Linked:
         """Keep the project and its link, in one commit."""
         with self.store.transaction() as tx:
             tx.metadata.put([project])
             tx.project_claims.created(str(project.details["identifier"]), project.tracker_id)
-            return put_link(tx, link, replay=replay)
+            return put_link(tx, link, replay=replay, keep_category=keep_category)
 
     def _free(self, identifier: str, attempt: int, reason: Coded) -> None:
         with self.store.transaction() as tx:

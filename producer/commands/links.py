@@ -56,8 +56,15 @@ def link(
         ),
     ],
     category: Annotated[
-        int | None, typer.Option(metavar="N", min=1, callback=fits, help="Issue category for new issues.")
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            callback=fits,
+            help="Issue category for new issues; a stored one stays otherwise.",
+        ),
     ] = None,
+    no_category: Annotated[bool, typer.Option("--no-category", help="Remove the stored category.")] = False,
     replay: Replay = False,
     as_json: Json = False,
 ) -> None:
@@ -70,9 +77,12 @@ def link(
     from shared.store.links import Link, LinkKind
 
     check_helpdesk_id(kind, helpdesk_id)
+    if no_category and category is not None:
+        raise WrongUsage("either --category N or --no-category")
+    keep = category is None and not no_category
     wanted = Link(LinkKind(kind), helpdesk_id, tracker_project_id, category)
     with open_desk() as desk:
-        made = make_link(desk.store, wanted, replay=replay)
+        made = make_link(desk.store, wanted, replay=replay, keep_category=keep)
         if not made.confirmed:
             warn(
                 f"tracker project {tracker_project_id} is accepted without a check, since no metadata of the tracker "
@@ -82,7 +92,7 @@ def link(
             desk.ring(made.tickets)
     if as_json:
         print_json(
-            {**link_json(wanted), "skipped_events": made.events, "replayed": replay and made.events > 0}
+            {**link_json(made.link), "skipped_events": made.events, "replayed": replay and made.events > 0}
         )
     else:
         _tell(made)
@@ -131,8 +141,7 @@ def _tell(made: Linked) -> None:
     if made.replayed:
         say(f"{what} that had been skipped for want of this link will be sent now.")
         return
-    category = f" --category {link.default_category_id}" if link.default_category_id else ""
     say(
         f"{what} had been skipped for want of this link. To send them now:",
-        f"  deskbridge link {link.kind} {link.helpdesk_id} {link.tracker_project_id}{category} --replay",
+        f"  deskbridge link {link.kind} {link.helpdesk_id} {link.tracker_project_id} --replay",
     )

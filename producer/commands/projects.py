@@ -45,6 +45,10 @@ def create_project(
     field: Annotated[
         list[str] | None, typer.Option(metavar="ID=VALUE", help="A custom field's value; may be repeated.")
     ] = None,
+    category: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, callback=fits, help="Issue category for new issues, if it has it."),
+    ] = None,
     replay: Replay = False,
     as_json: Json = False,
 ) -> None:
@@ -68,7 +72,7 @@ def create_project(
         }
     )
     with open_desk() as desk:
-        made = desk.project_forms.create(LinkKind(kind), helpdesk_id, form, replay=replay)
+        made = desk.project_forms.create(LinkKind(kind), helpdesk_id, form, category=category, replay=replay)
         if replay:
             desk.ring(made.linked.tickets)
     for warning in made.warnings:

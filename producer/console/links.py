@@ -38,7 +38,10 @@ class LinkForm(BaseModel):
         description="A new project: name, description, is_public, identifier, parent_id, enabled_module_names, "
         "custom_field_values (SPEC 2.3).",
     )
-    default_category_id: TrackerId | None = Field(default=None, description="Category of new issues.")
+    default_category_id: TrackerId | None = Field(
+        default=None,
+        description="Category of new issues; left out, a stored one stays, null removes it.",
+    )
     replay: bool = Field(default=False, description="Send now what had been skipped for want of this link.")
 
 
@@ -115,18 +118,23 @@ def _put(desk: Desk, kind: LinkKind, helpdesk_id: int, form: LinkForm) -> Respon
 def _make(desk: Desk, kind: LinkKind, helpdesk_id: int, form: LinkForm) -> Made:
     if (form.create is None) == (form.tracker_project_id is None):
         raise Problem(422, "Not valid", "give either `tracker_project_id` or `create`")
-    if form.create is not None and form.default_category_id is not None:
-        fault = ("default_category_id", "a new project has no categories yet")
-        raise Problem(422, "Not valid", "fix the named fields", faults=[fault])
+    keep = "default_category_id" not in form.model_fields_set
     if form.tracker_project_id is not None:
         link = Link(kind, helpdesk_id, form.tracker_project_id, form.default_category_id)
         try:
-            return desk.project_forms.link(link, replay=form.replay)
+            return desk.project_forms.link(link, replay=form.replay, keep_category=keep)
         except NotFound as unknown:
             raise Problem(422, "Not valid", str(unknown)) from None
     try:
         wanted = ProjectForm.of(form.create or {})
-        return desk.project_forms.create(kind, helpdesk_id, wanted, replay=form.replay)
+        return desk.project_forms.create(
+            kind,
+            helpdesk_id,
+            wanted,
+            category=form.default_category_id,
+            keep_category=keep,
+            replay=form.replay,
+        )
     except FormRefused as refused:
         faults = [(f"create.{field}" if field else "create", problem) for field, problem in refused.faults]
         raise Problem(422, "Not valid", "fix the named fields", faults=faults) from None

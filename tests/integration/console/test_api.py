@@ -106,6 +106,32 @@ def test_a_link_is_put_shown_and_deleted(console: Console) -> None:
     console.refused("GET", "/api/links/projects/12", 404)
 
 
+def test_a_category_that_is_left_out_stays_and_null_removes_it(console: Console) -> None:
+    console.do("POST", "/api/metadata/sync")
+
+    def category_after(**body: Any) -> object:
+        return console.do("PUT", "/api/links/projects/12", {"tracker_project_id": 1, **body})[
+            "default_category_id"
+        ]
+
+    assert category_after(default_category_id=2) == 2
+    assert category_after() == 2
+    assert category_after(replay=True) == 2
+    assert category_after(default_category_id=None) is None
+
+
+def test_a_project_is_created_with_a_category_in_one_form(console: Console, stand_in: StandIn) -> None:
+    console.do("POST", "/api/metadata/sync")
+    form = {"create": {"name": "Lab", "identifier": "lab"}, "default_category_id": 7}
+    told = console.do("PUT", "/api/links/projects/12", form, status=201)
+    assert (told["created"], told["default_category_id"]) == (True, None)
+    assert "no issue category 7" in str(told["warnings"])
+    stand_in.patch("categories", 2, project_id=told["tracker_project_id"])
+    again = console.do("PUT", "/api/links/projects/12", {**form, "default_category_id": 2})
+    assert (again["created"], again["default_category_id"], again["warnings"]) == (False, 2, [])
+    assert console.get("/api/links/projects/12")["default_category_id"] == 2
+
+
 @pytest.mark.parametrize(
     ("body", "what"),
     [
@@ -119,7 +145,6 @@ def test_a_link_is_put_shown_and_deleted(console: Console) -> None:
         ([], "body"),
         ({"create": {}}, "create.name"),
         ({"create": {"name": "x", "identifier": "Ä"}}, "create.identifier"),
-        ({"create": {"name": "x", "identifier": "x"}, "default_category_id": 1}, "default_category_id"),
     ],
 )
 def test_a_link_that_cannot_be_made_says_why(console: Console, body: Any, what: str) -> None:

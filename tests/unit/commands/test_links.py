@@ -21,6 +21,22 @@ def test_links_are_listed_with_their_category(shell: Shell) -> None:
     assert "project 12" in shell.do("links")
 
 
+def test_what_is_not_said_of_the_category_is_kept_as_long_as_the_project_is(shell: Shell) -> None:
+    def category_after(*arguments: str) -> object:
+        told = shell.ask("link", "project", "12", *arguments)
+        (stored,) = shell.ask("links")
+        assert told["default_category_id"] == stored["default_category_id"]
+        return stored["default_category_id"]
+
+    assert category_after("4", "--category", "7") == 7
+    assert category_after("4") == 7
+    assert category_after("4", "--replay") == 7
+    assert category_after("4", "--no-category") is None
+    assert category_after("4", "--category", "8") == 8
+    assert category_after("5") is None, "a category belongs to one project"
+    shell.fail("link", "project", "12", "4", "--category", "7", "--no-category", code=2)
+
+
 def test_linking_anew_replaces_and_says_what_was_before(shell: Shell) -> None:
     shell.do("link", "entity", "3", "1")
     assert "(before: 1)" in shell.do("link", "entity", "3", "2")
