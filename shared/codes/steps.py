@@ -20,6 +20,7 @@ class What(Code):
     # on whose behalf
     SENT_AS_ADMINISTRATOR = "sent_as_administrator"
     REPEATED_AS_ADMINISTRATOR = "repeated_as_administrator"
+    LOGIN_CHANGED = "login_changed"
     MADE_MEMBER = "made_member"
     NOT_MADE_MEMBER = "not_made_member"
     MEMBERSHIP_UNCLEAR = "membership_unclear"

@@ -17,6 +17,7 @@ SENTENCES: Table = {
     What.REPEATED_AS_ADMINISTRATOR: (
         "The tracker refused to let {login} do it; repeated as the administrator"
     ),
+    What.LOGIN_CHANGED: "{before} is {login} now",
     What.MADE_MEMBER: "{login} was made a member of tracker project {tracker_project_id}",
     What.NOT_MADE_MEMBER: "{login} could not be made a member",
     What.MEMBERSHIP_UNCLEAR: "Whether {login} was made a member is not known",
@@ -76,6 +77,7 @@ WHY: Table = {
     What.REPEATED_AS_ADMINISTRATOR: (
         "{because}. Give {login} a role in tracker project {tracker_project_id} that may do it."
     ),
+    What.LOGIN_CHANGED: "the tracker did not know the login any more",
     What.MADE_MEMBER: "the tracker lets only members work in a private project",
     What.NOT_MADE_MEMBER: "{because}",
     What.MEMBERSHIP_UNCLEAR: "{because}",

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
+from shared.codes.coded import written
 from shared.connection import Connector
 from shared.coordination.locks import Locks
 from shared.store.metadata import RUNS_KEPT
@@ -81,7 +82,7 @@ def test_a_failure_is_not_repeated_at_each_sweep_and_changes_nothing_of_what_is_
 def test_nothing_is_due_while_no_tracker_is_set_up_or_it_is_left_in_peace(
     bridge: Bridge, worker: Any
 ) -> None:
-    bridge.pause.begin("a test")
+    bridge.pause.begin(written("a test"))
     assert not sync_metadata(worker)
     bridge.pause.end()
     bridge.configure(base_url=None)

@@ -120,7 +120,7 @@ class Sender:
             raise NotYet(Fault.LOGIN_UNKNOWN(login=person.login, because=unclear.coded)) from None
         now = people.get(person.tracker_user_id, person)
         if now.login != person.login:
-            self.run.note(f"{person.login} is {now.login} now", "the tracker did not know the login any more")
+            self.run.note(What.LOGIN_CHANGED(before=person.login, login=now.login))
         return now.login
 
     @property
