@@ -65,6 +65,7 @@ test-redmine: install ## The contract tests against a real Redmine
 	@$(BIN)/python -m pytest tests/contract --tracker=redmine
 
 bench: install ## The benchmarks beside a plain Celery peer and other template engines; exit 1 when a goal is missed
+	@$(BIN)/python -m pytest -m bench tests/bench
 	@$(BIN)/python -m tests.bench
 	@$(BIN)/python -m tests.bench.metadata
 	@$(BIN)/python -m tests.bench.templates

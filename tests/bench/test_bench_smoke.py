@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.bench
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -20,7 +22,6 @@ def _quick(module: str) -> Any:
     return json.loads(ended.stdout)
 
 
-@pytest.mark.slow
 def test_a_quick_run_measures_both_sides_and_judges_no_goal() -> None:
     found = _quick("tests.bench")
     assert len(found["measures"]) == 5
@@ -32,7 +33,6 @@ def test_a_quick_run_measures_both_sides_and_judges_no_goal() -> None:
     assert calls == {"deskbridge": 2, "plain": 2}, "the ratios would compare different work"
 
 
-@pytest.mark.slow
 def test_a_quick_run_of_templates_measures_three_engines_and_a_synced_event() -> None:
     found = _quick("tests.bench.templates")
     for measure in found["measures"]:

