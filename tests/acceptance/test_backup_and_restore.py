@@ -16,6 +16,8 @@ from tests.support.events import ALICE, BOB, DONE, moment, task, ticket
 from tests.support.fleet import Fleet
 from tests.support.workload import Expected, Workload, generate
 
+pytestmark = pytest.mark.promise("OPS-04")
+
 DRAINED_WITHIN_S = 90
 
 

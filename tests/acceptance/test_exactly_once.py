@@ -16,6 +16,8 @@ from tests.support.bridge import STATUS_MAP
 from tests.support.fleet import Fleet
 from tests.support.workload import generate
 
+pytestmark = pytest.mark.promise("OPS-13", "OPS-22")
+
 WORKERS, THREADS = 4, 8
 DRAINED_WITHIN_S = 90
 SLOW_MS = 400

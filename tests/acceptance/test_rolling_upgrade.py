@@ -13,6 +13,8 @@ from tests.support.bridge import STATUS_MAP
 from tests.support.fleet import Fleet
 from tests.support.workload import generate
 
+pytestmark = pytest.mark.promise("OPS-03")
+
 NEXT = "9999"
 WIDENED = ("journal", "ticket_state", "ticket_issue_link", "task_time_link", "trace_step", "plugin_config")
 DRAINED_WITHIN_S = 60

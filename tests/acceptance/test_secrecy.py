@@ -153,6 +153,7 @@ def core_limits(child: Child) -> set[str]:
     return set(core.split()[4:6])
 
 
+@pytest.mark.promise("SEC-33", "SEC-34", "SEC-35")
 def test_the_producer_holds_no_secret_of_others_and_no_process_leaves_a_core_dump(fleet: Fleet) -> None:
     key = fleet.bridge.settings.secret_keys[0].get_secret_value()
     by_name = {one.name: one for one in fleet.processes.members if isinstance(one, Child)}
@@ -177,6 +178,7 @@ class Bomb:
         return os.mkdir, (str(self.file),)
 
 
+@pytest.mark.promise("SEC-47")
 def test_a_message_that_is_no_ring_is_refused_without_being_loaded(fleet: Fleet, tmp_path: Path) -> None:
     bomb = tmp_path / "went-off"
     app = make_celery(fleet.bridge.settings)
@@ -208,6 +210,7 @@ def test_a_message_that_is_no_ring_is_refused_without_being_loaded(fleet: Fleet,
     assert bomb.exists(), "so that this test could see it"
 
 
+@pytest.mark.promise("SEC-48")
 def test_nobody_ends_or_steers_a_worker_over_the_broker(fleet: Fleet) -> None:
     app = make_celery(fleet.bridge.settings)
     fleet.send([("steered", task_event())])
@@ -221,6 +224,7 @@ def test_nobody_ends_or_steers_a_worker_over_the_broker(fleet: Fleet) -> None:
     assert all(worker.alive for worker in fleet.workers)
 
 
+@pytest.mark.promise("SEC-31")
 def test_the_api_key_shows_nowhere(fleet: Fleet, redis_url: str) -> None:
     """It comes last: every process is crashed at its end."""
     said = [command(fleet, "config", "set-api-key", stdin=CANARY)]

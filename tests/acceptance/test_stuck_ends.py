@@ -115,6 +115,7 @@ threading.Thread(target=turn_deaf, daemon=True).start()
 """
 
 
+@pytest.mark.promise("OPS-17")
 def test_a_worker_that_consumes_nothing_ends_itself_and_the_next_one_does_its_work(
     fleet: Fleet, first: int, tmp_path: Path
 ) -> None:
@@ -133,6 +134,7 @@ def test_a_worker_that_consumes_nothing_ends_itself_and_the_next_one_does_its_wo
     each_once(fleet, first, first + 1)
 
 
+@pytest.mark.promise("OPS-19")
 def test_what_a_killed_worker_had_not_acknowledged_does_no_harm_now_or_when_it_comes_again(
     fleet: Fleet, redis: Redis, app: Celery, first: int
 ) -> None:
@@ -150,6 +152,7 @@ def test_what_a_killed_worker_had_not_acknowledged_does_no_harm_now_or_when_it_c
     each_once(fleet, first, first + 1)
 
 
+@pytest.mark.promise("OPS-20")
 def test_a_message_that_comes_again_while_it_is_worked_on_does_no_harm(
     fleet: Fleet, redis: Redis, app: Celery, first: int
 ) -> None:
@@ -165,6 +168,7 @@ def test_a_message_that_comes_again_while_it_is_worked_on_does_no_harm(
     each_once(fleet, first)
 
 
+@pytest.mark.promise("OPS-21")
 def test_a_message_lost_on_its_way_to_a_worker_is_rung_again_by_the_sweep(
     fleet: Fleet, redis: Redis, first: int
 ) -> None:
@@ -181,6 +185,7 @@ def test_a_message_lost_on_its_way_to_a_worker_is_rung_again_by_the_sweep(
     each_once(fleet, first, first + 1)
 
 
+@pytest.mark.promise("OPS-23")
 def test_a_full_broker_stops_no_event_and_no_worker(fleet: Fleet, redis: Redis, first: int) -> None:
     worker = fleet.add_worker(2)
     send(fleet, first)
@@ -199,6 +204,7 @@ def test_a_full_broker_stops_no_event_and_no_worker(fleet: Fleet, redis: Redis, 
     assert worker.alive, fleet.logs()
 
 
+@pytest.mark.promise("OPS-25")
 def test_workers_whose_connections_are_cut_consume_again(fleet: Fleet, redis: Redis, first: int) -> None:
     workers = [fleet.add_worker(2) for _ in range(2)]
     send(fleet, first)
@@ -211,6 +217,7 @@ def test_workers_whose_connections_are_cut_consume_again(fleet: Fleet, redis: Re
     assert all(worker.alive for worker in workers), fleet.logs()
 
 
+@pytest.mark.promise("OPS-24")
 def test_a_redis_that_freezes_delays_no_event_and_what_came_meanwhile_is_done_afterwards(
     fleet: Fleet, redis_server: RedisServer, first: int
 ) -> None:

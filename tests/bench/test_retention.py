@@ -7,6 +7,8 @@ import pytest
 from shared.store.database import Database
 from tests.bench.retention import measure
 
+pytestmark = pytest.mark.promise("OPS-09")
+
 
 @pytest.mark.slow
 def test_no_question_of_every_day_reads_a_whole_table(

@@ -16,6 +16,8 @@ from tests.bench.backpressure import measure
 from tests.support.bridge import Bridge
 from tests.support.events import task_event
 
+pytestmark = pytest.mark.promise("OPS-10", "OPS-11")
+
 
 @pytest.fixture
 def over_postgres(stand_in: StandIn, redis_url: str, postgres_url: str) -> Iterator[Bridge]:

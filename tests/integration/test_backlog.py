@@ -13,6 +13,8 @@ from worker import sweep
 from worker.bootstrap import backlog
 from worker.sweep import MOST_RUNG, Sweep
 
+pytestmark = pytest.mark.promise("OPS-26")
+
 
 def test_rings_that_wait_are_counted(redis_url: str) -> None:
     settings = Settings(redis_url=SecretStr(redis_url))

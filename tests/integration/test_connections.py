@@ -116,6 +116,7 @@ def run() -> Iterator[Run]:
         yield start
 
 
+@pytest.mark.promise("SEC-17")
 def test_many_who_ask_and_never_read_lock_nobody_out(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "MOST_CONNECTIONS", 50)
     application, clients = run()
@@ -136,6 +137,7 @@ def test_many_who_ask_and_never_read_lock_nobody_out(run: Run, monkeypatch: pyte
         besieger.join()
 
 
+@pytest.mark.promise("SEC-16")
 def test_an_answer_that_nobody_takes_is_given_up(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "ARRIVAL_S", 0.2)
     monkeypatch.setattr(connections, "ANSWER_S", 0.5)
@@ -163,6 +165,7 @@ def test_an_answer_that_is_taken_slowly_but_in_time_arrives_as_a_whole(run: Run)
     assert len(rest(slow)) > MUCH // 4
 
 
+@pytest.mark.promise("SEC-17")
 def test_whoever_sends_the_next_request_before_the_answer_gets_one_answer(run: Run) -> None:
     application, clients = run()
     assert rest(clients.open(ASK * 3)).count(b"HTTP/1.1 200 ") == 1
@@ -181,6 +184,7 @@ def test_requests_one_after_the_other_share_a_connection(run: Run) -> None:
     assert application.served == 3
 
 
+@pytest.mark.promise("SEC-16")
 def test_what_takes_long_is_cut_unless_the_application_said_so(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -193,6 +197,7 @@ def test_what_takes_long_is_cut_unless_the_application_said_so(
     assert clients.ask().startswith(b"HTTP/1.1 200 ")
 
 
+@pytest.mark.promise("SEC-18")
 def test_an_address_has_its_share_and_pushes_out_nobody_else(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -204,6 +209,7 @@ def test_an_address_has_its_share_and_pushes_out_nobody_else(
     assert not any(is_cut(one, within=0.05) for one in [slow, *crowd[7:]])
 
 
+@pytest.mark.promise("SEC-18")
 def test_where_all_are_too_many_the_largest_crowd_makes_room(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -216,6 +222,7 @@ def test_where_all_are_too_many_the_largest_crowd_makes_room(
     assert not any(is_cut(one, within=0.05) for one in [slow, newest, *crowd[1:]])
 
 
+@pytest.mark.promise("SEC-18")
 def test_whoever_is_being_served_is_not_cut_for_a_newcomer(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "MOST_CONNECTIONS", 3)
     application, clients = run()
@@ -227,6 +234,7 @@ def test_whoever_is_being_served_is_not_cut_for_a_newcomer(run: Run, monkeypatch
     assert all(rest(one).startswith(b"HTTP/1.1 200 ") for one in served)
 
 
+@pytest.mark.promise("SEC-18")
 def test_those_whom_the_application_knows_make_room_last(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "MOST_OF_ONE_ADDRESS", 3)
     application, clients = run()
@@ -239,6 +247,7 @@ def test_those_whom_the_application_knows_make_room_last(run: Run, monkeypatch: 
     assert b"HTTP/1.1 200 " in rest(known)
 
 
+@pytest.mark.promise("SEC-25")
 def test_a_proxy_of_ours_has_no_share_and_names_its_clients(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -249,6 +258,7 @@ def test_a_proxy_of_ours_has_no_share_and_names_its_clients(
     assert not any(is_cut(one, within=0.05) for one in many)
 
 
+@pytest.mark.promise("SEC-25")
 def test_nobody_else_names_another_address(run: Run) -> None:
     _, clients = run()
     assert clients.ask(more=b"\r\nX-Forwarded-For: 192.0.2.7").endswith(b"127.0.0.1")

@@ -22,6 +22,8 @@ from shared.vault import Vault
 from tests.support.bridge import PEOPLE, Bridge
 from tests.support.events import ALICE, BOB, task, task_event, ticket, ticket_event
 
+pytestmark = pytest.mark.promise("OPS-06")
+
 OLD_ADDRESS = "Alice.Before@Example.test"
 TRACES = ("alice@example.test", "alice.before@example.test", "alice archer", "alice")
 

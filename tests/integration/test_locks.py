@@ -9,6 +9,8 @@ from redis import Redis
 
 from tests.support.coordination import LockContract, PauseContract
 
+pytestmark = pytest.mark.promise("OPS-11")
+
 
 @pytest.fixture
 def redis(redis_url: str) -> Iterator[Redis]:

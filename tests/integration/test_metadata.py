@@ -105,6 +105,7 @@ def test_every_row_is_cached_and_nothing_that_cannot_be_used(desk: Bridge, large
 HOSTILE_LOGINS = ["mallory\r\nX-Redmine-API-Key: x", "ali\x01ce", "alice\n", " alice", "alice\t", "a" * 300]
 
 
+@pytest.mark.promise("SEC-45")
 @pytest.mark.parametrize("login", HOSTILE_LOGINS)
 def test_somebody_whose_login_no_header_can_have_is_left_out_and_nobody_else(
     bridge: Bridge, stand_in: StandIn, login: str
@@ -117,6 +118,7 @@ def test_somebody_whose_login_no_header_can_have_is_left_out_and_nobody_else(
     assert cached[5] == "alice"
 
 
+@pytest.mark.promise("SEC-45")
 @pytest.mark.parametrize("login", [*HOSTILE_LOGINS, "\ud800"])
 def test_a_cached_login_that_no_header_can_have_pauses_nobody(
     bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch, login: str

@@ -65,6 +65,7 @@ def _statuses_of(operation: Any, mode: GenerationMode, headers: dict[str, str]) 
     return seen
 
 
+@pytest.mark.promise("SEC-21")
 @pytest.mark.parametrize("mode", MODES)
 def test_the_producer_answers_as_described(tmp_path: Path, mode: GenerationMode) -> None:
     # unsigned, so that what is sent gets further than to its signature
@@ -78,6 +79,7 @@ def test_the_producer_answers_as_described(tmp_path: Path, mode: GenerationMode)
         assert {400, 422} <= answered["POST /events"]
 
 
+@pytest.mark.promise("SEC-21")
 @pytest.mark.parametrize("mode", MODES)
 def test_the_console_answers_as_described(bridge: Bridge, mode: GenerationMode) -> None:
     tokens = (SecretStr(TOKEN),)

@@ -18,6 +18,8 @@ from shared.store.ledger import Row
 from tests.support.bridge import Bridge
 from tests.support.events import ALICE, BOB, task, task_event, ticket, ticket_event
 
+pytestmark = pytest.mark.promise("OPS-05")
+
 SAME = {"title": "Printer on fire", "content": "burns"}
 SEEDED = 5
 RETENTION = 90

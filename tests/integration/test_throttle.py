@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
+import pytest
 from redis import Redis
 
 from deploy.sandbox.tracker.control import StandIn
@@ -13,6 +14,8 @@ from shared.coordination.throttle import Throttle
 from shared.vault import Vault
 from tests.support.bridge import Bridge
 from tests.support.events import task_event
+
+pytestmark = pytest.mark.promise("OPS-12")
 
 
 def test_calls_of_several_workers_are_spaced_evenly(redis_url: str) -> None:

@@ -259,6 +259,7 @@ def test_an_oversize_answer_is_no_clear_answer(
     assert type(create(connect(serve(saying(raw)), timeout=5))) is OutcomeUnknown
 
 
+@pytest.mark.promise("SEC-40")
 @pytest.mark.parametrize(
     "status", ["301 Moved", "302 Found", "307 Temporary Redirect", "308 Permanent Redirect"]
 )
@@ -273,6 +274,7 @@ def test_a_redirect_is_not_followed(connect: Connect, serve: Serve, status: str,
     ]
 
 
+@pytest.mark.promise("SEC-40")
 def test_a_cookie_of_one_call_is_not_sent_with_the_next(connect: Connect, serve: Serve) -> None:
     cookie = answer(b"{}", "200 OK", "Set-Cookie: session=alice; Path=/")
     server = serve(saying(cookie, cookie))

@@ -212,6 +212,7 @@ def tls_server(tmp_path: Path) -> Iterator[WireServer]:
         yield running
 
 
+@pytest.mark.promise("SEC-39")
 def test_a_certificate_that_nobody_vouches_for_is_refused_before_anything_is_sent(
     tls_server: WireServer,
 ) -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.model.machine import PROFILE, Bridge
+
+pytestmark = pytest.mark.promise("OPS-14", "OPS-16")
 
 TestBridge = Bridge.TestCase
 TestBridge.settings = PROFILE

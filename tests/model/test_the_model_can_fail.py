@@ -20,6 +20,8 @@ from tests.model.machine import PROFILE, Bridge
 from worker.sync import creation
 from worker.sync.results import Waiting
 
+pytestmark = pytest.mark.promise("OPS-14")
+
 SOON = 100
 Taken = Callable[[], AbstractContextManager[Any]]
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from producer.admin.held import held_rows
 from tests.model.machine import Bridge
 from tests.model.stage import END
 from tests.model.tracker import Fate
 from tests.model.world import Rules
+
+pytestmark = pytest.mark.promise("OPS-15")
 
 
 def test_a_late_answer_that_names_what_a_sibling_adopted_is_not_held_as_created_twice() -> None:

@@ -57,6 +57,7 @@ ALLOWED = [
 ]
 
 
+@pytest.mark.promise("SEC-41")
 @pytest.mark.parametrize("host", FORBIDDEN)
 def test_link_local_and_metadata_addresses_are_forbidden(host: str) -> None:
     assert why_forbidden(host)
@@ -113,6 +114,7 @@ def call(**target: Any) -> TrackerUnreachable:
     return failure.value
 
 
+@pytest.mark.promise("SEC-42")
 @pytest.mark.parametrize("address", ["169.254.169.254", "fe80::1", "fd00:ec2::254", "::ffff:169.254.169.254"])
 def test_a_name_that_leads_there_is_not_connected_to(
     monkeypatch: pytest.MonkeyPatch, connected: list[Any], address: str
@@ -130,6 +132,7 @@ def test_one_such_address_among_good_ones_is_enough(
     assert connected == []
 
 
+@pytest.mark.promise("SEC-42")
 def test_a_name_that_is_rebound_between_two_calls_is_not_followed(
     monkeypatch: pytest.MonkeyPatch, connected: list[Any]
 ) -> None:

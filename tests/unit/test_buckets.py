@@ -54,6 +54,7 @@ def test_each_source_has_a_bucket_of_its_own(clock: Clock) -> None:
     assert buckets.wait("b") == 0
 
 
+@pytest.mark.promise("SEC-20")
 def test_only_so_many_sources_are_remembered_and_the_busy_ones_stay(clock: Clock) -> None:
     buckets = Buckets(1, 1, most=10, clock=clock)
     buckets.take("busy")

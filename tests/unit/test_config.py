@@ -99,6 +99,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.promise("SEC-41")
 @pytest.mark.parametrize(("name", "value"), WRONG)
 def test_a_wrong_value_names_its_key(name: str, value: str) -> None:
     assert name in refusal(**{name: value})

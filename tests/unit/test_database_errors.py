@@ -35,6 +35,7 @@ class Broken:
         yield
 
 
+@pytest.mark.promise("SEC-36")
 def test_the_producer_logs_the_kind_only() -> None:
     with structlog.testing.capture_logs() as logged, pytest.raises(Problem) as refused:
         append(Broken(), [])  # type: ignore[arg-type]
@@ -42,6 +43,7 @@ def test_the_producer_logs_the_kind_only() -> None:
     assert "hidden-word" not in f"{logged} {vars(refused.value)} {refused.value.__cause__}"
 
 
+@pytest.mark.promise("SEC-36")
 def test_the_console_logs_the_kind_only() -> None:
     request = Request({"type": "http", "method": "GET", "path": "/", "headers": [], "server": ("x", 1)})
     with structlog.testing.capture_logs() as logged:
@@ -50,6 +52,7 @@ def test_the_console_logs_the_kind_only() -> None:
     assert "hidden-word" not in f"{logged} {bytes(answer.body)!r}"
 
 
+@pytest.mark.promise("SEC-36")
 def test_the_worker_logs_the_kind_only() -> None:
     with structlog.testing.capture_logs() as logged, left_to_the_sweep():
         raise SAID

@@ -12,6 +12,7 @@ from pydantic import SecretStr
 from producer.commands.main import app
 from shared.config import PluginConfig
 from shared.settings import Settings
+from tests.support import promises
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
@@ -86,13 +87,21 @@ def test_every_test_that_a_page_names_exists(page: Path) -> None:
         )
 
 
-def test_every_promise_of_security_names_a_test() -> None:
-    text = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
-    tables = [part.split("\n\n")[0] for part in text.split("| promise | test |\n|---|---|\n")[1:]]
-    promises = [line for table in tables for line in table.splitlines()]
-    assert len(promises) > 30
-    for line in promises:
-        assert re.search(r"`tests/[\w/]+\.py::\w+`", line.split("|")[2]), line
+def test_every_promise_is_held_by_a_test_and_every_marker_names_one() -> None:
+    made, held = promises.promises(), promises.tests()
+    assert len(made) > 70
+    assert set(made) - set(held) == set(), "no test carries their marker: @pytest.mark.promise"
+    assert set(held) - set(made) == set(), "no page makes them"
+
+
+@pytest.mark.parametrize("page", promises.PAGES)
+def test_every_row_of_a_table_of_promises_has_a_name(page: str) -> None:
+    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    tables = [part.split("\n\n")[0] for part in text.split("| | promise |\n|---|---|\n")[1:]]
+    assert tables
+    for line in "\n".join(tables).splitlines():
+        assert promises.ROW.fullmatch(line), line
+    assert "| promise | test |" not in text, "tests name promises, not the other way round"
 
 
 def _code(text: str) -> list[str]:

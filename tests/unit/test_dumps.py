@@ -27,6 +27,7 @@ def crash(directory: Path, forbid: str) -> list[Path]:
     return left
 
 
+@pytest.mark.promise("SEC-33")
 def test_a_crash_leaves_no_core_dump(tmp_path: Path) -> None:
     assert crash(tmp_path, "from shared.dumps import guard_memory; guard_memory(); ") == []
 
@@ -101,6 +102,7 @@ def seen_by_a_neighbour(how: str) -> set[str]:
     return {line.split()[0] for line in ran.stdout.splitlines()}
 
 
+@pytest.mark.promise("SEC-34")
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
 def test_another_process_of_the_same_account_gets_at_neither_memory_nor_environment() -> None:
     assert seen_by_a_neighbour("guarded") == {"refused"}

@@ -91,6 +91,7 @@ def test_any_text_can_be_logged(capsys: pytest.CaptureFixture[str], text: str) -
     assert lines(capsys)[0]["text"] == text
 
 
+@pytest.mark.promise("SEC-30", "SEC-43")
 @pytest.mark.parametrize("form", ["console", "json"])
 def test_what_somebody_else_said_forges_no_line_and_moves_no_cursor(
     capsys: pytest.CaptureFixture[str], form: Literal["console", "json"]
@@ -105,6 +106,7 @@ def test_what_somebody_else_said_forges_no_line_and_moves_no_cursor(
     assert not {"\x9b", "\u202e", "\u200b"} & set(written)
 
 
+@pytest.mark.promise("SEC-32")
 @pytest.mark.parametrize("form", ["console", "json"])
 def test_a_traceback_shows_no_local_variable(
     capsys: pytest.CaptureFixture[str], form: Literal["console", "json"]

@@ -11,6 +11,8 @@ from shared.kinds import Kind
 from worker.sync.matching import Doubt
 from worker.sync.recall import recall
 
+pytestmark = pytest.mark.promise("OPS-05")
+
 BACKUP = datetime(2026, 11, 20, 3, tzinfo=UTC)
 ALICE, BOB, ADMIN = 5, 6, 1
 WHO = Doubt(4711, (ADMIN, ALICE), BACKUP)

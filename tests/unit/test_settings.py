@@ -155,6 +155,7 @@ WRONG: list[tuple[str, str]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.promise("SEC-26")
 @pytest.mark.parametrize(("name", "value"), WRONG)
 def test_a_wrong_value_is_named_but_not_shown(name: str, value: str) -> None:
     message = refusal(**{name: value})

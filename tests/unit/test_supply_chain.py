@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
 
 
+@pytest.mark.promise("SEC-52")
 def test_every_locked_package_has_its_hashes() -> None:
     pinned = re.findall(r"^[A-Za-z0-9._-]+(?:\[[^]]*])?==", LOCK, re.MULTILINE)
     found = sbom.locked_hashes()
@@ -22,6 +23,7 @@ def test_every_locked_package_has_its_hashes() -> None:
     assert not [name for name, hashes in found.items() if not hashes]
 
 
+@pytest.mark.promise("SEC-52")
 def test_what_is_installed_is_checked_against_the_hashes() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert "pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock" in makefile
@@ -32,6 +34,7 @@ def test_the_project_s_own_requirements_are_all_locked() -> None:
     assert sbom.runtime_names() <= locked
 
 
+@pytest.mark.promise("SEC-53")
 @pytest.mark.slow
 def test_the_bill_of_materials_lists_what_is_needed_at_run_time_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -50,6 +53,7 @@ def test_the_bill_of_materials_lists_what_is_needed_at_run_time_and_nothing_else
         assert any(reference.get("hashes") for reference in one["externalReferences"]), one["name"]
 
 
+@pytest.mark.promise("SEC-53")
 def test_an_invalid_bill_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", ["sbom", str(tmp_path / "bill.json")])
     monkeypatch.setattr(sbom, "bill_of_materials", lambda: {"components": "none"})

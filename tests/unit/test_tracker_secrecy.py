@@ -64,6 +64,7 @@ def test_repr_and_str_of_client_and_target_hide_the_key() -> None:
     assert not any(KEY in text for text in shown)
 
 
+@pytest.mark.promise("SEC-32")
 def test_errors_records_and_tracebacks_hide_the_key(sent: list[requests.PreparedRequest]) -> None:
     error, record = calls(client_of(), login="alice")
     trace = "".join(traceback.format_exception(error))
@@ -126,6 +127,7 @@ def test_only_calls_with_a_body_have_a_content_type(sent: list[requests.Prepared
     assert "Content-Type" not in sent[1].headers
 
 
+@pytest.mark.promise("SEC-40")
 def test_the_environment_s_proxies_and_netrc_do_not_get_the_key(
     sent: list[requests.PreparedRequest], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -31,6 +31,7 @@ def redis() -> Iterator[Redis]:
         yield connection
 
 
+@pytest.mark.promise("SEC-50")
 @pytest.mark.parametrize("stored", ["{", "null", '{"reason": "down", "until": 1e12, "length": 5}'])
 def test_a_pause_that_no_worker_wrote_stops_nobody(redis: Redis, stored: str) -> None:
     redis.set(PAUSED, stored)
@@ -38,6 +39,7 @@ def test_a_pause_that_no_worker_wrote_stops_nobody(redis: Redis, stored: str) ->
     assert Pause(redis).enter().blocked_by is None
 
 
+@pytest.mark.promise("SEC-50")
 @pytest.mark.parametrize("stored", [b"", b"yesterday", b"nan", b"inf", b"\xff"])
 def test_a_sign_of_life_that_is_no_time_is_none(redis: Redis, stored: bytes) -> None:
     redis.set(KEY + WORKER, stored)
@@ -88,6 +90,7 @@ def test_a_ring_is_read() -> None:
     assert not message.errors
 
 
+@pytest.mark.promise("SEC-49")
 @pytest.mark.parametrize("compression", ["zlib", "bzip2", "xz", "application/x-gzip"])
 def test_a_message_that_is_compressed_is_refused_before_it_is_inflated(compression: str) -> None:
     bomb, _ = compress(b"[" + b" " * 24 * MIB + b"]", compression)  # type: ignore[no-untyped-call]
@@ -101,6 +104,7 @@ def test_a_message_that_is_compressed_is_refused_before_it_is_inflated(compressi
     assert peak < 8 * MIB
 
 
+@pytest.mark.promise("SEC-49")
 def test_a_message_larger_than_any_ring_is_refused_undecoded() -> None:
     assert received("[" + " " * (LARGEST_RING // 2) + "]").decode() == []
     message = received("[" + " " * LARGEST_RING + "]")

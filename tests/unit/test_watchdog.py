@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from worker.watchdog import LOOKS, Watchdog
+
+pytestmark = pytest.mark.promise("OPS-18")
 
 
 def looks(watchdog: Watchdog, backlog: int, count: int = LOOKS * 3) -> list[bool]:

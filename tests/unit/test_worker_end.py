@@ -112,6 +112,7 @@ def test_a_real_worker_that_celery_gives_up_ends_with_an_error() -> None:
     assert b"Unrecoverable error" in worker.stderr + worker.stdout
 
 
+@pytest.mark.promise("SEC-48")
 def test_a_real_worker_that_celery_ends_in_order_without_a_signal_ends_with_an_error() -> None:
     worker = ended("Consumer.start = end")
     assert worker.returncode == 1, worker.stderr

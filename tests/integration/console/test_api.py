@@ -17,6 +17,7 @@ from tests.support.events import SUPPORT_ENTITY, task_event
 PATHS = ["/api/links", "/api/events", "/api/config", "/api/openapi.json", "/api/nothing", "/", "/console"]
 
 
+@pytest.mark.promise("SEC-22")
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize(
     "token", [None, "", "wrong", TOKEN[:-1], TOKEN + "x", "tökén".encode().decode("latin-1")]

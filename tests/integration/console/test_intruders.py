@@ -35,6 +35,7 @@ def raw(console: Console, request: bytes) -> bytes:
     return said
 
 
+@pytest.mark.promise("SEC-24")
 def test_wrong_tokens_from_one_address_have_to_wait_and_the_right_one_with_them(console: Console) -> None:
     for number in range(WRONG_TOKENS):
         console.refused("GET", "/api/links", 401, token=f"guess-{number}")
@@ -44,6 +45,7 @@ def test_wrong_tokens_from_one_address_have_to_wait_and_the_right_one_with_them(
     assert console.ask("GET", "/api/links").status_code == 429, "or it would tell that it was found"
 
 
+@pytest.mark.promise("SEC-25")
 def test_naming_other_addresses_does_not_shorten_the_wait(console: Console) -> None:
     statuses = [
         console.http.get(
@@ -102,11 +104,13 @@ def test_another_address_does_not_have_to_wait() -> None:
     assert statuses(*wrong, ("192.0.2.8", TOKEN), ("192.0.2.7", TOKEN)) == [401, 401, 401, 429, 200, 429]
 
 
+@pytest.mark.promise("SEC-24")
 def test_the_addresses_of_one_ipv6_network_count_as_one() -> None:
     wrong = [(f"2001:db8:0:1:{number}::1", "guess") for number in range(4)]
     assert statuses(*wrong, ("2001:db8:0:2::1", TOKEN)) == [401, 401, 401, 429, 200]
 
 
+@pytest.mark.promise("SEC-23")
 def test_tokens_are_compared_in_constant_time(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
     compared: list[tuple[bytes, bytes]] = []
 
@@ -120,6 +124,7 @@ def test_tokens_are_compared_in_constant_time(console: Console, monkeypatch: pyt
     assert all(len(one) == len(other) == 32 for one, other in compared), "digests, whose length tells nothing"
 
 
+@pytest.mark.promise("SEC-29")
 @pytest.mark.parametrize(
     "path", ["/api/links", "/api/nothing", "/healthz", "/", "/api/openapi.json", "/console"]
 )
@@ -134,6 +139,7 @@ def test_every_answer_tells_a_browser_to_do_nothing_with_it(
     assert "Server" not in answer.headers
 
 
+@pytest.mark.promise("SEC-29")
 def test_an_unforeseen_fault_is_answered_in_the_same_way(
     console: Console, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,6 +153,7 @@ def test_an_unforeseen_fault_is_answered_in_the_same_way(
     assert {name: answer.headers.get(name) for name in HEADERS} == HEADERS
 
 
+@pytest.mark.promise("SEC-16")
 def test_what_takes_long_of_somebody_signed_in_is_waited_for(
     console: Console, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,6 +169,7 @@ def test_what_takes_long_of_somebody_signed_in_is_waited_for(
     assert console.ask("GET", "/api/held").status_code == 200
 
 
+@pytest.mark.promise("SEC-27")
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
 def test_a_cookie_signs_nobody_in_and_none_is_ever_set(console: Console, method: str) -> None:
     for name in ("session", "token", "Authorization", "access_token"):
@@ -180,6 +188,7 @@ def test_a_cookie_signs_nobody_in_and_none_is_ever_set(console: Console, method:
     assert "Set-Cookie" not in signed.headers
 
 
+@pytest.mark.promise("SEC-27")
 @pytest.mark.parametrize(
     "where",
     [
@@ -192,6 +201,7 @@ def test_a_token_in_an_address_signs_nobody_in(console: Console, where: str) -> 
     console.refused("GET", where, 401, token=None)
 
 
+@pytest.mark.promise("SEC-28")
 def test_another_site_s_script_may_not_read_or_send_anything(console: Console) -> None:
     preflight = console.http.options(
         f"{console.base_url}/api/config",
@@ -210,6 +220,7 @@ def test_another_site_s_script_may_not_read_or_send_anything(console: Console) -
     assert not [name for name in answer.headers if name.lower().startswith("access-control-")]
 
 
+@pytest.mark.promise("SEC-30")
 @pytest.mark.parametrize(
     "path",
     [
@@ -232,6 +243,7 @@ def test_nobody_is_redirected_anywhere(console: Console, path: str) -> None:
         assert b"location:" not in said.lower()
 
 
+@pytest.mark.promise("SEC-30")
 @pytest.mark.parametrize(
     "path",
     [
@@ -267,6 +279,7 @@ def test_characters_that_utf_8_has_not_are_refused_and_no_fault(console: Console
     assert answer.status_code == 422
 
 
+@pytest.mark.promise("SEC-41")
 @pytest.mark.parametrize(
     "url",
     ["http://169.254.169.254/", "http://[fe80::1]/", "http://metadata.google.internal", "http://2852039166"],
@@ -277,6 +290,7 @@ def test_a_tracker_cannot_be_set_to_where_none_is(console: Console, url: str) ->
     assert "DESKBRIDGE_ALLOW_LINK_LOCAL" in problem["detail"]
 
 
+@pytest.mark.promise("SEC-38")
 def test_the_stored_key_is_not_sent_to_an_address_that_somebody_without_the_key_names(
     console: Console,
 ) -> None:
@@ -294,6 +308,7 @@ def test_the_stored_key_is_not_sent_to_an_address_that_somebody_without_the_key_
     assert moved["config"]["base_url"] == "http://127.0.0.1:9"
 
 
+@pytest.mark.promise("SEC-38")
 def test_certificates_are_checked_whatever_somebody_without_the_key_says(
     console: Console,
 ) -> None:
@@ -314,6 +329,7 @@ def test_the_stored_key_is_not_sent_to_the_first_address_that_somebody_without_t
     )
 
 
+@pytest.mark.promise("SEC-11")
 def test_a_body_that_never_ends_is_cut_off_also_of_whoever_is_signed_in() -> None:
     guard = Guard(_open, [SecretStr(TOKEN)], bodies=Bodies(seconds=0.1))
 

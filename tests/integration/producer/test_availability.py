@@ -22,6 +22,8 @@ from producer.hooks.ringer import Ringer
 from tests.integration.producer.conftest import Run, RunningProducer, refused
 from tests.support.events import task, task_event, ticket, ticket_event
 
+pytestmark = pytest.mark.promise("OPS-24")
+
 QUEUE = "deskbridge:deskbridge"
 
 

@@ -22,6 +22,7 @@ def many(count: int) -> list[dict[str, Any]]:
     return [ticket_event(of_ticket=ticket(number)) for number in range(1, count + 1)]
 
 
+@pytest.mark.promise("SEC-19")
 def test_a_source_over_its_limit_is_told_to_wait_before_its_events_are_looked_at(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -43,6 +44,7 @@ def test_a_source_over_its_limit_is_told_to_wait_before_its_events_are_looked_at
     )
 
 
+@pytest.mark.promise("SEC-19")
 def test_the_limit_needs_no_redis_and_waiting_is_enough(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
     monkeypatch.setattr(app_module, "Buckets", partial(Buckets, clock=lambda: now[0]))
@@ -62,6 +64,7 @@ def test_what_is_refused_for_its_faults_counts_too(run: Run) -> None:
     refused(producer.send({}), 429)
 
 
+@pytest.mark.promise("SEC-19")
 def test_a_large_event_counts_as_several(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(app_module, "Buckets", partial(Buckets, clock=lambda: 1000.0))
     producer = run(event_limit=10)
@@ -81,6 +84,7 @@ def test_what_is_not_signed_uses_nothing_of_a_secret_s_limit(run: Run) -> None:
     assert producer.send(task_event()).status_code == 202
 
 
+@pytest.mark.promise("SEC-29")
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics", "/openapi.json", "/nothing", "/events"])
 def test_every_answer_tells_a_browser_to_do_nothing_with_it(producer: RunningProducer, path: str) -> None:
     for answer in (producer.get(path), producer.http.post(producer.base_url + path, data=b"x", timeout=5)):

@@ -96,6 +96,7 @@ NOT_JSON = {
 }
 
 
+@pytest.mark.promise("SEC-09")
 @pytest.mark.parametrize("body", NOT_JSON.values(), ids=NOT_JSON.keys())
 def test_what_is_not_json_is_refused(producer: RunningProducer, body: bytes) -> None:
     refused(producer.send(body), 400)
@@ -107,6 +108,7 @@ def test_json_that_is_no_event_is_refused(producer: RunningProducer, body: bytes
     assert refused(producer.send(body), 422)["errors"]
 
 
+@pytest.mark.promise("SEC-09")
 @pytest.mark.parametrize("depth", [100, 450, 600, 990])
 def test_deep_nesting_in_an_extra_key_is_no_crash(producer: RunningProducer, depth: int) -> None:
     body = json.dumps(task_event())[:-1] + ', "extra": ' + "[" * depth + "]" * depth + "}"

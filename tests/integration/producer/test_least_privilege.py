@@ -66,6 +66,7 @@ def as_producer(url: str) -> Iterator[Connection]:
     engine.dispose()
 
 
+@pytest.mark.promise("SEC-46")
 def test_the_producer_does_all_its_work_with_that_role(
     owner: Store, producer_url: str, redis_url: str
 ) -> None:
@@ -93,6 +94,7 @@ def test_the_producer_does_all_its_work_with_that_role(
     assert len(running.journal()) == 4
 
 
+@pytest.mark.promise("SEC-46")
 @pytest.mark.parametrize("table", sorted(Base.metadata.tables))
 def test_that_role_neither_reads_nor_changes_a_table(producer_url: str, table: str) -> None:
     column = next(iter(Base.metadata.tables[table].columns)).name
@@ -107,6 +109,7 @@ def test_that_role_neither_reads_nor_changes_a_table(producer_url: str, table: s
             connection.rollback()
 
 
+@pytest.mark.promise("SEC-46")
 @pytest.mark.parametrize(
     "statement",
     [

@@ -44,6 +44,7 @@ def test_each_header_is_needed(producer: RunningProducer, name: str, value: str 
     refused(producer.post(BODY, **headers(**{name: value})), 401)
 
 
+@pytest.mark.promise("SEC-03")
 @pytest.mark.parametrize("age", [-301, 301, 86400])
 def test_a_time_more_than_five_minutes_off_is_refused(producer: RunningProducer, age: float) -> None:
     refused(producer.send(task_event(), age=age + (5 if age > 0 else -5)), 401)
@@ -55,11 +56,13 @@ def test_a_time_within_five_minutes_is_accepted(producer: RunningProducer, age: 
     assert producer.send(task_event(), age=age).status_code == 202
 
 
+@pytest.mark.promise("SEC-01")
 def test_another_secret_s_signature_is_refused(producer: RunningProducer) -> None:
     refused(producer.send(task_event(), with_secret=OTHER), 401)
     assert producer.journal() == []
 
 
+@pytest.mark.promise("SEC-05")
 def test_while_secrets_are_rotated_each_of_them_is_accepted(run: Run) -> None:
     producer = run(webhook_secrets=(SecretStr(OTHER), SecretStr(SECRET)))
     assert producer.send(task_event(), with_secret=SECRET).status_code == 202
@@ -73,6 +76,7 @@ def test_of_several_signatures_one_must_fit(producer: RunningProducer) -> None:
     assert producer.post(BODY, **headers(webhook_timestamp=now, webhook_signature=several)).status_code == 202
 
 
+@pytest.mark.promise("SEC-01")
 @pytest.mark.parametrize(
     "changes", [{"webhook_id": "two"}, {"webhook_timestamp": str(int(time.time()) - 60)}]
 )
@@ -80,6 +84,7 @@ def test_the_signature_covers_id_and_time(producer: RunningProducer, changes: di
     refused(producer.post(BODY, **headers(**changes)), 401)
 
 
+@pytest.mark.promise("SEC-01")
 def test_the_signature_covers_the_body(producer: RunningProducer) -> None:
     refused(producer.post(json.dumps(ticket_event()).encode(), **headers()), 401)
 
@@ -146,11 +151,13 @@ def _away_from_the_work_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.mark.promise("SEC-07")
 def test_without_secrets_the_producer_refuses_to_start() -> None:
     with pytest.raises(SettingsError, match="WEBHOOK_SECRETS"):
         create_app(Settings())
 
 
+@pytest.mark.promise("SEC-07")
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "example.org", "", "127.0.0.1.example.org"])  # noqa: S104
 def test_unsigned_is_refused_on_a_bind_that_others_can_reach(host: str) -> None:
     with pytest.raises(SettingsError, match="ALLOW_UNSIGNED"):
@@ -174,6 +181,7 @@ def test_a_secret_of_another_form_is_refused_without_being_shown(value: str) -> 
     assert value == "whsec_" or value not in str(failure.value)
 
 
+@pytest.mark.promise("SEC-02")
 def test_signatures_are_compared_in_constant_time(
     producer: RunningProducer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,6 +198,7 @@ def test_signatures_are_compared_in_constant_time(
     assert len(compared[0][0]) == 32
 
 
+@pytest.mark.promise("SEC-06")
 @pytest.mark.parametrize("size", [1, 8, 15])
 def test_a_secret_that_could_be_guessed_is_refused_without_being_shown(size: int) -> None:
     value = "whsec_" + base64.b64encode(b"x" * size).decode()
@@ -202,6 +211,7 @@ def test_a_secret_of_16_bytes_is_long_enough() -> None:
     create_app(Settings(webhook_secrets=(SecretStr("whsec_" + base64.b64encode(b"x" * 16).decode()),)))
 
 
+@pytest.mark.promise("SEC-04")
 def test_a_request_that_is_sent_again_by_whoever_overheard_it_changes_nothing(
     producer: RunningProducer,
 ) -> None:

@@ -80,6 +80,7 @@ def quick(monkeypatch: pytest.MonkeyPatch, **limits: float) -> None:
     monkeypatch.setattr(app_module, "Bodies", partial(Bodies, **{"seconds": SOON_S, **limits}))  # type: ignore[arg-type]
 
 
+@pytest.mark.promise("SEC-11")
 @pytest.mark.parametrize(
     "announced", [b"Content-Length: 1000\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\n"]
 )
@@ -95,6 +96,7 @@ def test_a_body_that_trickles_is_cut_off_and_told_why(
     assert b"application/problem+json" in said
 
 
+@pytest.mark.promise("SEC-12")
 def test_whoever_takes_the_longest_makes_room_for_the_next(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     quick(monkeypatch, seconds=60, most=5)
     producer = run()
@@ -112,6 +114,7 @@ def test_whoever_takes_the_longest_makes_room_for_the_next(run: Run, monkeypatch
     assert len(producer.journal()) == 1
 
 
+@pytest.mark.promise("SEC-13")
 @pytest.mark.parametrize(
     "headers",
     [UNSIGNED, head(86400), head(-86400), head().replace(b"v1,", b"v2,"), head().replace(b"AAAA=", b"")],
@@ -139,6 +142,7 @@ async def _read(bodies: Bodies, source: str, pieces: list[tuple[float, bytes]]) 
     return 200
 
 
+@pytest.mark.promise("SEC-12")
 def test_those_who_trickle_push_out_nobody_else() -> None:
     async def together() -> list[int]:
         bodies = Bodies(most=5, seconds=5)
@@ -152,6 +156,7 @@ def test_those_who_trickle_push_out_nobody_else() -> None:
     assert crowd.count(408) == 8
 
 
+@pytest.mark.promise("SEC-12")
 def test_of_one_address_whoever_sends_makes_no_room_for_those_who_trickle() -> None:
     async def together() -> list[int]:
         bodies = Bodies(most=5, seconds=5)
@@ -163,6 +168,7 @@ def test_of_one_address_whoever_sends_makes_no_room_for_those_who_trickle() -> N
     assert asyncio.run(together())[0] == 200
 
 
+@pytest.mark.promise("SEC-14")
 def test_many_who_ask_whether_it_is_ready_delay_nobody(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     looks, go_on = [], threading.Event()
 
@@ -193,6 +199,7 @@ def test_a_body_in_many_pieces_is_read_as_long_as_it_comes_in_time(producer: Run
         assert client.rest().startswith(b"HTTP/1.1 401 ")
 
 
+@pytest.mark.promise("SEC-15")
 @pytest.mark.parametrize(
     "start",
     [
@@ -226,6 +233,7 @@ def test_a_connection_between_two_requests_is_kept(
         assert client.rest().count(b"HTTP/1.1 200 ") == 4
 
 
+@pytest.mark.promise("SEC-18")
 @pytest.mark.parametrize(
     "start", [b"", b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"], ids=["silent", "between requests"]
 )
@@ -242,6 +250,7 @@ def test_idle_connections_make_room_for_others(
         idle[0].drip(2, b"")
 
 
+@pytest.mark.promise("SEC-18")
 def test_a_new_connection_does_not_lose_to_old_ones(
     producer: RunningProducer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -255,12 +264,14 @@ def test_a_new_connection_does_not_lose_to_old_ones(
             assert client.said.startswith(b"HTTP/1.1 200 ")
 
 
+@pytest.mark.promise("SEC-08")
 def test_a_body_that_says_it_is_too_large_is_not_waited_for(producer: RunningProducer) -> None:
     with Client(producer) as client:
         client.send(head() + b"Connection: close\r\nContent-Length: 99999999999\r\n\r\n")
         assert client.rest().startswith(b"HTTP/1.1 413 ")
 
 
+@pytest.mark.promise("SEC-08")
 def test_a_body_that_grows_too_large_without_saying_so_is_refused(producer: RunningProducer) -> None:
     with Client(producer) as client:
         client.send(head() + b"Transfer-Encoding: chunked\r\n\r\n")
@@ -279,6 +290,7 @@ def test_a_body_that_is_cut_off_keeps_nothing(producer: RunningProducer) -> None
     assert producer.journal() == []
 
 
+@pytest.mark.promise("SEC-10")
 def test_a_body_that_takes_long_to_parse_keeps_nobody_waiting(
     producer: RunningProducer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

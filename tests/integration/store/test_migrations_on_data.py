@@ -23,6 +23,8 @@ from shared.store.database import Database
 from shared.store.migrations import upgrade
 from shared.store.models import Base
 
+pytestmark = pytest.mark.promise("OPS-01", "OPS-02")
+
 Rows = dict[str, list[dict[str, Any]]]
 ROWS = 3
 

@@ -78,6 +78,7 @@ LOOKALIKES = {
 }
 
 
+@pytest.mark.promise("SEC-44")
 @pytest.mark.parametrize("looks", LOOKALIKES.values(), ids=list(LOOKALIKES))
 @pytest.mark.parametrize("forged_by", ["helpdesk", "tracker"])
 def test_an_address_that_only_looks_alike_is_nobody_s(

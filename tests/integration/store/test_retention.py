@@ -22,6 +22,8 @@ from tests.integration.store.conftest import Append, Book
 from tests.support.events import task, task_event, ticket, ticket_event
 from worker.sweep import Sweep
 
+pytestmark = pytest.mark.promise("OPS-08")
+
 DAY_S = 86400
 KEPT_DAYS = 90
 

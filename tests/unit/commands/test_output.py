@@ -77,6 +77,7 @@ def test_every_character_that_formats_others_is_marked_but_those_that_are_signs_
     assert plain(seen) == seen
 
 
+@pytest.mark.promise("SEC-43")
 @pytest.mark.parametrize(
     "typed",
     [

@@ -100,6 +100,7 @@ def test_the_console_needs_a_token_and_listens_where_it_is_told(
     assert (options["host"], options["port"], options["access_log"]) == ("127.0.0.1", 8097, False)
 
 
+@pytest.mark.promise("SEC-35")
 @pytest.mark.parametrize("name", ["SECRET_KEYS", "SECRET_KEYS_FILE", "CONSOLE_TOKENS", "CONSOLE_TOKENS_FILE"])
 def test_the_producer_begins_anew_without_the_secrets_of_others(
     keyless: Shell, started: list[Any], begun_anew: list[Any], monkeypatch: pytest.MonkeyPatch, name: str

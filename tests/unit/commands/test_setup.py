@@ -18,6 +18,8 @@ from shared.store.people import TrackerPerson
 from tests.unit.commands.conftest import Shell
 from tests.unit.commands.test_held import claim
 
+pytestmark = pytest.mark.promise("OPS-07")
+
 KEY = "0123456789abcdef0123456789abcdef01234567"
 
 
@@ -246,6 +248,7 @@ def test_links_lead_only_to_projects_and_categories_that_a_filled_cache_knows(sh
     assert shell.ask("links") == []
 
 
+@pytest.mark.promise("SEC-37")
 def test_rotate_keys_encrypts_with_the_first_key_and_the_old_one_may_go(
     shell: Shell, environment: Callable[..., None]
 ) -> None:

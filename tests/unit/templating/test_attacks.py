@@ -78,6 +78,7 @@ ATTACKS = [
 ]
 
 
+@pytest.mark.promise("SEC-51")
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_an_attack_is_a_template_error_at_a_place(attack: str) -> None:
     with pytest.raises(TemplateError) as caught:
@@ -111,6 +112,7 @@ def test_the_text_that_takes_pybars_17_seconds_takes_none() -> None:
     assert time.thread_time() - began < 2
 
 
+@pytest.mark.promise("SEC-51")
 @pytest.mark.parametrize(
     "text",
     [
