@@ -13,7 +13,8 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from shared.errors import InvalidEvent
-from shared.validation import LARGEST, Id, model_faults
+from shared.ids import LARGEST
+from shared.validation import Id, model_faults
 
 EventName = Literal["ticket_task.added", "ticket_task.updated", "ticket.updated"]
 Fact = Literal["ticket.project_id", "ticket.technician", "ticket.technician.email", "task.user.email"]

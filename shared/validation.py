@@ -1,4 +1,4 @@
-"""What every validated input has in common: how large an integer may be, and how pydantic's faults are worded."""
+"""What every validated input has in common: the type of ids, and how pydantic's faults are worded."""
 
 from __future__ import annotations
 
@@ -6,15 +6,9 @@ from typing import Annotated
 
 from pydantic import Field, ValidationError
 
-LARGEST = 2**63 - 1
-"""The largest integer that the database keeps (BIGINT); JSON and Python know larger ones."""
+from shared.ids import LARGEST
 
 Id = Annotated[int, Field(ge=1, le=LARGEST)]
-
-
-def is_id(value: object) -> bool:
-    """Tell whether a value of somebody's JSON is an id."""
-    return type(value) is int and 0 < value <= LARGEST
 
 
 def model_faults(error: ValidationError) -> list[tuple[str, str]]:

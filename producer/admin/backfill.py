@@ -11,13 +11,13 @@ from sqlalchemy.exc import IntegrityError
 
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound
+from shared.ids import LARGEST
 from shared.kinds import Kind
 from shared.metadata.confirming import confirm_link
 from shared.store import Store, Transaction
 from shared.store.ledger import Row
 from shared.store.links import Link, LinkKind
 from shared.store.models import LedgerState
-from shared.validation import LARGEST
 
 COLUMNS = (
     "kind",

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from shared.validation import LARGEST
+from shared.ids import LARGEST
 
 
 def add(

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from producer.admin.desk import Desk
 from producer.admin.shapes import stamp
-from shared.validation import LARGEST
+from shared.ids import LARGEST
 
 
 def answer(data: Any, status: int = 200) -> Response:

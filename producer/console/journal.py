@@ -12,8 +12,8 @@ from producer.admin.shapes import event_json, held_json, trace_json
 from producer.admin.story import trace_ticket
 from producer.console.answers import AtDesk, Id, answer
 from producer.web.problems import refusals
+from shared.ids import LARGEST
 from shared.store.models import EventState
-from shared.validation import LARGEST
 
 router = APIRouter(prefix="/api", tags=["journal"])
 

@@ -16,8 +16,8 @@ from producer.admin.shapes import link_json
 from producer.console.answers import AtDesk, Id, IdOrZero, answer
 from producer.web.problems import Problem, refusals
 from shared.errors import NotFound
+from shared.ids import LARGEST
 from shared.store.links import Link, LinkKind
-from shared.validation import LARGEST
 
 router = APIRouter(prefix="/api/links", tags=["links"])
 PUT: dict[int | str, dict[str, Any]] = {

@@ -14,8 +14,8 @@ from producer.admin.shapes import entry_json, mapped_json, person_json, run_json
 from producer.console.answers import AtDesk, Id, answer
 from producer.web.problems import Problem, refusals
 from shared.errors import NotFound, SettingsError
+from shared.ids import LARGEST
 from shared.metadata.synchronisation import PARTS, synchronise
-from shared.validation import LARGEST
 
 router = APIRouter(prefix="/api", tags=["setup"])
 API_KEY = "api_key"

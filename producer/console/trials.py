@@ -15,8 +15,8 @@ from producer.admin.template_shapes import dry_run_json, preview_json
 from producer.console.answers import AtDesk, answer
 from producer.web.problems import Problem, refusals
 from shared.bodies.contexts import custom_fields_of, trial_context
+from shared.ids import LARGEST
 from shared.templating import Operation
-from shared.validation import LARGEST
 
 router = APIRouter(prefix="/ajax", tags=["templates"])
 Number = Annotated[int, Field(ge=1, le=LARGEST, strict=True)]
