@@ -75,8 +75,8 @@ bench: install ## The benchmarks beside a plain Celery peer and other template e
 	@$(BIN)/python -m tests.bench.retention
 	@$(BIN)/python -m tests.bench.backpressure
 
-drill: install ## A whole deskbridge under load and faults (SEED=N PROFILE=short|long); exit 1 on anything lost or done twice
-	@$(BIN)/python -m tests.drill $(if $(SEED),--seed $(SEED)) --profile $(or $(PROFILE),short)
+drill: install ## A whole deskbridge under load and faults (SEED=N PROFILE=short|long REDMINE=5.0|6.0|6.1); exit 1 on anything lost or done twice
+	@$(BIN)/python -m tests.drill $(if $(SEED),--seed $(SEED)) $(if $(REDMINE),--redmine $(REDMINE)) --profile $(or $(PROFILE),short)
 
 clean: ## Remove what was built and run here (the venv and var/)
 	@rm -rf .venv var build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
