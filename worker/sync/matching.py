@@ -101,7 +101,7 @@ def found_essence(kind: Kind, row: Mapping[str, Any]) -> Essence:
 
 
 def hours_listed_for(sent: Any) -> frozenset[Decimal | None]:
-    """Return the hours that some supported tracker may list for the hours that were sent (docs/decisions/0017).
+    """Return the hours that some supported tracker may list for the hours that were sent (docs/decisions/0018).
 
     Redmine 5.0 rounds to two decimals; 6.0 and 6.1 to whole minutes first. Near a half, what is kept in single
     precision (MySQL) may go the other way.
@@ -115,7 +115,7 @@ def fingerprint(kind: Kind, body: Mapping[str, Any]) -> str:
     """Return a hash that two creations share when the tracker's objects might not be told apart.
 
     Hours are left out of it: which of them are equal differs between versions of the tracker, and being possibly
-    equal is not transitive (docs/decisions/0017).
+    equal is not transitive (docs/decisions/0018).
     """
     essence = sent_essence(kind, body)
     parts = [essence.subject, essence.text] if kind is Kind.TICKET else [essence.text]
