@@ -15,7 +15,7 @@ from tests.support.bridge import Bridge
 from tests.support.events import BOB, task, task_event, ticket
 from tests.support.lossy import LossyProxy
 
-pytestmark = pytest.mark.every_version
+pytestmark = [pytest.mark.every_version, pytest.mark.promise("OPS-27")]
 
 ENTITY = 77
 ROUNDS = 4
