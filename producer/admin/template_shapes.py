@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 from producer.admin.shapes import coded_json
@@ -22,7 +22,8 @@ Shape = dict[str, Any]
 
 def template_json(found: Described) -> Shape:
     """Return a template."""
-    return {**asdict(found), "operation": str(found.operation), "fault": fault_json(found.fault)}
+    plain = {each.name: getattr(found, each.name) for each in fields(found)}
+    return {**plain, "operation": str(found.operation), "fault": fault_json(found.fault)}
 
 
 def fault_json(fault: TemplateError | None) -> Shape | None:
