@@ -193,6 +193,7 @@ def test_ctrl_c_while_it_starts_leaves_no_process(tmp_path: Path, starts: list[S
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends children with a killed parent")
+@pytest.mark.timeout(300)
 def test_killing_it_leaves_no_process_and_loses_nothing_and_a_process_that_dies_ends_all_with_its_last_words(
     directory: Path, starts: list[Start]
 ) -> None:

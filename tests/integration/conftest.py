@@ -31,3 +31,11 @@ def bridge(stand_in: StandIn, redis_url: str, tmp_path: Path) -> Iterator[Bridge
     made = Bridge(f"sqlite:///{tmp_path}/bridge.sqlite3", redis_url, stand_in.base_url, stand_in.api_key)
     yield made
     made.close()
+
+
+@pytest.fixture
+def bridge_on_postgresql(stand_in: StandIn, redis_url: str, postgres_url: str) -> Iterator[Bridge]:
+    """The same over PostgreSQL."""
+    made = Bridge(postgres_url, redis_url, stand_in.base_url, stand_in.api_key)
+    yield made
+    made.close()

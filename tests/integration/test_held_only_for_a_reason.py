@@ -1,0 +1,65 @@
+"""A row is held only where a person has something to decide.
+
+A stopped worker is played by running what everybody else does meanwhile in the middle of its call.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from deploy.sandbox.tracker.control import StandIn
+from shared.codes.coded import written
+from shared.kinds import Kind
+from shared.store.models import LedgerState
+from tests.support.bridge import Bridge
+from tests.support.events import task_event
+from tests.support.ledger import change, row, stopped
+from worker.sync import reconcile
+
+
+def test_rounds_that_ran_out_do_not_hold_what_was_linked_meanwhile(
+    bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in.fault("reset_after", method="POST", path="/issues.json", count=1)
+    bridge.receive(task_event())
+    bridge.sync()
+    change(bridge, Kind.TICKET, 4711, rounds=4)
+    stand_in.fault("status_before", method="GET", path="/issues.json", status=500, count=1)
+    real = reconcile._another_round
+
+    def linked_meanwhile(run: Any, kind: Kind, alike: Any, failure: Any) -> None:
+        with (
+            bridge.store.transaction() as tx
+        ):  # the creator was stopped and continues: its 201 was there all along
+            assert tx.issues.link(4711, 1, 6, 5, written("created by event 1"))
+        real(run, kind, alike, failure)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(reconcile, "_another_round", linked_meanwhile)
+        bridge.hurry()
+        bridge.service.sync(4711)
+    assert row(bridge, Kind.TICKET, 4711).state == LedgerState.LINKED
+
+
+def test_a_late_answer_that_names_what_is_linked_already_is_nothing_to_decide(
+    bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second attempt was made, found nothing of its own, and adopted what the first one had created."""
+
+    def meanwhile() -> None:
+        bridge.redis.flushdb()
+        change(bridge, Kind.TICKET, 4711, state=LedgerState.FREE)
+        stand_in.fault("reset_before", method="POST", path="/issues.json", count=1)
+        bridge.hurry()
+        bridge.service.sync(4711)
+        bridge.hurry()
+        bridge.service.sync(4711)
+        linked = row(bridge, Kind.TICKET, 4711)
+        assert (linked.state, linked.attempt, linked.tracker_id) == (LedgerState.LINKED, 2, 6)
+
+    bridge.receive(task_event())
+    with stopped(monkeypatch, "POST", "/issues.json", meanwhile):
+        bridge.sync()
+    assert row(bridge, Kind.TICKET, 4711).state == LedgerState.LINKED, row(bridge, Kind.TICKET, 4711).reason

@@ -1,0 +1,174 @@
+"""No event, answer or fault keeps a ticket, or the tickets of others, waiting for ever."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from deploy.sandbox.tracker.control import StandIn
+from shared.codes.coded import written
+from shared.errors import InvalidEvent, TrackerBusy
+from shared.events import parse_delivery
+from shared.kinds import Kind
+from shared.payloads import issue_body
+from shared.store.models import JournalEvent, LedgerState
+from shared.store.types import clock
+from shared.tracker.answers import read_answer
+from tests.support.bridge import Bridge
+from tests.support.events import delivery_id, task, task_event, ticket, ticket_event
+from tests.support.ledger import a_sweep, entries, ours, row, until_settled
+from worker.sync import issue as issue_step
+
+
+@pytest.mark.parametrize("where", ["technician", "user"])
+def test_an_e_mail_with_u_0000_in_it_does_not_stop_its_ticket_on_postgresql(
+    bridge_on_postgresql: Bridge, stand_in: StandIn, where: str
+) -> None:
+    odd = {"id": 70, "email": "a\x00b@example.test"}
+    event = task_event(
+        of_ticket=ticket(technician=odd) if where == "technician" else ticket(),
+        of_task=task(user=odd) if where == "user" else task(),
+    )
+    assert bridge_on_postgresql.forward(event) == ["done"]
+    assert len(entries(stand_in)) == 1
+
+
+def test_an_unclear_answer_to_a_probe_is_no_crash_and_uses_up_an_attempt(
+    bridge: Bridge, stand_in: StandIn
+) -> None:
+    """422 for the time entry, and then 500 for the question whether the issue still exists."""
+    assert bridge.forward(task_event()) == ["done"]
+    bridge.configure(default_activity_id=10)
+    stand_in.fault("status_before", method="PUT", path="/issues/6.json", status=500)
+    first, second = bridge.receive(task_event(1, of_task=task(513)), task_event(2, of_task=task(514)))
+    bridge.sync()
+    for event_id in (first, second):
+        event = bridge.event(event_id)
+        assert event.state == "failed" or (event.attempts and event.next_attempt_at), event.reason
+
+
+def test_an_unclear_answer_while_asking_for_a_gone_issue_lets_the_status_wait(
+    bridge: Bridge, stand_in: StandIn
+) -> None:
+    assert bridge.forward(task_event()) == ["done"]
+    stand_in.fault("status_before", method="PUT", path="/issues/6.json", status=404, count=1)
+    stand_in.fault("status_before", method="PUT", path="/issues/6.json", status=500)
+    (event_id,) = bridge.receive(ticket_event(1, of_ticket=ticket(status=5)))
+    bridge.sync()
+    assert bridge.event(event_id).next_attempt_at is not None or bridge.event(event_id).state == "failed"
+    stand_in.clear_faults()
+    until_settled(bridge)
+    assert ours(stand_in)[0]["status"] in (3, "Resolved")
+
+
+def test_a_clear_refusal_stays_clear_where_the_question_about_the_key_has_no_answer(
+    bridge: Bridge, stand_in: StandIn
+) -> None:
+    bridge.configure(in_doubt_policy="hold")
+    assert bridge.forward(task_event()) == ["done"]
+    stand_in.fault("status_before", method="POST", path="/time_entries.json", status=403)
+    stand_in.fault("status_before", method="GET", path="/users.json", status=500)
+    bridge.forward(task_event(1, of_task=task(513, user=None)))
+    assert row(bridge, Kind.TICKET_TASK, 513).state == LedgerState.FREE, (
+        "nothing was created: the tracker said so"
+    )
+
+
+def test_a_fault_of_ours_fails_the_event_in_the_end(bridge: Bridge, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any exception nobody thought of: bounded attempts with pauses between them, then `failed`, replayable."""
+
+    def stumble(*_: object) -> None:
+        raise ValueError("nobody thought of this")
+
+    monkeypatch.setattr(issue_step, "issue_body", stumble)
+    (event_id,) = bridge.receive(task_event())
+    for _ in range(15):
+        bridge.hurry()
+        try:
+            bridge.sync()
+        except ValueError:
+            continue
+    assert bridge.event(event_id).state == "failed"
+
+
+def test_one_ticket_that_the_tracker_always_sends_away_does_not_block_the_others(
+    bridge: Bridge, stand_in: StandIn
+) -> None:
+    """503 with Retry-After for one issue only: after each pause the sweep lets the same ticket probe again."""
+    assert bridge.forward(task_event()) == ["done"]
+    stand_in.fault("status_before", method="PUT", path="/issues/6.json", status=503, retry_after=0)
+    bridge.receive(ticket_event(1, of_ticket=ticket(status=5)))
+    (other,) = bridge.receive(task_event(of_ticket=ticket(2), of_task=task(2)))
+    with bridge.store.database.transaction() as session:
+        session.execute(update(JournalEvent).values(received_at=clock(-60)))
+    bridge.sync()
+    assert bridge.pause.current() is not None
+    for _ in range(6):
+        a_sweep(bridge).ring_due()
+        rung, bridge.rung = bridge.rung, []
+        for ticket_id in rung:
+            bridge.service.sync(ticket_id)
+    assert bridge.event(other).state == "done"
+
+
+def test_a_worker_that_dies_of_a_fault_while_probing_does_not_keep_the_pause_alive(
+    bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The oldest ticket stumbles; it is the one that the sweep picks for every probe."""
+    (bad,) = bridge.receive(task_event(of_ticket=ticket(1), of_task=task(1)))
+    (good,) = bridge.receive(task_event(of_ticket=ticket(2), of_task=task(2)))
+    with bridge.store.database.transaction() as session:
+        session.execute(update(JournalEvent).values(received_at=clock(-60)))
+    real = issue_body
+
+    def stumble(its_ticket: Any, *others: Any) -> Any:
+        if its_ticket.id == 1:
+            raise ValueError("nobody thought of this")
+        return real(its_ticket, *others)
+
+    monkeypatch.setattr(issue_step, "issue_body", stumble)
+    bridge.pause.begin(written("the tracker was away"), 0)
+    for _ in range(6):
+        bridge.redis.delete("deskbridge:pause:probe")  # as if its 30 s were over
+        a_sweep(bridge).ring_due()
+        rung, bridge.rung = bridge.rung, []
+        for ticket_id in rung:
+            try:
+                bridge.service.sync(ticket_id)
+            except ValueError:
+                continue
+    assert bridge.event(good).state == "done", bridge.event(bad).reason
+
+
+@pytest.mark.parametrize("value", ["Fri, 31 Dec 9999 23:59:59 GMT", "²", "Fri, 31 Dec 9999 23:59:59 -2359"])
+def test_no_retry_after_pauses_for_ever_or_crashes(value: str) -> None:
+    with pytest.raises(TrackerBusy) as busy:
+        read_answer("GET", "/x", status=429, headers={"Retry-After": value}, body=b"", impersonating=False)
+    assert (busy.value.retry_after or 0) <= 86400
+
+
+def test_no_date_header_makes_an_answer_unreadable() -> None:
+    headers = {"Date": "Fri, 31 Dec 9999 23:59:59 -2359"}
+    answer = read_answer("POST", "/x", status=201, headers=headers, body=b"{}", impersonating=False)
+    assert answer.at is None
+
+
+def test_the_sweep_sees_events_of_a_producer_whose_clock_runs_ahead(bridge: Bridge) -> None:
+    delivery = parse_delivery(task_event(), delivery_id())
+    with bridge.store.transaction() as tx:
+        tx.journal.append([delivery], datetime.now(UTC) + timedelta(hours=1))
+    time.sleep(3.2)
+    assert a_sweep(bridge).ring_due() == 1
+
+
+def test_an_event_nested_too_deeply_is_refused_and_no_crash() -> None:
+    """Else some depth passes the producer and not the worker, whose stack is deeper."""
+    deep: Any = 1
+    for _ in range(600):
+        deep = [deep]
+    with pytest.raises(InvalidEvent):
+        parse_delivery({**task_event(), "extra": deep}, delivery_id())

@@ -1,0 +1,70 @@
+"""The newest status is the last one, after stopped workers, refusals and replays.
+
+A stopped worker is played by running what everybody else does meanwhile in the middle of its call.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from deploy.sandbox.tracker.control import StandIn
+from tests.support.bridge import Bridge
+from tests.support.events import task, task_event, ticket, ticket_event
+from tests.support.ledger import a_sweep, let_leases_run_out, ours, stopped, until_settled
+
+
+def test_a_stopped_worker_that_continues_does_not_leave_an_older_status(
+    bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert bridge.forward(task_event()) == ["done"]
+    bridge.receive(ticket_event(1, of_ticket=ticket(status=5)))
+
+    def meanwhile() -> None:
+        let_leases_run_out(bridge)
+        bridge.receive(ticket_event(2, of_ticket=ticket(status=6)))
+        bridge.service.sync(4711)
+
+    with stopped(monkeypatch, "PUT", "/issues/6.json", meanwhile, sent=False):
+        bridge.sync()
+    a_sweep(bridge).ring_due()
+    until_settled(bridge)
+    assert ours(stand_in)[0]["status"] in (5, "Closed")
+
+
+def test_a_status_that_was_refused_is_still_owed_when_a_later_task_brings_the_same(
+    bridge: Bridge, stand_in: StandIn
+) -> None:
+    assert bridge.forward(task_event()) == ["done"]
+    fault = stand_in.fault("status_before", method="PUT", path="/issues/6.json", status=403)
+    (refused,) = bridge.receive(ticket_event(1, of_ticket=ticket(status=5)))
+    bridge.sync()
+    assert bridge.event(refused).state == "failed"
+    stand_in.clear_faults(fault)
+    bridge.forward(task_event(2, of_ticket=ticket(status=5), of_task=task(513)))
+    with bridge.store.transaction() as tx:
+        tx.journal.replay([refused])
+    until_settled(bridge)
+    assert ours(stand_in)[0]["status"] in (3, "Resolved"), bridge.event(refused).reason
+
+
+def test_an_update_that_comes_together_with_a_task_is_still_an_update(
+    bridge: Bridge, stand_in: StandIn
+) -> None:
+    """Somebody moved the issue by hand; the helpdesk's update sets it right, whatever arrives in the same drain."""
+    assert bridge.forward(task_event()) == ["done"]
+    stand_in.patch("issues", 6, status_id=4)
+    bridge.forward(ticket_event(1), task_event(2, of_task=task(513)))
+    assert ours(stand_in)[0]["status"] in (2, "In Progress")
+
+
+def test_a_replayed_status_has_all_its_attempts_again(bridge: Bridge, stand_in: StandIn) -> None:
+    assert bridge.forward(task_event()) == ["done"]
+    fault = stand_in.fault("status_before", method="PUT", path="/issues/6.json", status=500)
+    (event_id,) = bridge.receive(ticket_event(1, of_ticket=ticket(status=5)))
+    until_settled(bridge, rounds=14)
+    assert bridge.event(event_id).state == "failed"
+    with bridge.store.transaction() as tx:
+        tx.journal.replay([event_id])
+    bridge.sync()
+    assert bridge.event(event_id).state == "pending"
+    stand_in.clear_faults(fault)

@@ -1,0 +1,103 @@
+"""What tests of the ledger look at and change: its rows, what the tracker holds, and a worker that is stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from deploy.sandbox.tracker.control import StandIn
+from shared.kinds import Kind
+from shared.store.ledger import Row
+from shared.store.models import JournalEvent, LedgerState, TaskTimeLink, TicketIssueLink
+from shared.store.types import clock
+from shared.tracker.client import TrackerClient
+from tests.support.bridge import Bridge
+from worker.sweep import Sweep
+
+MODELS = {Kind.TICKET: TicketIssueLink, Kind.TICKET_TASK: TaskTimeLink}
+SAME = {"title": "Printer on fire", "content": "burns"}
+
+
+def ours(stand_in: StandIn) -> list[dict[str, Any]]:
+    return [issue for issue in stand_in.state()["issues"] if issue["id"] > 5]
+
+
+def entries(stand_in: StandIn) -> list[dict[str, Any]]:
+    return stand_in.state()["time_entries"]
+
+
+def row(bridge: Bridge, kind: Kind, key: int) -> Row:
+    with bridge.store.transaction() as tx:
+        found = tx.ledger(kind).get(key)
+    assert found is not None
+    return found
+
+
+def change(bridge: Bridge, kind: Kind, key: int, **values: Any) -> None:
+    with bridge.store.database.transaction() as session:
+        session.execute(update(MODELS[kind]).where(MODELS[kind].key == key).values(**values))
+
+
+def change_event(bridge: Bridge, event_id: int, **values: Any) -> None:
+    with bridge.store.database.transaction() as session:
+        session.execute(update(JournalEvent).where(JournalEvent.id == event_id).values(**values))
+
+
+def until_settled(bridge: Bridge, *ticket_ids: int, rounds: int = 4) -> None:
+    for _ in range(rounds):
+        bridge.hurry()
+        for ticket_id in ticket_ids or (4711,):
+            bridge.sync(ticket_id)
+
+
+def let_leases_run_out(bridge: Bridge) -> None:
+    """Everything that a worker stopped for minutes held is over: its ticket's lock and its claims."""
+    bridge.redis.flushdb()
+    with bridge.store.database.transaction() as session:
+        for model in MODELS.values():
+            session.execute(
+                update(model).where(model.state == LedgerState.CLAIMED).values(lease_until=clock(-120))
+            )
+
+
+@contextmanager
+def stopped(
+    monkeypatch: pytest.MonkeyPatch,
+    method: str,
+    path: str,
+    meanwhile: Callable[[], None],
+    *,
+    sent: bool = True,
+) -> Iterator[None]:
+    """Stop the first worker that makes this call, after the tracker carried it out (or, not sent, before)."""
+    hit: list[bool] = []
+    real = TrackerClient.call
+
+    def call(self: TrackerClient, its_method: str, its_path: str, **arguments: Any) -> Any:
+        first = (its_method, its_path) == (method, path) and not hit
+        if first:
+            hit.append(True)
+        if first and not sent:
+            meanwhile()
+            arguments.pop("before_send", None)
+        answer = real(self, its_method, its_path, **arguments)
+        if first and sent:
+            meanwhile()
+        return answer
+
+    with monkeypatch.context() as patched:
+        patched.setattr(TrackerClient, "call", call)
+        yield
+    assert hit, "the call was never made"
+
+
+def a_sweep(bridge: Bridge) -> Sweep:
+    def ring(tickets: list[int]) -> bool:
+        bridge.rung += tickets
+        return True
+
+    return Sweep(bridge.store, bridge.settings, bridge.redis, bridge.pause, lambda: 0, ring)
