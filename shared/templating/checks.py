@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import date
 from typing import Any
 
 from shared.errors import TemplateError
 from shared.templating.fields import FIELDS, Field
 from shared.templating.operations import Operation
-from shared.templating.source import Node, Object, Source, Text
+from shared.templating.source import Node, Object, Scalar, Source, Text
 from shared.templating.values import Fault, Json, as_number, follow, is_empty, kind_of, number, to_text
 from shared.text import cut, hours, one_line
 
@@ -18,7 +19,10 @@ _WANTED = {
     "text": "a text",
     "list": "a list",
     "map": "an object",
+    "boolean": "true or false",
+    "date": "a date such as 2026-11-21",
 }
+_BOOLEANS = ("true", "false", "1", "0")
 
 
 CUSTOM_FIELDS = (
@@ -41,6 +45,22 @@ def check_shape(operation: Operation, source: Source, document: Node) -> None:
     inner = document.members[operation.top_key]
     if not isinstance(inner, Object) and not (isinstance(inner, Text) and "{{" in inner.text):
         raise source.error(f'"{operation.top_key}" must be an object', inner.at)
+
+
+def check_constants(operation: Operation, source: Source, document: Node) -> None:
+    """Check the values that are the same in every rendering, so that saving a template tells of them.
+
+    Raises:
+        TemplateError: the tracker would refuse one, or take it for something else.
+    """
+    inner = document.members[operation.top_key] if isinstance(document, Object) else document
+    checks = Checks(operation, source, document, {})
+    for field in FIELDS[operation]:
+        node = inner.members.get(field.name) if isinstance(inner, Object) else None
+        if isinstance(node, Scalar) and node.value is not None:
+            checks.typed(field, node.value)
+        elif isinstance(node, Text) and "{{" not in node.text:
+            checks.typed(field, node.text)
 
 
 class Checks:
@@ -73,7 +93,7 @@ class Checks:
         self.warnings += [f"{name} stands beside {top} and is left out" for name in payload if name != top]
         for field in (*FIELDS[self._operation], *CUSTOM_FIELDS):
             if field.name in body:
-                body[field.name] = self._typed(field, body[field.name])
+                body[field.name] = self.typed(field, body[field.name])
             if field.required and is_empty(body.get(field.name)):
                 self._fill_in(field, body)
         self._compare(body)
@@ -84,7 +104,7 @@ class Checks:
         if value is None:
             self.warnings.append(f"{self._operation.top_key}.{field.name} is missing; the tracker needs it")
         else:
-            body[field.name] = self._typed(field, value)
+            body[field.name] = self.typed(field, value)
             self.filled_in.append(f"{self._operation.top_key}.{field.name}")
 
     def _compare(self, body: dict[str, Any]) -> None:
@@ -103,10 +123,19 @@ class Checks:
         if self._operation is Operation.ISSUE_CREATE and body.get("project_id") != project_id:
             self.warnings.append("issue.project_id is another project than the link's")
 
-    def _typed(self, field: Field, value: Json) -> Json:
+    def typed(self, field: Field, value: Json) -> Json:
+        """Return a field's value as the tracker takes it.
+
+        Raises:
+            TemplateError: it does not take it.
+        """
         kind = field.type
         if kind in ("integer", "number"):
-            return self._number(field, value)
+            return self._in_range(field, self._number(field, value))
+        if (kind == "boolean" and to_text(value) not in _BOOLEANS) or (
+            kind == "date" and not _is_date(value)
+        ):
+            raise self._unfit(field, value)
         if (kind == "list" and not isinstance(value, list)) or (
             kind == "map" and not isinstance(value, dict)
         ):
@@ -136,6 +165,13 @@ class Checks:
             raise self._unfit(field, value) from None
         raise self._unfit(field, value)
 
+    def _in_range(self, field: Field, value: Json) -> Json:
+        if field.least is not None and value < field.least:
+            raise self._error(f"{field.name} must be {field.least:g} or more", field.name)
+        if field.most is not None and value > field.most:
+            raise self._error(f"{field.name} must be {field.most:g} or less", field.name)
+        return value
+
     def _unfit(self, field: Field, value: Json) -> TemplateError:
         return self._error(f"{field.name} must be {_WANTED[field.type]}, not {kind_of(value)}", field.name)
 
@@ -148,6 +184,16 @@ class Checks:
             if key and isinstance(node, Object):
                 node = node.members.get(key, node)
         return self._source.error(message, node.at)
+
+
+def _is_date(value: Json) -> bool:
+    """Tell whether a value is a day as the tracker takes it; an empty text takes a date away."""
+    if value == "":
+        return True
+    try:
+        return isinstance(value, str) and date.fromisoformat(value).isoformat() == value
+    except ValueError:
+        return False
 
 
 Known = Callable[..., Json]

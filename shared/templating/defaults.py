@@ -9,6 +9,7 @@ import json
 from typing import Any
 
 from shared.payloads import LONGEST_COMMENT, LONGEST_SUBJECT
+from shared.templating.limits import TAGS
 from shared.templating.operations import CustomField, Operation
 
 _DEFAULTS: dict[Operation, dict[str, Any]] = {
@@ -45,6 +46,8 @@ _DEFAULTS: dict[Operation, dict[str, Any]] = {
         "role_ids": ["{{config.default_role_id}}"],
     },
 }
+MOST_NAMED = TAGS - len(_DEFAULTS[Operation.PROJECT_CREATE]) + 1
+"""With more fields than tags are left, the form's map is taken as it is; the form itself asks for what is required."""
 _SEEDS = {
     "date": "{{event.occurred_at | date}}",
     "user": "{{person.tracker_user_id | string}}",
@@ -71,10 +74,10 @@ def default_template(operation: Operation | str, custom_fields: tuple[CustomFiel
     body = dict(_DEFAULTS[operation])
     own = [field for field in custom_fields if field.belongs_to(operation)]
     if any(field.required for field in own):
-        if operation.from_form:
+        if operation.from_form and len(own) <= MOST_NAMED:
             # The form's whole map cannot be merged with defaults, so each field that may be in it is named.
             body["custom_field_values"] = {str(field.id): _from_form(field) for field in own}
-        else:
+        elif not operation.from_form:
             body["custom_fields"] = [{"id": one.id, "value": _seed(one)} for one in own if one.required]
     return json.dumps({operation.top_key: body}, indent=2, ensure_ascii=False) + "\n"
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from shared.errors import TemplateError
 from shared.templating.catalogue import Catalogue
-from shared.templating.checks import Checks, check_shape
+from shared.templating.checks import Checks, check_constants, check_shape
 from shared.templating.document import read
 from shared.templating.program import Program, compile_program
 from shared.templating.run import Clock
@@ -101,7 +101,9 @@ class Engine:
         try:
             source, document = read(body)
             check_shape(self._catalogue.operation, source, document)
-            return compile_program(source, document, self._catalogue)
+            program = compile_program(source, document, self._catalogue)
+            check_constants(self._catalogue.operation, source, document)
+            return program
         except TemplateError as error:
             return TemplateError(error.message, error.line, error.column)  # without frames that it would keep
 

@@ -23,6 +23,7 @@ class Field:
         filled_in: whether a template may leave it out: it is known, and filled in.
         longest: most characters of a text.
         possible_values: what it accepts, where that is a closed list.
+        least, most: the range of a number.
     """
 
     name: str
@@ -32,6 +33,8 @@ class Field:
     filled_in: bool = False
     longest: int | None = None
     possible_values: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
 
 
 _NOTES = Field("notes", "text", "Comment on the issue")
@@ -50,20 +53,20 @@ FIELDS: dict[Operation, tuple[Field, ...]] = {
         Field("fixed_version_id", "integer", "Target version"),
         Field("start_date", "date", "Start date"),
         Field("due_date", "date", "Due date"),
-        Field("estimated_hours", "number", "Estimated time"),
-        Field("done_ratio", "integer", "Percent done"),
+        Field("estimated_hours", "number", "Estimated time", least=0),
+        Field("done_ratio", "integer", "Percent done", least=0, most=100),
         Field("is_private", "boolean", "Private"),
         Field("custom_fields", "list", "Custom fields, as objects with id and value"),
     ),
     Operation.ISSUE_UPDATE_STATUS: (
         Field("status_id", "integer", "Status", required=True),
-        Field("done_ratio", "integer", "Percent done"),
+        Field("done_ratio", "integer", "Percent done", least=0, most=100),
         _NOTES,
         Field("private_notes", "boolean", "Whether the comment is private"),
     ),
     Operation.TIME_ENTRY_CREATE: (
         Field("issue_id", "integer", "Issue; only the ticket's own", required=True, filled_in=True),
-        Field("hours", "number", "Decimal hours", required=True, filled_in=True),
+        Field("hours", "number", "Decimal hours", required=True, filled_in=True, least=0),
         Field("comments", "text", "Comment; the tracker may require one", longest=LONGEST_COMMENT),
         Field("activity_id", "integer", "Activity; it must be enabled in the project"),
         Field("spent_on", "date", "Day; today where it is left out"),

@@ -158,6 +158,61 @@ def test_a_value_that_the_tracker_cannot_take_is_an_error(
         Engine(catalogue_for(operation)).render(template, sample(operation))
 
 
+UNFIT = pytest.mark.parametrize(
+    ("operation", "name", "value"),
+    [
+        (ISSUE, "start_date", "soon"),
+        (ISSUE, "due_date", "2026-02-30"),
+        (ISSUE, "due_date", "20261121"),
+        (ISSUE, "due_date", 20261121),
+        (ISSUE, "is_private", "maybe"),
+        (ISSUE, "is_private", 2),
+        (ISSUE, "done_ratio", 101),
+        (ISSUE, "estimated_hours", -0.5),
+        (TIME, "hours", -1),
+        (TIME, "hours", "-1"),
+        (TIME, "spent_on", "21.11.2026"),
+        (Operation.PROJECT_CREATE, "is_public", "yes"),
+    ],
+)
+
+
+@UNFIT
+def test_a_constant_that_the_tracker_cannot_take_is_told_when_the_template_is_saved(
+    operation: Operation, name: str, value: object
+) -> None:
+    template = json.dumps({operation.top_key: {name: value}})
+    with pytest.raises(TemplateError, match=name):
+        Engine(catalogue_for(operation)).check(template)
+
+
+@UNFIT
+def test_what_the_rendering_shows_is_told_when_it_is_previewed(
+    operation: Operation, name: str, value: object
+) -> None:
+    tag = "{{'" + str(value) + "' | trim}}"
+    with pytest.raises(TemplateError, match=name):
+        rendered(operation, {name: tag})
+
+
+@pytest.mark.parametrize(
+    ("operation", "name", "value"),
+    [
+        (ISSUE, "start_date", "2026-11-21"),
+        (ISSUE, "due_date", ""),
+        (ISSUE, "is_private", True),
+        (ISSUE, "is_private", "1"),
+        (ISSUE, "done_ratio", 100),
+        (TIME, "hours", 0.25),
+    ],
+)
+def test_a_constant_that_the_tracker_takes_is_no_fault(
+    operation: Operation, name: str, value: object
+) -> None:
+    Engine(catalogue_for(operation)).check(json.dumps({operation.top_key: {name: value}}))
+    assert rendered(operation, {name: value}).payload[operation.top_key][name] == value
+
+
 def test_long_texts_are_cut_to_what_the_tracker_takes() -> None:
     rendering = rendered(ISSUE, {"subject": "s" * 300})
     assert rendering.payload["issue"]["subject"] == "s" * 255

@@ -250,3 +250,12 @@ def test_a_preset_of_a_required_field_is_sent_as_it_is(preset: str, multiple: bo
 
 def test_a_status_update_has_no_required_custom_fields() -> None:
     assert default_template("issue.update_status", REQUIRED) == default_template("issue.update_status")
+
+
+@pytest.mark.parametrize("count", [93, 94, 95, 300])
+def test_a_generated_template_is_within_the_limits_however_many_fields_there_are(count: int) -> None:
+    fields = tuple(
+        CustomField(number, f"F{number}", "project", required=True) for number in range(1, count + 1)
+    )
+    template = default_template(Operation.PROJECT_CREATE, fields)
+    Engine(catalogue_for(Operation.PROJECT_CREATE, fields)).check(template)
