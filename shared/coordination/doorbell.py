@@ -6,42 +6,23 @@ A ring is a message with a ticket's id and nothing else. Losing one loses nothin
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from celery import Celery
 from kombu import compression
 from kombu.entity import Queue
 from kombu.exceptions import DecodeError, OperationalError
-from kombu.transport import redis, virtual
 from redis.exceptions import RedisError
 
+from shared.coordination.rings import PRUNE, SWEEP, SYNC_METADATA, SYNC_TICKET, guard_queue
 from shared.logs import get_logger
 from shared.settings import Settings
+
+__all__ = ["PRUNE", "QUEUE", "SWEEP", "SYNC_METADATA", "SYNC_TICKET", "Doorbell", "make_celery"]
 
 log = get_logger("doorbell")
 
 QUEUE = "deskbridge"
-SYNC_TICKET = "deskbridge.sync_ticket"
-SWEEP = "deskbridge.sweep"
-SYNC_METADATA = "deskbridge.sync_metadata"
-PRUNE = "deskbridge.prune"
-LARGEST_RING = 64 * 1024
-"""Characters; one of ours has some hundreds."""
-NOTHING_READABLE = "Pz8/"
-
-
-class Ring(virtual.Message):
-    """A message as a worker takes it from Redis; of one that is larger than any ring nothing is decoded.
-
-    Args:
-        payload: what Redis holds.
-        options: as for any message.
-    """
-
-    def __init__(self, payload: dict[str, Any], **options: Any) -> None:
-        if len(payload.get("body") or "") > LARGEST_RING:
-            payload = {**payload, "body": NOTHING_READABLE}
-        super().__init__(payload, **options)
 
 
 def make_celery(settings: Settings, *, publish_only: bool = False) -> Celery:
@@ -86,7 +67,7 @@ def _refuse_bombs() -> None:
     Whoever can write to Redis could otherwise send a kilobyte that inflates to a gigabyte. What is refused here is to
     Celery a message that it cannot decode.
     """
-    redis.Channel.Message = Ring  # type: ignore[assignment]
+    guard_queue()
     for method in compression.encoders():
         compression.register(compression.get_encoder(method)[0], _refuse, method)
 

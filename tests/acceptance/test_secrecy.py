@@ -21,7 +21,8 @@ from typer.testing import CliRunner
 from deploy.embedded.ports import HOST, free_port
 from deploy.embedded.processes import Child
 from producer.commands.main import app
-from shared.coordination.doorbell import LARGEST_RING, QUEUE, SYNC_TICKET, make_celery
+from shared.coordination.doorbell import QUEUE, SYNC_TICKET, make_celery
+from shared.coordination.rings import LARGEST_RING
 from tests.support.events import task, task_event, ticket, ticket_event
 from tests.support.fleet import ROOT, Fleet
 
@@ -197,6 +198,15 @@ def test_a_message_that_is_no_ring_is_refused_without_being_loaded(fleet: Fleet,
         ring = {"routing_key": QUEUE, "headers": headers}
         producer.publish([[], {"ticket_id": 1}, {}], compression="zlib", **ring)
         producer.publish([[], {"ticket_id": 1, "more": "x" * LARGEST_RING}, {}], **ring)
+    with Redis.from_url(fleet.bridge.settings.redis_url.get_secret_value()) as redis:
+        for poison in (
+            "{",
+            "7",
+            "[]",
+            "{}",
+            '{"headers": {"task": [], "id": {}}, "body": 7, "properties": {}}',
+        ):
+            redis.lpush(f"deskbridge:{QUEUE}", poison)
     fleet.send([("after", task_event())])
     fleet.wait_until_drained(30)
     assert set(fleet.states()) == {"done"}
@@ -205,6 +215,7 @@ def test_a_message_that_is_no_ring_is_refused_without_being_loaded(fleet: Fleet,
         while redis.llen(f"deskbridge:{QUEUE}") and time.monotonic() < deadline:
             time.sleep(0.05)
         assert redis.llen(f"deskbridge:{QUEUE}") == 0
+    assert all(worker.alive for worker in fleet.workers)
     assert not bomb.exists()
     pickle.loads(pickled)  # noqa: S301 (our own)
     assert bomb.exists(), "so that this test could see it"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import tracemalloc
 from collections.abc import Iterator
@@ -14,10 +15,11 @@ from kombu.exceptions import DecodeError
 from kombu.transport import redis as transport
 from redis import Redis
 
-from shared.coordination.doorbell import LARGEST_RING, SYNC_TICKET, make_celery
+from shared.coordination.doorbell import SYNC_TICKET, make_celery
 from shared.coordination.pause import KEY as PAUSED
 from shared.coordination.pause import Pause
 from shared.coordination.presence import KEY, WORKER, Presence
+from shared.coordination.rings import LARGEST_RING, NOTHING_READABLE, read, understood
 from shared.settings import Settings
 from worker.sweep import KEY as SWEPT
 from worker.sweep import Sweep
@@ -100,14 +102,86 @@ def test_a_message_that_is_compressed_is_refused_before_it_is_inflated(compressi
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert message.errors, "so that the worker refuses it as one that cannot be decoded"
+    with pytest.raises(DecodeError):
+        message.decode()
     assert peak < 8 * MIB
 
 
 @pytest.mark.promise("SEC-49")
 def test_a_message_larger_than_any_ring_is_refused_undecoded() -> None:
-    assert received("[" + " " * (LARGEST_RING // 2) + "]").decode() == []
-    message = received("[" + " " * LARGEST_RING + "]")
+    def ring(size: int) -> str:
+        return json.dumps([[], {"ticket_id": 1, "more": "x" * size}, {}])
+
+    assert received(ring(LARGEST_RING // 2)).decode() == [[], {"ticket_id": 1}, {}]
+    message = received(ring(LARGEST_RING))
     assert len(message.body) < 10
     with pytest.raises(DecodeError):
         message.decode()
+
+
+RING = understood(
+    {
+        "headers": {"task": SYNC_TICKET, "id": "1"},
+        "body": base64.b64encode(b'[[], {"ticket_id": 7}, {}]').decode(),
+        "properties": {"delivery_tag": "1"},
+    }
+)
+
+
+def changed(part: str, **values: Any) -> dict[str, Any]:
+    """Return a ring with something else in one of its parts."""
+    return {**RING, part: {**RING[part], **values}}
+
+
+def with_arguments(arguments: Any) -> dict[str, Any]:
+    """Return a ring that carries something else."""
+    return {**RING, "body": base64.b64encode(json.dumps(arguments).encode()).decode()}
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        *(None, 7, "text", [], {}, {"headers": None}, {**RING, "headers": []}, {**RING, "body": None}),
+        *({**RING, "body": "?"}, {**RING, "properties": None}, changed("headers", task=None)),
+        *(changed("headers", task=[]), changed("headers", task="x"), changed("headers", id=None)),
+        *(
+            changed("headers", id="x" * 5000),
+            changed("headers", id="a\nb"),
+            changed("headers", expires="soon"),
+        ),
+        *(
+            changed("headers", expires=7),
+            changed("headers", expires={}),
+            changed("properties", delivery_tag=None),
+        ),
+        *(changed("properties", delivery_tag={}), with_arguments([]), with_arguments({})),
+        *(
+            with_arguments([[], [], {}]),
+            with_arguments([[], {}, {}]),
+            with_arguments([[], {"ticket_id": "7"}, {}]),
+        ),
+        *(with_arguments([[], {"ticket_id": number}, {}]) for number in (True, 0, -1, 2**63, 1.5)),
+    ],
+)
+def test_what_is_no_ring_becomes_a_message_that_cannot_be_decoded(payload: Any) -> None:
+    message = understood(payload)
+    assert message["body"] == NOTHING_READABLE
+    assert {part: type(value) for part, value in message["headers"].items()} == {
+        part: type(value) for part, value in RING["headers"].items()
+    }
+    assert message["properties"]["delivery_tag"]
+
+
+def test_of_a_ring_only_what_one_of_ours_holds_is_kept() -> None:
+    hostile = {"callbacks": [{"task": "x"}], "chain": [7], "chord": 7}
+    for payload in (
+        changed("headers", eta="never", timelimit=["x"], retries="x", stamps=7, compression="zlib"),
+        changed("properties", priority={}, delivery_info=7, reply_to="x"),
+        with_arguments([[1, 2], {"ticket_id": 7, "more": 1}, hostile]),
+    ):
+        assert understood(payload) == RING
+
+
+@pytest.mark.parametrize("text", ["", "{", "nonsense", b"\xff", "[" * 100_000, "9" * 5000])
+def test_what_is_no_json_is_nothing(text: str | bytes) -> None:
+    assert read(text) == {}

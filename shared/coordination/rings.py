@@ -1,0 +1,110 @@
+"""What a worker takes from the queue: of a message only what a ring of ours may hold, built anew, and else nothing.
+
+Whoever can write to Redis could otherwise end every worker with a message that Celery does not expect, or have it
+decode one that inflates to more memory than there is.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import uuid
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from kombu.transport import redis, virtual
+
+SYNC_TICKET = "deskbridge.sync_ticket"
+SWEEP = "deskbridge.sweep"
+SYNC_METADATA = "deskbridge.sync_metadata"
+PRUNE = "deskbridge.prune"
+BY_THE_CLOCK = (SWEEP, SYNC_METADATA, PRUNE)
+LARGEST_RING = 64 * 1024
+"""Characters; one of ours has some hundreds."""
+
+LONGEST_NAME = 200
+LARGEST_ID = 2**63 - 1
+NOTHING_READABLE = "Pz8/"
+"""To Celery a message that it cannot decode: it is logged and acknowledged."""
+
+
+class Ring(virtual.Message):
+    """A message as a worker takes it from Redis.
+
+    Args:
+        payload: what Redis holds.
+        options: as for any message.
+    """
+
+    def __init__(self, payload: Any, **options: Any) -> None:
+        super().__init__(understood(payload), **options)  # type: ignore[no-untyped-call]
+
+
+def guard_queue() -> None:
+    """Have every message of the queue read as a ring."""
+    redis.Channel.Message = Ring  # type: ignore[assignment]
+    vars(redis)["loads"] = read  # the name by which the transport calls it
+
+
+def read(text: str | bytes) -> Any:
+    """Return what a text of Redis says, {} where it is no JSON."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+
+
+def understood(payload: Any) -> dict[str, Any]:
+    """Return a message of which every part is as Celery expects it.
+
+    Args:
+        payload: whatever was in the queue.
+    """
+    try:
+        headers, body = payload["headers"], _body(payload["body"], payload["headers"]["task"])
+        task, name, expires = headers["task"], _name(headers["id"]), _date(headers.get("expires"))
+        tag = _name(payload["properties"]["delivery_tag"])
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
+        task, name, expires, tag, body = SYNC_TICKET, "unreadable", None, str(uuid.uuid4()), NOTHING_READABLE
+    nothing = dict.fromkeys(("shadow", "eta", "group", "parent_id"))
+    ids = {"lang": "py", "task": task, "id": name, "root_id": name, "argsrepr": "", "kwargsrepr": ""}
+    return {
+        "body": body,
+        "content-type": "application/json",
+        "content-encoding": "utf-8",
+        "headers": {**nothing, **ids, "expires": expires, "retries": 0, "timelimit": [None, None]},
+        "properties": {
+            "correlation_id": name,
+            "delivery_mode": 2,
+            "delivery_info": {"exchange": "", "routing_key": "deskbridge"},
+            "priority": 0,
+            "body_encoding": "base64",
+            "delivery_tag": tag,
+        },
+    }
+
+
+def _body(text: str, task: str) -> str:
+    if len(text) > LARGEST_RING:
+        raise ValueError("larger than any ring")
+    _, given, _ = json.loads(base64.b64decode(text, validate=True))
+    named: Mapping[str, int] = {}
+    if task == SYNC_TICKET:
+        ticket_id = given["ticket_id"]
+        if type(ticket_id) is not int or not 1 <= ticket_id <= LARGEST_ID:
+            raise ValueError("no ticket")
+        named = {"ticket_id": ticket_id}
+    elif task not in BY_THE_CLOCK:
+        raise ValueError("no task of ours")
+    return base64.b64encode(json.dumps([[], named, {}]).encode()).decode()
+
+
+def _name(text: Any) -> str:
+    if not isinstance(text, str) or not 0 < len(text) <= LONGEST_NAME or not text.isprintable():
+        raise ValueError("no name")
+    return text
+
+
+def _date(text: Any) -> str | None:
+    return None if text is None else datetime.fromisoformat(text).isoformat()
