@@ -255,6 +255,10 @@ def rows_of(answer: Answer, name: str, path: str) -> list[Row]:
         OutcomeUnknown: it has no such list.
     """
     rows = answer.data.get(name) if isinstance(answer.data, dict) else None
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+    if not isinstance(rows, list) or not all(map(_is_row, rows)):
         raise OutcomeUnknown("GET", path, status=answer.status, detail=Detail.NO_LIST(name=name))
     return rows
+
+
+def _is_row(row: Any) -> bool:
+    return isinstance(row, dict) and isinstance(row.get("id"), int | str | None)

@@ -173,3 +173,12 @@ def test_a_lost_answer_is_asked_for_again_as_often_as_was_said() -> None:
     assert len(lists.whole(ISSUES, "issues")) == 1
     with pytest.raises(OutcomeUnknown):
         lists.whole(ISSUES, "issues")
+
+
+@BOTH
+@pytest.mark.parametrize("wrong", [{}, [], {"id": 1}, 1.5])
+def test_rows_whose_id_is_none_are_no_list(read: Callable[[Paged], list[Row]], wrong: object) -> None:
+    tracker = Paged(3)
+    tracker.rows[1] = {"id": wrong}
+    with pytest.raises(OutcomeUnknown):
+        read(tracker)
