@@ -90,7 +90,6 @@ FIELDS: dict[Operation, tuple[Field, ...]] = {
 }
 _TYPES: dict[str, FieldType] = {
     "int": "integer", "float": "number", "bool": "boolean", "date": "date", "user": "integer", "version": "integer",
-    "progressbar": "integer",
 }  # fmt: skip
 
 

@@ -55,8 +55,6 @@ def _watchers(call: Call, project: Project | None, attributes: dict[str, Any]) -
     ids = list(dict.fromkeys(fields.whole(value) or 0 for value in listed if value != ""))
     if any(number not in call.tracker.users for number in ids):
         raise RefusedError(answers.missing_watcher())
-    if call.tracker.release.creator_watches and call.user.id not in ids:
-        ids.append(call.user.id)
     return ids
 
 
@@ -120,8 +118,7 @@ def _first_status(call: Call, project: Project, attributes: dict[str, Any]) -> i
 
 
 def _priority(call: Call, attributes: dict[str, Any]) -> int | None:
-    blank = call.tracker.release.blank_priority and attributes.get("priority_id") in (None, "")
-    if "priority_id" in attributes and not blank:
+    if "priority_id" in attributes:
         wanted = fields.whole(attributes["priority_id"])
         return wanted if wanted in call.tracker.priorities else None
     return next((row.id for row in call.tracker.priorities.values() if row.is_default), None)
@@ -195,7 +192,7 @@ def _apply(call: Call, issue: Issue, attributes: dict[str, Any], notes: str) -> 
 
 
 def _change(call: Call, issue: Issue, after: dict[str, Any], notes: str) -> None:
-    """Set what differs and keep it, with the notes, in one journal; without either the date moves, no more."""
+    """Set what differs and keep it, with the notes, in one journal; no journal where there is neither."""
     now = call.tracker.now()
     details = [
         {"name": name, "from": getattr(issue, name), "to": value}
@@ -203,7 +200,6 @@ def _change(call: Call, issue: Issue, after: dict[str, Any], notes: str) -> None
         if getattr(issue, name) != value
     ]
     if not details and not notes:
-        issue.updated_on = now
         return
     status_id = after.get("status_id", issue.status_id)
     if issue.status_id != status_id and call.tracker.statuses[status_id].is_closed:

@@ -1,0 +1,149 @@
+"""Whatever Redis holds, in the keys that deskbridge reads and in the queue of a real worker: everybody goes on."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from redis import Redis
+from redis.exceptions import RedisError
+
+from deploy.sandbox.tracker.control import StandIn
+from producer.admin.desk import Desk
+from producer.admin.doctor import Patient, examine
+from shared.coordination.doorbell import PRUNE, QUEUE, SWEEP, SYNC_METADATA, SYNC_TICKET
+from shared.coordination.locks import Locks
+from shared.coordination.pause import KEY, PROBE_KEY
+from shared.coordination.presence import BEAT, WORKER, Presence
+from shared.coordination.presence import KEY as SEEN
+from shared.coordination.throttle import KEY as THROTTLE
+from shared.coordination.throttle import Throttle
+from shared.errors import LockBusy
+from tests.fuzz.chance import BYTES, HURTFUL, Chance
+from tests.support.bridge import Bridge
+from tests.support.events import task, task_event, ticket
+from tests.support.fleet import Fleet
+
+KEYS = (KEY, PROBE_KEY, THROTTLE, SEEN + WORKER, SEEN + BEAT, "deskbridge:lock:ticket:7", "deskbridge:sweep")
+PAUSE = ("reason", "until", "length")
+EVERY = 60
+"""Tries from one honest event to the next."""
+
+
+class InRedis:
+    """One installation whose Redis somebody else writes to, too.
+
+    Args:
+        bridge: the installation.
+        directory: for the worker's log.
+    """
+
+    def __init__(self, bridge: Bridge, directory: Path) -> None:
+        self._bridge, self._tries = bridge, 0
+        self._tracker = StandIn(arguments=["--max-hours-per-day", "0"])
+        self._tracker.start()
+        bridge.configure(base_url=self._tracker.base_url)
+        url = bridge.settings.redis_url.get_secret_value().rpartition("/")[0] + "/9"
+        self._queue = Redis.from_url(url)
+        (directory / "fleet").mkdir()
+        self._fleet = Fleet(directory, f"sqlite:///{directory}/fleet/fleet.sqlite3", url, self._tracker)
+        self._fleet.start(workers=1, threads=2)
+
+    def close(self) -> None:
+        """Stop worker and tracker."""
+        self._fleet.stop()
+        self._queue.close()
+        self._tracker.stop()
+
+    def attempt(self, chance: Chance) -> None:
+        """Put something into Redis, and have it read."""
+        self._bridge.redis.flushdb()
+        for _ in range(chance.randint(1, 3)):
+            self._write(chance, chance.choice(KEYS))
+        chance.choice((self._read, self._forward, self._examine))()
+        for _ in range(5):
+            self._queue.lpush(f"deskbridge:{QUEUE}", self._message(chance))
+        assert all(worker.alive for worker in self._fleet.workers), self._fleet.logs()[-3000:]
+        self._tries += 1
+        if self._tries % EVERY == 0:
+            self._honest()
+
+    def _write(self, chance: Chance, key: str) -> None:
+        redis = self._bridge.redis
+        value = chance.choice((chance.choice(BYTES), chance.text(chance.value()), chance.randbytes(40)))
+        kinds: tuple[Callable[[], object], ...] = (
+            lambda: redis.set(key, value),
+            lambda: redis.set(key, value, ex=chance.choice((1, 10**9))),
+            lambda: redis.set(key, chance.choice(("nan", "inf", "-1", "9" * 400, "1e308", "0x1p3"))),
+            lambda: redis.set(key, json.dumps({name: chance.choice((1, *HURTFUL)) for name in PAUSE})),
+            lambda: redis.lpush(key, value),
+            lambda: redis.hset(key, "reason", value),
+            lambda: redis.sadd(key, value),
+            lambda: redis.zadd(key, {value: 1.0}),
+        )  # fmt: skip
+        with suppress(RedisError):  # the key has another type
+            chance.choice(kinds)()
+
+    def _read(self) -> None:
+        redis, presence = self._bridge.redis, Presence(self._bridge.redis)
+        self._bridge.pause.current()
+        presence.seconds_since(WORKER)
+        presence.seconds_since(BEAT)
+        waits: list[float] = []
+        Throttle(redis, 1000, waits.append).wait()
+        assert all(0 <= seconds <= 3600 for seconds in waits), waits
+        with suppress(LockBusy), Locks(redis, 5).hold("ticket:7"):
+            pass
+
+    def _forward(self) -> None:
+        number = 1 + self._tries % 500
+        self._bridge.receive(task_event(of_ticket=ticket(number), of_task=task(self._tries + 1)))
+        with suppress(RedisError):  # left to the sweep, as the task does
+            self._bridge.sync(number)
+
+    def _examine(self) -> None:
+        desk = Desk(self._bridge.settings, self._bridge.store)
+        connect = desk.connector.connect
+        list(
+            examine(Patient(desk.settings, desk.store, desk.redis, desk.vault, connect, lambda: True, False))
+        )
+        desk.redis.close()
+
+    def _message(self, chance: Chance) -> bytes:
+        name = chance.choice((SYNC_TICKET, SWEEP, SYNC_METADATA, PRUNE, "celery.backend_cleanup", "x"))
+        arguments = [[], chance.bend({"ticket_id": chance.choice((1, *HURTFUL))}), {}]
+        inner = base64.b64encode(chance.text(chance.bend(arguments))).decode()
+        nothing = dict.fromkeys(("shadow", "eta", "expires", "group", "parent_id"))
+        named = {
+            "lang": "py",
+            "task": name,
+            "id": "fuzz",
+            "root_id": "fuzz",
+            "argsrepr": "",
+            "kwargsrepr": "",
+        }
+        message = {
+            "body": inner,
+            "content-encoding": "utf-8",
+            "content-type": f"application/{chance.choice(('json', 'json', 'x-python-serialize'))}",
+            "headers": chance.bend({**nothing, **named, "retries": 0, "timelimit": [None, None]}, 0.05),
+            "properties": {
+                "correlation_id": "fuzz",
+                "delivery_mode": 2,
+                "delivery_info": {"exchange": "", "routing_key": QUEUE},
+                "priority": 0,
+                "body_encoding": "base64",
+                "delivery_tag": str(chance.random()),
+            },
+        }
+        return chance.text(message)
+
+    def _honest(self) -> None:
+        """An event of the helpdesk's is forwarded all the same, once the queue is clean."""
+        self._queue.flushdb()
+        number = 10_000 + self._tries
+        self._fleet.send([(f"honest-{number}", task_event(of_ticket=ticket(number), of_task=task(number)))])
+        self._fleet.wait_until_drained(120)
