@@ -138,6 +138,7 @@ def with_arguments(arguments: Any) -> dict[str, Any]:
     return {**RING, "body": base64.b64encode(json.dumps(arguments).encode()).decode()}
 
 
+@pytest.mark.promise("SEC-47")
 @pytest.mark.parametrize(
     "payload",
     [
@@ -172,6 +173,7 @@ def test_what_is_no_ring_becomes_a_message_that_cannot_be_decoded(payload: Any) 
     assert message["properties"]["delivery_tag"]
 
 
+@pytest.mark.promise("SEC-47")
 def test_of_a_ring_only_what_one_of_ours_holds_is_kept() -> None:
     hostile = {"callbacks": [{"task": "x"}], "chain": [7], "chord": 7}
     for payload in (
