@@ -61,11 +61,11 @@ lock: install ## Resolve the dependencies anew: requirements.lock, and of it wha
 sbom: install ## What is needed at run time, as a CycloneDX bill of materials: build/deskbridge.cdx.json
 	@$(BIN)/python -m deploy.sbom build/deskbridge.cdx.json
 
-redmine: ## Install and start a real Redmine (Debian or Ubuntu, root); print its address and key
-	@deploy/redmine/redmine-up
+redmine: ## Install and start a real Redmine (VERSION=5.0|6.0|6.1; Debian or Ubuntu, root); print its address and key
+	@deploy/redmine/redmine-up --version $(or $(VERSION),5.0)
 
-test-redmine: install ## The contract tests against a real Redmine
-	@$(BIN)/python -m pytest tests/contract --tracker=redmine
+test-redmine: install ## The contract tests against a real Redmine (VERSION=5.0|6.0|6.1)
+	@$(BIN)/python -m pytest tests/contract --tracker=redmine --redmine=$(or $(VERSION),5.0)
 
 bench: install ## The benchmarks beside a plain Celery peer and other template engines; exit 1 when a goal is missed
 	@$(BIN)/python -m pytest -m bench tests/bench
@@ -75,8 +75,8 @@ bench: install ## The benchmarks beside a plain Celery peer and other template e
 	@$(BIN)/python -m tests.bench.retention
 	@$(BIN)/python -m tests.bench.backpressure
 
-drill: install ## A whole deskbridge under load and faults (SEED=N PROFILE=short|long); exit 1 on anything lost or done twice
-	@$(BIN)/python -m tests.drill $(if $(SEED),--seed $(SEED)) --profile $(or $(PROFILE),short)
+drill: install ## A whole deskbridge under load and faults (SEED=N PROFILE=short|long REDMINE=5.0|6.0|6.1); exit 1 on anything lost or done twice
+	@$(BIN)/python -m tests.drill $(if $(SEED),--seed $(SEED)) $(if $(REDMINE),--redmine $(REDMINE)) --profile $(or $(PROFILE),short)
 
 fuzz: install ## What others can send or store, at random (SEED=N MINUTES=60); exit 1 on anything found
 	@$(BIN)/python -m tests.fuzz $(if $(SEED),--seed $(SEED)) --minutes $(or $(MINUTES),60)

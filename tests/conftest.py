@@ -15,3 +15,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="standin|redmine|URL",
         help="tracker for tests/contract: the stand-in (default), a real Redmine, or http://[KEY@]HOST:PORT",
     )
+    parser.addoption(
+        "--redmine",
+        metavar="5.0|6.0|6.1",
+        help="its version (default 5.0; over the stand-in every one, where a test needs no deskbridge)",
+    )

@@ -7,16 +7,20 @@
 ActiveSupport.on_load(:active_record) do
   require 'active_record/connection_adapters/sqlite3_adapter'
   ActiveRecord::ConnectionAdapters::SQLite3Adapter.prepend(Module.new do
-    def begin_db_transaction
-      log('begin immediate transaction', nil) { @connection.transaction(:immediate) }
+    # Rails 7 reads default_transaction_mode from database.yml
+    if ActiveRecord::VERSION::MAJOR < 7
+      def begin_db_transaction
+        log('begin immediate transaction', nil) { @connection.transaction(:immediate) }
+      end
     end
 
     private
 
     def configure_connection
       super
-      @connection.busy_handler { |n| sleep 0.002; n < 15_000 }
-      @connection.execute('PRAGMA synchronous=OFF')
+      connection = @raw_connection || @connection
+      connection.busy_handler { |n| sleep 0.002; n < 15_000 }
+      connection.execute('PRAGMA synchronous=OFF')
     end
   end)
 end

@@ -10,6 +10,7 @@ from shared.refusals.judging import Fields, Rule, blank, choices_of, is_date, nu
 from shared.refusals.known import Entries, Explanation, Known
 
 MOST_HOURS = 999
+HALF_A_MINUTE = 30 / 3600  # from here on no supported version rounds to 0; 5.0 takes 18 s
 
 
 def activity(fields: Fields, known: Known) -> Iterator[Explanation]:
@@ -78,12 +79,12 @@ def time_guesses(fields: Fields, known: Known) -> Iterator[Explanation]:
     spent, project = number(fields.get("hours")), known.projects.get(known.tracker_project_id or 0)
     if blank(fields.get("comments")):
         yield Explanation("time_entry.comments", Hint.MAYBE_COMMENT_REQUIRED())
-    if spent is not None and round(spent, 2) == 0:
+    if spent is not None and 0 <= spent < HALF_A_MINUTE:
         yield Explanation("time_entry.hours", Hint.MAYBE_HOURS_ROUND_TO_ZERO())
     if project is None or "activity_ids" not in project.details:
         yield Explanation("time_entry.activity_id", Hint.MAYBE_ACTIVITY_NOT_ENABLED())
     yield Explanation("time_entry.issue_id", Hint.MAYBE_NO_TIME_TRACKING())
-    if spent is not None and round(spent, 2) > 0:
+    if spent is not None and spent > 0:
         yield Explanation("time_entry.hours", Hint.MAYBE_TOO_MANY_HOURS_IN_A_DAY())
 
 

@@ -34,7 +34,8 @@ SENTENCES: Table = {
     Hint.NEGATIVE_ESTIMATE: "the estimated time is negative",
     Hint.PERCENT_OUT_OF_RANGE: "percent done must be between 0 and 100",
     Hint.TIME_PROJECT_NOT_ACTIVE: f"tracker project {{project_id}} is closed, archived or deleted {SINCE}",
-    Hint.MAYBE_NO_TIME_TRACKING: "possibly the project lacks the module time_tracking, or has since been closed",
+    Hint.MAYBE_NO_TIME_TRACKING: "possibly the project lacks the module time_tracking, or has since been closed"
+    " (Redmine 6.1: or the issue)",
     Hint.NO_DEFAULT_ACTIVITY: f"no activity is sent, and the tracker has no default activity{CHOICES}",
     Hint.ACTIVITY_NOT_ENABLED: (
         f"activity {{activity_id}} is not enabled in tracker project {{project_id}} {SINCE}{CHOICES}"
@@ -46,7 +47,8 @@ SENTENCES: Table = {
     Hint.MAYBE_COMMENT_REQUIRED: "possibly the tracker requires a comment",
     Hint.NO_HOURS_GIVEN: "no hours are sent",
     Hint.HOURS_OUT_OF_RANGE: "{hours} hours: the tracker accepts 0 to {most}, or less where its settings say so",
-    Hint.MAYBE_HOURS_ROUND_TO_ZERO: "possibly the tracker refuses hours that round to 0",
+    Hint.MAYBE_HOURS_ROUND_TO_ZERO: "possibly the tracker refuses hours that it rounds to 0"
+    " (Redmine 5.0: below 18 s; 6.0 and 6.1: below 30 s)",
     Hint.MAYBE_TOO_MANY_HOURS_IN_A_DAY: "possibly more hours than the tracker accepts for one person in a day",
     Hint.PROJECT_NAME_EMPTY: "the name is empty",
     Hint.PROJECT_NAME_TOO_LONG: "the name has {length} characters; the maximum is {most}",

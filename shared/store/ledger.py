@@ -6,7 +6,7 @@ a worker that was stopped and comes back with an older number changes nothing by
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -16,7 +16,7 @@ from sqlalchemy import ColumnElement, and_, func, select, update
 from shared.codes.coded import Coded
 from shared.codes.reasons import Reason
 from shared.store.explained import keeping
-from shared.store.ledger_queries import IN_FLIGHT, LedgerQueries, Row
+from shared.store.ledger_queries import IN_FLIGHT, NOT_LINKED, LedgerQueries, Row
 from shared.store.models import LedgerState
 from shared.store.types import clock, insert_for
 
@@ -34,7 +34,7 @@ class Claim:
         issue_id: tracker issue (time entries only).
         body: the exact request body.
         authors: tracker user ids that may end as author (empty: anyone).
-        fingerprint: hash of what makes two creations indistinguishable on the tracker.
+        fingerprint: the same for creations that might not be told apart on the tracker.
     """
 
     key: int
@@ -95,6 +95,17 @@ class Ledger(LedgerQueries):
         )
         attempt: int | None = self._session.scalar(statement)
         return attempt
+
+    def regroup(self, issue_id: int, fingerprint_of: Callable[[dict[str, Any]], str]) -> None:
+        """Correct the fingerprints of what is in flight on an issue: a version before took the hours into them."""
+        statement = select(self._model).where(
+            NOT_LINKED, self._model.issue_id == issue_id, self._model.state.in_(IN_FLIGHT)
+        )
+        for row in self._session.scalars(statement).all():
+            fingerprint = fingerprint_of(row.body or {})
+            if row.fingerprint != fingerprint:
+                same = self._attempt(row.key, row.attempt)
+                self._session.execute(update(self._table).where(same).values(fingerprint=fingerprint))
 
     def link(self, key: int, attempt: int, tracker_id: int, author_id: int | None, reason: Coded) -> bool:
         """Record the tracker's definite answer to an attempt; it wins whatever state the row is in.

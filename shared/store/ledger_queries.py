@@ -74,7 +74,7 @@ class LedgerQueries:
         yield from self._session.scalars(statement.order_by(self._model.key).execution_options(yield_per=500))
 
     def in_doubt_like(self, fingerprint: str, *, settleable: bool = True) -> Sequence[Row]:
-        """Return the rows in doubt that cannot be told apart on the tracker.
+        """Return the rows in doubt that might not be told apart on the tracker.
 
         Args:
             fingerprint: hash of what they have in common.
@@ -89,7 +89,7 @@ class LedgerQueries:
         return self._session.scalars(oldest_first).all()
 
     def unsettleable_like(self, fingerprint: str, moment: datetime) -> Sequence[Row]:
-        """Return the rows that cannot be told apart on the tracker and that nobody could settle at that moment.
+        """Return the rows that might not be told apart on the tracker and that nobody could settle at that moment.
 
         Args:
             fingerprint: hash of what they have in common.
@@ -102,7 +102,7 @@ class LedgerQueries:
         return self._session.scalars(statement.limit(MOST_SETTLED)).all()
 
     def is_alike_in_flight(self, fingerprint: str, key: int) -> bool:
-        """Tell whether another row that cannot be told apart from this one is claimed or in doubt."""
+        """Tell whether another row that might not be told apart from this one is claimed or in doubt."""
         statement = select(self._model.key).where(
             self._model.fingerprint == fingerprint,
             self._model.state.in_(IN_FLIGHT),

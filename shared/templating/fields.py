@@ -90,6 +90,7 @@ FIELDS: dict[Operation, tuple[Field, ...]] = {
 }
 _TYPES: dict[str, FieldType] = {
     "int": "integer", "float": "number", "bool": "boolean", "date": "date", "user": "integer", "version": "integer",
+    "progressbar": "integer",
 }  # fmt: skip
 
 

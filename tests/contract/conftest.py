@@ -2,7 +2,7 @@
 
 `--tracker=standin` (default) starts the stand-in on a free port; `--tracker=redmine` starts, or finds
 already up, a real Redmine through deploy/redmine/redmine-up; `--tracker=http://[KEY@]HOST:PORT` takes
-one that somebody else started with the same seed.
+one that somebody else started with the same seed. `--redmine=6.0` says which version it is, or is to be.
 """
 
 from __future__ import annotations
@@ -10,33 +10,46 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, NoReturn
+from typing import NoReturn
 from urllib.parse import urlsplit
 
 import pytest
 
+from deploy.sandbox.tracker.control import StandIn
 from tests.contract import seed
-from tests.contract.support import Json, Tracker, accepted
+from tests.contract.support import Json, Tracker, Version, accepted
 
 ROOT = Path(__file__).resolve().parents[2]
 LAUNCHER = ROOT / "deploy" / "redmine"
+VERSIONS = ["5.0", "6.0", "6.1"]
 CANNOT_INSTALL = 3
 """redmine-up's exit code when packages are missing and cannot be installed here."""
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Say which versions a test runs on."""
+    chosen = metafunc.config.getoption("--redmine")
+    releases = [chosen or VERSIONS[0]]
+    if chosen is None and metafunc.config.getoption("--tracker") == "standin":
+        with_deskbridge = "redis_url" in metafunc.fixturenames and not metafunc.definition.get_closest_marker(
+            "every_version"
+        )
+        releases = VERSIONS[:1] if with_deskbridge else VERSIONS
+    metafunc.parametrize("release", releases, scope="session")
+
+
 @pytest.fixture(scope="session")
-def tracker_server(request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
+def tracker_server(request: pytest.FixtureRequest, release: str) -> Iterator[tuple[str, str]]:
     """Yield the base address and the administrator's key of the tracker named by --tracker."""
     choice: str = request.config.getoption("--tracker")
     if choice == "standin":
-        with _standin() as server:
-            yield server
+        with StandIn(arguments=["--redmine", release]) as stand_in:
+            yield stand_in.base_url, stand_in.api_key
     elif choice == "redmine":
-        with _redmine() as server:
+        with _redmine(release) as server:
             yield server
     elif choice.startswith(("http://", "https://")):
         parts = urlsplit(choice)
@@ -44,6 +57,16 @@ def tracker_server(request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
         yield f"{parts.scheme}://{host}{parts.path.rstrip('/')}", parts.username or seed.ADMIN_KEY
     else:
         raise pytest.UsageError(f"--tracker={choice}: standin, redmine or an http(s) address is wanted")
+
+
+@pytest.fixture(scope="session")
+def version(tracker: Tracker, release: str) -> Version:
+    """Return the version of the tracker under test, having seen that it is this one."""
+    told = "description" in tracker.read("/issue_statuses.json")["issue_statuses"][0]
+    categories = tracker.call("GET", f"/projects/{seed.Project.CLOSED}/issue_categories.json").status_code
+    major, minor = (int(part) for part in release.split("."))
+    assert (told, categories == 200) == ((major, minor) >= (6, 0), (major, minor) >= (6, 1)), release
+    return major, minor
 
 
 @pytest.fixture(scope="session")
@@ -69,27 +92,10 @@ def project(tracker: Tracker) -> Json:
 
 
 @contextmanager
-def _standin() -> Iterator[tuple[str, str]]:
-    command = [sys.executable, "-m", "deploy.sandbox.tracker", "--port", "0"]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            line = _first_line(process.stdout)
-            if not line:
-                pytest.fail("the stand-in tracker ended before it said its address (its words are above)")
-            ready = json.loads(line)
-            yield ready["base_url"], ready["api_key"]
-        finally:
-            process.terminate()
-
-
-def _first_line(stream: IO[str] | None) -> str:
-    assert stream is not None
-    return stream.readline()
-
-
-@contextmanager
-def _redmine() -> Iterator[tuple[str, str]]:
-    up = subprocess.run([LAUNCHER / "redmine-up"], capture_output=True, text=True, check=False)
+def _redmine(release: str) -> Iterator[tuple[str, str]]:
+    up = subprocess.run(
+        [LAUNCHER / "redmine-up", "--version", release], capture_output=True, text=True, check=False
+    )
     if up.returncode == CANNOT_INSTALL:
         _missing(f"a real Redmine cannot be installed here:\n{up.stderr}")
     if up.returncode != 0:

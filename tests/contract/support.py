@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 import uuid
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,8 @@ import requests
 from tests.contract import seed
 
 Json = dict[str, Any]
+Version = tuple[int, int]
+"""Redmine's, such as (6, 0)."""
 
 NO_PROJECT = ["Project cannot be blank", "Tracker cannot be blank", "Status cannot be blank"]
 """Redmine's answer for a project that is unknown, closed, archived or hidden from the person."""
@@ -126,6 +129,13 @@ class Tracker:
         """POST a membership."""
         body = {"membership": {"user_id": user_id, "role_ids": list(roles)}}
         return self.call("POST", f"/projects/{project_id}/memberships.json", body, su=su)
+
+    def wait_until_gone(self, path: str) -> None:
+        """Wait until what was deleted is gone: newer versions delete a project in the background."""
+        deadline = time.monotonic() + 30
+        while self.call("GET", path).status_code != 404:
+            assert time.monotonic() < deadline, f"{path} was deleted and is still there"
+            time.sleep(0.05)
 
     def clean_up(self) -> None:
         """Delete, newest first, what this driver's calls have created; what is gone already is fine."""

@@ -51,11 +51,16 @@ def test_the_administrator_may_reopen_and_closed_on_stays(tracker: Tracker, issu
     assert now["closed_on"] == closed_on
 
 
-def test_the_same_status_again_leaves_no_trace(tracker: Tracker, issue: Json) -> None:
+def but_for_its_date(issue: Json) -> Json:
+    """Return an issue without `updated_on`, which an update moves that changes nothing else."""
+    return {name: value for name, value in issue.items() if name != "updated_on"}
+
+
+def test_the_same_status_again_leaves_no_journal(tracker: Tracker, issue: Json) -> None:
+    before = seen(tracker, issue)
     assert_done(tracker.update_issue(issue["id"], status_id=Status.NEW))
-    now = seen(tracker, issue)
-    assert now["journals"] == []
-    assert now["updated_on"] == issue["updated_on"]
+    assert but_for_its_date(seen(tracker, issue)) == but_for_its_date(before)
+    assert before["journals"] == []
 
 
 @pytest.mark.parametrize(
@@ -73,7 +78,7 @@ def test_a_transition_the_person_may_not_make_is_204_and_changes_nothing(
     assert_done(tracker.update_issue(issue["id"], status_id=start))
     before = seen(tracker, issue)
     assert_done(tracker.update_issue(issue["id"], su=person, status_id=wanted))
-    assert seen(tracker, issue) == before
+    assert but_for_its_date(seen(tracker, issue)) == but_for_its_date(before)
 
 
 @pytest.mark.parametrize("wanted", [UNKNOWN, None])
@@ -87,7 +92,7 @@ def test_a_status_that_does_not_exist_is_204_and_changes_nothing(
 def test_an_update_without_fields_is_204_and_changes_nothing(tracker: Tracker, issue: Json) -> None:
     before = seen(tracker, issue)
     assert_done(tracker.update_issue(issue["id"]))
-    assert seen(tracker, issue) == before
+    assert but_for_its_date(seen(tracker, issue)) == but_for_its_date(before)
 
 
 def test_a_status_may_be_sent_as_text(tracker: Tracker, issue: Json) -> None:

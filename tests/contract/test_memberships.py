@@ -5,14 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.contract.seed import UNKNOWN, Activity, Project, Role, User
-from tests.contract.support import (
-    NO_PROJECT,
-    Json,
-    Tracker,
-    accepted,
-    assert_empty,
-    assert_rejected,
-)
+from tests.contract.support import NO_PROJECT, Json, Tracker, Version, accepted, assert_empty, assert_rejected
 
 TAKEN = "User has already been taken"
 NO_ROLE = "Role cannot be empty"
@@ -63,9 +56,10 @@ def test_an_unknown_role_beside_a_known_one_is_dropped(tracker: Tracker, project
     assert members(tracker, project["id"]) == {User.CAROL: [Role.REPORTER]}
 
 
-def test_an_unknown_user_is_refused(tracker: Tracker, project: Json) -> None:
+def test_an_unknown_user_is_refused(tracker: Tracker, version: Version, project: Json) -> None:
     answer = tracker.add_member(project["id"], UNKNOWN, Role.DEVELOPER)
-    assert_rejected(answer, "Principal cannot be blank")
+    who = "User or Group" if version >= (6, 0) else "Principal"
+    assert_rejected(answer, f"{who} cannot be blank")
 
 
 def test_a_locked_user_becomes_a_member_and_still_cannot_act(tracker: Tracker, project: Json) -> None:

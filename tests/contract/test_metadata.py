@@ -25,8 +25,8 @@ from tests.contract import seed
 from tests.contract.support import Tracker, unique
 from tests.support.databases import make_tables
 
-NOT_HERE = {"worker", "beat"}
-"""Checks of processes that this test does not start."""
+NOT_HERE = {"worker", "beat", "helpdesk events"}
+"""Checks of processes that this test does not start, and of events that it does not send."""
 
 
 @pytest.fixture

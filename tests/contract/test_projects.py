@@ -89,5 +89,6 @@ def test_a_deleted_project_is_gone(tracker: Tracker) -> None:
     project = accepted(tracker.create_project())["project"]
     path = f"/projects/{project['id']}.json"
     assert_done(tracker.call("DELETE", path))
+    tracker.wait_until_gone(path)
     assert_empty(tracker.call("GET", path), 404)
     assert_empty(tracker.call("DELETE", path), 404)

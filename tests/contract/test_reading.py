@@ -15,7 +15,7 @@ from tests.contract.seed import (
     Status,
     User,
 )
-from tests.contract.support import Json, Tracker, assert_empty
+from tests.contract.support import Json, Tracker, Version, assert_empty, assert_rejected
 
 
 def by_id(rows: list[Json]) -> dict[int, Json]:
@@ -127,11 +127,33 @@ def test_roles_are_those_that_can_be_given(tracker: Tracker) -> None:
     ]
 
 
-def test_users_have_login_and_mail_and_no_status(tracker: Tracker) -> None:
+def test_users_have_login_and_mail_and_their_status_on_newer_versions(
+    tracker: Tracker, version: Version
+) -> None:
     alice = by_id(tracker.read("/users.json?limit=100&offset=0")["users"])[User.ALICE]
     assert (alice["login"], alice["mail"]) == ("alice", "alice@example.test")
     assert (alice["firstname"], alice["lastname"]) == ("Alice", "Archer")
-    assert "status" not in alice
+    assert alice.get("status") == (1 if version >= (6, 0) else None)
+
+
+@pytest.mark.parametrize("login", ["alice", "ali", "ALICE"])
+def test_only_newer_versions_filter_users_by_login(tracker: Tracker, version: Version, login: str) -> None:
+    everybody = {row["login"] for row in tracker.read("/users.json?limit=100")["users"]}
+    exactly = {login} & everybody
+    found = {row["login"] for row in tracker.read(f"/users.json?limit=100&login={login}")["users"]}
+    assert found == (exactly if version >= (6, 0) else everybody)
+
+
+def test_users_of_every_status_are_asked_for_in_one_way_or_the_other(
+    tracker: Tracker, version: Version
+) -> None:
+    every, other = ("*", "") if version >= (6, 0) else ("", "*")
+    assert "dave" in {row["login"] for row in tracker.read(f"/users.json?limit=100&status={every}")["users"]}
+    answer = tracker.call("GET", f"/users.json?status={other}")
+    if version >= (6, 0):
+        assert_rejected(answer, "Status cannot be blank")
+    else:
+        assert answer.json()["users"] == []
 
 
 def test_locked_users_are_left_out_and_the_rest_is_sorted_by_login(tracker: Tracker) -> None:
@@ -155,13 +177,30 @@ def test_categories_are_those_of_the_project(tracker: Tracker) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("project_id", "status"), [(Project.CLOSED, 403), (Project.ARCHIVED, 403), (UNKNOWN, 404)]
-)
-def test_categories_of_a_project_that_is_not_active_are_refused(
+@pytest.mark.parametrize(("project_id", "status"), [(Project.ARCHIVED, 403), (UNKNOWN, 404)])
+def test_categories_of_a_project_that_is_archived_or_unknown_are_refused(
     tracker: Tracker, project_id: int, status: int
 ) -> None:
     assert_empty(tracker.call("GET", f"/projects/{project_id}/issue_categories.json"), status)
+
+
+def test_categories_of_a_closed_project_are_refused_or_there(tracker: Tracker, version: Version) -> None:
+    answer = tracker.call("GET", f"/projects/{Project.CLOSED}/issue_categories.json")
+    if version >= (6, 1):
+        assert answer.json() == {"issue_categories": [], "total_count": 0}
+    else:
+        assert_empty(answer, 403)
+
+
+@pytest.mark.parametrize(("person", "project_id"), [("erin", Project.SUPPORT), ("carol", Project.PUBLIC)])
+def test_categories_are_for_whoever_manages_them_or_sees_the_issues(
+    tracker: Tracker, version: Version, person: str, project_id: int
+) -> None:
+    answer = tracker.call("GET", f"/projects/{project_id}/issue_categories.json", su=person)
+    if version >= (6, 1):
+        assert answer.status_code == 200
+    else:
+        assert_empty(answer, 403)
 
 
 def test_custom_fields_say_what_they_are_for(tracker: Tracker) -> None:
@@ -178,6 +217,18 @@ def test_custom_fields_say_what_they_are_for(tracker: Tracker) -> None:
     assert cost_centre["is_required"] is False
     values = [row["value"] for row in rows[CustomField.ISSUE_CHANNEL]["possible_values"]]
     assert values == ["Phone", "Mail", "Portal"]
+
+
+def test_newer_versions_tell_more_of_fields_statuses_and_projects(tracker: Tracker, version: Version) -> None:
+    fields = tracker.read("/custom_fields.json")["custom_fields"]
+    statuses = tracker.read("/issue_statuses.json")["issue_statuses"]
+    projects = tracker.read("/projects.json")["projects"]
+    tells = [
+        {"description", "editable"} <= fields[0].keys(),
+        "description" in statuses[0],
+        "homepage" in projects[0],
+    ]
+    assert tells == [version >= (6, 0)] * 3
 
 
 def test_a_path_that_does_not_exist_is_404(tracker: Tracker) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.contract.seed import UNKNOWN, Activity, CustomField, Issue, Project, User
-from tests.contract.support import Json, Tracker, accepted, assert_rejected, unique
+from tests.contract.support import Json, Tracker, Version, accepted, assert_rejected, unique
 
 
 @pytest.fixture
@@ -45,27 +45,36 @@ def test_the_same_post_twice_makes_two_entries(tracker: Tracker, issue_id: int) 
 
 
 @pytest.mark.parametrize(
-    ("sent", "stored"),
+    ("sent", "decimals", "minutes"),
     [
-        (0, 0.0),
-        (0.001, 0.0),
-        (5 / 3600, 0.0),
-        (0.005, 0.01),
-        (60 / 3600, 0.02),
-        (1 / 3, 0.33),
-        (1.5, 1.5),
-        (16.6666666, 16.67),
-        (999, 999.0),
-        ("1,5", 1.5),
-        ("1:30", 1.5),
-        ("1.5", 1.5),
+        (0, 0.0, 0.0),
+        (0.001, 0.0, 0.0),
+        (5 / 3600, 0.0, 0.0),
+        (17 / 3600, 0.0, 0.0),
+        (0.005, 0.01, 0.0),
+        (29 / 3600, 0.01, 0.0),
+        (30 / 3600, 0.01, 0.02),
+        (60 / 3600, 0.02, 0.02),
+        (1 / 3, 0.33, 0.33),
+        (1.5, 1.5, 1.5),
+        (5429 / 3600, 1.51, 1.5),
+        (5430 / 3600, 1.51, 1.52),
+        (5445 / 3600, 1.51, 1.52),
+        (5460 / 3600, 1.52, 1.52),
+        (16.6666666, 16.67, 16.67),
+        (999, 999.0, 999.0),
+        ("1,5", 1.5, 1.5),
+        ("1:30", 1.5, 1.5),
+        ("1.5", 1.5, 1.5),
     ],
 )
-def test_hours_are_rounded_to_two_decimals(
-    tracker: Tracker, issue_id: int, sent: object, stored: float
+def test_hours_are_rounded_to_two_decimals_or_to_whole_minutes(
+    tracker: Tracker, version: Version, issue_id: int, sent: object, decimals: float, minutes: float
 ) -> None:
     # a day of its own: the sum of a person's day is limited
-    assert logged(tracker, issue_id, hours=sent, spent_on="2001-02-03")["hours"] == stored
+    entry = logged(tracker, issue_id, hours=sent, spent_on="2001-02-03")
+    assert entry["hours"] == (minutes if version >= (6, 0) else decimals)
+    assert tracker.read(f"/time_entries/{entry['id']}.json")["time_entry"]["hours"] == entry["hours"]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`python -m tests.drill [--seed N] [--profile short|long]`: exit 1 where anything was lost or done twice."""
+"""`python -m tests.drill [--seed N] [--redmine V] [--profile P]`: exit 1 where anything was lost or done twice."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import threading
 from pathlib import Path
 from types import FrameType
 
+from deploy.sandbox.tracker.releases import RELEASES
+from tests.drill.plan import version_of
 from tests.drill.profiles import PROFILES
 from tests.drill.report import Teller, show
 from tests.drill.run import drill
@@ -26,13 +28,14 @@ def main() -> int:
     """Run one drill and print its report."""
     arguments = _arguments()
     seed = secrets.randbelow(1_000_000) if arguments.seed is None else arguments.seed
-    profile = PROFILES[arguments.profile]
+    profile, redmine = PROFILES[arguments.profile], arguments.redmine or version_of(seed)
     print(
-        f"drill: seed {seed}, profile {profile.name} (again: make drill SEED={seed} PROFILE={profile.name})"
+        f"drill: seed {seed}, profile {profile.name}, Redmine {redmine} "
+        f"(again: make drill SEED={seed} PROFILE={profile.name} REDMINE={redmine})"
     )
     last = _end_at_last(profile.patience)
     try:
-        outcome = drill(seed, profile, Teller(), arguments.keep)
+        outcome = drill(seed, redmine, profile, Teller(), arguments.keep)
     except OutOfTime:
         print(f"drill: out of time after {profile.patience:g} s (seed {seed})", file=sys.stderr)
         return 1
@@ -75,6 +78,7 @@ def _end_at_last(patience: float) -> threading.Timer:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.drill", description=__doc__)
     parser.add_argument("--seed", type=int, help="repeats the plan of an earlier drill (default: by chance)")
+    parser.add_argument("--redmine", choices=RELEASES, help="the tracker's version (default: by the seed)")
     parser.add_argument("--profile", choices=sorted(PROFILES), default="short")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep every process's log in DIR")
     return parser.parse_args()

@@ -62,16 +62,17 @@ class TicketExpected:
         return next(iter(self.texts)).subject
 
 
-def expect(accepted: Iterable[tuple[Mapping[str, Any], Receipt]]) -> dict[int, TicketExpected]:
+def expect(accepted: Iterable[tuple[Mapping[str, Any], Receipt]], redmine: str) -> dict[int, TicketExpected]:
     """Return what must become of the tickets of events that were answered 202, by ticket id.
 
     Args:
         accepted: the events, each with its receipt.
+        redmine: the tracker's version, which decides how it rounds hours.
     """
     by_ticket: dict[int, list[tuple[Mapping[str, Any], Receipt]]] = {}
     for event, receipt in accepted:
         by_ticket.setdefault(event["ticket"]["id"], []).append((event, receipt))
-    return {ticket_id: _of_ticket(ticket_id, found) for ticket_id, found in by_ticket.items()}
+    return {ticket_id: _of_ticket(ticket_id, found, redmine) for ticket_id, found in by_ticket.items()}
 
 
 def plain(content: str | None) -> str:
@@ -79,7 +80,17 @@ def plain(content: str | None) -> str:
     return re.sub(r"<[^>]+>", "", content or "")
 
 
-def _of_ticket(ticket_id: int, accepted: list[tuple[Mapping[str, Any], Receipt]]) -> TicketExpected:
+def hours_listed(seconds: int, redmine: str) -> float:
+    """Return the hours that the tracker lists for so many seconds: hundredths of them or of whole minutes."""
+    if redmine == "5.0":
+        return (seconds * 100 + 1800) // 3600 / 100
+    minutes = (seconds + 30) // 60
+    return (minutes * 100 + 30) // 60 / 100
+
+
+def _of_ticket(
+    ticket_id: int, accepted: list[tuple[Mapping[str, Any], Receipt]], redmine: str
+) -> TicketExpected:
     expected = TicketExpected(ticket_id)
     for event, _ in accepted:
         snapshot, task = event["ticket"], event.get("task")
@@ -89,14 +100,14 @@ def _of_ticket(ticket_id: int, accepted: list[tuple[Mapping[str, Any], Receipt]]
         author = login_of(snapshot["technician"])
         expected.texts.add(IssueText(project, snapshot["title"], plain(snapshot["content"]), author))
         if task and task["state"] == DONE and task["actiontime"] > 0:
-            expected.tasks.setdefault(task["id"], set()).add(_entry(ticket_id, task))
+            expected.tasks.setdefault(task["id"], set()).add(_entry(ticket_id, task, redmine))
     expected.statuses = {STATUS_MAP[status] for status in _newest_statuses(accepted)}
     return expected
 
 
-def _entry(ticket_id: int, task: Mapping[str, Any]) -> Entry:
+def _entry(ticket_id: int, task: Mapping[str, Any], redmine: str) -> Entry:
     comment = plain(task["content"]) or f"Work on helpdesk ticket #{ticket_id}"
-    return Entry(round(task["actiontime"] / 3600, 2), comment, login_of(task["user"]))
+    return Entry(hours_listed(task["actiontime"], redmine), comment, login_of(task["user"]))
 
 
 def _newest_statuses(accepted: list[tuple[Mapping[str, Any], Receipt]]) -> set[int]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from deploy.sandbox.tracker.releases import RELEASES
 from tests.drill.profiles import Profile
 
 WORKERS = 3
@@ -51,6 +52,11 @@ class Kind:
     action: str
     share: float
     options: Callable[[Chance], Options]
+
+
+def version_of(seed: int) -> str:
+    """Return the version of Redmine that the tracker of a seed answers as."""
+    return list(RELEASES)[seed % len(RELEASES)]
 
 
 def make_faults(seed: int, profile: Profile) -> list[Fault]:

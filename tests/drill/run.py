@@ -37,11 +37,12 @@ ACCEPT_S = 60.0
 Answer = TypeVar("Answer")
 
 
-def drill(seed: int, profile: Profile, teller: Teller, keep: Path | None = None) -> Outcome:
+def drill(seed: int, redmine: str, profile: Profile, teller: Teller, keep: Path | None = None) -> Outcome:
     """Run one drill.
 
     Args:
         seed: decides everything that is drawn.
+        redmine: the version that the tracker answers as.
         profile: how long and how much.
         teller: prints progress.
         keep: where to keep the processes' logs.
@@ -54,7 +55,7 @@ def drill(seed: int, profile: Profile, teller: Teller, keep: Path | None = None)
         f"{len(day.events)} events in {sum(len(one.events) for one in day.postings)} deliveries, "
         f"{len(faults)} faults over {profile.seconds:g} s"
     )
-    with Stand(seed, keep) as stand:
+    with Stand(seed, redmine, keep) as stand:
         teller.say("everything is up")
         honest = _besiege(stand, profile, teller)
         injector = Injector(stand, faults, day.mortal)
@@ -65,7 +66,7 @@ def drill(seed: int, profile: Profile, teller: Teller, keep: Path | None = None)
             outcome.differences += complaints(honest)
             outcome.figures["besieged: events, p99"] = f"{len(honest.took)}, {honest.p99:.3f} s"
             _drain(helpdesk, stand, profile, teller, outcome)
-            _compare(day, helpdesk, injector, outcome)
+            _compare(day, redmine, helpdesk, injector, outcome)
             if keep is not None:
                 _keep(injector, keep)
         finally:
@@ -124,11 +125,12 @@ def _drain(helpdesk: Helpdesk, stand: Stand, profile: Profile, teller: Teller, o
     outcome.figures["drained after"] = f"{took:.1f} s" if not left else "not in time"
 
 
-def _compare(day: Day, helpdesk: Helpdesk, injector: Injector, outcome: Outcome) -> None:
+def _compare(day: Day, redmine: str, helpdesk: Helpdesk, injector: Injector, outcome: Outcome) -> None:
     fleet, deleted = injector.stand.fleet, injector.board.deleted
     accepted = helpdesk.receipts.accepted
     state = fleet.stand_in.state()
-    oracle = Oracle(expect((day.events[name], one) for name, one in accepted.items()), state, deleted)
+    events = ((day.events[name], one) for name, one in accepted.items())
+    oracle = Oracle(expect(events, redmine), state, deleted)
     outcome.differences += helpdesk.receipts.problems + oracle.differences()
     lost = len(day.events) - len(accepted)
     if lost:

@@ -39,13 +39,15 @@ class Stand:
 
     Args:
         seed: decides in which direction one worker's clock is off.
+        redmine: the version that the tracker answers as.
         keep: where to keep every process's log; None: they are deleted.
     """
 
-    def __init__(self, seed: int, keep: Path | None = None) -> None:
+    def __init__(self, seed: int, redmine: str, keep: Path | None = None) -> None:
         self._keep = keep
         self._stack = ExitStack()
         self._seed = seed
+        self._redmine = redmine
         self.supervisor = Supervisor()
 
     def __enter__(self) -> Self:
@@ -71,7 +73,8 @@ class Stand:
         self._stack.callback(self.postgres.destroy)
         self.redis = RedisServer(self.directory / "redis")
         self._stack.callback(self.redis.destroy)
-        self.stand_in = StandIn(arguments=["--max-hours-per-day", "0", "--extra-users", str(EXTRA_USERS)])
+        limits = ["--max-hours-per-day", "0", "--extra-users", str(EXTRA_USERS)]
+        self.stand_in = StandIn(arguments=["--redmine", self._redmine, *limits])
         self._stack.callback(self.stand_in.stop)
         self.postgres.start()
         self.redis.start()

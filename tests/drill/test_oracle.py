@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import deepcopy
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.drill.day import FUTURE
-from tests.drill.expect import expect
+from tests.drill.expect import expect, hours_listed
 from tests.drill.held import Held, judge
 from tests.drill.load import Receipt
 from tests.drill.oracle import Oracle
+from tests.drill.pairing import pair
 from tests.support.events import BOB, task, task_event, ticket, ticket_event
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -62,8 +66,10 @@ def as_it_must_be() -> State:
     }
 
 
-def differences(state: State, deliveries: Deliveries, deleted: dict[int, int] | None = None) -> str:
-    return "\n".join(Oracle(expect(deliveries), state, deleted or {}).differences())
+def differences(
+    state: State, deliveries: Deliveries, deleted: dict[int, int] | None = None, redmine: str = "5.0"
+) -> str:
+    return "\n".join(Oracle(expect(deliveries, redmine), state, deleted or {}).differences())
 
 
 def test_what_must_be_there_once_and_is_makes_no_difference() -> None:
@@ -155,7 +161,7 @@ def test_of_two_events_from_the_future_the_one_that_came_last_is_newest(
     ahead = [ticket_event(0, of_ticket=named(7, status=status)) for status in (2, 5)]
     for event in ahead:
         event["occurred_at"] = FUTURE
-    assert expect(accepted(*ahead, seconds=seconds))[7].statuses == statuses
+    assert expect(accepted(*ahead, seconds=seconds), "5.0")[7].statuses == statuses
 
 
 def test_the_newest_event_decides_and_its_sequence_where_two_occurred_at_once() -> None:
@@ -164,7 +170,7 @@ def test_the_newest_event_decides_and_its_sequence_where_two_occurred_at_once() 
         ticket_event(3, of_ticket=named(7, status=status), sequence=number)
         for number, status in statuses.items()
     ]
-    assert expect(accepted(*events))[7].statuses == {3}
+    assert expect(accepted(*events), "5.0")[7].statuses == {3}
 
 
 def test_an_issue_that_was_deleted_may_stay_away_but_not_come_back_twice() -> None:
@@ -198,3 +204,41 @@ def test_an_event_is_held_rightly_where_its_tickets_row_is() -> None:
     event = Held("event", 1, 7, "held", "ticket 7 waits for a person")
     assert judge([event, HELD], {}, {"ticket": {12}})[0].rule
     assert not judge([event], {}, {})[0].rule
+
+
+@pytest.mark.parametrize(
+    ("seconds", "decimals", "minutes"),
+    [
+        (29, 0.01, 0.0),
+        (30, 0.01, 0.02),
+        (1234, 0.34, 0.35),
+        (5429, 1.51, 1.5),
+        (5430, 1.51, 1.52),
+        (5460, 1.52, 1.52),
+    ],
+)
+def test_hours_are_expected_as_the_version_of_the_tracker_lists_them(
+    seconds: int, decimals: float, minutes: float
+) -> None:
+    listed = {redmine: hours_listed(seconds, redmine) for redmine in ("5.0", "6.0", "6.1")}
+    assert listed == {"5.0": decimals, "6.0": minutes, "6.1": minutes}
+    deliveries = accepted(task_event(0, of_ticket=named(7), of_task=task(70, actiontime=seconds)))
+    for redmine, hours in listed.items():
+        state: State = {
+            "issues": [issue(6, "Ticket 7")],
+            "time_entries": [entry(1, 6, "Extinguished 70", hours)],
+        }
+        assert differences(state, deliveries, redmine=redmine) == ""
+        state["time_entries"][0]["hours"] = round(hours + 0.01, 2)
+        assert "lost: ticket task 70" in differences(state, deliveries, redmine=redmine)
+
+
+@given(st.lists(st.sets(st.integers(0, 4)), max_size=5), st.integers(0, 5))
+def test_as_many_as_possible_are_paired(wanted: list[set[int]], size: int) -> None:
+    pairs, missing, left = pair(range(len(wanted)), range(size), lambda index, one: one in wanted[index])
+    assert all(one in wanted[index] for index, one in pairs.items())
+    assert sorted([*pairs, *missing]) == list(range(len(wanted)))
+    assert sorted([*pairs.values(), *left]) == list(range(size))
+    choices = product(*([*(one for one in own if one < size), None] for own in wanted))
+    distinct = ([one for one in chosen if one is not None] for chosen in choices)
+    assert len(pairs) == max(len(chosen) for chosen in distinct if len(set(chosen)) == len(chosen))

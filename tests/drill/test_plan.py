@@ -7,7 +7,7 @@ import pytest
 from shared.events import parse_delivery
 from tests.drill.day import make_day
 from tests.drill.inject import ACTIONS
-from tests.drill.plan import KINDS, make_faults
+from tests.drill.plan import KINDS, make_faults, version_of
 from tests.drill.profiles import PROFILES
 
 PROFILE = PROFILES["short"]
@@ -65,3 +65,7 @@ def test_some_tickets_cannot_be_told_apart_by_their_text() -> None:
         event["ticket"]["id"]: event["ticket"]["title"] for event in make_day(1, PROFILE).events.values()
     }
     assert len(set(titles.values())) < len(titles) - 20
+
+
+def test_every_version_of_the_tracker_has_its_seeds() -> None:
+    assert {version_of(seed) for seed in range(3)} == {"5.0", "6.0", "6.1"}

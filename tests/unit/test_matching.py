@@ -20,9 +20,11 @@ from worker.sync.matching import (
     fingerprint,
     fits,
     found_essence,
+    hours_listed_for,
     moment_of,
     sent_essence,
     settle,
+    unheld,
 )
 
 START = datetime(2026, 11, 21, 10, tzinfo=UTC)
@@ -59,15 +61,16 @@ def entry_sent(**changes: Any) -> dict[str, Any]:
 
 
 def issues_like(row: dict[str, Any], sent: dict[str, Any], held: tuple[int, ...] = ()) -> list[Candidate]:
-    return candidates(Kind.TICKET, [row], sent_essence(Kind.TICKET, sent), held)
+    return candidates(Kind.TICKET, [row], [sent_essence(Kind.TICKET, sent)], held)
 
 
 def entries_like(row: dict[str, Any], sent: dict[str, Any]) -> list[Candidate]:
-    return candidates(Kind.TICKET_TASK, [row], sent_essence(Kind.TICKET_TASK, sent), ())
+    return candidates(Kind.TICKET_TASK, [row], [sent_essence(Kind.TICKET_TASK, sent)], ())
 
 
 def test_line_ends_and_outer_blanks_do_not_matter() -> None:
-    assert issues_like(issue(), issue_sent()) == [Candidate(6, 5, 1, START)]
+    (found,) = issues_like(issue(), issue_sent())
+    assert (found.tracker_id, found.author_id, found.status_id, found.created_on) == (6, 5, 1, START)
     assert issues_like(issue(subject=" S "), issue_sent(description=" one\ntwo\n"))
 
 
@@ -102,10 +105,53 @@ def test_what_a_ledger_row_holds_is_no_candidate() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sent", "kept"), [(1200 / 3600, 0.33), (0.005, 0.01), (60000 / 3600, 16.67), (1.5, 1.5), (2, 2.0)]
+    ("sent", "kept"),
+    [
+        (1200 / 3600, 0.33),
+        (0.005, 0.01),
+        (0.005, 0.0),
+        (60000 / 3600, 16.67),
+        (1.5, 1.5),
+        (2, 2.0),
+        ("1.5", 1.5),
+        (5430 / 3600, 1.51),
+        (5430 / 3600, 1.52),
+        (5430 / 3600, 1.5),  # MySQL keeps six digits, 1.50833
+        (29 / 3600, 0.01),
+        (29 / 3600, 0.0),
+        (30 / 3600, 0.02),
+    ],
 )
-def test_hours_are_compared_as_the_tracker_rounds_them(sent: float, kept: float) -> None:
+def test_hours_are_compared_as_each_version_of_the_tracker_rounds_them(sent: object, kept: float) -> None:
     assert entries_like(entry(hours=kept), entry_sent(hours=sent))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "listed"),
+    [  # as Redmine 5.0.4 and 6.0.5 answered, on SQLite
+        (5429, {"1.51", "1.50"}),
+        (5430, {"1.51", "1.52", "1.50"}),
+        (5445, {"1.51", "1.52"}),
+        (5460, {"1.52"}),
+        (3600, {"1.00"}),
+        (17, {"0.00"}),
+        (18, {"0.00", "0.01"}),
+    ],
+)
+def test_no_other_hours_are_taken_for_what_was_sent(seconds: int, listed: set[str]) -> None:
+    assert {str(one) for one in hours_listed_for(seconds / 3600)} == listed
+
+
+@given(st.integers(0, 100 * 3600))
+def test_what_is_listed_is_at_most_half_a_minute_and_half_a_cent_away(seconds: int) -> None:
+    near = hours_listed_for(seconds / 3600)
+    assert near
+    assert all(one is not None and abs(float(one) - seconds / 3600) <= 1 / 120 + 0.0062 for one in near)
+
+
+@pytest.mark.parametrize("sent", [None, "soon", "nan", 1e300])
+def test_hours_that_are_none_are_never_found(sent: object) -> None:
+    assert not entries_like(entry(hours=sent), entry_sent(hours=sent))
 
 
 @pytest.mark.parametrize(
@@ -117,7 +163,7 @@ def test_other_time_is_another_entry(changes: dict[str, Any]) -> None:
 
 def test_a_row_listed_twice_is_one_candidate_and_the_oldest_comes_first() -> None:
     essence = sent_essence(Kind.TICKET, issue_sent())
-    found = candidates(Kind.TICKET, [issue(id=9), issue(id=7), issue(id=9)], essence, ())
+    found = candidates(Kind.TICKET, [issue(id=9), issue(id=7), issue(id=9)], [essence], ())
     assert [one.tracker_id for one in found] == [7, 9]
 
 
@@ -126,7 +172,20 @@ def test_the_fingerprint_is_that_of_what_the_tracker_keeps() -> None:
     assert same == fingerprint(Kind.TICKET, issue_sent())
     assert same != fingerprint(Kind.TICKET, issue_sent(subject="T"))
     assert same != fingerprint(Kind.TICKET_TASK, entry_sent())
+    assert fingerprint(Kind.TICKET_TASK, entry_sent()) != fingerprint(
+        Kind.TICKET_TASK, entry_sent(comments="d")
+    )
+    assert fingerprint(Kind.TICKET_TASK, entry_sent()) != fingerprint(
+        Kind.TICKET_TASK, entry_sent(issue_id=7)
+    )
     assert found_essence(Kind.TICKET, issue()) == sent_essence(Kind.TICKET, issue_sent())
+
+
+@given(st.integers(0, 48 * 3600), st.integers(-120, 120))
+def test_whatever_one_object_may_be_mistaken_for_has_the_same_fingerprint(seconds: int, more: int) -> None:
+    one, other = (entry_sent(hours=max(0, spent) / 3600) for spent in (seconds, seconds + more))
+    if sent_essence(Kind.TICKET_TASK, one).meets(sent_essence(Kind.TICKET_TASK, other)):
+        assert fingerprint(Kind.TICKET_TASK, one) == fingerprint(Kind.TICKET_TASK, other)
 
 
 @pytest.mark.parametrize("value", [None, "", "soon", 7, "2026-13-01T00:00:00Z", {}])
@@ -177,6 +236,37 @@ def test_who_asked_for_the_administrator_only_is_served_before_whoever_may_have_
     assert assign(doubts, [Candidate(81, 1, None, at(2))]) == {241: Candidate(81, 1, None, at(2))}
     both = [Candidate(80, 1, None, at(2)), Candidate(81, 6, None, at(2))]
     assert {key: one.tracker_id for key, one in assign(doubts, both).items()} == {241: 80, 242: 81}
+
+
+def entries(*seconds: int) -> list[Doubt]:
+    """Return rows in doubt of time entries that differ in nothing but their hours."""
+    essences = [sent_essence(Kind.TICKET_TASK, entry_sent(hours=spent / 3600)) for spent in seconds]
+    return [Doubt(key, (5,), at(0), essence=essence) for key, essence in enumerate(essences, 1)]
+
+
+def listed(*hours: float) -> list[Candidate]:
+    """Return what the tracker lists, by its hours; ids from 50."""
+    return list(unheld(Kind.TICKET_TASK, [entry(id=50 + n, hours=one) for n, one in enumerate(hours)], ()))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "hours", "own"),
+    [
+        ((5430, 5460), (1.51, 1.52), {1: 50, 2: 51}),  # 5.0
+        ((5430, 5460), (1.52, 1.51), {1: 51, 2: 50}),
+        ((5430, 5460), (1.52, 1.52), {1: 50, 2: 51}),  # 6.0: either is right
+        ((5430, 5460), (1.52,), {2: 50}),  # 5.0: the second one's; 6.0: either is right
+        ((5430, 5460), (1.51,), {1: 50}),
+        ((3600, 7200), (2.0,), {2: 50}),
+        ((3600, 7200), (3.0,), {}),
+    ],
+)
+def test_entries_that_differ_in_their_hours_get_their_own(
+    seconds: tuple[int, ...], hours: tuple[float, ...], own: dict[int, int]
+) -> None:
+    verdict = settle(entries(*seconds), listed(*hours))
+    assert {key: one.tracker_id for key, one in verdict.adopted.items()} == own
+    assert not verdict.unclear
 
 
 def test_what_a_person_refused_for_one_row_may_still_be_anothers() -> None:

@@ -14,6 +14,7 @@ from shared.logs import get_logger
 from shared.store import Transaction
 from shared.store.ledger import Row
 from shared.store.models import LedgerState, TaskTimeLink
+from worker.sync.matching import sent_essence
 from worker.sync.results import Created, Waiting
 from worker.sync.run import Run
 
@@ -87,9 +88,11 @@ def _record(
 
 def _orphans(tx: Transaction, kind: Kind, row: Row, linked_to: int | None) -> bool:
     """Whether what the row had adopted would belong to nobody once its own answer replaces it."""
-    return linked_to is not None and not tx.ledger(kind).in_doubt_like(
-        row.fingerprint or "", settleable=False
-    )
+    if linked_to is None:
+        return False
+    alike = tx.ledger(kind).in_doubt_like(row.fingerprint or "", settleable=False)
+    own = sent_essence(kind, row.body or {})
+    return not any(sent_essence(kind, one.body or {}).meets(own) for one in alike)
 
 
 def _is_exchanged(tx: Transaction, kind: Kind, row: Row | None, attempt: int, tracker_id: int) -> bool:

@@ -13,18 +13,44 @@ from typing import Any
 from shared.kinds import Kind
 from shared.text import normalised
 
-Essence = tuple[Any, ...]
 ANYBODY = 2**31  # more than a tracker has users
+MOST_HOURS = 1e9
+CENT = Decimal("0.01")
+SINGLE_PRECISION = 1e-5  # a database that keeps six digits of the hours moves them by less
+NO_HOURS: frozenset[Decimal | None] = frozenset([None])
+
+
+@dataclass(frozen=True, slots=True)
+class Essence:
+    """What the tracker keeps of a creation; nothing that it may replace.
+
+    Attributes:
+        place: tracker project of an issue; issue of a time entry.
+        subject: of an issue.
+        text: description or comment.
+        hours: of a time entry: all that the tracker may list for what was sent, or the one that it lists.
+    """
+
+    place: Any
+    subject: str
+    text: str
+    hours: frozenset[Decimal | None] = NO_HOURS
+
+    def meets(self, other: Essence) -> bool:
+        """Tell whether the two may be of one object."""
+        mine, others = (self.place, self.subject, self.text), (other.place, other.subject, other.text)
+        return mine == others and not self.hours.isdisjoint(other.hours)
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An object of the tracker that no ledger row holds and that has the claim's text."""
+    """An object of the tracker that no ledger row holds."""
 
     tracker_id: int
     author_id: int | None
     status_id: int | None
     created_on: datetime
+    essence: Essence | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +59,14 @@ class Doubt:
 
     Attributes:
         refused: tracker ids that a person has said are not its own.
+        essence: of what was sent; None: the candidates' is not compared.
     """
 
     key: int
     authors: tuple[int, ...]
     since: datetime
     refused: tuple[int, ...] = ()
+    essence: Essence | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,56 +83,75 @@ class Verdict:
 
 
 def sent_essence(kind: Kind, body: Mapping[str, Any]) -> Essence:
-    """Return what the tracker keeps unchanged of a request body; nothing that it may replace."""
+    """Return what the tracker keeps of a request body."""
     if kind is Kind.TICKET:
-        issue = body["issue"]
-        return _issue_essence(issue.get("project_id"), issue.get("subject"), issue.get("description"))
+        return _issue_essence(body["issue"].get("project_id"), body["issue"])
     entry = body["time_entry"]
-    return _time_essence(entry.get("issue_id"), entry.get("hours"), entry.get("comments"))
+    return _time_essence(entry.get("issue_id"), entry, hours_listed_for(entry.get("hours")))
 
 
 def found_essence(kind: Kind, row: Mapping[str, Any]) -> Essence:
     """Return the same of an object as the tracker lists it."""
     if kind is Kind.TICKET:
-        return _issue_essence(_id(row, "project"), row.get("subject"), row.get("description"))
-    return _time_essence(_id(row, "issue"), row.get("hours"), row.get("comments"))
+        return _issue_essence(_id(row, "project"), row)
+    hours = _number(row.get("hours"))
+    return _time_essence(
+        _id(row, "issue"), row, frozenset() if hours is None else frozenset([_two_decimals(hours)])
+    )
+
+
+def hours_listed_for(sent: Any) -> frozenset[Decimal | None]:
+    """Return the hours that some supported tracker may list for the hours that were sent (docs/decisions/0018).
+
+    Redmine 5.0 rounds to two decimals; 6.0 and 6.1 to whole minutes first. Near a half, what is kept in single
+    precision (MySQL) may go the other way.
+    """
+    hours = _number(sent)
+    near = () if hours is None else (hours * (1 - SINGLE_PRECISION), hours, hours * (1 + SINGLE_PRECISION))
+    return frozenset(rounded(one) for one in near for rounded in (_two_decimals, _whole_minutes))
 
 
 def fingerprint(kind: Kind, body: Mapping[str, Any]) -> str:
-    """Return a hash that two creations share when the tracker's objects could not be told apart."""
-    return hashlib.sha256(json.dumps([kind, *sent_essence(kind, body)]).encode()).hexdigest()
+    """Return a hash that two creations share when the tracker's objects might not be told apart.
+
+    Hours are left out of it: which of them are equal differs between versions of the tracker, and being possibly
+    equal is not transitive (docs/decisions/0018).
+    """
+    essence = sent_essence(kind, body)
+    parts = [essence.subject, essence.text] if kind is Kind.TICKET else [essence.text]
+    return hashlib.sha256(json.dumps([kind, essence.place, *parts]).encode()).hexdigest()
 
 
 def candidates(
-    kind: Kind, rows: Sequence[Mapping[str, Any]], essence: Essence, held: Collection[int]
+    kind: Kind, rows: Sequence[Mapping[str, Any]], essences: Collection[Essence], held: Collection[int]
 ) -> list[Candidate]:
-    """Return the listed objects that have this essence and that no ledger row holds."""
-    found = {
-        one.tracker_id: one for row, one in unheld(kind, rows, held) if found_essence(kind, row) == essence
-    }
-    return sorted(found.values(), key=lambda one: one.tracker_id)
+    """Return the listed objects that may be of one of these essences and that no ledger row holds, oldest first."""
+    found = {one.tracker_id: one for one in unheld(kind, rows, held)}
+    ordered = sorted(found.values(), key=lambda one: one.tracker_id)
+    return [one for one in ordered if any(one.essence and one.essence.meets(sent) for sent in essences)]
 
 
-def unheld(
-    kind: Kind, rows: Sequence[Mapping[str, Any]], held: Collection[int]
-) -> Iterator[tuple[Mapping[str, Any], Candidate]]:
+def unheld(kind: Kind, rows: Sequence[Mapping[str, Any]], held: Collection[int]) -> Iterator[Candidate]:
     """Yield the listed objects that no ledger row holds."""
     person = "author" if kind is Kind.TICKET else "user"
     for row in rows:
         created_on = moment_of(row.get("created_on"))
         tracker_id = row.get("id")
         if isinstance(tracker_id, int) and tracker_id not in held and created_on is not None:
-            yield row, Candidate(tracker_id, _id(row, person), _id(row, "status"), created_on)
+            yield Candidate(
+                tracker_id, _id(row, person), _id(row, "status"), created_on, found_essence(kind, row)
+            )
 
 
 def assign(doubts: Sequence[Doubt], found: Sequence[Candidate]) -> dict[int, Candidate]:
     """Give as many rows in doubt as possible a candidate each (a maximum matching).
 
     Rows that fewer people may be the author of choose first: whoever may also have been repeated as the administrator
-    does not take the issue of a row that nobody but the administrator was asked for.
+    does not take the issue of a row that nobody but the administrator was asked for. Then those of fewer possible
+    hours: 5430 s may be listed as 1.51 or 1.52, 5460 s only as 1.52.
 
     Args:
-        doubts: rows that cannot be told apart, oldest claim first.
+        doubts: rows that may not be told apart, oldest claim first.
         found: candidates, oldest first.
 
     Returns:
@@ -122,13 +169,17 @@ def assign(doubts: Sequence[Doubt], found: Sequence[Candidate]) -> dict[int, Can
                 return True
         return False
 
-    for index in sorted(range(len(doubts)), key=lambda number: len(doubts[number].authors) or ANYBODY):
+    for index in sorted(range(len(doubts)), key=lambda number: _choices(doubts[number])):
         place(index, set())
     return {doubts[index].key: found[number] for number, index in taken.items()}
 
 
+def _choices(doubt: Doubt) -> tuple[int, int]:
+    return len(doubt.authors) or ANYBODY, len(doubt.essence.hours) if doubt.essence else 0
+
+
 def settle(doubts: Sequence[Doubt], found: Sequence[Candidate]) -> Verdict:
-    """Decide on rows that cannot be told apart: adopted, unclear (only the author does not fit), else absent.
+    """Decide on rows that may not be told apart: adopted, unclear (only the author does not fit), else absent.
 
     Args:
         doubts: the rows, oldest claim first.
@@ -151,23 +202,40 @@ def fits(doubt: Doubt, candidate: Candidate) -> bool:
 
 
 def is_possible(doubt: Doubt, candidate: Candidate) -> bool:
-    """Tell whether a candidate may be what a claim created but for its author: not from before, not refused."""
+    """Tell whether a candidate may be what a claim created but for its author: alike, not from before, not refused."""
+    if doubt.essence and candidate.essence and not doubt.essence.meets(candidate.essence):
+        return False
     return candidate.created_on >= doubt.since and candidate.tracker_id not in doubt.refused
 
 
-def _issue_essence(project_id: Any, subject: Any, description: Any) -> Essence:
-    return project_id, normalised(str(subject or "")), normalised(str(description or ""))
+def _issue_essence(project_id: Any, issue: Mapping[str, Any]) -> Essence:
+    return Essence(project_id, _text(issue, "subject"), _text(issue, "description"))
 
 
-def _time_essence(issue_id: Any, spent: Any, comments: Any) -> Essence:
-    return issue_id, _two_decimals(spent), normalised(str(comments or ""))
+def _time_essence(issue_id: Any, entry: Mapping[str, Any], hours: frozenset[Decimal | None]) -> Essence:
+    return Essence(issue_id, "", _text(entry, "comments"), hours)
 
 
-def _two_decimals(spent: Any) -> str:
+def _text(row: Mapping[str, Any], name: str) -> str:
+    return normalised(str(row.get(name) or ""))
+
+
+def _number(value: Any) -> float | None:
     try:
-        return str(Decimal(str(spent)).quantize(Decimal("0.01"), ROUND_HALF_UP))
-    except ArithmeticError:
-        return str(spent)
+        number = float(str(value))
+    except ValueError:
+        return None
+    return number if abs(number) < MOST_HOURS else None
+
+
+def _two_decimals(hours: float) -> Decimal:
+    """Round as the tracker does: what ends in five is away from zero, as written."""
+    return Decimal(str(hours)).quantize(CENT, ROUND_HALF_UP)
+
+
+def _whole_minutes(hours: float) -> Decimal:
+    """Round to minutes as the tracker does: the binary product, its halves away from zero."""
+    return (Decimal(hours * 60).quantize(Decimal(1), ROUND_HALF_UP) / 60).quantize(CENT, ROUND_HALF_UP)
 
 
 def _id(row: Mapping[str, Any], name: str) -> int | None:

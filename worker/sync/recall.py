@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from shared.kinds import Kind
 from shared.payloads import Body
-from worker.sync.matching import Candidate, Doubt, Essence, fits, found_essence, sent_essence, unheld
+from worker.sync.matching import Candidate, Doubt, Essence, fits, sent_essence, unheld
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,29 +41,26 @@ def recall(
         held: tracker ids that belong to other rows.
     """
     found = sorted(
-        (
-            (found_essence(kind, row), one)
-            for row, one in unheld(kind, listed, held)
-            if one.created_on >= who.since
-        ),
-        key=lambda pair: pair[1].tracker_id,
+        (one for one in unheld(kind, listed, held) if one.created_on >= who.since),
+        key=lambda one: one.tracker_id,
     )
     wanted = list(dict.fromkeys(sent_essence(kind, body) for body in bodies))
     for essence in wanted:
-        for has, one in found:
-            if has == essence and fits(who, one):
+        for one in found:
+            if fits(replace(who, essence=essence), one):
                 return Recalled(one, [])
     alike = {
         one.tracker_id: one
-        for has, one in found
-        if any(_is_alike(essence, has, by_author=kind is Kind.TICKET or fits(who, one)) for essence in wanted)
+        for one in found
+        if any(_is_alike(essence, one, by_author=kind is Kind.TICKET or fits(who, one)) for essence in wanted)
     }
     return Recalled(None, list(alike.values()))
 
 
-def _is_alike(wanted: Essence, has: Essence, *, by_author: bool) -> bool:
+def _is_alike(wanted: Essence, one: Candidate, *, by_author: bool) -> bool:
     """Tell whether one was edited into the other: the same place, and one of two texts (or the hours) the same."""
-    if wanted[0] != has[0]:
+    has = one.essence
+    if has is None or wanted.place != has.place:
         return False
-    part = wanted[1] == has[1] or (bool(wanted[2]) and wanted[2] == has[2])
-    return wanted == has or (by_author and part)
+    part = wanted.subject == has.subject and not wanted.hours.isdisjoint(has.hours)
+    return wanted.meets(has) or (by_author and (part or (bool(wanted.text) and wanted.text == has.text)))

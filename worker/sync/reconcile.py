@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 from sqlalchemy.exc import IntegrityError
 
@@ -18,7 +19,7 @@ from shared.store.ledger import Row
 from shared.store.models import TaskTimeLink
 from worker.retry import is_undecidable, round_delay
 from worker.sync.lookup import look_up
-from worker.sync.matching import Candidate, Doubt, Verdict, candidates, sent_essence, settle
+from worker.sync.matching import Candidate, Doubt, Verdict, candidates, fingerprint, sent_essence, settle
 from worker.sync.run import Run
 
 # the tracker's clock may have been put right since it dated what we look for (docs/decisions/0006)
@@ -27,7 +28,7 @@ BUSY_S = 2.0
 
 
 def reconcile(run: Run, kind: Kind, row: Row) -> None:
-    """Bring a row in doubt to `linked`, `free` or `held`, together with those that cannot be told apart from it.
+    """Bring a row in doubt to `linked`, `free` or `held`, together with those that may not be told apart from it.
 
     Args:
         run: the drain.
@@ -38,14 +39,17 @@ def reconcile(run: Run, kind: Kind, row: Row) -> None:
         TrackerError: an outage; nothing was decided.
         LockBusy: somebody settles them at this moment. They stay due: a row that is not is waited for by the others.
     """
-    with run.locks.hold(f"settle:{row.fingerprint}"):
-        _settle_alike(run, kind, row)
+    shared = fingerprint(kind, row.body or {})
+    with run.locks.hold(f"settle:{shared}"):
+        _settle_alike(run, kind, row, shared)
 
 
-def _settle_alike(run: Run, kind: Kind, row: Row) -> None:
-    with run.store.transaction() as tx:
+def _settle_alike(run: Run, kind: Kind, row: Row, shared: str) -> None:
+    with run.transaction() as tx:
         moment = tx.now()
-        alike = list(tx.ledger(kind).in_doubt_like(row.fingerprint or ""))
+        if row.issue_id is not None:
+            tx.times.regroup(row.issue_id, partial(fingerprint, kind))
+        alike = list(tx.ledger(kind).in_doubt_like(shared))
     if not alike:
         return
     if run.config.in_doubt_policy == "hold":
@@ -59,13 +63,20 @@ def _settle_alike(run: Run, kind: Kind, row: Row) -> None:
         return
     with run.store.transaction() as tx:
         held = tx.ledger(kind).holders([one["id"] for one in listed if isinstance(one.get("id"), int)])
-        others = tx.ledger(kind).unsettleable_like(row.fingerprint or "", moment)
-    found = candidates(kind, listed, sent_essence(kind, row.body or {}), held)
+        others = tx.ledger(kind).unsettleable_like(shared, moment)
+    sent = {one.key: sent_essence(kind, one.body or {}) for one in alike}
+    found = candidates(kind, listed, sent.values(), held)
     if found and others:
         _wait_for(run, kind, alike, others)
         return
     doubts = [
-        Doubt(one.key, tuple(one.authors or ()), _since(one) + offset, refused=tuple(one.candidates or ()))
+        Doubt(
+            one.key,
+            tuple(one.authors or ()),
+            _since(one) + offset,
+            refused=tuple(one.candidates or ()),
+            essence=sent[one.key],
+        )
         for one in alike
     ]
     _apply(run, kind, alike, settle(doubts, found))

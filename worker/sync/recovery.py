@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sqlalchemy.exc import IntegrityError
@@ -16,7 +17,7 @@ from shared.store.ledger import Row
 from shared.store.models import LedgerState
 from worker.sync.gates import closed_gate
 from worker.sync.lookup import look_up
-from worker.sync.matching import Candidate, Doubt
+from worker.sync.matching import Candidate, Doubt, fingerprint
 from worker.sync.recall import Recalled, recall
 from worker.sync.results import Created, Waiting
 from worker.sync.run import Run
@@ -44,7 +45,9 @@ def look_first(run: Run, creation: Creation, since: datetime) -> Created | Waiti
     """
     kind, key = creation.kind, creation.key
     claim = creation.claim(run.ticket_id)
-    with run.store.transaction() as tx:
+    with run.transaction() as tx:
+        if creation.issue_id is not None:
+            tx.times.regroup(creation.issue_id, partial(fingerprint, kind))
         if tx.ledger(kind).is_alike_in_flight(claim.fingerprint, key):
             return Waiting(Reason.EQUAL_SETTLED_FIRST(kind=kind))
     recalled = _recall(run, creation, since)

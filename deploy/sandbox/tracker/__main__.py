@@ -13,6 +13,7 @@ from types import FrameType
 
 from deploy.sandbox.tracker.persistence import Saver, UnreadableStateError, restore
 from deploy.sandbox.tracker.records import ADMIN_ID, Settings
+from deploy.sandbox.tracker.releases import DEFAULT, RELEASES
 from deploy.sandbox.tracker.sandbox import Sandbox
 from deploy.sandbox.tracker.seed import DEFAULT_KEY, seeded
 from deploy.sandbox.tracker.server import Server
@@ -36,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
     """The command line."""
     made = argparse.ArgumentParser(
         prog="python -m deploy.sandbox.tracker",
-        description="A stand-in for a Redmine-style tracker: answers as Redmine 5.0 does, data in memory.",
+        description="A stand-in for a Redmine-style tracker: answers as Redmine does, data in memory.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -73,6 +74,9 @@ def parser() -> argparse.ArgumentParser:
         help="add N issue categories to each of the extra projects",
     )
     rules = made.add_argument_group("rules (each can also be switched while it runs)")
+    rules.add_argument(
+        "--redmine", choices=RELEASES, default=DEFAULT, help="version that it answers as (%(default)s)"
+    )
     rules.add_argument("--rest-off", action="store_true", help="the REST API is switched off")
     rules.add_argument("--require-comments", action="store_true", help="time entries need a comment")
     rules.add_argument("--required-project-cf", action="store_true", help='"Cost centre" is required')
@@ -133,6 +137,7 @@ def main() -> int:
 
 def _settings(options: argparse.Namespace) -> Settings:
     return Settings(
+        redmine=options.redmine,
         rest_enabled=not options.rest_off,
         require_comments=options.require_comments,
         required_custom_fields=[2] if options.required_project_cf else [],

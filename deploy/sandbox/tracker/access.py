@@ -131,11 +131,12 @@ def answer(tracker: Tracker, request: Request) -> Answer:
     if found is None:
         if (request.method, request.path) == ("POST", "/issues"):
             return answers.page(422, "Invalid form authenticity token")
-        return answers.unknown_address(request.headers.get("accept", ""))
+        return answers.unknown_address(request.headers.get("accept", ""), bare=tracker.release.bare_404)
     decision, ids = found
     try:
         params = body_params(request)
         with tracker.lock:
+            tracker.finish_deletions()
             user = acting_user(tracker, request)
             accepted = request.headers.get("accept-language", "")
             language = user.language or texts.preferred(accepted, tracker.settings.default_language)

@@ -66,10 +66,10 @@ def unreadable(accept: str) -> Answer:
     return Answer(400, encode({"status": 400, "error": "Bad Request"}))
 
 
-def unknown_address(accept: str) -> Answer:
-    """404 for an address that no route has: a page where the Accept header takes HTML."""
+def unknown_address(accept: str, *, bare: bool) -> Answer:
+    """404 for an address that no route has: a page where the Accept header takes HTML, an empty one where `bare`."""
     if _takes_html(accept):
-        return page(404, "Page not found")
+        return Answer(404, content_type=HTML_TYPE) if bare else page(404, "Page not found")
     return Answer(404, encode({"status": 404, "error": "Not Found"}))
 
 

@@ -12,6 +12,7 @@ from deploy.sandbox.tracker.access import Request
 from deploy.sandbox.tracker.answers import Answer
 from deploy.sandbox.tracker.faults import KINDS
 from deploy.sandbox.tracker.records import Settings, TimeEntry
+from deploy.sandbox.tracker.releases import RELEASES
 from deploy.sandbox.tracker.sandbox import Sandbox
 from deploy.sandbox.tracker.state import TABLES, Tracker
 
@@ -60,6 +61,8 @@ def settings_from(values: dict[str, Any], base: Settings) -> Settings:
         numbers = isinstance(present, float) and type(value) in (int, float)
         if type(value) is not type(present) and not numbers:
             raise ValueError(f"{name} must be of type {type(present).__name__}")
+        if name == "redmine" and value not in RELEASES:
+            raise ValueError(f"redmine must be one of {', '.join(RELEASES)}")
     return dataclasses.replace(base, **values)
 
 
@@ -122,6 +125,7 @@ def _requests(sandbox: Sandbox, request: Request, _body: dict[str, Any]) -> obje
 def _state(sandbox: Sandbox, _request: Request, _body: dict[str, Any]) -> object:
     tracker = sandbox.tracker
     with tracker.lock:
+        tracker.finish_deletions()
         return {
             "issues": [_issue(tracker, row.id) for row in tracker.issues.values()],
             "time_entries": [_time_entry(tracker, row) for row in tracker.time_entries.values()],
@@ -136,7 +140,7 @@ def _state(sandbox: Sandbox, _request: Request, _body: dict[str, Any]) -> object
 
 def _time_entry(tracker: Tracker, row: TimeEntry) -> dict[str, Any]:
     return _flat(row) | {
-        "hours": fields.two_decimals(row.hours),
+        "hours": fields.listed_hours(row.hours, tracker.release),
         "user": tracker.users[row.user_id].login,
         "author": tracker.users[row.author_id].login,
     }

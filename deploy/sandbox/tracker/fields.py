@@ -6,10 +6,12 @@ import json
 import math
 import re
 from datetime import date
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from deploy.sandbox.tracker.answers import RefusedError, broken
 from deploy.sandbox.tracker.calls import Call
+from deploy.sandbox.tracker.releases import Release
 
 _HOURS_AND_MINUTES = re.compile(r"^(\d+)\s*(?::|[hH])\s*(\d*)\s*m?$")
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -79,6 +81,17 @@ def two_decimals(value: float) -> float:
     if (steps + 0.5) / 100 <= abs(value):
         steps += 1
     return math.copysign(steps / 100, value) if steps else 0.0
+
+
+def listed_hours(value: float, release: Release) -> float:
+    """Hours as the tracker lists what was sent."""
+    whole_minutes = release.whole_minutes and math.isfinite(value)
+    return two_decimals(_nearest(value * 60) / 60 if whole_minutes else value)
+
+
+def _nearest(value: float) -> int:
+    """The nearest whole number, halves away from zero."""
+    return int(Decimal(value).to_integral_value(ROUND_HALF_UP))
 
 
 def iso_date(value: object) -> str | None:

@@ -11,7 +11,7 @@ from typing import Any
 from deploy.sandbox.tracker import answers, fields
 from deploy.sandbox.tracker.answers import RefusedError
 from deploy.sandbox.tracker.calls import Call
-from deploy.sandbox.tracker.records import Issue, TimeEntry
+from deploy.sandbox.tracker.records import USER_ACTIVE, Issue, TimeEntry
 
 Row = Issue | TimeEntry
 Test = Callable[[Any], bool]
@@ -54,6 +54,25 @@ def time_entry_tests(call: Call) -> list[Test]:
         elif name in ("spent_on", "from", "to"):
             tests.append(_day(name, value))
     return tests + _custom(call, "time_entry")
+
+
+def user_tests(call: Call) -> list[Test]:
+    """One test per filter of a user list; active users only unless the query says otherwise.
+
+    Only newer versions filter by login, mail and administrator; their `status=*` is `status=` on older ones.
+    """
+    query, filtered = call.query, call.tracker.release.filters_users
+    status, everybody = query.get("status", str(USER_ACTIVE)), "*" if filtered else ""
+    if filtered and not status:
+        raise RefusedError(answers.invalid([call.fault("status", "blank")]))
+    tests: list[Test] = [lambda row: status == everybody or row.status == fields.whole(status)]
+    name = query.get("name", "").lower()
+    if name:
+        tests.append(lambda row: name in f"{row.login} {row.name}".lower() or name == row.mail.lower())
+    tests += [_text(column, query[column]) for column in ("login", "mail") if filtered and query.get(column)]
+    if filtered and query.get("admin"):
+        tests.append(lambda row: row.admin == (query["admin"] == "1"))
+    return tests
 
 
 def ordered(rows: list[Issue], sort: str) -> list[Issue]:

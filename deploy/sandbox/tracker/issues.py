@@ -55,6 +55,8 @@ def _watchers(call: Call, project: Project | None, attributes: dict[str, Any]) -
     ids = list(dict.fromkeys(fields.whole(value) or 0 for value in listed if value != ""))
     if any(number not in call.tracker.users for number in ids):
         raise RefusedError(answers.missing_watcher())
+    if call.tracker.release.creator_watches and call.user.id not in ids:
+        ids.append(call.user.id)
     return ids
 
 
@@ -118,7 +120,8 @@ def _first_status(call: Call, project: Project, attributes: dict[str, Any]) -> i
 
 
 def _priority(call: Call, attributes: dict[str, Any]) -> int | None:
-    if "priority_id" in attributes:
+    blank = call.tracker.release.blank_priority and attributes.get("priority_id") in (None, "")
+    if "priority_id" in attributes and not blank:
         wanted = fields.whole(attributes["priority_id"])
         return wanted if wanted in call.tracker.priorities else None
     return next((row.id for row in call.tracker.priorities.values() if row.is_default), None)
@@ -192,7 +195,7 @@ def _apply(call: Call, issue: Issue, attributes: dict[str, Any], notes: str) -> 
 
 
 def _change(call: Call, issue: Issue, after: dict[str, Any], notes: str) -> None:
-    """Set what differs and keep it, with the notes, in one journal; no journal where there is neither."""
+    """Set what differs and keep it, with the notes, in one journal; without either the date moves, no more."""
     now = call.tracker.now()
     details = [
         {"name": name, "from": getattr(issue, name), "to": value}
@@ -200,6 +203,7 @@ def _change(call: Call, issue: Issue, after: dict[str, Any], notes: str) -> None
         if getattr(issue, name) != value
     ]
     if not details and not notes:
+        issue.updated_on = now
         return
     status_id = after.get("status_id", issue.status_id)
     if issue.status_id != status_id and call.tracker.statuses[status_id].is_closed:

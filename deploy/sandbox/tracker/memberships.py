@@ -36,7 +36,7 @@ def create(call: Call) -> Answer:
     role_ids = _role_ids(call, attributes.get("role_ids"))
     errors = []
     if user is None:
-        errors.append(call.fault("principal", "blank"))
+        errors.append(call.fault("member" if call.tracker.release.tells_more else "principal", "blank"))
     elif may.member_role_ids(tracker, user.id, project):
         errors.append(call.fault("user", "taken"))
     if not role_ids:

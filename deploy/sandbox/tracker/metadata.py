@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deploy.sandbox.tracker import answers, fields, views
+from deploy.sandbox.tracker import answers, fields, filters, views
 from deploy.sandbox.tracker import permissions as may
 from deploy.sandbox.tracker.answers import Answer, RefusedError
 from deploy.sandbox.tracker.calls import Call
@@ -29,7 +29,8 @@ def issue_types(call: Call) -> Answer:
 def statuses(call: Call) -> Answer:
     """GET /issue_statuses.json."""
     require_reader(call)
-    rows = [{**views.named(s), "is_closed": s.is_closed} for s in call.tracker.statuses.values()]
+    more = {"description": None} if call.tracker.release.tells_more else {}
+    rows = [{**views.named(s), "is_closed": s.is_closed, **more} for s in call.tracker.statuses.values()]
     return answers.ok({"issue_statuses": rows})
 
 
@@ -57,17 +58,10 @@ def roles(call: Call) -> Answer:
 def users(call: Call) -> Answer:
     """GET /users.json, administrators only: by login, locked ones left out unless asked for."""
     call.require_admin()
-    wanted = call.query.get("status", str(USER_ACTIVE))
-    name = call.query.get("name", "").lower()
-    rows = [
-        row
-        for row in call.tracker.users.values()
-        if row.login
-        and (not wanted or row.status == fields.whole(wanted))
-        and (not name or name in f"{row.login} {row.name}".lower() or name == row.mail.lower())
-    ]
+    tests = filters.user_tests(call)
+    rows = [row for row in call.tracker.users.values() if row.login and all(test(row) for test in tests)]
     rows.sort(key=lambda row: row.login.lower())
-    return page(call, "users", rows, views.listed_user)
+    return page(call, "users", rows, lambda row: views.listed_user(row, call.tracker.release))
 
 
 def current_user(call: Call) -> Answer:
@@ -88,7 +82,7 @@ def user(call: Call) -> Answer:
 def categories(call: Call) -> Answer:
     """GET /projects/:id/issue_categories.json."""
     row = call.project_in_path()
-    call.require("manage_categories", row)
+    call.require("view_issues" if call.tracker.release.open_categories else "manage_categories", row)
     found = [
         {"id": c.id, "project": views.named(row), "name": c.name}
         for c in call.tracker.categories.values()

@@ -113,7 +113,7 @@ def _name_errors(call: Call, name: str, identifier: str) -> list[str]:
 
 def _identifier_taken(call: Call, identifier: str) -> bool:
     """Whether the identifier exists; in the race of the settings only older projects are seen."""
-    race = call.tracker.settings.duplicate_identifiers_race
+    race = call.tracker.settings.duplicate_identifiers_race and not call.tracker.release.unique_identifiers
     return any(
         project.identifier == identifier and not (race and project.committed > call.arrived)
         for project in call.tracker.projects.values()
@@ -125,7 +125,10 @@ def delete(call: Call) -> Answer:
     project = call.project_in_path()
     if not call.user.admin:
         call.require("delete_project", project)
-    call.tracker.delete_project(project)
+    if call.tracker.release.deletes_projects_later:
+        call.tracker.begin_deletion(project)
+    else:
+        call.tracker.delete_project(project)
     return answers.done()
 
 

@@ -39,7 +39,10 @@ def projects(call: Call) -> Answer:
         if project.status == status and status in (ACTIVE, CLOSED) and project.id in visible
     ]
     return page(
-        call, "projects", rows, lambda row: views.project(tracker, row, homepage=False) | _included(call, row)
+        call,
+        "projects",
+        rows,
+        lambda row: views.project(tracker, row, homepage=tracker.release.tells_more) | _included(call, row),
     )
 
 
@@ -177,5 +180,9 @@ def time_entry_list(call: Call) -> Answer:
 def time_entry(call: Call) -> Answer:
     """GET /time_entries/:id.json."""
     row = time_entries.find(call)
+    project = call.tracker.projects[row.project_id]
+    hidden = not may.allowed(call.tracker, call.user, "view_time_entries", project)
+    if hidden and call.tracker.release.hides_entries and not may.is_anonymous(call.user):
+        raise RefusedError(answers.empty(404))
     call.require("view_time_entries", call.tracker.projects[row.project_id])
     return answers.ok({"time_entry": views.time_entry(call.tracker, row)})

@@ -8,7 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-ACTIVE, CLOSED, ARCHIVED = 1, 5, 9
+from deploy.sandbox.tracker.releases import DEFAULT
+
+ACTIVE, CLOSED, ARCHIVED, DELETING = 1, 5, 9, 10
 USER_ACTIVE, USER_LOCKED = 1, 3
 ADMIN_ID, ANONYMOUS_ID = 1, 4
 NON_MEMBER_ROLE, ANONYMOUS_ROLE = 1, 2
@@ -103,7 +105,10 @@ class CustomField:
 
 @dataclass(slots=True)
 class Project:
-    """A tracker project; `committed` is the monotonic time of its insertion (not kept over restarts)."""
+    """A tracker project; `committed` is the monotonic time of its insertion (not kept over restarts).
+
+    `ends` is when a project that is being deleted is gone, in seconds since 1970.
+    """
 
     id: int
     name: str
@@ -119,6 +124,7 @@ class Project:
     created_on: float = 0.0
     updated_on: float = 0.0
     committed: float = 0.0
+    ends: float | None = None
 
 
 @dataclass(slots=True)
@@ -159,7 +165,7 @@ class Issue:
 
 @dataclass(slots=True)
 class TimeEntry:
-    """A time entry; `spent_on` is an ISO date, `hours` are as sent: answers show two decimals."""
+    """A time entry; `spent_on` is an ISO date, `hours` are as sent: answers show them rounded."""
 
     id: int
     project_id: int
@@ -194,6 +200,9 @@ class Settings:
         put_conflicts: On: an issue changed since the request arrived answers the empty 422.
         reuse_deleted_ids: On: the id of a deleted last object is given again, as on SQLite.
         default_language: Language of error texts where neither the user nor the request has one.
+        redmine: The version of Redmine that it answers as (see `releases`).
+        closed_issues_take_time: Off: no time is taken on closed issues (6.1).
+        deletion_s: Seconds for which a deleted project is still there (6.0, 6.1).
     """
 
     rest_enabled: bool = True
@@ -211,3 +220,6 @@ class Settings:
     put_conflicts: bool = False
     reuse_deleted_ids: bool = False
     default_language: str = "en"
+    redmine: str = DEFAULT
+    closed_issues_take_time: bool = True
+    deletion_s: float = 0.05

@@ -7,6 +7,7 @@ from collections import defaultdict
 from threading import RLock
 
 from deploy.sandbox.tracker.records import (
+    DELETING,
     Category,
     CustomField,
     Enumeration,
@@ -20,6 +21,7 @@ from deploy.sandbox.tracker.records import (
     TimeEntry,
     User,
 )
+from deploy.sandbox.tracker.releases import RELEASES, Release
 
 TABLES: dict[str, type] = {
     "users": User,
@@ -59,6 +61,11 @@ class Tracker:
         self.time_entries: dict[int, TimeEntry] = {}
         self.last_ids: dict[str, int] = {}
         self.reindex()
+
+    @property
+    def release(self) -> Release:
+        """The version of Redmine that it answers as."""
+        return RELEASES[self.settings.redmine]
 
     def now(self) -> float:
         """The tracker's clock: seconds since 1970, with the offset of the settings."""
@@ -148,6 +155,18 @@ class Tracker:
         for parent in found:
             found += [p for p in self.projects.values() if p.parent_id == parent.id]
         return found
+
+    def begin_deletion(self, project: Project) -> None:
+        """Mark a project, and those below it, as being deleted: `finish_deletions` does it once it is time."""
+        for doomed in self.descendants(project):
+            doomed.status, doomed.ends = DELETING, time.time() + self.settings.deletion_s
+        self.changes += 1
+
+    def finish_deletions(self) -> None:
+        """Delete the projects whose time has come."""
+        for project in [p for p in self.projects.values() if p.ends is not None and p.ends <= time.time()]:
+            if project.id in self.projects:
+                self.delete_project(project)
 
     def delete_project(self, project: Project) -> None:
         """Delete a project, those below it, and everything in them."""

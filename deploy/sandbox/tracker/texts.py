@@ -27,6 +27,7 @@ _FIELDS: dict[str, tuple[str, str, str]] = {
     "parent_task": ("Parent task", "Übergeordnetes Ticket", "Tâche parente"),
     "parent": ("Subproject of", "Unterprojekt von", "Sous-projet de"),
     "principal": ("Principal", "Auftraggeber", "Principal"),
+    "member": ("User or Group", "Benutzer oder Gruppe", "User or Group"),
     "role": ("Role", "Rolle", "Rôle"),
     "created": ("Created", "Angelegt", "Créé"),
     "updated": ("Updated", "Aktualisiert", "Mis-à-jour"),
@@ -63,6 +64,9 @@ _DAY_IS_FULL = (
     ),
     "Impossible de saisir plus de {limit} heures pour le même jour ({logged} heures ont déjà été saisies)",
 )
+
+
+CLOSED_ISSUE = "Cannot log time on a closed issue"
 
 
 def _column(language: str) -> int:

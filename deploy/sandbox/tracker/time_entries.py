@@ -44,6 +44,8 @@ def create(call: Call) -> Answer:
         errors.append(call.fault("user", "invalid"))
     if attributes.get("issue_id") not in _ACCEPTED_BLANK and not (issue and may_log):
         errors.append(call.fault("issue", "invalid"))
+    if issue and _is_closed(call, issue):
+        errors.append(texts.CLOSED_ISSUE)
     if project is not None and not _activity_is_valid(call, attributes, project):
         errors.append(call.fault("activity", "inclusion"))
     if errors or project is None or entry is None:
@@ -53,6 +55,12 @@ def create(call: Call) -> Answer:
     tracker.add_time_entry(entry)
     shown = {"time_entry": views.time_entry(tracker, entry)}
     return answers.created(shown, call.location(f"/time_entries/{entry.id}"))
+
+
+def _is_closed(call: Call, issue: Issue) -> bool:
+    """Whether the settings keep time off an issue, where the version has such a setting."""
+    switched_off = call.tracker.release.closed_issues and not call.tracker.settings.closed_issues_take_time
+    return switched_off and call.tracker.statuses[issue.status_id].is_closed
 
 
 def _place(call: Call, named: Project | None, issue: Issue | None) -> tuple[Project | None, bool]:
@@ -126,7 +134,8 @@ def _spent_on(call: Call, attributes: dict[str, Any]) -> str | None:
 def _hours_errors(call: Call, amount: float, user_id: int, spent_on: str) -> list[str]:
     settings = call.tracker.settings
     errors = []
-    if amount < 0 or (fields.two_decimals(amount) == 0 and not settings.accept_zero_hours):
+    listed = fields.listed_hours(amount, call.tracker.release)
+    if listed < 0 or (listed == 0 and not settings.accept_zero_hours):
         errors.append(call.fault("hours", "invalid"))
     logged = call.tracker.hours_of_day.get((user_id, spent_on), 0.0)
     if settings.max_hours_per_day and logged + amount > settings.max_hours_per_day:

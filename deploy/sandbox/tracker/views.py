@@ -15,6 +15,7 @@ from deploy.sandbox.tracker.records import (
     TimeEntry,
     User,
 )
+from deploy.sandbox.tracker.releases import Release
 from deploy.sandbox.tracker.state import Tracker
 
 STANDARD_FIELDS = [
@@ -99,7 +100,7 @@ def time_entry(tracker: Tracker, row: TimeEntry) -> dict[str, Any]:
     return shown | {
         "user": named(tracker.users[row.user_id]),
         "activity": named(tracker.activities[row.activity_id]),
-        "hours": fields.two_decimals(row.hours),
+        "hours": fields.listed_hours(row.hours, tracker.release),
         "comments": row.comments,
         "spent_on": row.spent_on,
         "created_on": stamp(row.created_on),
@@ -140,9 +141,9 @@ def membership(tracker: Tracker, row: Membership) -> dict[str, Any]:
     }
 
 
-def listed_user(row: User) -> dict[str, Any]:
+def listed_user(row: User, release: Release) -> dict[str, Any]:
     """A user as administrators see him in the list."""
-    return {
+    shown = {
         "id": row.id,
         "login": row.login,
         "admin": row.admin,
@@ -155,11 +156,12 @@ def listed_user(row: User) -> dict[str, Any]:
         "passwd_changed_on": None,
         "twofa_scheme": None,
     }
+    return shown | {"status": row.status} if release.filters_users else shown
 
 
 def user(row: User, *, viewer: User) -> dict[str, Any]:
     """A single user: everything for administrators, his own key for himself, little for others."""
-    shown = listed_user(row)
+    shown = listed_user(row, Release())
     if viewer.admin:
         return shown | {"api_key": row.api_key, "status": row.status}
     del shown["mail"]
@@ -196,6 +198,8 @@ def custom_field(tracker: Tracker, row: CustomField) -> dict[str, Any]:
         "default_value": None,
         "visible": True,
     }
+    if tracker.release.tells_more:
+        shown |= {"description": None, "editable": True}
     if row.field_format == "list":
         shown["possible_values"] = [{"value": text, "label": text} for text in row.possible_values]
     if row.kind == "issue":

@@ -281,6 +281,14 @@ def test_every_hint_has_a_record_and_comes_up() -> None:
     assert set(Hint) - refused == set()
 
 
+@pytest.mark.parametrize(
+    ("seconds", "may_be_zero"), [(0, True), (17, True), (18, True), (29, True), (30, False), (5400, False)]
+)
+def test_time_that_some_version_rounds_to_zero_is_told(seconds: int, *, may_be_zero: bool) -> None:
+    told = explain(TIME, payload(TIME, {"hours": seconds / 3600}), KNOWN, 422)
+    assert (Hint.MAYBE_HOURS_ROUND_TO_ZERO in {one.why.code for one in told}) == may_be_zero
+
+
 def test_hints_never_look_at_the_trackers_words() -> None:
     package = Path(records.__file__).parent
     for name in ("hints.py", "issue_hints.py", "other_hints.py", "custom_field_hints.py", "judging.py"):

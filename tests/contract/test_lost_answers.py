@@ -1,0 +1,84 @@
+"""Time whose answer is lost is logged once, whatever the tracker makes of its hours (DESIGN "The ledger")."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from shared.kinds import Kind
+from shared.store.links import LinkKind
+from shared.store.models import LedgerState
+from tests.contract.support import Json, Tracker
+from tests.support.bridge import Bridge
+from tests.support.events import BOB, task, task_event, ticket
+from tests.support.lossy import LossyProxy
+
+pytestmark = [pytest.mark.every_version, pytest.mark.promise("OPS-27")]
+
+ENTITY = 77
+ROUNDS = 4
+AROUND_A_HALF_MINUTE = (5415, 5429, 5430, 5445, 5453, 5454, 5460)
+
+
+@pytest.fixture
+def proxy(tracker: Tracker) -> Iterator[LossyProxy]:
+    """What stands between deskbridge and the tracker, and loses the answer to every time entry once."""
+    with LossyProxy(tracker.base_url) as made:
+        yield made
+
+
+@pytest.fixture
+def bridge(
+    proxy: LossyProxy, tracker: Tracker, redis_url: str, tmp_path: Path, project: Json
+) -> Iterator[Bridge]:
+    """A deskbridge that reaches the tracker through the proxy, its entity linked to a fresh project."""
+    made = Bridge(f"sqlite:///{tmp_path}/bridge.sqlite3", redis_url, proxy.url, tracker.api_key)
+    made.link(LinkKind.ENTITY, ENTITY, int(project["id"]))
+    yield made
+    made.close()
+
+
+def entries(tracker: Tracker, project: Json) -> list[Json]:
+    """Return the time entries of the project."""
+    found: list[Json] = tracker.read(f"/time_entries.json?project_id={project['id']}&limit=100")[
+        "time_entries"
+    ]
+    return found
+
+
+def forward_and_lose(bridge: Bridge, proxy: LossyProxy, *seconds: int) -> None:
+    """Forward one Done ticket task for each of these, all with one text; the first answer to each is lost."""
+    proxy.loses = lambda request: request == "POST /time_entries.json" and len(proxy.lost) < len(seconds)
+    for number, spent in enumerate(seconds):
+        done = task(600 + number, content="the same", actiontime=spent, user=BOB)
+        bridge.receive(task_event(number, of_ticket=ticket(entity_id=ENTITY), of_task=done))
+    bridge.sync()
+    for _ in range(ROUNDS):
+        bridge.hurry()
+        bridge.sync()
+
+
+@pytest.mark.parametrize("seconds", [17, 29, 5429, 5430, 5445])
+def test_time_whose_answer_was_lost_is_logged_once(
+    bridge: Bridge, proxy: LossyProxy, tracker: Tracker, project: Json, seconds: int
+) -> None:
+    forward_and_lose(bridge, proxy, seconds)
+    assert proxy.lost == ["POST /time_entries.json"]
+    assert len(entries(tracker, project)) == 1, bridge.steps()
+
+
+def test_entries_of_one_text_and_nearly_equal_hours_each_have_their_own(
+    bridge: Bridge, proxy: LossyProxy, tracker: Tracker, project: Json
+) -> None:
+    forward_and_lose(bridge, proxy, *AROUND_A_HALF_MINUTE)
+    assert len(proxy.lost) == len(AROUND_A_HALF_MINUTE)
+    made = {entry["id"]: entry["hours"] for entry in entries(tracker, project)}
+    with bridge.store.transaction() as tx:
+        rows = [tx.ledger(Kind.TICKET_TASK).get(600 + number) for number in range(len(AROUND_A_HALF_MINUTE))]
+    assert {row.state for row in rows if row} == {LedgerState.LINKED}, bridge.steps()
+    assert sorted(row.tracker_id or 0 for row in rows if row) == sorted(made)
+    for row, spent in zip(rows, AROUND_A_HALF_MINUTE, strict=True):
+        assert row is not None
+        assert abs(made[row.tracker_id or 0] - spent / 3600) <= 1 / 120 + 0.005
