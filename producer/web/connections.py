@@ -32,8 +32,8 @@ its answer may take instead."""
 MOST_CONNECTIONS = 500
 MOST_OF_ONE_ADDRESS = 100
 
-GRACE_S = 0.25
-"""A connection is new for so long: what it sends is still on its way to the application."""
+GRACE_S = 2.0
+"""A request may wait for so long before its connection makes room: under a flood, a turn of the event loop is long."""
 
 OPEN_FILES = 8192
 """How many open files a server allows itself, where the system lets it: many are taken before the first is cut."""

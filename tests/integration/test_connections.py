@@ -100,6 +100,11 @@ def is_cut(one: socket.socket, within: float = 3.0) -> bool:
     return False
 
 
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "GRACE_S", 0.2)
+
+
 @pytest.fixture
 def run() -> Iterator[Run]:
     with ExitStack() as stack:
