@@ -34,6 +34,16 @@ class PluginConfig(BaseModel):
     default_role_id: Id | None = Field(
         default=None, description="Role given to people; empty: none is made a member"
     )
+    membership_for: Literal["matched", "confirmed", "nobody"] = Field(
+        default="matched",
+        description="Who is made a member: whoever is matched, whom a person confirmed, or nobody",
+    )
+    template_role_ids: tuple[Id, ...] = Field(
+        default=(), description="Roles that a membership template may give beside default_role_id (JSON list)"
+    )
+    match_administrators: bool = Field(
+        default=True, description="Match the tracker's administrators by e-mail, too"
+    )
     default_watcher_ids: tuple[Id, ...] = Field(default=(), description="Watchers of new issues (JSON list)")
     status_map: dict[int, Id] = Field(
         default_factory=dict, description="Helpdesk ticket status to tracker status id (JSON object)"
@@ -84,7 +94,7 @@ def _typed(name: str, text: str) -> Any:
     field = PluginConfig.model_fields[name]
     if not text.strip():
         return field.get_default(call_default_factory=True)
-    if name in ("base_url", "header_prefix", "in_doubt_policy"):
+    if name in ("base_url", "header_prefix", "in_doubt_policy", "membership_for"):
         return text
     try:
         return json.loads(text)

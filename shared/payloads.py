@@ -78,5 +78,15 @@ def membership_body(tracker_user_id: int, role_id: int) -> Body:
     return {"membership": {"user_id": tracker_user_id, "role_ids": [role_id]}}
 
 
+def roles_beyond(body: Body, config: PluginConfig) -> list[Any]:
+    """Return the roles in a template's membership body that no template may give."""
+    allowed = {config.default_role_id, *config.template_role_ids}
+    return [
+        role
+        for role in body["membership"].get("role_ids") or ()
+        if type(role) is not int or role not in allowed
+    ]
+
+
 def _without_nulls(**fields: Any) -> Body:
     return {name: value for name, value in fields.items() if value is not None}

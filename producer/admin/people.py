@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shared.codes.coded import Coded
 from shared.errors import NotFound
+from shared.events import HelpdeskUser
 from shared.sentences.render import sentence
 from shared.store import Store, Transaction
-from shared.store.people import TrackerPerson
+from shared.store.people import Match, TrackerPerson
 
 MOST_NAMED = 10
 
@@ -42,6 +43,8 @@ class Mapped:
     Attributes:
         by: `override`, `e-mail`, or None: the administrator acts for them.
         match: why.
+        new: matched by e-mail, and no person has confirmed it.
+        waits: an e-mail names another tracker user than before, or one who is somebody else: a person decides.
     """
 
     helpdesk_user_id: int
@@ -49,6 +52,8 @@ class Mapped:
     by: str | None
     tracker_user_id: int | None
     login: str | None
+    new: bool
+    waits: bool
     match: Coded
 
     @property
@@ -60,25 +65,67 @@ class Mapped:
 def user_map(store: Store) -> list[Mapped]:
     """Return each helpdesk user that events have named or that was mapped by hand, those without a match first."""
     with store.transaction() as tx:
+        config, _ = tx.configs.get()
         overrides = tx.people.overrides()
-        rows = [(user, tx.people.match(user)) for user in tx.people.seen()]
-    found = []
-    for user, match in rows:
-        by = "override" if user.id in overrides else "e-mail" if match.person else None
-        wanted = match.person.tracker_user_id if match.person else overrides.get(user.id)
-        login = match.person.login if match.person else None
-        found.append(Mapped(user.id, user.email, by, wanted, login, match.why))
-    return sorted(found, key=lambda one: (one.login is not None, one.helpdesk_user_id))
+        matches = {
+            user: tx.people.match(user, administrators=config.match_administrators)
+            for user in tx.people.seen()
+        }
+    found = [_mapped(user, match, overrides.get(user.id)) for user, match in matches.items()]
+    return sorted(found, key=lambda one: (one.login is not None, not one.new, one.helpdesk_user_id))
+
+
+def _mapped(user: HelpdeskUser, match: Match, override: int | None) -> Mapped:
+    person = match.person
+    return Mapped(
+        user.id,
+        user.email,
+        by="override" if override is not None else "e-mail" if person else None,
+        tracker_user_id=person.tracker_user_id if person else override,
+        login=person.login if person else None,
+        new=person is not None and not match.confirmed,
+        waits=match.waits,
+        match=match.why,
+    )
+
+
+def confirm_matches(store: Store, helpdesk_user_ids: Collection[int] | None) -> list[Mapped]:
+    """Confirm that matches by e-mail are right.
+
+    Args:
+        store: where they are.
+        helpdesk_user_ids: whose; None: everybody's that is new.
+
+    Returns:
+        Those that were confirmed now or before.
+
+    Raises:
+        NotFound: naming those who have no match by e-mail to be confirmed; nothing was confirmed.
+    """
+    found = {one.helpdesk_user_id: one for one in user_map(store)}
+    wanted = helpdesk_user_ids
+    if wanted is None:
+        wanted = [one.helpdesk_user_id for one in found.values() if one.new]
+    matched = [one for number in wanted if (one := found.get(number)) and one.by == "e-mail"]
+    if missing := sorted(set(wanted) - {one.helpdesk_user_id for one in matched}):
+        named = ", ".join(map(str, missing))
+        raise NotFound(
+            f"no match by e-mail to be confirmed: {named} (see `deskbridge users`; `map-user` decides)"
+        )
+    with store.transaction() as tx:
+        for one in matched:
+            tx.people.confirm(one.helpdesk_user_id, one.tracker_user_id or 0)
+    return [replace(one, new=False) for one in matched]
 
 
 def unmap_user(store: Store, helpdesk_user_id: int) -> None:
-    """Remove the override of a helpdesk user.
+    """Remove the override of a helpdesk user, and forget whom they were matched with by e-mail.
 
     Raises:
-        NotFound: there is none.
+        NotFound: there is neither.
     """
     with store.transaction() as tx:
-        if not tx.people.remove_override(helpdesk_user_id):
+        if not (tx.people.remove_override(helpdesk_user_id) | tx.people.remove_pin(helpdesk_user_id)):
             raise NotFound(f"helpdesk user {helpdesk_user_id} has no override (see `deskbridge users`)")
 
 

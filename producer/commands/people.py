@@ -8,7 +8,7 @@ import typer
 
 from producer.commands.desk import open_desk
 from producer.commands.output import console, print_json, say, table, warn
-from producer.commands.register import Json, add, fits
+from producer.commands.register import Json, add, fit, fits
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError
 
@@ -30,7 +30,7 @@ def register(app: typer.Typer, panel: str) -> None:
     """Add the commands of this module."""
     add(app, map_user, panel, "deskbridge map-user 7 5")
     add(app, unmap_user, panel, "deskbridge unmap-user 7")
-    add(app, users, panel, "deskbridge users", "deskbridge users --json")
+    add(app, users, panel, "deskbridge users", "deskbridge users --confirm 7", "deskbridge users --json")
     add(app, sync_metadata, panel, "deskbridge sync-metadata", "deskbridge sync-metadata --json")
 
 
@@ -58,9 +58,9 @@ def map_user(
 def unmap_user(
     helpdesk_user_id: Annotated[int, typer.Argument(metavar="HELPDESK_USER_ID", min=1, callback=fits)],
 ) -> None:
-    """Take back what map-user said.
+    """Take back what map-user said, and whom the e-mail named.
 
-    From now on the e-mail decides.
+    From now on the e-mail decides, as if for the first time.
     """
     from producer.admin import people
 
@@ -69,24 +69,47 @@ def unmap_user(
     say(f"Helpdesk user {helpdesk_user_id} is no longer mapped by hand.")
 
 
-def users(as_json: Json = False) -> None:
+def users(
+    confirm: Annotated[
+        list[int] | None,
+        typer.Option(
+            metavar="HELPDESK_USER_ID", min=1, callback=fit, help="Say that a match by e-mail is right."
+        ),
+    ] = None,
+    confirm_all: Annotated[
+        bool, typer.Option("--confirm-all", help="Say so of every match that is new.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
     """List helpdesk users, and who they are on the tracker.
 
     These are the users that events have named, or that were mapped by hand. Those without a match come first: what
-    they do is done by the administrator until they are mapped.
+    they do is done by the administrator until they are mapped. A match by e-mail is new until it is confirmed.
     """
-    from producer.admin.people import user_map
+    from producer.admin.people import confirm_matches, user_map
     from producer.admin.shapes import mapped_json
 
     with open_desk() as desk:
-        found = user_map(desk.store)
+        if confirm or confirm_all:
+            found = confirm_matches(desk.store, None if confirm_all else confirm)
+        else:
+            found = user_map(desk.store)
     if as_json:
         print_json([mapped_json(one) for one in found])
     elif not found:
         say("No event has named anybody yet.")
     else:
-        rows = [(one.helpdesk_user_id, one.email, one.login, one.why) for one in found]
-        table(("Helpdesk user", "E-mail", "Tracker user", "Why"), rows)
+        rows = [
+            (
+                one.helpdesk_user_id,
+                one.email,
+                one.login,
+                "new" if one.new else "waits" if one.waits else "",
+                one.why,
+            )
+            for one in found
+        ]
+        table(("Helpdesk user", "E-mail", "Tracker user", "", "Why"), rows)
 
 
 def sync_metadata(as_json: Json = False) -> None:

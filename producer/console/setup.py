@@ -117,6 +117,13 @@ def user_map(desk: AtDesk) -> Response:
     return answer([mapped_json(one) for one in people.user_map(desk.store)])
 
 
+@router.post("/user-map/{helpdesk_user_id}/confirm", responses=refusals(404))
+def confirm_match(desk: AtDesk, helpdesk_user_id: Id) -> Response:
+    """Say that a helpdesk user's match by e-mail is right."""
+    (confirmed,) = people.confirm_matches(desk.store, [helpdesk_user_id])
+    return answer(mapped_json(confirmed))
+
+
 @router.put("/user-map/{helpdesk_user_id}")
 def map_user(desk: AtDesk, helpdesk_user_id: Id, override: Override) -> Response:
     """Say who a helpdesk user is on the tracker."""

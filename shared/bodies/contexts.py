@@ -179,7 +179,8 @@ def _event_context(tx: Transaction, operation: Operation, row: JournalEvent) -> 
     issue = None if operation is Operation.ISSUE_CREATE else tx.issues.get(event.ticket.id)
     linked = issue if issue and issue.state == LedgerState.LINKED else None
     logged = event.task if operation is Operation.TIME_ENTRY_CREATE else None
-    person = tx.people.match(logged.user if logged else event.ticket.technician).person
+    user = logged.user if logged else event.ticket.technician
+    person = tx.people.match(user, administrators=config.match_administrators).person
     about = About(
         event.ticket,
         event.task,

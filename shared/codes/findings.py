@@ -46,6 +46,9 @@ class Finding(Code):
     STATUS_MAP_WRONG = "status_map_wrong"
     PEOPLE_KNOWN = "people_known"
     PEOPLE_UNKNOWN = "people_unknown"
+    MATCHES_NEW = "matches_new"
+    MATCHES_WAIT = "matches_wait"
+    MEMBERSHIP_BY_EMAIL = "membership_by_email"
 
     TRACKER_ANSWERS = "tracker_answers"
     TRACKER_NOT_SET_UP = "tracker_not_set_up"

@@ -104,3 +104,6 @@ class Matching(Code):
     NO_EMAIL = "no_email"
     EMAIL_UNKNOWN = "email_unknown"
     EMAIL_AMBIGUOUS = "email_ambiguous"
+    EMAIL_CHANGED = "email_changed"
+    EMAIL_TAKEN = "email_taken"
+    NO_ADMINISTRATORS = "no_administrators"

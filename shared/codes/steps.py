@@ -24,6 +24,8 @@ class What(Code):
     MADE_MEMBER = "made_member"
     NOT_MADE_MEMBER = "not_made_member"
     MEMBERSHIP_UNCLEAR = "membership_unclear"
+    MEMBERSHIP_WITHHELD = "membership_withheld"
+    TEMPLATE_ROLES_REFUSED = "template_roles_refused"
     AUTHOR_DIFFERS = "author_differs"
 
     # bodies

@@ -51,6 +51,18 @@ SENTENCES: Table = {
     Finding.STATUSES_NOT_MAPPED: "helpdesk statuses that are not mapped, so never sent: {statuses}",
     Finding.STATUS_MAP_WRONG: "status_map: {problem}",
     Finding.PEOPLE_KNOWN: "all {total} helpdesk users seen in events are known on the tracker",
+    Finding.MATCHES_NEW: Plural(
+        "a helpdesk user was matched by e-mail, and nobody has confirmed it: {people}",
+        "{count} helpdesk users were matched by e-mail, and nobody has confirmed it: {people}",
+    ),
+    Finding.MATCHES_WAIT: Plural(
+        "a match waits for a person: {people}", "{count} matches wait for a person: {people:; }"
+    ),
+    Finding.MEMBERSHIP_BY_EMAIL: Plural(
+        "whoever gets a technician's e-mail address on the tracker becomes a member of a private project: {projects}",
+        "whoever gets a technician's e-mail address on the tracker becomes a member of {count} private projects: "
+        "{projects}",
+    ),
     Finding.PEOPLE_UNKNOWN: (
         "{unknown} of {total} helpdesk users have no tracker user: {people}; the administrator acts for them"
     ),
@@ -146,6 +158,11 @@ WHY: Table = {
     Finding.ACTIVITY_NOT_USABLE: "enable it in the project's settings, or change default_activity_id",
     Finding.STATUSES_NOT_MAPPED: "`deskbridge config set 'status_map=…'`",
     Finding.STATUS_MAP_WRONG: "`deskbridge config set 'status_map=…'`",
+    Finding.MATCHES_NEW: "`deskbridge users`, then `users --confirm`, or `map-user` where one is wrong",
+    Finding.MATCHES_WAIT: "`deskbridge map-user HELPDESK_USER_ID TRACKER_USER_ID`",
+    Finding.MEMBERSHIP_BY_EMAIL: (
+        "`deskbridge config set membership_for=confirmed`, then `deskbridge users --confirm-all`"
+    ),
     Finding.PEOPLE_UNKNOWN: "`deskbridge users`, then `map-user`",
     Finding.TRACKER_NOT_SET_UP: SET_UP_FIRST,
     Finding.TRACKER_NOT_USABLE: "check that it runs, and `deskbridge config show`",

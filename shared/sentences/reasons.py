@@ -95,6 +95,18 @@ SENTENCES: Table = {
     Matching.EMAIL_UNKNOWN: (
         "helpdesk user {helpdesk_user_id} has no override, and no tracker user has the same e-mail"
     ),
+    Matching.EMAIL_CHANGED: (
+        "helpdesk user {helpdesk_user_id} was tracker user {tracker_user_id} by e-mail, and the e-mail is {login}'s "
+        "now: say who it is with `deskbridge map-user`"
+    ),
+    Matching.EMAIL_TAKEN: (
+        "helpdesk user {helpdesk_user_id} has the e-mail of {login}, who is helpdesk user {other_id} already: "
+        "say who it is with `deskbridge map-user`"
+    ),
+    Matching.NO_ADMINISTRATORS: (
+        "helpdesk user {helpdesk_user_id} has the e-mail of {login}, an administrator of the tracker, and those are "
+        "not matched by e-mail (match_administrators)"
+    ),
     Matching.EMAIL_AMBIGUOUS: (
         "several tracker users have the e-mail of helpdesk user {helpdesk_user_id}: map one"
     ),

@@ -21,6 +21,8 @@ SENTENCES: Table = {
     What.MADE_MEMBER: "{login} was made a member of tracker project {tracker_project_id}",
     What.NOT_MADE_MEMBER: "{login} could not be made a member",
     What.MEMBERSHIP_UNCLEAR: "Whether {login} was made a member is not known",
+    What.MEMBERSHIP_WITHHELD: "{login} was not made a member",
+    What.TEMPLATE_ROLES_REFUSED: "The membership template's roles were left out; the standard body is sent",
     What.AUTHOR_DIFFERS: "The {kind:noun} belongs to somebody else[, {author}], not to {login}",
     What.TEMPLATE_FAILED: "Template for {operation} failed; the standard body is sent",
     What.BODY_FROM_TEMPLATE: "Body of {operation} from {template}",
@@ -81,6 +83,10 @@ WHY: Table = {
     What.MADE_MEMBER: "the tracker lets only members work in a private project",
     What.NOT_MADE_MEMBER: "{because}",
     What.MEMBERSHIP_UNCLEAR: "{because}",
+    What.MEMBERSHIP_WITHHELD: (
+        "only people whom somebody has confirmed are made members (membership_for): `deskbridge users --confirm`"
+    ),
+    What.TEMPLATE_ROLES_REFUSED: "neither default_role_id nor template_role_ids has {roles}",
     What.AUTHOR_DIFFERS: "impersonation was refused, or the API key is not an administrator's",
     What.TEMPLATE_FAILED: "{template}: {because}",
     What.BODY_FROM_TEMPLATE: "[{warnings:; }]",

@@ -37,6 +37,7 @@ from shared.store.models import (
     TicketIssueLink,
     TrackerUser,
     UserMap,
+    UserPin,
 )
 from shared.store.types import Json
 
@@ -114,6 +115,8 @@ class Erasure:
         gone = {
             HelpdeskPerson: HelpdeskPerson.helpdesk_user_id.in_(person.helpdesk_ids),
             UserMap: UserMap.helpdesk_user_id.in_(person.helpdesk_ids),
+            UserPin: UserPin.helpdesk_user_id.in_(person.helpdesk_ids)
+            | UserPin.tracker_user_id.in_(person.tracker_ids),
             TrackerUser: TrackerUser.tracker_user_id.in_(person.tracker_ids),
             MembershipKnown: MembershipKnown.tracker_user_id.in_(person.tracker_ids),
         }

@@ -280,6 +280,17 @@ class HelpdeskPerson(Base):
     seen_at: Mapped[datetime]
 
 
+class UserPin(Base):
+    """Whom a helpdesk user was matched with by e-mail at first; another match waits for a person."""
+
+    __tablename__ = "user_pin"
+
+    helpdesk_user_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    tracker_user_id: Mapped[int] = mapped_column(index=True)
+    pinned_at: Mapped[datetime]
+    confirmed_at: Mapped[datetime | None]
+
+
 class MembershipKnown(Base):
     """A membership that was ensured before, so that it is not asked for again."""
 

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
 from shared.codes.coded import Coded
 from shared.codes.reasons import Matching
 from shared.events import HelpdeskUser
-from shared.store.models import HelpdeskPerson, MembershipKnown, TrackerUser, UserMap
+from shared.store.models import HelpdeskPerson, MembershipKnown, TrackerUser, UserMap, UserPin
 from shared.store.types import clock, insert_for
 
 ADDRESS = re.compile(r"[\x21-\x7e]+")
@@ -33,10 +33,23 @@ class TrackerPerson:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The result of mapping a helpdesk user, and why."""
+    """The result of mapping a helpdesk user, and why.
+
+    Attributes:
+        person: None: the administrator acts for them.
+        confirmed: a person has said so: an override, or a match by e-mail that was confirmed.
+        pinned: a match by e-mail that was made before.
+    """
 
     person: TrackerPerson | None
     why: Coded
+    confirmed: bool = False
+    pinned: bool = False
+
+    @property
+    def waits(self) -> bool:
+        """Whether an e-mail names somebody, but somebody else than before: `map-user` decides."""
+        return self.why.code in (Matching.EMAIL_CHANGED, Matching.EMAIL_TAKEN)
 
 
 class People:
@@ -45,8 +58,16 @@ class People:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def match(self, user: HelpdeskUser | None) -> Match:
-        """Map a helpdesk user: the override first, then the e-mail, case-insensitively, else nobody."""
+    def match(self, user: HelpdeskUser | None, *, administrators: bool = True) -> Match:
+        """Map a helpdesk user: the override first, then the e-mail, whatever its case, else nobody.
+
+        Whoever can set an e-mail address, here or on the tracker, could become anybody. So the first match by e-mail is
+        pinned (`pin`), and whatever differs from it later is nobody until a person decides.
+
+        Args:
+            user: as the helpdesk names them.
+            administrators: whether the tracker's administrators are matched by e-mail.
+        """
         if user is None:
             return Match(None, Matching.NOBODY_NAMED())
         tracker_user_id = self._session.scalar(
@@ -59,10 +80,11 @@ class People:
                     None,
                     Matching.OVERRIDE_NOT_CACHED(helpdesk_user_id=user.id, tracker_user_id=tracker_user_id),
                 )
-            return Match(_person(row), Matching.BY_OVERRIDE(helpdesk_user_id=user.id, login=row.login))
-        return self._by_mail(user)
+            why = Matching.BY_OVERRIDE(helpdesk_user_id=user.id, login=row.login)
+            return Match(_person(row), why, confirmed=True)
+        return self._by_mail(user, administrators=administrators)
 
-    def _by_mail(self, user: HelpdeskUser) -> Match:
+    def _by_mail(self, user: HelpdeskUser, *, administrators: bool) -> Match:
         mail = mail_key(user.email)
         if mail is None:
             return Match(None, Matching.NO_EMAIL(helpdesk_user_id=user.id))
@@ -71,7 +93,64 @@ class People:
             return Match(None, Matching.EMAIL_UNKNOWN(helpdesk_user_id=user.id))
         if len(rows) > 1:
             return Match(None, Matching.EMAIL_AMBIGUOUS(helpdesk_user_id=user.id))
-        return Match(_person(rows[0]), Matching.BY_EMAIL(helpdesk_user_id=user.id, login=rows[0].login))
+        found = _person(rows[0])
+        about = {"helpdesk_user_id": user.id, "login": found.login}
+        if found.admin and not administrators:
+            return Match(None, Matching.NO_ADMINISTRATORS(**about))
+        pin = self._session.get(UserPin, user.id)
+        if pin is not None:
+            if pin.tracker_user_id != found.tracker_user_id:
+                return Match(None, Matching.EMAIL_CHANGED(**about, tracker_user_id=pin.tracker_user_id))
+            confirmed = pin.confirmed_at is not None
+            return Match(found, Matching.BY_EMAIL(**about), confirmed=confirmed, pinned=True)
+        other_id = self._whose(found.tracker_user_id, user.id)
+        if other_id is not None:
+            return Match(None, Matching.EMAIL_TAKEN(**about, other_id=other_id))
+        return Match(found, Matching.BY_EMAIL(**about))
+
+    def _whose(self, tracker_user_id: int, helpdesk_user_id: int) -> int | None:
+        """Return another helpdesk user who is this tracker user, None where there is none."""
+        for table in (UserMap, UserPin):
+            other = self._session.scalar(
+                select(table.helpdesk_user_id)
+                .where(table.tracker_user_id == tracker_user_id, table.helpdesk_user_id != helpdesk_user_id)
+                .limit(1)
+            )
+            if other is not None:
+                return other
+        return None
+
+    def pin(self, user: HelpdeskUser | None, *, administrators: bool = True) -> Match:
+        """Map a helpdesk user as `match` does, and pin a match by e-mail that is made for the first time."""
+        match = self.match(user, administrators=administrators)
+        if user is None or match.person is None or match.confirmed or match.pinned:
+            return match
+        if self._put_pin(user.id, match.person.tracker_user_id):
+            return match
+        return self.match(user, administrators=administrators)  # another worker was faster
+
+    def confirm(self, helpdesk_user_id: int, tracker_user_id: int) -> None:
+        """Note that a person has confirmed a match by e-mail."""
+        self._put_pin(helpdesk_user_id, tracker_user_id)
+        self._session.execute(
+            update(UserPin)
+            .where(UserPin.helpdesk_user_id == helpdesk_user_id, UserPin.tracker_user_id == tracker_user_id)
+            .values(confirmed_at=clock())
+        )
+
+    def remove_pin(self, helpdesk_user_id: int) -> bool:
+        """Forget whom a helpdesk user was matched with by e-mail; False where nobody was."""
+        gone = delete(UserPin).where(UserPin.helpdesk_user_id == helpdesk_user_id)
+        return self._session.scalar(gone.returning(UserPin.helpdesk_user_id)) is not None
+
+    def _put_pin(self, helpdesk_user_id: int, tracker_user_id: int) -> bool:
+        statement = (
+            insert_for(self._session)(UserPin)
+            .values(helpdesk_user_id=helpdesk_user_id, tracker_user_id=tracker_user_id, pinned_at=clock())
+            .on_conflict_do_nothing()
+            .returning(UserPin.helpdesk_user_id)
+        )
+        return self._session.scalar(statement) is not None
 
     def administrators(self) -> tuple[int, ...]:
         """Return the tracker's administrators, as far as the cache knows them."""
@@ -160,8 +239,8 @@ class People:
 
     def forget_tracker(self) -> None:
         """Empty what was learnt from the tracker: it is another one now."""
-        self._session.execute(delete(TrackerUser))
-        self._session.execute(delete(MembershipKnown))
+        for table in (TrackerUser, MembershipKnown, UserPin):
+            self._session.execute(delete(table))
 
     def is_member_known(self, tracker_project_id: int, tracker_user_id: int) -> bool:
         """Tell whether a membership was ensured before."""

@@ -62,6 +62,7 @@ def test_what_stands_beside_the_top_key_reaches_no_tracker(bridge: Bridge, stand
 def test_a_role_that_the_tracker_does_not_take_leaves_the_right_person(
     bridge: Bridge, stand_in: StandIn
 ) -> None:
+    bridge.configure(template_role_ids=[99])
     activate(bridge, "membership.create", role_ids=[99])
     carol = {"id": 9, "email": "carol@example.test"}
     bridge.forward(task_event(of_ticket=ticket(technician=carol), of_task=task(user=carol)))

@@ -182,6 +182,7 @@ def test_a_refusal_is_explained_in_words_that_do_not_depend_on_the_trackers_lang
 def test_a_membership_template_decides_the_role_and_never_the_person(
     bridge: Bridge, stand_in: StandIn
 ) -> None:
+    bridge.configure(template_role_ids=[MANAGER])
     activate(bridge, "membership.create", role_ids=[MANAGER])
     bridge.forward(task_event())
     path = "/projects/1/memberships.json"

@@ -10,7 +10,7 @@ from shared.codes.faults import Fault
 from shared.codes.steps import What
 from shared.errors import BridgeError, ImpersonationRefused, NotYet, OutcomeUnknown, TrackerRejected
 from shared.metadata.synchronisation import refresh_people
-from shared.payloads import Body, membership_body
+from shared.payloads import Body, membership_body, roles_beyond
 from shared.store.people import Match, TrackerPerson
 from shared.templating import Operation
 from shared.tracker.answers import Answer
@@ -62,7 +62,7 @@ class Sender:
         """
         if self.person is None:
             self.run.warn(What.SENT_AS_ADMINISTRATOR(match=self.match.why))
-        elif not self.is_member:
+        elif not self.is_member and self._may_become_member():
             self._ensure_membership(self.person)
 
     def send(self, method: str, path: str, body: Body, before_send: Callable[[], None]) -> Answer:
@@ -98,7 +98,11 @@ class Sender:
         except ImpersonationRefused as refusal:
             if refusal.status == NOBODY and (login := self._login_now(person)) != person.login:
                 return call(login)
-            if self._ensured_now or refusal.status not in MEMBERSHIP_MAY_HELP or not self._has_role:
+            if (
+                self._ensured_now
+                or refusal.status not in MEMBERSHIP_MAY_HELP
+                or not self._may_become_member()
+            ):
                 raise
         with self.run.transaction() as tx:
             tx.people.forget_member(self.project_id, person.tracker_user_id)
@@ -123,9 +127,20 @@ class Sender:
             self.run.note(What.LOGIN_CHANGED(before=person.login, login=now.login))
         return now.login
 
-    @property
-    def _has_role(self) -> bool:
-        return self.run.config.default_role_id is not None
+    def _may_become_member(self) -> bool:
+        """Tell whether the person may be made a member: never an administrator, who needs no membership."""
+        config, person = self.run.config, self.person
+        if (
+            config.default_role_id is None
+            or config.membership_for == "nobody"
+            or person is None
+            or person.admin
+        ):
+            return False
+        if config.membership_for == "confirmed" and not self.match.confirmed:
+            self.run.warn(What.MEMBERSHIP_WITHHELD(login=person.login))
+            return False
+        return True
 
     def _ensure_membership(self, person: TrackerPerson) -> None:
         role_id = self.run.config.default_role_id
@@ -134,14 +149,13 @@ class Sender:
         self._ensured_now = True
         path = f"/projects/{self.project_id}/memberships.json"
         about = replace(self.about, person=person)
-        body = body_for(
-            self.run,
-            Operation.MEMBERSHIP_CREATE,
-            about,
-            lambda: membership_body(person.tracker_user_id, role_id),
-        )
+        plain = membership_body(person.tracker_user_id, role_id)
+        body = body_for(self.run, Operation.MEMBERSHIP_CREATE, about, lambda: plain)
+        if beyond := roles_beyond(body, self.run.config):
+            self.run.warn(What.TEMPLATE_ROLES_REFUSED(roles=[str(role) for role in beyond]))
+            body = plain
         try:
-            self._become_member(path, body, membership_body(person.tracker_user_id, role_id))
+            self._become_member(path, body, plain)
             self.run.note(What.MADE_MEMBER(login=person.login, tracker_project_id=self.project_id))
         except TrackerRejected as rejection:
             if rejection.status != 422:  # 422 in any language: mostly "is a member already"

@@ -100,4 +100,4 @@ def _settle_status(tx: Transaction, run: Run, work: Work, chosen: Chosen, issue:
 
 def _as_of(run: Run, work: Work, event: Event) -> Work:
     with run.store.transaction() as tx:
-        return as_of(tx, work, event)
+        return as_of(tx, work, event, administrators=run.config.match_administrators)

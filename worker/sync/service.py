@@ -89,7 +89,12 @@ class SyncService:
         with self.store.transaction() as tx:
             config, tracker = self.connect(tx)
             templates = tx.templates.active()
-            work = load(tx, ticket_id, self.settings.settling_time)
+            work = load(
+                tx,
+                ticket_id,
+                self.settings.settling_time,
+                administrators=config.match_administrators,
+            )
         if work is None:
             return [], False
         run = Run(ticket_id, self.store, self.settings, config, tracker, self.locks, lock, templates)

@@ -61,7 +61,7 @@ def _creation(run: Run, work: Work, wanted: TimeWanted, issue: Created, event: E
     task, event_id = wanted.newest.task, wanted.newest.id
     done = event.task or task
     with run.store.transaction() as tx:
-        match = tx.people.match(done.user)
+        match = tx.people.pin(done.user, administrators=run.config.match_administrators)
         is_member = tx.people.is_member(issue.project_id, match)
     about = About(
         ticket=work.ticket,

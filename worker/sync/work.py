@@ -84,13 +84,14 @@ class Work:
         return self.state.status_due and (next_at is None or next_at <= self.now)
 
 
-def load(tx: Transaction, ticket_id: int, settling: float) -> Work | None:
+def load(tx: Transaction, ticket_id: int, settling: float, *, administrators: bool = True) -> Work | None:
     """Read a ticket's pending events, move its snapshot to the newest of them, and read all that bears on it.
 
     Args:
         tx: an open transaction; it is to be committed, since the snapshot moves.
         ticket_id: the ticket.
         settling: seconds in which a call that got no clear answer may still take effect.
+        administrators: whether the tracker's administrators are matched by e-mail.
 
     Returns:
         The work, or None where nothing was ever heard of the ticket.
@@ -112,7 +113,7 @@ def load(tx: Transaction, ticket_id: int, settling: float) -> Work | None:
     task_ids = {pending.task.id for pending in events if pending.event.task}
     time_rows = {**tx.times.unsettled_of(ticket_id), **tx.times.of_keys(task_ids)}
     link = tx.links.resolve(ticket.project_id, ticket.entity_id)
-    technician = tx.people.match(ticket.technician)
+    technician = tx.people.pin(ticket.technician, administrators=administrators)
     return Work(
         events=events,
         state=state,
@@ -127,14 +128,14 @@ def load(tx: Transaction, ticket_id: int, settling: float) -> Work | None:
     )
 
 
-def as_of(tx: Transaction, work: Work, event: Event) -> Work:
+def as_of(tx: Transaction, work: Work, event: Event, *, administrators: bool = True) -> Work:
     """Return the work as it would be if an earlier event of the ticket were its newest."""
     ticket = event.ticket
     return replace(
         work,
         ticket=ticket,
         link=tx.links.resolve(ticket.project_id, ticket.entity_id) or work.link,
-        technician=tx.people.match(ticket.technician),
+        technician=tx.people.match(ticket.technician, administrators=administrators),
     )
 
 

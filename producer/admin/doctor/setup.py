@@ -97,6 +97,18 @@ def _left_out(config: PluginConfig, faults: dict[str, Coded]) -> Iterator[CheckR
         yield ok("activity", Finding.ACTIVITY_KNOWN(activity_id=config.default_activity_id))
 
 
+def memberships(patient: Patient) -> Iterator[CheckResult]:
+    """An e-mail address alone lets nobody into a private project."""
+    with patient.store.transaction() as tx:
+        config, _ = tx.configs.get()
+        linked = {link.tracker_project_id for link in tx.links.all()}
+        entries = [tx.metadata.get(MetadataKind.PROJECT, one) for one in sorted(linked)]
+    private = [str(entry) for entry in entries if entry and not entry.details.get("is_public")]
+    if private and config.membership_for == "matched" and config.default_role_id is not None:
+        why = Finding.MEMBERSHIP_BY_EMAIL(count=len(private), projects=private[:MOST_NAMED])
+        yield warning("role", why)
+
+
 def activities_of_projects(patient: Patient) -> Iterator[CheckResult]:
     """The default activity can be used in each linked project, where the cache knows that."""
     with patient.store.transaction() as tx:
@@ -135,12 +147,20 @@ def statuses(patient: Patient) -> Iterator[CheckResult]:
 def people(patient: Patient) -> Iterator[CheckResult]:
     """Everybody named in events has a tracker user."""
     found = user_map(patient.store)
-    unknown = [one for one in found if one.login is None]
+    waiting = [one for one in found if one.waits]
+    unknown = [one for one in found if one.login is None and not one.waits]
+    new = [one for one in found if one.new]
+    if waiting:
+        reasons = [one.match for one in waiting[:MOST_NAMED]]
+        yield warning("people", Finding.MATCHES_WAIT(count=len(waiting), people=reasons))
+    if new:
+        named = [f"{one.helpdesk_user_id} ({one.email}): {one.login}" for one in new[:MOST_NAMED]]
+        yield warning("people", Finding.MATCHES_NEW(count=len(new), people=named))
     if unknown:
         named = [f"{one.helpdesk_user_id} ({one.email or 'no e-mail'})" for one in unknown[:MOST_NAMED]]
         why = Finding.PEOPLE_UNKNOWN(unknown=len(unknown), total=len(found), people=named)
         yield warning("people", why)
-    else:
+    elif not waiting:
         yield ok("people", Finding.PEOPLE_KNOWN(total=len(found)))
 
 
@@ -153,4 +173,4 @@ def _fault(check: Callable[..., object], *arguments: object) -> Coded | None:
     return None
 
 
-CHECKS = (metadata, links, ids, activities_of_projects, statuses, people)
+CHECKS = (metadata, links, ids, memberships, activities_of_projects, statuses, people)
