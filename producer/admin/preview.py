@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from shared.bodies.contexts import custom_fields_of, engine_for, preview_context
+from shared.config import PluginConfig
+from shared.payloads import roles_beyond
 from shared.store import Store
 from shared.templating import Operation
 from shared.templating.fields import fields_for
@@ -62,6 +64,7 @@ def preview(
     with store.transaction() as tx:
         engine, custom_fields = engine_for(operation, tx), custom_fields_of(tx)
         data = preview_context(tx, operation, event_id=event_id, given=context)
+        config, _ = tx.configs.get()
     started = time.perf_counter()
     engine.check(body)
     compiled = time.perf_counter()
@@ -70,13 +73,24 @@ def preview(
     return Preview(
         operation,
         rendering.payload,
-        rendering.warnings,
+        (*rendering.warnings, *_refused_roles(operation, rendering.payload, config)),
         rendering.filled_in,
         rendering.pruned,
         tuple(unknown_fields(operation, rendering.payload, custom_fields)),
         compile_ms=round((compiled - started) * 1000, 3),
         render_ms=round((ended - compiled) * 1000, 3),
     )
+
+
+def _refused_roles(operation: Operation, payload: dict[str, Any], config: PluginConfig) -> list[str]:
+    """Return the warning of a membership whose roles no template may give."""
+    beyond = roles_beyond(payload, config) if operation is Operation.MEMBERSHIP_CREATE else []
+    if not beyond:
+        return []
+    named = ", ".join(map(str, beyond))
+    return [
+        f"role {named} is neither default_role_id nor in template_role_ids: the standard body will be sent"
+    ]
 
 
 def unknown_fields(
