@@ -178,8 +178,14 @@ def stored_event(payload: str, facts: Mapping[Fact, Any] | None = None) -> Event
     Args:
         payload: as the journal keeps it.
         facts: what the helpdesk said when it was asked for what was incomplete.
+
+    Raises:
+        InvalidEvent: it was not validated.
     """
-    data = json.loads(payload)
+    try:
+        data = json.loads(payload)
+    except (ValueError, RecursionError):
+        raise InvalidEvent([("(event)", "is not JSON")]) from None
     for fact, value in (facts or {}).items():
         *way, last = fact.split(".")
         place = data

@@ -12,9 +12,10 @@ from shared.codes.coded import Coded
 from shared.codes.steps import Arrival
 from shared.config import PluginConfig
 from shared.errors import NotFound
-from shared.events import Event, stored_event
+from shared.events import Event
 from shared.sentences.render import because, sentence
 from shared.store import Store, Transaction
+from shared.store.due import content_of
 from shared.store.ledger import Row
 from shared.store.models import EventState, JournalEvent, LedgerState, TicketState
 
@@ -116,7 +117,7 @@ def trace_ticket(store: Store, ticket_id: int) -> TicketTrace:
     with store.transaction() as tx:
         config, _ = tx.configs.get()
         rows = list(reversed(tx.journal.find(ticket_id=ticket_id, limit=None)))
-        events = [(row, stored_event(row.payload)) for row in rows]
+        events = [(row, event) for row in rows if (event := content_of(row))]
         issue_row, time_rows = tx.issues.get(ticket_id), tx.times.of_ticket(ticket_id)
         state, noted = tx.tickets.get(ticket_id), tx.trace.of_ticket(ticket_id)
         if not (rows or issue_row or time_rows or state or noted):

@@ -29,6 +29,7 @@ class Reason(Code):
     STATUS_NOT_IN_TEMPLATE = "status_not_in_template"
     STATUS_REFUSED = "status_refused"
     GAVE_UP = "gave_up"
+    EVENT_UNREADABLE = "event_unreadable"
 
     # it waits
     STATUS_WAITS = "status_waits"

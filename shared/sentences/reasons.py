@@ -24,6 +24,9 @@ SENTENCES: Table = {
     Reason.STATUS_NOT_MAPPED: "ticket status {status} is not in status_map",
     Reason.STATUS_NOT_IN_TEMPLATE: "ticket status {status} gives nothing in the template in force",
     Reason.STATUS_REFUSED: "the status was not given: {because}",
+    Reason.EVENT_UNREADABLE: (
+        "the journal's row cannot be read, or is about something else than its event: no producer of ours wrote it"
+    ),
     Reason.GAVE_UP: Plural(
         "gave up after {count} attempt without a clear answer",
         "gave up after {count} attempts without a clear answer",

@@ -7,22 +7,30 @@ import hashlib
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, cast
 
-from sqlalchemy import ColumnElement, Delete, Table, and_, delete, func, or_, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, Delete, Table, and_, delete, exists, func, or_, select, tuple_, update
+from sqlalchemy.orm import Session, aliased
 
 from shared.codes.coded import Code, Coded
 from shared.codes.reasons import Reason
 from shared.errors import NotFound
 from shared.events import Delivery
+from shared.store.due import (
+    CLOCK_TOLERANCE,
+    ORDER,
+    DueEvents,
+    due_events,
+    due_of,
+    due_with_their_keys,
+    is_due,
+)
 from shared.store.explained import is_for, keeping
 from shared.store.ledger_queries import unsettled_tickets
 from shared.store.models import NO_SEQUENCE, EventState, JournalEvent, TicketState
 from shared.store.types import clock, insert_for, moment
 
-CLOCK_TOLERANCE = timedelta(minutes=5)
 JOURNAL = cast(Table, JournalEvent.__table__)
 UNREADABLE = "unreadable"
 """The event, and the key, of a delivery that could not be read."""
@@ -121,23 +129,39 @@ class Journal:
             known.setdefault(delivery_id, {})[digest] = event_id
         return known
 
-    def due(self, ticket_id: int) -> Sequence[JournalEvent]:
+    def due(self, ticket_id: int) -> DueEvents:
         """Return a ticket's pending events whose time has come, oldest first by (occurred_at, sequence, id).
 
         Where one event of a key is due, all pending ones of the key are returned: an older one must not be
-        carried out as if nothing newer were known.
+        carried out as if nothing newer were known. What is returned is bounded, whatever somebody has sent; what is
+        left out is due still.
         """
-        keys = select(JournalEvent.key).where(JournalEvent.ticket_id == ticket_id, _is_due())
-        statement = select(JournalEvent).where(
-            JournalEvent.ticket_id == ticket_id,
-            JournalEvent.state == EventState.PENDING,
-            JournalEvent.key.in_(keys),
+        return due_events(self._session.execute(due_of(ticket_id)).all())
+
+    def supersede_older(self, event_id: int, reason: Coded) -> None:
+        """End the pending events of an event's key that are older than it."""
+        newer = aliased(JournalEvent)
+        older = exists().where(
+            newer.id == event_id,
+            newer.key == JournalEvent.key,
+            tuple_(*ORDER) < tuple_(newer.occurred_at, newer.sequence, newer.id),
         )
-        return self._session.scalars(statement.order_by(*ORDER)).all()
+        where = and_(JournalEvent.state == EventState.PENDING, older)
+        self._change(where, reason, state=EventState.SUPERSEDED, next_attempt_at=None, ended_at=clock())
+
+    def wait_due(self, ticket_id: int, until: datetime, reason: Coded) -> None:
+        """Keep everything that is due for a ticket pending until then."""
+        self._change(due_with_their_keys(ticket_id), reason, next_attempt_at=until)
+
+    def attempts_of_due(self, ticket_id: int) -> dict[int, int]:
+        """Return how often each event that is due for a ticket was tried, by its id."""
+        statement = select(JournalEvent.id, JournalEvent.attempts).where(due_with_their_keys(ticket_id))
+        rows = self._session.execute(statement)
+        return dict(rows.all())
 
     def has_due(self, ticket_id: int) -> bool:
         """Tell whether a ticket has a pending event whose time has come."""
-        statement = select(JournalEvent.id).where(JournalEvent.ticket_id == ticket_id, _is_due()).limit(1)
+        statement = select(JournalEvent.id).where(JournalEvent.ticket_id == ticket_id, is_due()).limit(1)
         return self._session.scalar(statement) is not None
 
     def has_pending(self, ticket_id: int) -> bool:
@@ -157,7 +181,7 @@ class Journal:
         oldest = func.min(JournalEvent.id)
         statement = (
             select(JournalEvent.ticket_id)
-            .where(_is_due(), JournalEvent.received_at <= moment(-older_than))
+            .where(is_due(), JournalEvent.received_at <= moment(-older_than))
             .group_by(JournalEvent.ticket_id)
             .order_by(oldest)
             .limit(limit)
@@ -333,18 +357,8 @@ class Journal:
         self._session.execute(update(JOURNAL).where(where).values(**values, **keeping(reason)))
 
 
-ORDER = (JournalEvent.occurred_at, JournalEvent.sequence, JournalEvent.id)
-
-
 def _pending(event_ids: Collection[int]) -> ColumnElement[bool]:
     return and_(JournalEvent.id.in_(event_ids), JournalEvent.state == EventState.PENDING)
-
-
-def _is_due() -> ColumnElement[bool]:
-    return and_(
-        JournalEvent.state == EventState.PENDING,
-        or_(JournalEvent.next_attempt_at.is_(None), JournalEvent.next_attempt_at <= moment()),
-    )
 
 
 def _row(one: Delivery, received_at: datetime) -> dict[str, object]:

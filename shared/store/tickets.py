@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from shared.codes.coded import Coded
 from shared.events import Event
+from shared.store.due import Due
 from shared.store.explained import is_sentence, keeping
 from shared.store.models import (
     JournalEvent,
@@ -46,7 +47,7 @@ class TicketStates:
         rows = self._session.execute(select(TicketState.status, func.count()).group_by(TicketState.status))
         return dict(rows.all())
 
-    def fold(self, row: JournalEvent, event: Event, settling: float) -> None:
+    def fold(self, row: JournalEvent | Due, event: Event, settling: float) -> None:
         """Move a ticket's snapshot to that of an event, unless a newer one is known.
 
         The status becomes due where the event is a ticket update (SPEC section 3) or its status differs.

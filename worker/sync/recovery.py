@@ -10,9 +10,9 @@ from sqlalchemy.exc import IntegrityError
 
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
-from shared.events import stored_event
 from shared.kinds import Kind
 from shared.store import Transaction
+from shared.store.due import content_of
 from shared.store.ledger import Row
 from shared.store.models import LedgerState
 from worker.sync.gates import closed_gate
@@ -84,9 +84,8 @@ def _forms(run: Run, creation: Creation) -> list[Creation]:
     """Return the creation as each event of the journal would have asked for it, newest first."""
     with run.store.transaction() as tx:
         rows = tx.journal.find(ticket_id=run.ticket_id, limit=None)
-    events = [
-        stored_event(row.payload) for row in sorted(rows, key=lambda row: row.occurred_at, reverse=True)
-    ]
+    newest_first = sorted(rows, key=lambda row: row.occurred_at, reverse=True)
+    events = [event for row in newest_first if (event := content_of(row))]
     if creation.kind is Kind.TICKET_TASK:
         events = [
             event

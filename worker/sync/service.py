@@ -131,9 +131,8 @@ class SyncService:
             return Waiting(outage.coded)
         log.warning("paused", **reason_fields(paused.reason), ticket_id=ticket_id)
         with self.store.transaction() as tx:
-            due = [row.id for row in tx.journal.due(ticket_id)]
             until = tx.now() + timedelta(seconds=left + AFTER_PAUSE_S)
-            tx.journal.wait(due, until, outage.coded)
+            tx.journal.wait_due(ticket_id, until, outage.coded)
         return Waiting(outage.coded, until=until)
 
     def _put_off(self, ticket_id: int, fault: Exception) -> Waiting:
@@ -141,10 +140,10 @@ class SyncService:
         reason = Fault.OWN_FAULT(error=type(fault).__name__)
         log.error("a ticket could not be worked on", ticket_id=ticket_id, exc_info=fault)
         with self.store.transaction() as tx:
-            due, now = tx.journal.due(ticket_id), tx.now()
-            tx.journal.end([row.id for row in due if is_exhausted(row.attempts)], EventState.FAILED, reason)
-            left = [row for row in due if not is_exhausted(row.attempts)]
-            attempts = max((row.attempts for row in left), default=0)
+            due, now = tx.journal.attempts_of_due(ticket_id), tx.now()
+            left = {event_id: tries for event_id, tries in due.items() if not is_exhausted(tries)}
+            tx.journal.end(due.keys() - left.keys(), EventState.FAILED, reason)
+            attempts = max(left.values(), default=0)
             until = now + timedelta(seconds=backoff(attempts, random.random()))  # noqa: S311 (jitter)
-            tx.journal.wait([row.id for row in left], until, reason, attempt=True)
+            tx.journal.wait(left.keys(), until, reason, attempt=True)
         return Waiting(reason, until=until, attempt=True)

@@ -52,6 +52,8 @@ class Drain:
         work = self._work
         plan = plan_times(work.task_events, work.logged, self._run.config)
         self._end_what_sends_nothing(plan)
+        if not work.is_complete:
+            self._supersede_unread(plan)
         wanted = [] if work.link is None else self._with_attempts_left(plan.wanted)
         issue = self._issue(wanted)
         if isinstance(issue, Created):
@@ -73,6 +75,14 @@ class Drain:
                 _ids([one.newest for one in plan.wanted] + self._work.ticket_events),
                 Skipped(Reason.NO_LINK()),
             )
+
+    def _supersede_unread(self, plan: Plan) -> None:
+        """End what is older than what is worked on and was not read: left due, it would bring that up again at once."""
+        with self._run.transaction() as tx:
+            for one in plan.wanted:
+                tx.journal.supersede_older(one.newest.id, Reason.NEWER_TASK_EVENT(event_id=one.newest.id))
+            for newest in self._work.ticket_events[-1:]:
+                tx.journal.supersede_older(newest.id, Reason.NEWER_TICKET_EVENT(event_id=newest.id))
 
     def _with_attempts_left(self, wanted: list[TimeWanted]) -> list[TimeWanted]:
         """Fail what has used up its attempts, unless something that was begun is still to be settled."""

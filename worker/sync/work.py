@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from shared.events import Event, HelpdeskUser, Ticket, stored_event
+from shared.codes.reasons import Reason
+from shared.events import Event, HelpdeskUser, Ticket
 from shared.store import Transaction
+from shared.store.due import content_of
 from shared.store.ledger import IN_FLIGHT, Row
 from shared.store.links import Link
-from shared.store.models import LedgerState, TicketState
+from shared.store.models import EventState, LedgerState, TicketState
 from shared.store.people import Match
 from worker.sync.gates import Pending
 
@@ -30,6 +32,7 @@ class Work:
         is_technician_member: whether their membership of the linked project is known.
         administrators: the tracker's administrators, as far as they are known.
         now: the database's clock.
+        is_complete: whether the events are all that are due; older ones may be left.
     """
 
     events: list[Pending]
@@ -42,6 +45,7 @@ class Work:
     is_technician_member: bool
     administrators: tuple[int, ...]
     now: datetime
+    is_complete: bool = True
 
     @property
     def task_events(self) -> list[Pending]:
@@ -96,8 +100,13 @@ def load(tx: Transaction, ticket_id: int, settling: float, *, administrators: bo
     Returns:
         The work, or None where nothing was ever heard of the ticket.
     """
-    rows = tx.journal.due(ticket_id)
-    events = [Pending(row.id, stored_event(row.payload), row.attempts) for row in rows]
+    due = tx.journal.due(ticket_id)
+    contents = {row.id: content_of(row) for row in due.rows}
+    rows = due.rows
+    if unreadable := [event_id for event_id, content in contents.items() if content is None]:
+        tx.journal.end(unreadable, EventState.FAILED, Reason.EVENT_UNREADABLE())
+        rows = []  # what it may have hidden is looked at when they are out of the way
+    events = [Pending(row.id, content, row.attempts) for row in rows if (content := contents[row.id])]
     if rows:
         for row, pending in zip(rows, events, strict=True):
             is_update = pending.event.task is None
@@ -125,6 +134,7 @@ def load(tx: Transaction, ticket_id: int, settling: float, *, administrators: bo
         is_technician_member=tx.people.is_member(link.tracker_project_id if link else None, technician),
         administrators=tx.people.administrators(),
         now=tx.now(),
+        is_complete=due.is_complete,
     )
 
 

@@ -27,8 +27,8 @@ def rows(store: Store) -> list[JournalEvent]:
 
 def due(store: Store, ticket_id: int = 4711) -> list[int]:
     with store.transaction() as tx:
-        assert tx.journal.has_due(ticket_id) == bool(tx.journal.due(ticket_id))
-        return [row.id for row in tx.journal.due(ticket_id)]
+        assert tx.journal.has_due(ticket_id) == bool(tx.journal.due(ticket_id).rows)
+        return [row.id for row in tx.journal.due(ticket_id).rows]
 
 
 def age(store: Store, **values: object) -> None:

@@ -1,0 +1,158 @@
+"""What is due for a ticket, within bounds and as far as it makes sense: the producer need not have written it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, and_, case, func, or_, select
+from sqlalchemy.orm import InstrumentedAttribute
+
+from shared.errors import InvalidEvent
+from shared.events import Event, stored_event
+from shared.store.models import EventState, JournalEvent
+from shared.store.types import moment, size_of
+
+CLOCK_TOLERANCE = timedelta(minutes=5)
+EARLIEST, LATEST = datetime(1969, 12, 31, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
+MOST_ROWS = 200
+MOST_BYTES = 4 * 1024 * 1024
+"""Rows, and bytes of their payloads, that one drain reads at once."""
+LARGEST_PAYLOAD = 4 * 1024 * 1024
+"""A request has at most 1 MiB; as ASCII JSON it may take three times as much."""
+
+ORDER = (JournalEvent.occurred_at, JournalEvent.sequence, JournalEvent.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A pending event whose time has come.
+
+    Attributes:
+        occurred_at: bounded once more by when it came in, and by now.
+        payload: None where it is too large, or where its row makes no sense.
+    """
+
+    id: int
+    event: str
+    key: str
+    ticket_id: int
+    task_id: int | None
+    occurred_at: datetime
+    sequence: int
+    attempts: int
+    payload: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DueEvents:
+    """What is due for a ticket, oldest first, and whether that is all of it."""
+
+    rows: list[Due]
+    is_complete: bool
+
+
+def is_due() -> ColumnElement[bool]:
+    """Match pending events whose time has come."""
+    return and_(
+        JournalEvent.state == EventState.PENDING,
+        or_(JournalEvent.next_attempt_at.is_(None), JournalEvent.next_attempt_at <= moment()),
+    )
+
+
+def due_with_their_keys(ticket_id: int) -> ColumnElement[bool]:
+    """Match a ticket's events that are due, and all pending ones of their keys."""
+    keys = select(JournalEvent.key).where(JournalEvent.ticket_id == ticket_id, is_due())
+    return and_(
+        JournalEvent.ticket_id == ticket_id,
+        JournalEvent.state == EventState.PENDING,
+        JournalEvent.key.in_(keys),
+    )
+
+
+def due_of(ticket_id: int) -> Select[Any]:
+    """Return the statement that reads what is due for a ticket.
+
+    Beyond its bounds the ticket's newest event is wanted most, then the newest of each key, then older ones.
+    """
+    newest_first = [column.desc() for column in ORDER]
+    ranked = (
+        select(
+            JournalEvent.id,
+            size_of(JournalEvent.payload).label("size"),
+            func.row_number().over(order_by=newest_first).label("recency"),
+            func.row_number().over(partition_by=JournalEvent.key, order_by=newest_first).label("rank"),
+            func.row_number().over(order_by=ORDER).label("place"),
+        )
+        .where(due_with_their_keys(ticket_id))
+        .subquery()
+    )
+    wanted_first = [case((ranked.c.recency == 1, 0), else_=ranked.c.rank), ranked.c.place]
+    measured = select(
+        ranked.c.id,
+        ranked.c.size,
+        func.row_number().over(order_by=wanted_first).label("number"),
+        func.sum(ranked.c.size).over(order_by=wanted_first).label("total"),
+        func.count().over().label("of_all"),
+    ).subquery()
+    is_within = and_(measured.c.number <= MOST_ROWS, measured.c.total <= MOST_BYTES)
+    return (
+        select(
+            JournalEvent.id,
+            JournalEvent.event,
+            JournalEvent.key,
+            JournalEvent.ticket_id,
+            JournalEvent.task_id,
+            case((_is_sane(JournalEvent.occurred_at), JournalEvent.occurred_at)).label("occurred_at"),
+            case((_is_sane(JournalEvent.received_at), JournalEvent.received_at)).label("received_at"),
+            JournalEvent.sequence,
+            JournalEvent.attempts,
+            case((measured.c.size <= LARGEST_PAYLOAD, JournalEvent.payload)).label("payload"),
+            measured.c.of_all,
+            moment().label("now"),
+        )
+        .join(measured, measured.c.id == JournalEvent.id)
+        .where(or_(measured.c.number == 1, is_within))
+    )
+
+
+def due_events(found: Sequence[Any]) -> DueEvents:
+    """Return what `due_of` has read, oldest first."""
+    rows = sorted(map(_due, found), key=lambda row: (row.occurred_at, row.sequence, row.id))
+    return DueEvents(rows, is_complete=not found or found[0].of_all == len(found))
+
+
+def content_of(row: JournalEvent | Due) -> Event | None:
+    """Return the event that a row holds; None where it cannot be read, or is about something else than its row says."""
+    if row.payload is None:
+        return None
+    try:
+        event = stored_event(row.payload)
+    except InvalidEvent:
+        return None
+    said = (event.event, event.key, event.ticket.id, event.task.id if event.task else None)
+    return event if said == (row.event, row.key, row.ticket_id, row.task_id) else None
+
+
+def _due(row: Any) -> Due:
+    """Return a row with its time bounded again: one far ahead would win over every update to come."""
+    received_at = row.now if row.received_at is None else min(row.received_at, row.now)
+    makes_sense = row.occurred_at is not None
+    return Due(
+        row.id,
+        row.event,
+        row.key,
+        row.ticket_id,
+        row.task_id,
+        min(row.occurred_at, received_at + CLOCK_TOLERANCE) if makes_sense else received_at,
+        row.sequence,
+        row.attempts,
+        row.payload if makes_sense else None,
+    )
+
+
+def _is_sane(column: InstrumentedAttribute[datetime]) -> ColumnElement[bool]:
+    """Match times that a client can read at all: PostgreSQL's may be infinite, or of the year 200000."""
+    return column.between(EARLIEST, LATEST)
