@@ -100,16 +100,10 @@ def users(
         say("No event has named anybody yet.")
     else:
         rows = [
-            (
-                one.helpdesk_user_id,
-                one.email,
-                one.login,
-                "new" if one.new else "waits" if one.waits else "",
-                one.why,
-            )
+            (one.helpdesk_user_id, one.email, one.login, f"new: {one.why}" if one.new else one.why)
             for one in found
         ]
-        table(("Helpdesk user", "E-mail", "Tracker user", "", "Why"), rows)
+        table(("Helpdesk user", "E-mail", "Tracker user", "Why"), rows)
 
 
 def sync_metadata(as_json: Json = False) -> None:

@@ -56,7 +56,7 @@ SENTENCES: Table = {
         "{count} helpdesk users were matched by e-mail, and nobody has confirmed it: {people}",
     ),
     Finding.MATCHES_WAIT: Plural(
-        "a match waits for a person: {people}", "{count} matches wait for a person: {people:; }"
+        "a match waits for a person: {people}", "{count} matches wait for a person: {people}"
     ),
     Finding.MEMBERSHIP_BY_EMAIL: Plural(
         "whoever gets a technician's e-mail address on the tracker becomes a member of a private project: {projects}",

@@ -17,6 +17,7 @@ from deploy.embedded.ports import free_port
 from deploy.sandbox.tracker.control import StandIn
 from deploy.sandbox.tracker.seed import user_key
 from producer.admin.doctor import RECORDS, CheckResult, Patient, Status, examine
+from producer.admin.people import confirm_matches
 from shared.codes.coded import written
 from shared.codes.findings import Finding
 from shared.connection import Connector
@@ -30,7 +31,7 @@ from shared.store.models import DryRunObject, JournalEvent, MetadataRun
 from shared.store.types import clock
 from shared.vault import Vault
 from tests.support.bridge import Bridge
-from tests.support.events import task_event, ticket, ticket_event
+from tests.support.events import ALICE, BOB, task_event, ticket, ticket_event
 
 Change = Callable[[Bridge, StandIn], object]
 
@@ -50,6 +51,8 @@ def healthy(bridge: Bridge) -> Bridge:
     presence.mark(WORKER)
     presence.mark(BEAT)
     bridge.forward(task_event())
+    confirm_matches(bridge.store, None)
+    bridge.configure(membership_for="confirmed")
     return bridge
 
 
@@ -84,6 +87,13 @@ def key(text: str) -> Change:
 def foreign_key(bridge: Bridge, _: StandIn) -> None:
     with bridge.store.transaction() as tx:
         tx.configs.put_api_key(Vault([SecretStr(Fernet.generate_key().decode())]).encrypt(SecretStr("k")))
+
+
+def work_of(who: dict[str, Any]) -> Change:
+    def work(bridge: Bridge, _: StandIn) -> None:
+        bridge.forward(ticket_event(5, of_ticket=ticket(4712, technician=who)), ticket_id=4712)
+
+    return work
 
 
 def required(customized_type: str) -> Change:
@@ -200,6 +210,9 @@ def project_activities(bridge: Bridge, _: StandIn) -> None:
             "warning",
             Finding.PEOPLE_UNKNOWN,
         ),
+        (work_of(BOB), "people", "warning", Finding.MATCHES_NEW),
+        (work_of({**ALICE, "email": BOB["email"]}), "people", "warning", Finding.MATCHES_WAIT),
+        (configure(membership_for="matched"), "role", "warning", Finding.MEMBERSHIP_BY_EMAIL),
         (wait_long, "pending", "failure", Finding.EVENTS_PENDING),
     ],
 )
