@@ -71,6 +71,7 @@ def test_openapi_lists_every_route(console: Console) -> None:
         "/ajax/template_test.php",
         "/api/user-map",
         "/api/user-map/{helpdesk_user_id}",
+        "/api/user-map/{helpdesk_user_id}/confirm",
     }
 
 
@@ -257,6 +258,10 @@ def test_people_are_mapped_and_unmapped(console: Console, bridge: Bridge) -> Non
     bridge.forward(task_event())
     (alice,) = console.get("/api/user-map")
     assert (alice["helpdesk_user_id"], alice["by"], alice["login"]) == (7, "e-mail", "alice")
+    assert (alice["new"], alice["waits"]) == (True, False)
+    assert not console.do("POST", "/api/user-map/7/confirm")["new"]
+    assert not console.get("/api/user-map")[0]["new"]
+    console.refused("POST", "/api/user-map/99/confirm", 404)
     console.do("PUT", "/api/user-map/7", {"tracker_user_id": 6})
     (mapped,) = console.get("/api/user-map")
     assert (mapped["by"], mapped["login"]) == ("override", "bob")

@@ -9,7 +9,7 @@ import pytest
 from pydantic import SecretStr
 from sqlalchemy import create_engine, make_url, text
 from sqlalchemy.engine import Connection
-from sqlalchemy.exc import ProgrammingError
+from sqlalchemy.exc import IntegrityError, ProgrammingError
 from typer.testing import CliRunner
 
 from producer.commands.main import app
@@ -130,6 +130,48 @@ def test_that_role_neither_reads_nor_changes_a_table(producer_url: str, table: s
 def test_that_role_has_no_way_around(producer_url: str, statement: str) -> None:
     with as_producer(producer_url) as connection, pytest.raises(ProgrammingError):
         connection.execute(text(statement))
+
+
+HONEST = {
+    "delivery_id": "'d'",
+    "digest": "'x'",
+    "event": "'ticket.updated'",
+    "key": "'ticket:7'",
+    "ticket_id": "7",
+    "task_id": "NULL",
+    "occurred_at": "now()",
+    "clamped": "false",
+    "sequence": "0",
+    "received_at": "now()",
+    "payload": "'{}'",
+    "state": "'pending'",
+    "attempts": "0",
+}
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"occurred_at": "'infinity'"},
+        {"occurred_at": "'-infinity'"},
+        {"occurred_at": "'9000-01-01'"},
+        {"received_at": "'infinity'"},
+        {"key": "'ticket:8'"},
+        {"key": "'ticket-task:7'"},
+        {"task_id": "9"},
+        {"ticket_id": "8"},
+        {"attempts": "-2000000000"},
+        {"payload": "repeat('x', 5000000)"},
+    ],
+    ids=str,
+)
+def test_a_row_that_makes_no_sense_is_not_taken(producer_url: str, forged: dict[str, str]) -> None:
+    insert = "INSERT INTO journal ({}) VALUES ({})"
+    with as_producer(producer_url) as connection:
+        connection.execute(text(insert.format(", ".join(HONEST), ", ".join(HONEST.values()))))
+        row = {**HONEST, **forged, "delivery_id": "'e'"}
+        with pytest.raises(IntegrityError, match="ck_journal_"):
+            connection.execute(text(insert.format(", ".join(row), ", ".join(row.values()))))
 
 
 def test_a_database_that_is_not_migrated_is_still_told(producer_url: str, owner: Store) -> None:
