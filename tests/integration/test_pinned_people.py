@@ -60,6 +60,7 @@ def private(bridge: Bridge) -> Bridge:
     return bridge
 
 
+@pytest.mark.promise("SEC-54")
 def test_an_address_that_somebody_else_takes_over_makes_them_nobody(
     private: Bridge, stand_in: StandIn
 ) -> None:
@@ -78,6 +79,7 @@ def test_an_address_that_somebody_else_takes_over_makes_them_nobody(
     assert authors(stand_in)[-1] == CAROL_ID
 
 
+@pytest.mark.promise("SEC-54")
 def test_an_address_that_changes_on_the_helpdesk_makes_nobody_somebody_else(
     private: Bridge, stand_in: StandIn
 ) -> None:
@@ -90,6 +92,7 @@ def test_an_address_that_changes_on_the_helpdesk_makes_nobody_somebody_else(
     assert authors(stand_in)[-1] == ALICE_ID, "and the first match still holds"
 
 
+@pytest.mark.promise("SEC-54")
 def test_a_second_helpdesk_user_with_somebody_s_address_waits(private: Bridge, stand_in: StandIn) -> None:
     work(private, 1, ALICE)
     work(private, 2, {**NEWCOMER, "email": ALICE["email"]})
@@ -119,6 +122,7 @@ def test_looking_pins_nobody(private: Bridge) -> None:
     assert mapped(private, 70).login == "erin"
 
 
+@pytest.mark.promise("SEC-54")
 def test_a_match_is_new_until_a_person_confirms_it(private: Bridge) -> None:
     work(private, 1, ALICE)
     assert mapped(private, 7).new
@@ -150,6 +154,7 @@ def test_what_a_person_takes_back_is_matched_as_if_for_the_first_time(
         unmap_user(private.store, 7)
 
 
+@pytest.mark.promise("SEC-55")
 @pytest.mark.parametrize(
     ("setting", "confirmed", "is_member"),
     [
@@ -180,6 +185,7 @@ def test_an_override_is_a_person_s_word(private: Bridge, stand_in: StandIn) -> N
     assert ERIN_ID in members(stand_in)
 
 
+@pytest.mark.promise("SEC-55")
 @pytest.mark.parametrize("by_hand", [False, True])
 def test_an_administrator_of_the_tracker_is_never_made_a_member(
     private: Bridge, stand_in: StandIn, by_hand: bool
@@ -200,6 +206,7 @@ def test_administrators_are_matched_by_e_mail_unless_a_setting_says_no(private: 
     assert mapped(private, 71).login == "admin"
 
 
+@pytest.mark.promise("SEC-56")
 @pytest.mark.parametrize("allowed", [False, True])
 def test_a_membership_template_gives_no_role_that_no_setting_allows(
     private: Bridge, stand_in: StandIn, allowed: bool

@@ -53,6 +53,7 @@ def states(bridge: Bridge) -> dict[str, int]:
         return dict(rows.all())
 
 
+@pytest.mark.promise("SEC-57")
 @pytest.mark.parametrize(
     "payload",
     [
@@ -90,6 +91,7 @@ def test_a_row_that_cannot_be_read_and_claims_to_be_the_newest_of_a_ticket_task_
     assert hours(stand_in) == [1.5]
 
 
+@pytest.mark.promise("SEC-57")
 @pytest.mark.parametrize(
     "columns",
     [
@@ -109,6 +111,7 @@ def test_a_row_about_something_else_than_its_event_logs_no_time(
     assert hours(stand_in) == [1.5]
 
 
+@pytest.mark.promise("SEC-58")
 @pytest.mark.parametrize("received_at", [None, LATER])
 def test_a_time_far_ahead_does_not_win_for_ever(
     bridge: Bridge, stand_in: StandIn, received_at: datetime | None
@@ -124,6 +127,7 @@ def test_a_time_far_ahead_does_not_win_for_ever(
         assert (state.status, state.occurred_at < tx.now() + timedelta(minutes=6)) == (6, True)
 
 
+@pytest.mark.promise("SEC-59")
 def test_many_large_events_are_drained_within_a_bound(
     bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -149,6 +149,7 @@ HONEST = {
 }
 
 
+@pytest.mark.promise("SEC-57")
 @pytest.mark.parametrize(
     "forged",
     [
