@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
-from starlette.responses import Response
 
 from producer.admin.held import held_rows
 from producer.admin.shapes import event_json, held_json, trace_json
 from producer.admin.story import trace_ticket
-from producer.console.answers import AtDesk, Id, answer
+from producer.console import models
+from producer.console.answers import AtDesk, Id
 from producer.web.problems import refusals
 from shared.ids import LARGEST
 from shared.store.models import EventState
@@ -18,27 +18,25 @@ from shared.store.models import EventState
 router = APIRouter(prefix="/api", tags=["journal"])
 
 
-@router.get("/events")
+@router.get("/events", response_model=list[models.Event])
 def events(
     desk: AtDesk,
     state: Annotated[EventState | None, Query(description="Only events in this state.")] = None,
     ticket: Annotated[int | None, Query(ge=1, le=LARGEST, description="Only events of this ticket.")] = None,
     limit: Annotated[int, Query(ge=1, le=10_000)] = 100,
-) -> Response:
+) -> Any:
     """List events, newest first, and what became of them."""
     with desk.store.transaction() as tx:
-        return answer(
-            [event_json(row) for row in tx.journal.find(state=state, ticket_id=ticket, limit=limit)]
-        )
+        return [event_json(row) for row in tx.journal.find(state=state, ticket_id=ticket, limit=limit)]
 
 
-@router.get("/held")
-def held(desk: AtDesk) -> Response:
+@router.get("/held", response_model=list[models.Held])
+def held(desk: AtDesk) -> Any:
     """List what waits for a person, those waiting longest first."""
-    return answer([held_json(kind, row) for kind, row in held_rows(desk.store)])
+    return [held_json(kind, row) for kind, row in held_rows(desk.store)]
 
 
-@router.get("/trace/{ticket_id}", responses=refusals(404))
-def trace(desk: AtDesk, ticket_id: Id) -> Response:
+@router.get("/trace/{ticket_id}", responses=refusals(404), response_model=models.Trace)
+def trace(desk: AtDesk, ticket_id: Id) -> Any:
     """Tell everything that happened to a ticket, and why."""
-    return answer(trace_json(trace_ticket(desk.store, ticket_id)))
+    return trace_json(trace_ticket(desk.store, ticket_id))

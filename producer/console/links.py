@@ -13,7 +13,8 @@ from producer.admin.links import remove_link
 from producer.admin.project_forms import FormRefused, ProjectForm
 from producer.admin.projects import Made
 from producer.admin.shapes import link_json
-from producer.console.answers import AtDesk, Id, IdOrZero, answer
+from producer.console import models
+from producer.console.answers import AtDesk, Id, IdOrZero
 from producer.web.problems import Problem, refusals
 from shared.errors import NotFound
 from shared.ids import LARGEST
@@ -21,7 +22,7 @@ from shared.store.links import Link, LinkKind
 
 router = APIRouter(prefix="/api/links", tags=["links"])
 PUT: dict[int | str, dict[str, Any]] = {
-    201: {"description": "The tracker project was created."},
+    201: {"description": "The tracker project was created.", "model": models.LinkMade},
     **refusals(404, 502),
 }
 TrackerId = Annotated[int, Field(ge=1, le=LARGEST, strict=True)]
@@ -45,35 +46,35 @@ class LinkForm(BaseModel):
     replay: bool = Field(default=False, description="Send now what had been skipped for want of this link.")
 
 
-@router.get("")
-def links(desk: AtDesk) -> Response:
+@router.get("", response_model=list[models.Link])
+def links(desk: AtDesk) -> Any:
     """List every link, projects first."""
     with desk.store.transaction() as tx:
-        return answer([link_json(link) for link in tx.links.all()])
+        return [link_json(link) for link in tx.links.all()]
 
 
-@router.get("/projects/{helpdesk_id}", responses=refusals(404))
-def project_link(desk: AtDesk, helpdesk_id: Id) -> Response:
+@router.get("/projects/{helpdesk_id}", responses=refusals(404), response_model=models.Link)
+def project_link(desk: AtDesk, helpdesk_id: Id) -> Any:
     """Show the link of a helpdesk project."""
     return _show(desk, LinkKind.PROJECT, helpdesk_id)
 
 
-@router.get("/entities/{helpdesk_id}", responses=refusals(404))
-def entity_link(desk: AtDesk, helpdesk_id: IdOrZero) -> Response:
+@router.get("/entities/{helpdesk_id}", responses=refusals(404), response_model=models.Link)
+def entity_link(desk: AtDesk, helpdesk_id: IdOrZero) -> Any:
     """Show the link of a helpdesk entity."""
     return _show(desk, LinkKind.ENTITY, helpdesk_id)
 
 
-@router.put("/projects/{helpdesk_id}", responses=PUT)
-def put_project_link(desk: AtDesk, helpdesk_id: Id, form: LinkForm) -> Response:
+@router.put("/projects/{helpdesk_id}", responses=PUT, response_model=models.LinkMade)
+def put_project_link(desk: AtDesk, helpdesk_id: Id, form: LinkForm, response: Response) -> Any:
     """Link a helpdesk project, creating the tracker project where that is asked for; 201 where it was created."""
-    return _put(desk, LinkKind.PROJECT, helpdesk_id, form)
+    return _put(desk, LinkKind.PROJECT, helpdesk_id, form, response)
 
 
-@router.put("/entities/{helpdesk_id}", responses=PUT)
-def put_entity_link(desk: AtDesk, helpdesk_id: IdOrZero, form: LinkForm) -> Response:
+@router.put("/entities/{helpdesk_id}", responses=PUT, response_model=models.LinkMade)
+def put_entity_link(desk: AtDesk, helpdesk_id: IdOrZero, form: LinkForm, response: Response) -> Any:
     """Link a helpdesk entity, creating the tracker project where that is asked for; 201 where it was created."""
-    return _put(desk, LinkKind.ENTITY, helpdesk_id, form)
+    return _put(desk, LinkKind.ENTITY, helpdesk_id, form, response)
 
 
 @router.delete("/projects/{helpdesk_id}", status_code=204, responses=refusals(404))
@@ -90,20 +91,21 @@ def delete_entity_link(desk: AtDesk, helpdesk_id: IdOrZero) -> Response:
     return Response(status_code=204)
 
 
-def _show(desk: Desk, kind: LinkKind, helpdesk_id: int) -> Response:
+def _show(desk: Desk, kind: LinkKind, helpdesk_id: int) -> dict[str, Any]:
     with desk.store.transaction() as tx:
         link = tx.links.get(kind, helpdesk_id)
     if link is None:
         raise NotFound(f"{kind} {helpdesk_id} is not linked")
-    return answer(link_json(link))
+    return link_json(link)
 
 
-def _put(desk: Desk, kind: LinkKind, helpdesk_id: int, form: LinkForm) -> Response:
+def _put(desk: Desk, kind: LinkKind, helpdesk_id: int, form: LinkForm, response: Response) -> dict[str, Any]:
     made = _make(desk, kind, helpdesk_id, form)
     linked = made.linked
     if linked.replayed:
         desk.ring(linked.tickets)
-    told = {
+    response.status_code = 201 if made.created else 200
+    return {
         **link_json(linked.link),
         "created": made.created,
         "confirmed": linked.confirmed,
@@ -112,7 +114,6 @@ def _put(desk: Desk, kind: LinkKind, helpdesk_id: int, form: LinkForm) -> Respon
         "warnings": made.warnings,
         "metadata": {"ok": bool(made.metadata), "error": made.metadata.error},
     }
-    return answer(told, 201 if made.created else 200)
 
 
 def _make(desk: Desk, kind: LinkKind, helpdesk_id: int, form: LinkForm) -> Made:

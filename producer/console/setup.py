@@ -11,7 +11,8 @@ from starlette.responses import Response
 
 from producer.admin import configuration, people
 from producer.admin.shapes import entry_json, mapped_json, person_json, run_json
-from producer.console.answers import AtDesk, Id, answer
+from producer.console import models
+from producer.console.answers import AtDesk, Id
 from producer.web.problems import Problem, refusals
 from shared.errors import NotFound, SettingsError
 from shared.ids import LARGEST
@@ -21,18 +22,18 @@ router = APIRouter(prefix="/api", tags=["setup"])
 API_KEY = "api_key"
 
 
-@router.get("/config")
-def show_config(desk: AtDesk) -> Response:
+@router.get("/config", response_model=models.Config)
+def show_config(desk: AtDesk) -> Any:
     """Show the plugin configuration; of the API key only whether it is stored."""
-    return answer(configuration.show(desk.store))
+    return configuration.show(desk.store)
 
 
-@router.patch("/config")
+@router.patch("/config", response_model=models.ConfigChanged)
 def change_config(
     desk: AtDesk,
     values: Annotated[dict[str, Any], Body(description="Keys to change; null sets one back to nothing.")],
     moved: Annotated[bool, Query(description="The new base_url is the same tracker's.")] = False,
-) -> Response:
+) -> Any:
     """Change values of the plugin configuration; `api_key` is stored encrypted and never shown.
 
     A base_url with another host needs `api_key`, too: the stored one is not sent to where it has not been before.
@@ -53,26 +54,24 @@ def change_config(
         )
     except SettingsError as wrong:
         raise Problem(422, "Not valid", str(wrong)) from None
-    return answer({"config": configuration.show(desk.store), "warnings": changed.warnings})
+    return {"config": configuration.show(desk.store), "warnings": changed.warnings}
 
 
-@router.get("/metadata")
-def show_metadata(desk: AtDesk) -> Response:
+@router.get("/metadata", response_model=models.Metadata)
+def show_metadata(desk: AtDesk) -> Any:
     """Show how much of the tracker is cached, and the latest synchronisations."""
     with desk.store.transaction() as tx:
         counts, good = tx.metadata.counts(), tx.metadata.last_good_run()
         parts = {name: counts[str(kind)] for name, kind in PARTS.items()}
-        return answer(
-            {
-                "counts": {"users": tx.people.cached_count(), **parts},
-                "synchronised_at": good.ended_at if good else None,
-                "runs": [run_json(run) for run in tx.metadata.runs()],
-            }
-        )
+        return {
+            "counts": {"users": tx.people.cached_count(), **parts},
+            "synchronised_at": good.ended_at if good else None,
+            "runs": [run_json(run) for run in tx.metadata.runs()],
+        }
 
 
-@router.post("/metadata/sync", responses=refusals(502))
-def sync_metadata(desk: AtDesk) -> Response:
+@router.post("/metadata/sync", responses=refusals(502), response_model=models.Synchronised)
+def sync_metadata(desk: AtDesk) -> Any:
     """Read the tracker's metadata now; 502 where it could not be read as a whole, and the cache is as it was."""
     result = synchronise(desk.store, desk.locks, desk.connector.connect)
     if result.busy:
@@ -81,26 +80,26 @@ def sync_metadata(desk: AtDesk) -> Response:
         )
     if not result:
         raise Problem(502, "The metadata was not synchronised", str(result.error))
-    return answer({"ok": True, "differences": result.as_json()})
+    return {"ok": True, "differences": result.as_json()}
 
 
-@router.get("/metadata/{part}", responses=refusals(404))
+@router.get(
+    "/metadata/{part}", responses=refusals(404), response_model=list[models.TrackerUser] | list[models.Entry]
+)
 def show_part(
     desk: AtDesk,
     part: str,
     project: Annotated[
         int | None, Query(ge=1, le=LARGEST, description="Only of this tracker project.")
     ] = None,
-) -> Response:
+) -> Any:
     """List a part of the cache: users, projects, issue_types, statuses, priorities, activities, roles and so on."""
     with desk.store.transaction() as tx:
         if part == "users":
-            return answer([person_json(one) for one in tx.people.cached()])
+            return [person_json(one) for one in tx.people.cached()]
         if part not in PARTS:
             raise NotFound(f"no such part of the metadata: {part} (there are: users, {', '.join(PARTS)})")
-        return answer(
-            [entry_json(one) for one in tx.metadata.of_kind(PARTS[part], tracker_project_id=project)]
-        )
+        return [entry_json(one) for one in tx.metadata.of_kind(PARTS[part], tracker_project_id=project)]
 
 
 class Override(BaseModel):
@@ -111,28 +110,30 @@ class Override(BaseModel):
     tracker_user_id: Annotated[int, Field(ge=1, le=LARGEST, strict=True)]
 
 
-@router.get("/user-map")
-def user_map(desk: AtDesk) -> Response:
+@router.get("/user-map", response_model=list[models.HelpdeskUser])
+def user_map(desk: AtDesk) -> Any:
     """List each helpdesk user that events have named, with override, e-mail match, or none."""
-    return answer([mapped_json(one) for one in people.user_map(desk.store)])
+    return [mapped_json(one) for one in people.user_map(desk.store)]
 
 
-@router.post("/user-map/{helpdesk_user_id}/confirm", responses=refusals(404))
-def confirm_match(desk: AtDesk, helpdesk_user_id: Id) -> Response:
+@router.post(
+    "/user-map/{helpdesk_user_id}/confirm", responses=refusals(404), response_model=models.HelpdeskUser
+)
+def confirm_match(desk: AtDesk, helpdesk_user_id: Id) -> Any:
     """Say that a helpdesk user's match by e-mail is right."""
     (confirmed,) = people.confirm_matches(desk.store, [helpdesk_user_id])
-    return answer(mapped_json(confirmed))
+    return mapped_json(confirmed)
 
 
-@router.put("/user-map/{helpdesk_user_id}")
-def map_user(desk: AtDesk, helpdesk_user_id: Id, override: Override) -> Response:
+@router.put("/user-map/{helpdesk_user_id}", response_model=models.UserMapped)
+def map_user(desk: AtDesk, helpdesk_user_id: Id, override: Override) -> Any:
     """Say who a helpdesk user is on the tracker."""
     try:
         person = people.map_user(desk.store, helpdesk_user_id, override.tracker_user_id)
     except NotFound as unknown:
         raise Problem(422, "Not valid", str(unknown)) from None
     told = {"helpdesk_user_id": helpdesk_user_id, "tracker_user_id": override.tracker_user_id}
-    return answer({**told, "login": person.login if person else None, "confirmed": person is not None})
+    return {**told, "login": person.login if person else None, "confirmed": person is not None}
 
 
 @router.delete("/user-map/{helpdesk_user_id}", status_code=204, responses=refusals(404))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from producer.admin.template_shapes import change_json, field_json, left_json, template_json, variable_json
-from producer.console.answers import AtDesk, Id, Who, answer
+from producer.console import models
+from producer.console.answers import AtDesk, Id, Who
 from producer.web.problems import refusals
 from shared.bodies.contexts import custom_fields_of
 from shared.ids import LARGEST
@@ -51,58 +52,58 @@ class Choice(BaseModel):
     version: Version | None = None
 
 
-@router.get("")
+@router.get("", response_model=list[models.Template])
 def templates(
     desk: AtDesk, operation: Annotated[Operation | None, Query(description="Only of this operation.")] = None
-) -> Response:
+) -> Any:
     """List the templates, by operation and name; `fault` says why a newest version is a draft."""
-    return answer([template_json(one) for one in desk.templates.list(operation)])
+    return [template_json(one) for one in desk.templates.list(operation)]
 
 
-@router.post("", status_code=201)
-def create_template(desk: AtDesk, who: Who, form: NewTemplate) -> Response:
+@router.post("", status_code=201, response_model=models.Template)
+def create_template(desk: AtDesk, who: Who, form: NewTemplate) -> Any:
     """Keep a new template; it is not in force before it is activated."""
-    return answer(template_json(desk.templates.create(form.operation, form.name, form.body, who)), 201)
+    return template_json(desk.templates.create(form.operation, form.name, form.body, who))
 
 
-@router.get("/variables")
-def variables(desk: AtDesk, operation: OfOperation) -> Response:
+@router.get("/variables", response_model=list[models.Variable])
+def variables(desk: AtDesk, operation: OfOperation) -> Any:
     """List the variables that an operation's templates can read."""
-    return answer([variable_json(one) for one in catalogue_for(operation, _fields(desk)).variables])
+    return [variable_json(one) for one in catalogue_for(operation, _fields(desk)).variables]
 
 
-@router.get("/fields")
-def fields(desk: AtDesk, operation: OfOperation) -> Response:
+@router.get("/fields", response_model=list[models.Field])
+def fields(desk: AtDesk, operation: OfOperation) -> Any:
     """List the fields that the tracker takes, with its own custom fields."""
-    return answer([field_json(one) for one in fields_for(operation, _fields(desk))])
+    return [field_json(one) for one in fields_for(operation, _fields(desk))]
 
 
-@router.get("/generate")
-def generate(desk: AtDesk, operation: OfOperation) -> Response:
+@router.get("/generate", response_model=models.Generated)
+def generate(desk: AtDesk, operation: OfOperation) -> Any:
     """Return a template that sends the standard body, with the tracker's required custom fields."""
-    return answer({"operation": operation, "body": default_template(operation, _fields(desk))})
+    return {"operation": operation, "body": default_template(operation, _fields(desk))}
 
 
-@router.get("/left")
-def left(desk: AtDesk) -> Response:
+@router.get("/left", response_model=list[models.Left])
+def left(desk: AtDesk) -> Any:
     """List what dry runs have left on the tracker; it is deleted as soon as that can be done."""
-    return answer([left_json(one) for one in desk.dry_runs.left()])
+    return [left_json(one) for one in desk.dry_runs.left()]
 
 
-@router.get("/{template_id}", responses=refusals(404))
+@router.get("/{template_id}", responses=refusals(404), response_model=models.Template)
 def template(
     desk: AtDesk,
     template_id: Id,
     version: Annotated[int | None, Query(ge=1, le=LARGEST, description="An earlier version.")] = None,
-) -> Response:
+) -> Any:
     """Show a template."""
-    return answer(template_json(desk.templates.show(template_id, version)))
+    return template_json(desk.templates.show(template_id, version))
 
 
-@router.put("/{template_id}", responses=refusals(404))
-def edit_template(desk: AtDesk, who: Who, template_id: Id, form: Edit) -> Response:
+@router.put("/{template_id}", responses=refusals(404), response_model=models.Template)
+def edit_template(desk: AtDesk, who: Who, template_id: Id, form: Edit) -> Any:
     """Keep a new version; 409 where somebody else saved one after `based_on`. What is in force stays in force."""
-    return answer(template_json(desk.templates.edit(template_id, form.body, who, based_on=form.based_on)))
+    return template_json(desk.templates.edit(template_id, form.body, who, based_on=form.based_on))
 
 
 @router.delete("/{template_id}", responses=refusals(404), status_code=204)
@@ -112,30 +113,30 @@ def delete_template(desk: AtDesk, template_id: Id) -> Response:
     return Response(status_code=204)
 
 
-@router.get("/{template_id}/history", responses=refusals(404))
-def history(desk: AtDesk, template_id: Id) -> Response:
+@router.get("/{template_id}/history", responses=refusals(404), response_model=list[models.TemplateChange])
+def history(desk: AtDesk, template_id: Id) -> Any:
     """Tell what was done to a template, when and by whom; newest first."""
-    return answer([change_json(one) for one in desk.templates.history(template_id)])
+    return [change_json(one) for one in desk.templates.history(template_id)]
 
 
-@router.post("/{template_id}/activate", responses=refusals(404))
-def activate(desk: AtDesk, who: Who, template_id: Id, choice: Choice | None = None) -> Response:
+@router.post("/{template_id}/activate", responses=refusals(404), response_model=models.Template)
+def activate(desk: AtDesk, who: Who, template_id: Id, choice: Choice | None = None) -> Any:
     """Put a version in force, in place of whatever was in force for the operation."""
     version = choice.version if choice else None
-    return answer(template_json(desk.templates.activate(template_id, who, version)))
+    return template_json(desk.templates.activate(template_id, who, version))
 
 
-@router.post("/{template_id}/deactivate", responses=refusals(404))
-def deactivate(desk: AtDesk, who: Who, template_id: Id) -> Response:
+@router.post("/{template_id}/deactivate", responses=refusals(404), response_model=models.Template)
+def deactivate(desk: AtDesk, who: Who, template_id: Id) -> Any:
     """Take a template out of force: the standard body is sent again."""
-    return answer(template_json(desk.templates.deactivate(template_id, who)))
+    return template_json(desk.templates.deactivate(template_id, who))
 
 
-@router.post("/{template_id}/rollback", responses=refusals(404))
-def roll_back(desk: AtDesk, who: Who, template_id: Id, choice: Choice | None = None) -> Response:
+@router.post("/{template_id}/rollback", responses=refusals(404), response_model=models.Template)
+def roll_back(desk: AtDesk, who: Who, template_id: Id, choice: Choice | None = None) -> Any:
     """Put an earlier version in force again."""
     version = choice.version if choice else None
-    return answer(template_json(desk.templates.roll_back(template_id, who, version)))
+    return template_json(desk.templates.roll_back(template_id, who, version))
 
 
 def _fields(desk: AtDesk) -> tuple[CustomField, ...]:

@@ -7,12 +7,12 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.responses import Response
 
 from producer.admin import preview as previews
 from producer.admin.desk import Desk
 from producer.admin.template_shapes import dry_run_json, preview_json
-from producer.console.answers import AtDesk, answer
+from producer.console import models
+from producer.console.answers import AtDesk
 from producer.web.problems import Problem, refusals
 from shared.bodies.contexts import custom_fields_of, trial_context
 from shared.ids import LARGEST
@@ -45,8 +45,10 @@ class Trial(BaseModel):
     context: dict[str, Any] | None = Field(default=None, description="Data of the shape of the variables.")
 
 
-@router.post("/template_test.php", responses=refusals(404, 502))
-def try_template(desk: AtDesk, action: Action, trial: Trial) -> Response:
+@router.post(
+    "/template_test.php", responses=refusals(404, 502), response_model=models.Preview | models.DryRun
+)
+def try_template(desk: AtDesk, action: Action, trial: Trial) -> Any:
     """Preview a template, or make a dry run of it.
 
     A preview answers with `payload`, `warnings`, `filled_in`, `pruned`, `unknown` fields, `compile_ms` and `render_ms`.
@@ -59,14 +61,14 @@ def try_template(desk: AtDesk, action: Action, trial: Trial) -> Response:
         raise Problem(422, "Not valid", "give `event_id` or `context`, not both")
     if action is Action.PREVIEW:
         shown = previews.preview(desk.store, operation, body, event_id=trial.event_id, context=trial.context)
-        return answer(preview_json(shown))
+        return preview_json(shown)
     with desk.store.transaction() as tx:
         context = trial_context(tx, operation, event_id=trial.event_id, given=trial.context)
         custom_fields = custom_fields_of(tx)
-    return answer(dry_run_json(desk.dry_runs.run(operation, body, context, custom_fields)))
+    return dry_run_json(desk.dry_runs.run(operation, body, context, custom_fields))
 
 
-@router.get("/template_test.php", responses=refusals(404, 405))
+@router.get("/template_test.php", responses=refusals(404, 405), response_model=models.Preview)
 def preview_template(
     desk: AtDesk,
     action: Annotated[Action, Query()],
@@ -74,7 +76,7 @@ def preview_template(
     body: Annotated[str | None, Query()] = None,
     template_id: QueryNumber = None,
     event_id: QueryNumber = None,
-) -> Response:
+) -> Any:
     """Preview a template; a dry run changes the tracker, so it is asked for with POST."""
     if action is not Action.PREVIEW:
         raise Problem(

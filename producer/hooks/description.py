@@ -2,46 +2,45 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from pydantic.json_schema import models_json_schema
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import PlainTextResponse
 
 from producer.hooks.intake import MOST_EVENTS
-from producer.web.problems import refusals
+from producer.web.problems import refusals, schemas_of
 from shared.events import Event
 
-TEMPLATE = "#/components/schemas/{model}"
-EVENT = {"$ref": TEMPLATE.format(model="Event")}
-ACCEPTED = {
-    "type": "object",
-    "required": ["accepted"],
-    "additionalProperties": False,
-    "properties": {
-        "accepted": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["event_id", "key", "duplicate"],
-                "additionalProperties": False,
-                "properties": {
-                    "event_id": {"type": "integer"},
-                    "key": {"type": "string", "pattern": "^ticket(-task)?:[0-9]+$"},
-                    "duplicate": {"type": "boolean"},
-                },
-            },
-        }
-    },
-}
-READINESS = {
-    "type": "object",
-    "required": ["database", "broker"],
-    "additionalProperties": False,
-    "properties": {
-        "database": {"enum": ["ok", "unreachable"]},
-        "broker": {"enum": ["ok", "unreachable"], "description": "Reported, not required."},
-    },
-}
+EVENT = {"$ref": f"#/components/schemas/{Event.__name__}"}
+
+
+class AcceptedEvent(BaseModel):
+    """An event that is in the journal; `duplicate`: it was there before."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    event_id: int
+    key: Annotated[str, Field(pattern="^ticket(-task)?:[0-9]+$")]
+    duplicate: bool
+
+
+class AcceptedEvents(BaseModel):
+    """The events of a request, in its order."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    accepted: list[AcceptedEvent]
+
+
+class Readiness(BaseModel):
+    """What the producer stands on; the broker is reported, not required."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    database: Literal["ok", "unreachable"]
+    broker: Literal["ok", "unreachable"]
+
+
 SIGNED = {
     "webhook-id": "The delivery's id: the same id with the same body again changes nothing.",
     "webhook-timestamp": "Seconds since the epoch, at most five minutes off.",
@@ -49,15 +48,11 @@ SIGNED = {
 }
 
 
-def _json(schema: dict[str, Any], description: str) -> dict[str, Any]:
-    return {"description": description, "content": {"application/json": {"schema": schema}}}
-
-
 DOCUMENTED: dict[str, dict[str, Any]] = {
     "events": {
         "status_code": 202,
         "responses": {
-            202: _json(ACCEPTED, "Committed to the journal."),
+            202: {"description": "Committed to the journal.", "model": AcceptedEvents},
             **refusals(400, 401, 408, 413, 415, 422, 429, 503),
         },
         "openapi_extra": {
@@ -82,8 +77,8 @@ DOCUMENTED: dict[str, dict[str, Any]] = {
     },
     "readyz": {
         "responses": {
-            200: _json(READINESS, "The journal can be written."),
-            503: _json(READINESS, "The journal cannot be written."),
+            200: {"description": "The journal can be written.", "model": Readiness},
+            503: {"description": "The journal cannot be written.", "model": Readiness},
         }
     },
     "metrics": {"response_class": PlainTextResponse},
@@ -92,6 +87,4 @@ DOCUMENTED: dict[str, dict[str, Any]] = {
 
 def schemas() -> dict[str, Any]:
     """Return the event's schemas, which no route names: no body is parsed before its signature is checked."""
-    _, found = models_json_schema([(Event, "validation")], ref_template=TEMPLATE)
-    named: dict[str, Any] = found["$defs"]
-    return named
+    return schemas_of(Event)

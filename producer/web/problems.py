@@ -5,38 +5,38 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.json_schema import models_json_schema
 from starlette.responses import Response
 
 MEDIA_TYPE = "application/problem+json"
-NAME = "Problem"
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "description": "Why a request was refused (RFC 9457).",
-    "required": ["type", "title", "status"],
-    "properties": {
-        "type": {"type": "string", "const": "about:blank"},
-        "title": {"type": "string", "description": "What is wrong, in a few words."},
-        "status": {"type": "integer"},
-        "detail": {"type": "string", "description": "What to do about it."},
-        "code": {"type": "string", "description": "What is wrong, for programs; codes are stable."},
-        "params": {"type": "object", "description": "The code's parameters."},
-        "line": {"type": "integer", "description": "Of a faulty template."},
-        "column": {"type": "integer", "description": "Of a faulty template."},
-        "errors": {
-            "type": "array",
-            "description": "Each fault by its path.",
-            "items": {
-                "type": "object",
-                "required": ["path", "detail"],
-                "properties": {"path": {"type": "string"}, "detail": {"type": "string"}},
-                "additionalProperties": False,
-            },
-        },
-    },
-    "additionalProperties": False,
-}
+
+
+class FaultDetails(BaseModel):
+    """One fault of a request, by its path."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    path: str
+    detail: str
+
+
+class ProblemDetails(BaseModel):
+    """Why a request was refused (RFC 9457)."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    type: Literal["about:blank"]
+    title: Annotated[str, Field(description="What is wrong, in a few words.")]
+    status: int
+    detail: Annotated[str, Field(description="What to do about it.")] = ""
+    code: Annotated[str, Field(description="What is wrong, for programs; codes are stable.")] = ""
+    params: Annotated[dict[str, Any], Field(description="The code's parameters.")] = {}
+    line: Annotated[int, Field(description="Of a faulty template.")] = 1
+    column: Annotated[int, Field(description="Of a faulty template.")] = 1
+    errors: Annotated[list[FaultDetails], Field(description="Each fault by its path.")] = []
 
 
 class Problem(Exception):
@@ -80,5 +80,13 @@ class Problem(Exception):
 
 def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return how OpenAPI describes refusals with these statuses (FastAPI's `responses`)."""
-    content = {MEDIA_TYPE: {"schema": {"$ref": f"#/components/schemas/{NAME}"}}}
+    content = {MEDIA_TYPE: {"schema": {"$ref": f"#/components/schemas/{ProblemDetails.__name__}"}}}
     return {status: {"description": HTTPStatus(status).phrase, "content": content} for status in statuses}
+
+
+def schemas_of(*models: type[BaseModel]) -> dict[str, Any]:
+    """Return the schemas of models that no route names, by name, for OpenAPI's components."""
+    template = "#/components/schemas/{model}"
+    _, found = models_json_schema([(model, "validation") for model in models], ref_template=template)
+    named: dict[str, Any] = found["$defs"]
+    return named

@@ -34,7 +34,7 @@ class ShieldedApp(FastAPI):
 
     def __init__(self, *, schemas: Mapping[str, Any] | None = None, **options: Any) -> None:
         super().__init__(docs_url=None, redoc_url=None, redirect_slashes=False, **options)
-        self._schemas = {problems.NAME: problems.SCHEMA, **(schemas or {})}
+        self._schemas = {**problems.schemas_of(problems.ProblemDetails), **(schemas or {})}
 
     def openapi(self) -> dict[str, Any]:
         """Describe the application, with the schemas that its routes refer to by name."""
