@@ -305,6 +305,18 @@ class Journal:
         unreadable = and_(JournalEvent.key == UNREADABLE, JournalEvent.state == EventState.FAILED)
         return self._session.scalar(select(func.count()).select_from(JournalEvent).where(unreadable)) or 0
 
+    def newest_of_tasks(self, task_ids: Collection[int]) -> dict[int, JournalEvent]:
+        """Return the newest event of each ticket task, whatever became of it, in whichever ticket it came."""
+        if not task_ids:
+            return {}
+        keys = [f"ticket-task:{task_id}" for task_id in task_ids]
+        newest_first = [column.desc() for column in ORDER]
+        place = func.row_number().over(partition_by=JournalEvent.key, order_by=newest_first).label("place")
+        ranked = select(JournalEvent.id, place).where(JournalEvent.key.in_(keys)).subquery()
+        newest = select(ranked.c.id).where(ranked.c.place == 1)
+        rows = self._session.scalars(select(JournalEvent).where(JournalEvent.id.in_(newest)))
+        return {row.task_id: row for row in rows if row.task_id is not None}
+
     def newest_of(self, keys: Collection[str]) -> dict[str, datetime]:
         """Return when the newest known event of each key occurred; keys without one are left out."""
         newest = func.max(JournalEvent.occurred_at)

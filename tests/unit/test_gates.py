@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from shared.codes.reasons import Reason
 from shared.config import PluginConfig
 from shared.events import parse_event
-from tests.support.events import task, task_event, ticket_event
-from worker.sync.gates import Pending, closed_gate, plan_times
+from tests.support.events import task, task_event, ticket, ticket_event
+from worker.sync.gates import Known, Pending, closed_gate, plan_times
 
 CONFIG = PluginConfig()
 
@@ -51,10 +51,31 @@ def test_time_comes_from_the_newest_done_snapshot_and_supersedes_the_older() -> 
     assert plan.superseded == {1: 2}
 
 
-def test_undoing_a_task_changes_nothing_that_was_done_before() -> None:
-    plan = plan_times([pending(1), pending(2, state=1)], {}, CONFIG)
-    assert [wanted.newest.id for wanted in plan.wanted] == [1]
+def test_a_task_that_is_not_done_any_more_logs_nothing() -> None:
+    undone = pending(2, state=1)
+    plan = plan_times([pending(1), undone], {}, CONFIG, {512: Known(2, undone.event)})
+    assert not plan.wanted
+    assert plan.superseded == {1: 2}
     assert set(plan.skipped) == {2}
+
+
+def test_an_older_event_that_comes_late_does_not_log_a_task_that_was_undone_since() -> None:
+    plan = plan_times([pending(1)], {}, CONFIG, {512: Known(2, pending(2, state=1).event)})
+    assert not plan.wanted
+    assert plan.superseded == {1: 2}
+
+
+def test_done_again_logs_the_newest_time() -> None:
+    again = pending(3, actiontime=3600)
+    plan = plan_times([pending(1), pending(2, state=1), again], {}, CONFIG, {512: Known(3, again.event)})
+    assert [(wanted.newest.id, wanted.newest.task.actiontime) for wanted in plan.wanted] == [(3, 3600)]
+
+
+def test_a_task_that_moved_to_another_ticket_is_logged_there_only() -> None:
+    moved = parse_event(task_event(2, of_ticket=ticket(99)))
+    plan = plan_times([pending(1)], {}, CONFIG, {512: Known(2, moved)})
+    assert not plan.wanted
+    assert plan.superseded == {1: 2}
 
 
 def test_a_task_edited_after_logging_sends_nothing() -> None:

@@ -29,6 +29,14 @@ class Pending:
 
 
 @dataclass(frozen=True, slots=True)
+class Known:
+    """The newest event that the journal has of a ticket task, whatever became of it, in whichever ticket."""
+
+    event_id: int
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
 class TimeWanted:
     """Time that is to be logged for one ticket task, from the newest Done snapshot known."""
 
@@ -62,13 +70,21 @@ def closed_gate(task: TicketTask, config: PluginConfig) -> Coded | None:
     return None
 
 
-def plan_times(events: Sequence[Pending], logged: Mapping[int, int], config: PluginConfig) -> Plan:
+def plan_times(
+    events: Sequence[Pending],
+    logged: Mapping[int, int],
+    config: PluginConfig,
+    newest: Mapping[int, Known] | None = None,
+) -> Plan:
     """Decide what each pending ticket-task event asks for.
+
+    The newest event of a ticket task decides: whether it is Done now, and to which ticket it belongs now.
 
     Args:
         events: the ticket's pending ticket-task events, oldest first.
         logged: ticket-task id to the tracker's time entry, where time was logged.
         config: the plugin configuration.
+        newest: ticket-task id to the newest event that is known of it.
     """
     plan = Plan()
     passing: dict[int, list[Pending]] = defaultdict(list)
@@ -78,10 +94,20 @@ def plan_times(events: Sequence[Pending], logged: Mapping[int, int], config: Plu
             plan.skipped[pending.id] = closed
         elif pending.task.id in logged:
             plan.logged[pending.id] = logged[pending.task.id]
+        elif (known := (newest or {}).get(pending.task.id)) and _is_overtaken(pending, known, config):
+            plan.superseded[pending.id] = known.event_id
         else:
             passing[pending.task.id].append(pending)
     for task_id, candidates in passing.items():
-        newest = candidates[-1]
-        plan.wanted.append(TimeWanted(task_id, newest))
-        plan.superseded.update({older.id: newest.id for older in candidates[:-1]})
+        latest = candidates[-1]
+        plan.wanted.append(TimeWanted(task_id, latest))
+        plan.superseded.update({older.id: latest.id for older in candidates[:-1]})
     return plan
+
+
+def _is_overtaken(pending: Pending, known: Known, config: PluginConfig) -> bool:
+    """Tell whether a ticket task has left Done, or its ticket, since this event."""
+    task = known.event.task
+    if known.event_id == pending.id or task is None:
+        return False
+    return known.event.ticket.id != pending.event.ticket.id or closed_gate(task, config) is not None

@@ -50,7 +50,7 @@ class Drain:
             LockBusy: the lock ran out meanwhile; whoever holds it now goes on.
         """
         work = self._work
-        plan = plan_times(work.task_events, work.logged, self._run.config)
+        plan = plan_times(work.task_events, work.logged, self._run.config, work.newest)
         self._end_what_sends_nothing(plan)
         if not work.is_complete:
             self._supersede_unread(plan)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from shared.codes.reasons import Reason
@@ -14,7 +14,7 @@ from shared.store.ledger import IN_FLIGHT, Row
 from shared.store.links import Link
 from shared.store.models import EventState, LedgerState, TicketState
 from shared.store.people import Match
-from worker.sync.gates import Pending
+from worker.sync.gates import Known, Pending
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,7 @@ class Work:
         administrators: the tracker's administrators, as far as they are known.
         now: the database's clock.
         is_complete: whether the events are all that are due; older ones may be left.
+        newest: ticket-task id to the newest event that is known of it.
     """
 
     events: list[Pending]
@@ -46,6 +47,7 @@ class Work:
     administrators: tuple[int, ...]
     now: datetime
     is_complete: bool = True
+    newest: Mapping[int, Known] = field(default_factory=dict)
 
     @property
     def task_events(self) -> list[Pending]:
@@ -135,7 +137,14 @@ def load(tx: Transaction, ticket_id: int, settling: float, *, administrators: bo
         administrators=tx.people.administrators(),
         now=tx.now(),
         is_complete=due.is_complete,
+        newest=_newest(tx, task_ids),
     )
+
+
+def _newest(tx: Transaction, task_ids: Collection[int]) -> dict[int, Known]:
+    rows = tx.journal.newest_of_tasks(task_ids)
+    contents = {task_id: (row.id, content_of(row)) for task_id, row in rows.items()}
+    return {task_id: Known(event_id, event) for task_id, (event_id, event) in contents.items() if event}
 
 
 def as_of(tx: Transaction, work: Work, event: Event, *, administrators: bool = True) -> Work:
