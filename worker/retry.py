@@ -43,6 +43,11 @@ def is_undecidable(rounds: int, *, refused: bool) -> bool:
     return rounds >= (MOST_ROUNDS if refused else MOST_SILENT_ROUNDS)
 
 
+def is_given_up(unclear: int) -> bool:
+    """Tell whether a creation is for a person, since so many of its attempts got no clear answer."""
+    return unclear >= MOST_ATTEMPTS
+
+
 def is_exhausted(attempts: int) -> bool:
     """Tell whether an event has used up its attempts and becomes `failed`, replayable."""
     return attempts >= MOST_ATTEMPTS

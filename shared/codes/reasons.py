@@ -65,6 +65,7 @@ class Reason(Code):
     POLICY_IS_HOLD = "policy_is_hold"
     UNEXPECTED_AUTHOR = "unexpected_author"
     NO_VERDICT = "no_verdict"
+    NEVER_CLEAR = "never_clear"
     ALIKE_AFTER_RESTORE = "alike_after_restore"
     ISSUE_GONE = "issue_gone"
     ISSUE_GIVEN_UP = "issue_given_up"

@@ -65,6 +65,10 @@ SENTENCES: Table = {
         "{count} round without a verdict: {because}",
         "{count} rounds without a verdict, the last: {because}",
     ),
+    Reason.NEVER_CLEAR: (
+        "{count} attempts got no clear answer, and the tracker has none of them; look there before you have it "
+        "created again"
+    ),
     Reason.ALIKE_AFTER_RESTORE: (
         "a backup was restored, and the tracker has one made since that is alike in part: "
         "it may be this one, edited, or another's that was not sent again yet"

@@ -214,6 +214,14 @@ class Journal:
         attempts = JournalEvent.attempts + (1 if attempt else 0)
         self._change(_pending(event_ids), reason, next_attempt_at=until, attempts=attempts)
 
+    def put_off(self, ticket_id: int, seconds: float) -> None:
+        """Let a ticket's pending events wait so long from now, and no longer."""
+        self._session.execute(
+            update(JOURNAL)
+            .where(JournalEvent.ticket_id == ticket_id, JournalEvent.state == EventState.PENDING)
+            .values(next_attempt_at=clock(seconds))
+        )
+
     def hurry(self, ticket_id: int) -> None:
         """Make a ticket's waiting events due now: what they waited for has happened."""
         self._session.execute(

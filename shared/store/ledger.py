@@ -35,6 +35,7 @@ class Claim:
         body: the exact request body.
         authors: tracker user ids that may end as author (empty: anyone).
         fingerprint: the same for creations that might not be told apart on the tracker.
+        earlier: other bodies that attempts before this one sent without a clear answer.
     """
 
     key: int
@@ -45,6 +46,7 @@ class Claim:
     body: dict[str, Any]
     authors: list[int]
     fingerprint: str
+    earlier: list[dict[str, Any]] | None = None
 
 
 class Ledger(LedgerQueries):
@@ -69,6 +71,7 @@ class Ledger(LedgerQueries):
             "body": claim.body,
             "authors": claim.authors,
             "fingerprint": claim.fingerprint,
+            "earlier": claim.earlier,
             "claimed_at": clock(),
             "lease_until": clock(lease),
             "settle_after": None,
@@ -151,6 +154,7 @@ class Ledger(LedgerQueries):
         return self._set(
             and_(self._attempt(key, attempt), self._model.state == LedgerState.CLAIMED),
             state=LedgerState.IN_DOUBT,
+            unclear=self._one_more,
             settle_after=clock(settling),
             **keeping(reason),
         )
@@ -161,6 +165,7 @@ class Ledger(LedgerQueries):
         return self._set(
             and_(self._attempt(key, attempt), self._model.state == LedgerState.CLAIMED, over),
             state=LedgerState.IN_DOUBT,
+            unclear=self._one_more,
             settle_after=clock(),
             **keeping(Reason.NEVER_TOLD()),
         )
@@ -274,6 +279,8 @@ class Ledger(LedgerQueries):
             attempt=self._model.attempt + 1,
             duplicate=False,
             first_claimed_at=None,
+            unclear=None,
+            earlier=None,
             settle_after=None,
             candidates=None if adopting else self._model.candidates,
             **keeping(reason),
@@ -327,6 +334,10 @@ class Ledger(LedgerQueries):
             attempt=self._model.attempt + 1,
             **keeping(reason),
         )
+
+    @property
+    def _one_more(self) -> ColumnElement[int]:
+        return func.coalesce(self._model.unclear, 0) + 1
 
     def _attempt(self, key: int, attempt: int) -> ColumnElement[bool]:
         return and_(self._model.key == key, self._model.attempt == attempt)

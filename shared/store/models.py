@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Index, String, Text, UniqueConstraint, text
+from sqlalchemy import Index, Integer, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, declared_attr, mapped_column, synonym
 
 from shared.codes.coded import Coded, Written, from_json
@@ -78,6 +78,7 @@ class JournalEvent(Explained, Base):
     attempts: Mapped[int] = mapped_column(default=0)
     next_attempt_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None]
+    completion: Mapped[dict[str, Any] | None]
 
 
 class TicketState(Base):
@@ -116,7 +117,8 @@ class TicketState(Base):
 class LedgerRow(Explained, Base):
     """Columns of a creation that must have exactly one effect; the row is claimed before the call.
 
-    `key` is the ticket id or the ticket-task id, whichever the row is for.
+    `key` is the ticket id or the ticket-task id, whichever the row is for. `unclear` counts the attempts that got no
+    clear answer; `earlier` holds their bodies where they differ from `body`: any of them may have taken effect.
     """
 
     __abstract__ = True
@@ -143,6 +145,8 @@ class LedgerRow(Explained, Base):
     duplicate: Mapped[bool]
     author_id: Mapped[int | None]
     candidates: Mapped[list[int] | None]
+    unclear: Mapped[int | None] = mapped_column(Integer)
+    earlier: Mapped[list[dict[str, Any]] | None] = mapped_column(Json)
     changed_at: Mapped[datetime]
 
     @declared_attr.directive

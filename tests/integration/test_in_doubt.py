@@ -48,7 +48,7 @@ def row(bridge: Bridge, kind: Kind, key: int) -> Row:
 
 
 def until_settled(bridge: Bridge, *ticket_ids: int) -> None:
-    for _ in range(4):
+    for _ in range(6):
         bridge.hurry()
         for ticket_id in ticket_ids or (4711,):
             bridge.sync(ticket_id)

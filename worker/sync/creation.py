@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -29,6 +30,7 @@ from shared.store import Transaction
 from shared.store.ledger import Claim, Row
 from shared.store.models import LedgerState, RecoveryMode
 from shared.tracker.answers import Answer
+from worker.retry import backoff
 from worker.sync.attribution import Sender
 from worker.sync.bodies import tell_choice
 from worker.sync.linking import link
@@ -76,8 +78,14 @@ class Creation:
         user_id = self.body[self.kind.wire_name].get("user_id")
         return [user_id] if isinstance(user_id, int) else []
 
-    def claim(self, ticket_id: int) -> Claim:
-        """Return what is stored before it is sent."""
+    def claim(self, ticket_id: int, row: Row | None = None) -> Claim:
+        """Return what is stored before it is sent.
+
+        Args:
+            ticket_id: the ticket.
+            row: the ledger row as it is; what its attempts sent without a clear answer is kept.
+        """
+        sent = [*(row.earlier or []), row.body] if row is not None and row.unclear else []
         person, administrators = self.sender.person, self.sender.administrators
         possible = {*administrators, *([person.tracker_user_id] if person else []), *self._named}
         return Claim(
@@ -89,7 +97,12 @@ class Creation:
             body=self.body,
             authors=sorted(possible) if administrators else [],  # whoever has the key may end as the author
             fingerprint=fingerprint(self.kind, self.body),
+            earlier=_distinct([one for one in sent if one is not None and one != self.body]),
         )
+
+
+def _distinct(bodies: list[Body]) -> list[Body] | None:
+    return [one for number, one in enumerate(bodies) if one not in bodies[:number]] or None
 
 
 def ensure(
@@ -116,7 +129,11 @@ def ensure(
     Raises:
         TrackerError: an outage, or a refusal for good.
     """
-    for _ in range(MOST_TURNS):
+    for turn in range(MOST_TURNS):
+        if turn and row is not None and row.state == LedgerState.FREE:
+            # what was asked about a moment ago may still arrive: it is never sent again in the same pass
+            seconds = backoff(row.unclear or 0, random.random())  # noqa: S311 (jitter)
+            return Waiting(Reason.ABSENT_ON_TRACKER(), until=now + timedelta(seconds=seconds))
         if row is None or row.state == LedgerState.FREE:
             return _create(run, prepare(), row) if prepare else None
         if row.state == LedgerState.LINKED and row.tracker_id is not None:
@@ -161,7 +178,9 @@ def _create(run: Run, creation: Creation, row: Row | None, *, looked: bool = Fal
         mode = None if looked else tx.recovery.get()
         look = mode is not None and not _is_decided(row, mode)
         attempt = (
-            None if look else tx.ledger(kind).claim(creation.claim(run.ticket_id), run.settings.claim_lease)
+            None
+            if look
+            else tx.ledger(kind).claim(creation.claim(run.ticket_id, row), run.settings.claim_lease)
         )
     if look and mode is not None:
         return look_first(run, creation, mode.since) or _create(run, creation, row, looked=True)

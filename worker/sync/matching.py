@@ -178,18 +178,30 @@ def _choices(doubt: Doubt) -> tuple[int, int]:
     return len(doubt.authors) or ANYBODY, len(doubt.essence.hours) if doubt.essence else 0
 
 
-def settle(doubts: Sequence[Doubt], found: Sequence[Candidate]) -> Verdict:
+def settle(
+    doubts: Sequence[Doubt],
+    found: Sequence[Candidate],
+    earlier: Mapping[int, Sequence[Candidate]] | None = None,
+) -> Verdict:
     """Decide on rows that may not be told apart: adopted, unclear (only the author does not fit), else absent.
 
     Args:
         doubts: the rows, oldest claim first.
         found: the candidates, oldest first.
+        earlier: row key to candidates that have the text of an earlier attempt of that row.
     """
     adopted = assign(doubts, found)
     taken = {one.tracker_id for one in adopted.values()}
+    for doubt in doubts:
+        mine = [one for one in (earlier or {}).get(doubt.key, ()) if one.tracker_id not in taken]
+        own = next((one for one in mine if fits(doubt, one)), None)
+        if doubt.key not in adopted and own is not None:
+            adopted[doubt.key] = own
+            taken.add(own.tracker_id)
     unclear: dict[int, list[Candidate]] = {}
     for doubt in doubts:
-        left = [one for one in found if one.tracker_id not in taken and is_possible(doubt, one)]
+        alike = [*found, *(earlier or {}).get(doubt.key, ())]
+        left = [one for one in alike if one.tracker_id not in taken and is_possible(doubt, one)]
         if doubt.key not in adopted and left:
             unclear[doubt.key] = left
     return Verdict(adopted, unclear)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from typing import Any
 
 from sqlalchemy.exc import IntegrityError
 
@@ -17,7 +19,7 @@ from shared.kinds import Kind
 from shared.store import Transaction
 from shared.store.ledger import Row
 from shared.store.models import TaskTimeLink
-from worker.retry import is_undecidable, round_delay
+from worker.retry import backoff, is_given_up, is_undecidable, round_delay
 from worker.sync.lookup import look_up
 from worker.sync.matching import Candidate, Doubt, Verdict, candidates, fingerprint, sent_essence, settle
 from worker.sync.run import Run
@@ -57,7 +59,9 @@ def _settle_alike(run: Run, kind: Kind, row: Row, shared: str) -> None:
         return
     try:
         within = row.issue_id if kind is Kind.TICKET_TASK else row.tracker_project_id
-        listed, offset = look_up(run, kind, within, min(_since(one) for one in alike))
+        since = min(_since(one) for one in alike)
+        listed, offset = look_up(run, kind, within, since)
+        before = {one.key: _of_earlier(run, kind, one, within, listed, since) for one in alike if one.earlier}
     except (OutcomeUnknown, TrackerRejected) as failure:
         _another_round(run, kind, alike, failure)
         return
@@ -79,7 +83,24 @@ def _settle_alike(run: Run, kind: Kind, row: Row, shared: str) -> None:
         )
         for one in alike
     ]
-    _apply(run, kind, alike, settle(doubts, found))
+    _apply(run, kind, alike, settle(doubts, found, before))
+
+
+def _of_earlier(
+    run: Run, kind: Kind, row: Row, within: int | None, listed: Sequence[Mapping[str, Any]], since: datetime
+) -> list[Candidate]:
+    """Return what an earlier attempt of a row may have created, with the text that it had then."""
+    found: list[Candidate] = []
+    for body in row.earlier or ():
+        place = body["time_entry"]["issue_id"] if kind is Kind.TICKET_TASK else body["issue"]["project_id"]
+        rows = listed if place == within else look_up(run, kind, place, since)[0]
+        with run.store.transaction() as tx:
+            held = tx.ledger(kind).holders([one["id"] for one in rows if isinstance(one.get("id"), int)])
+        alike = candidates(kind, rows, [sent_essence(kind, body)], held)
+        found += [
+            replace(one, essence=None) for one in alike
+        ]  # compared already, with the text of that attempt
+    return found
 
 
 def _wait_for(run: Run, kind: Kind, alike: Sequence[Row], others: Sequence[Row]) -> None:
@@ -115,6 +136,8 @@ def _apply(run: Run, kind: Kind, alike: Sequence[Row], verdict: Verdict) -> None
                         Reason.UNEXPECTED_AUTHOR(),
                         [one.tracker_id for one in verdict.unclear[row.key]],
                     )
+                elif is_given_up(row.unclear or 0):
+                    _hold(run, tx, kind, row, Reason.NEVER_CLEAR(count=row.unclear))
                 else:
                     _set_free(run, tx, kind, row)
         except IntegrityError:
@@ -142,9 +165,9 @@ def _adopt(run: Run, tx: Transaction, kind: Kind, row: Row, candidate: Candidate
 
 def _resume(tx: Transaction, row: Row) -> None:
     """Let the events that waited for this row go on, also one that had ended in the belief that it was linked."""
-    tx.journal.hurry(row.ticket_id)
     if row.event_id is not None:
         tx.journal.reopen_done(row.event_id, Reason.WAS_NOT_ITS_OWN())
+    tx.journal.put_off(row.ticket_id, backoff(row.unclear or 0, random.random()))  # noqa: S311 (jitter)
 
 
 def _hold(
