@@ -22,7 +22,7 @@ from tests.model.tracker import Made
 from tests.model.world import World
 from tests.support.bridge import STATUS_MAP
 from tests.support.events import DONE
-from worker.retry import MOST_ROUNDS
+from worker.retry import MOST_ATTEMPTS, MOST_ROUNDS
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ def _wanted(ended: Ended) -> Iterator[str]:
     held = {row.ticket_id for kind in Kind for row in ended.held(kind)}
     for task_id, events in passing.items():
         ticket_id = events[0].ticket.id
-        if task_id in failed or ticket_id in held:
+        if task_id in failed or ticket_id in held or not _is_done_at_last(ended, task_id):
             continue
         for kind, key in ((Kind.TICKET, ticket_id), (Kind.TICKET_TASK, task_id)):
             row = ended.rows[kind].get(key)
@@ -163,6 +163,14 @@ def _wanted(ended: Ended) -> Iterator[str]:
     for key in ended.linked(Kind.TICKET).values():
         if not any(events[0].ticket.id == key for events in passing.values()):
             yield f"an issue was created for ticket {key}, which has no Done ticket task"
+
+
+def _is_done_at_last(ended: Ended, task_id: int) -> bool:
+    """Tell whether the newest event of a ticket task says that it is Done and has time: else nothing is owed."""
+    rows = [row for row in ended.journal if row.task_id == task_id]
+    newest = max(rows, key=lambda row: (row.occurred_at, row.sequence, row.id))
+    task = ended.events[newest.id].task
+    return task is not None and task.state == DONE and task.actiontime > 0
 
 
 def _contents(ended: Ended) -> Iterator[str]:
@@ -215,6 +223,8 @@ def _is_true(ended: Ended, kind: Kind, row: Row) -> bool:
         made = [one for one in ended.world.tracker.made if (one.kind, one.key) == (kind, row.key)]
         return len(its_own) > 1 and any(one.overdue for one in made)
     if row.reason and row.reason.startswith("logged on issue #"):
+        return True
+    if row.unclear and row.unclear >= MOST_ATTEMPTS:
         return True
     return ended.world.rules.policy == "hold" or row.rounds + 1 >= MOST_ROUNDS
 
