@@ -27,6 +27,8 @@ pytestmark = pytest.mark.promise("OPS-01", "OPS-02")
 
 Rows = dict[str, list[dict[str, Any]]]
 ROWS = 3
+RECOMPUTED = {"mail_key"}
+"""Columns that a revision makes anew from others."""
 
 
 def script() -> Config:
@@ -102,7 +104,7 @@ def assert_survived(before: Rows, after: Rows) -> None:
     for name in before.keys() & after.keys():
         assert len(before[name]) == len(after[name]) == ROWS, name
         for was, now in zip(before[name], after[name], strict=True):
-            common = was.keys() & now.keys()
+            common = was.keys() & now.keys() - RECOMPUTED
             assert {column: now[column] for column in common} == {column: was[column] for column in common}, (
                 name
             )
