@@ -1,4 +1,7 @@
-"""What the API answers: the shapes that its OpenAPI describes, made of what `producer.admin` shows of things."""
+"""What the API answers: the shapes that its OpenAPI describes, made of what `producer.admin` shows of things.
+
+What is shown as it is needs no model: its dataclass is one.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,14 @@ from typing import Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict
 
+from producer.admin.dryrun.results import Left
+from producer.admin.preview import Preview
 from shared.config import PluginConfig
 from shared.templating import Operation
+from shared.templating.catalogue import Variable
+from shared.templating.fields import Field
+
+__all__ = ["Field", "Left", "Preview", "Variable"]
 
 
 class Shape(BaseModel):
@@ -243,57 +252,11 @@ class TemplateChange(Shape):
     who: str
 
 
-class Variable(Shape):
-    """What a template can read."""
-
-    path: str
-    type: str
-    description: str
-    sample: Any
-    optional: bool
-
-
-class Field(Shape):
-    """What the tracker accepts."""
-
-    name: str
-    type: str
-    description: str
-    required: bool
-    filled_in: bool
-    longest: int | None
-    possible_values: list[str]
-
-
 class Generated(Shape):
     """A template that sends the standard body."""
 
     operation: Operation
     body: str
-
-
-class Left(Shape):
-    """Something that a dry run has left on the tracker."""
-
-    id: int
-    kind: str
-    mark: str
-    tracker_id: int | None
-    begun_at: AwareDatetime
-    reason: str | None
-
-
-class Preview(Shape):
-    """What a template would send."""
-
-    operation: Operation
-    payload: dict[str, Any]
-    warnings: list[str]
-    filled_in: list[str]
-    pruned: list[str]
-    unknown: list[str]
-    compile_ms: float
-    render_ms: float
 
 
 class Hint(Coded):

@@ -1,0 +1,36 @@
+"""The API's models have what is shown of things, and nothing else: what is new in one is new in the other."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from producer.admin import people, shapes, story, templates
+from producer.admin.dryrun import results
+from producer.console import models
+
+CODED = {"code", "params"}
+
+
+@pytest.mark.parametrize(
+    ("model", "shown", "more", "less"),
+    [
+        (models.IssueOfTicket, story.IssueLink, {*CODED, "reason"}, {"coded"}),
+        (models.TicketTask, story.TaskStanding, {*CODED, "reason"}, {"coded"}),
+        (models.HelpdeskUser, people.Mapped, {*CODED, "why"}, {"match"}),
+        (models.Template, templates.Described, set(), set()),
+        (models.DryRun, results.DryRun, set(), set()),
+    ],
+)
+def test_a_model_has_the_fields_of_what_it_shows(
+    model: type[BaseModel], shown: Any, more: set[str], less: set[str]
+) -> None:
+    assert set(model.model_fields) == {one.name for one in fields(shown)} - less | more
+
+
+def test_events_and_runs_are_shown_as_the_command_line_does() -> None:
+    assert set(models.Event.model_fields) == {*shapes.EVENT, *shapes.TIMES, *CODED, "reason"}
+    assert set(models.Run.model_fields) == set(shapes.RUN)
