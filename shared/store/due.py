@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, case, func, or_, select
+from sqlalchemy import BindParameter, ColumnElement, Select, and_, bindparam, case, func, or_, select
 from sqlalchemy.orm import InstrumentedAttribute
 
 from shared.errors import InvalidEvent
 from shared.events import Event, stored_event
 from shared.store.models import EventState, JournalEvent
-from shared.store.types import moment, size_of
+from shared.store.types import Key, moment, size_of
 
 CLOCK_TOLERANCE = timedelta(minutes=5)
 EARLIEST, LATEST = datetime(1969, 12, 31, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
@@ -62,7 +63,7 @@ def is_due() -> ColumnElement[bool]:
     )
 
 
-def due_with_their_keys(ticket_id: int) -> ColumnElement[bool]:
+def due_with_their_keys(ticket_id: int | BindParameter[int]) -> ColumnElement[bool]:
     """Match a ticket's events that are due, and all pending ones of their keys."""
     keys = select(JournalEvent.key).where(JournalEvent.ticket_id == ticket_id, is_due())
     return and_(
@@ -72,10 +73,12 @@ def due_with_their_keys(ticket_id: int) -> ColumnElement[bool]:
     )
 
 
-def due_of(ticket_id: int) -> Select[Any]:
-    """Return the statement that reads what is due for a ticket.
+@cache
+def due_of_a_ticket() -> Select[Any]:
+    """Return the statement that reads what is due for `ticket_id`, within `most_rows` and `most_bytes`.
 
-    Beyond its bounds the ticket's newest event is wanted most, then the newest of each key, then older ones.
+    Made once: to make it takes longer than to carry it out. Beyond its bounds the ticket's newest event is wanted most,
+    then the newest of each key, then older ones.
     """
     newest_first = [column.desc() for column in ORDER]
     ranked = (
@@ -86,7 +89,7 @@ def due_of(ticket_id: int) -> Select[Any]:
             func.row_number().over(partition_by=JournalEvent.key, order_by=newest_first).label("rank"),
             func.row_number().over(order_by=ORDER).label("place"),
         )
-        .where(due_with_their_keys(ticket_id))
+        .where(due_with_their_keys(bindparam("ticket_id", type_=Key)))
         .subquery()
     )
     wanted_first = [case((ranked.c.recency == 1, 0), else_=ranked.c.rank), ranked.c.place]
@@ -97,7 +100,10 @@ def due_of(ticket_id: int) -> Select[Any]:
         func.sum(ranked.c.size).over(order_by=wanted_first).label("total"),
         func.count().over().label("of_all"),
     ).subquery()
-    is_within = and_(measured.c.number <= MOST_ROWS, measured.c.total <= MOST_BYTES)
+    is_within = and_(
+        measured.c.number <= bindparam("most_rows", type_=Key),
+        measured.c.total <= bindparam("most_bytes", type_=Key),
+    )
     return (
         select(
             JournalEvent.id,
@@ -118,8 +124,13 @@ def due_of(ticket_id: int) -> Select[Any]:
     )
 
 
+def due_parameters(ticket_id: int) -> dict[str, int]:
+    """Return the parameters of `due_of_a_ticket`."""
+    return {"ticket_id": ticket_id, "most_rows": MOST_ROWS, "most_bytes": MOST_BYTES}
+
+
 def due_events(found: Sequence[Any]) -> DueEvents:
-    """Return what `due_of` has read, oldest first."""
+    """Return what `due_of_a_ticket` has read, oldest first."""
     rows = sorted(map(_due, found), key=lambda row: (row.occurred_at, row.sequence, row.id))
     return DueEvents(rows, is_complete=not found or found[0].of_all == len(found))
 

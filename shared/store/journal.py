@@ -22,7 +22,8 @@ from shared.store.due import (
     ORDER,
     DueEvents,
     due_events,
-    due_of,
+    due_of_a_ticket,
+    due_parameters,
     due_with_their_keys,
     is_due,
 )
@@ -136,7 +137,7 @@ class Journal:
         carried out as if nothing newer were known. What is returned is bounded, whatever somebody has sent; what is
         left out is due still.
         """
-        return due_events(self._session.execute(due_of(ticket_id)).all())
+        return due_events(self._session.execute(due_of_a_ticket(), due_parameters(ticket_id)).all())
 
     def supersede_older(self, event_id: int, reason: Coded) -> None:
         """End the pending events of an event's key that are older than it."""
