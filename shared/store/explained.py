@@ -42,6 +42,11 @@ class Explained:
         """The reason; None where there is none."""
         return kept(self.reason_text, self.code, self.params)
 
+    def has_code(self, code: Code) -> bool:
+        """Tell whether the reason has a code."""
+        coded = self.coded
+        return coded is not None and coded.code == code
+
     @property
     def reason(self) -> str | None:
         """The reason in English, for people."""

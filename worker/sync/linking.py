@@ -13,7 +13,7 @@ from shared.kinds import Kind
 from shared.logs import get_logger
 from shared.store import Transaction
 from shared.store.ledger import Row
-from shared.store.models import LedgerState, TaskTimeLink
+from shared.store.models import LedgerState
 from worker.sync.matching import sent_essence
 from worker.sync.results import Created, Waiting
 from worker.sync.run import Run
@@ -60,8 +60,8 @@ def _record(
 ) -> Created | Waiting:
     kind, key = creation.kind, creation.key
     with run.transaction() as tx:
-        ledger = tx.ledger(kind)
-        row = ledger.lock(key)
+        verdicts = run.verdicts(tx, kind)
+        row = tx.ledger(kind).lock(key)
         linked_to = row.tracker_id if row and row.state == LedgerState.LINKED else None
         if linked_to == tracker_id:
             return Created(tracker_id, creation.sender.project_id)
@@ -74,14 +74,11 @@ def _record(
                 else Waiting(Reason.BEGUN_ANEW(kind=kind, key=key))
             )
         if row is None or row.attempt != attempt or row.duplicate or _orphans(tx, kind, row, linked_to):
-            ledger.late_answer(key, tracker_id)
-            run.warn(What.LATE_AND_TWICE(kind=kind, tracker_id=tracker_id))
+            verdicts.late(key, run.ticket_id, tracker_id)
             twice = Reason.WAITS_FOR_PERSON(kind=kind, key=key, because=Reason.POSSIBLY_TWICE())
             return Waiting(twice, for_person=True)
-        release_sibling(run, tx, kind, key, tracker_id)
-        ledger.link(key, attempt, tracker_id, author_id, Reason.CREATED_BY_EVENT(event_id=creation.event_id))
-        if row.state == LedgerState.HELD:
-            tx.journal.reopen_held(run.ticket_id, Reason.ANSWERED_AFTER_ALL())
+        reason = Reason.CREATED_BY_EVENT(event_id=creation.event_id)
+        verdicts.link(row, attempt, tracker_id, author_id, reason)
         creation.on_linked(tx, found)
     return Created(tracker_id, creation.sender.project_id, now=True)
 
@@ -104,25 +101,6 @@ def _is_exchanged(tx: Transaction, kind: Kind, row: Row | None, attempt: int, tr
     if row is None or holder is None or holder.key == row.key or not holder.adopted:
         return False
     return row.attempt != attempt or row.duplicate or row.state == LedgerState.LINKED
-
-
-def release_sibling(run: Run, tx: Transaction, kind: Kind, key: int, tracker_id: int) -> None:
-    """Take a tracker id from the row that had adopted it, and let that row's work be done again."""
-    sibling = tx.ledger(kind).take_from_sibling(key, tracker_id)
-    if sibling is None:
-        return
-    run.rung.add(sibling.ticket_id)
-    run.note(
-        What.OWNER_ANSWERED(kind=kind, key=key, tracker_id=tracker_id),
-        ticket_id=sibling.ticket_id,
-        task_id=sibling.task_id if isinstance(sibling, TaskTimeLink) else None,
-    )
-    if sibling.adopted and sibling.event_id is not None:
-        tx.journal.reopen_done(sibling.event_id, Reason.ADOPTED_ANOTHERS())
-    if kind is Kind.TICKET:
-        for row in tx.times.linked_to_issue(sibling.ticket_id, tracker_id):
-            reason = Reason.ISSUE_IS_ANOTHERS(issue_id=tracker_id, ticket_id=key)
-            tx.times.hold(row.key, None, reason, [row.tracker_id] if row.tracker_id else [])
 
 
 def _author_id(run: Run, creation: Creation, found: dict[str, Any]) -> int | None:

@@ -13,12 +13,9 @@ from sqlalchemy.exc import IntegrityError
 
 from shared.codes.coded import Coded
 from shared.codes.reasons import Reason
-from shared.codes.steps import What
 from shared.errors import OutcomeUnknown, TrackerError, TrackerRejected
 from shared.kinds import Kind
-from shared.store import Transaction
 from shared.store.ledger import Row
-from shared.store.models import TaskTimeLink
 from worker.retry import backoff, is_given_up, is_undecidable, round_delay
 from worker.sync.lookup import look_up
 from worker.sync.matching import Candidate, Doubt, Verdict, candidates, fingerprint, sent_essence, settle
@@ -125,65 +122,26 @@ def _apply(run: Run, kind: Kind, alike: Sequence[Row], verdict: Verdict) -> None
     for row in alike:
         try:
             with run.transaction() as tx:
+                verdicts = run.verdicts(tx, kind)
                 if row.key in verdict.adopted:
-                    _adopt(run, tx, kind, row, verdict.adopted[row.key])
+                    verdicts.adopt(row, verdict.adopted[row.key])
                 elif row.key in verdict.unclear:
-                    _hold(
-                        run,
-                        tx,
-                        kind,
-                        row,
-                        Reason.UNEXPECTED_AUTHOR(),
-                        [one.tracker_id for one in verdict.unclear[row.key]],
-                    )
+                    may_be = [one.tracker_id for one in verdict.unclear[row.key]]
+                    verdicts.hold(row, Reason.UNEXPECTED_AUTHOR(), may_be)
                 elif is_given_up(row.unclear or 0):
-                    _hold(run, tx, kind, row, Reason.NEVER_CLEAR(count=row.unclear))
+                    verdicts.hold(row, Reason.NEVER_CLEAR(count=row.unclear))
                 else:
-                    _set_free(run, tx, kind, row)
+                    verdicts.free(row, backoff(row.unclear or 0, random.random()))  # noqa: S311 (jitter)
         except IntegrityError:
             continue  # its own creator linked the candidate meanwhile; the row stays in doubt
         if row.ticket_id != run.ticket_id:
             run.rung.add(row.ticket_id)
 
 
-def _set_free(run: Run, tx: Transaction, kind: Kind, row: Row) -> None:
-    if tx.ledger(kind).free(row.key, row.attempt, Reason.ABSENT_ON_TRACKER()):
-        _note(run, row, What.CREATION_ABSENT(kind=kind))
-        _resume(tx, row)
-
-
-def _adopt(run: Run, tx: Transaction, kind: Kind, row: Row, candidate: Candidate) -> None:
-    reason = Reason.FOUND_ON_TRACKER(tracker_id=candidate.tracker_id)
-    ledger = tx.ledger(kind)
-    if not ledger.adopt(row.key, row.attempt, candidate.tracker_id, candidate.author_id, reason):
-        return
-    _note(run, row, What.CREATION_FOUND(kind=kind, tracker_id=candidate.tracker_id))
-    if kind is Kind.TICKET:
-        tx.tickets.owe(row.ticket_id, run.config.status_map, candidate.status_id)
-    tx.journal.hurry(row.ticket_id)
-
-
-def _resume(tx: Transaction, row: Row) -> None:
-    """Let the events that waited for this row go on, also one that had ended in the belief that it was linked."""
-    if row.event_id is not None:
-        tx.journal.reopen_done(row.event_id, Reason.WAS_NOT_ITS_OWN())
-    tx.journal.put_off(row.ticket_id, backoff(row.unclear or 0, random.random()))  # noqa: S311 (jitter)
-
-
-def _hold(
-    run: Run, tx: Transaction, kind: Kind, row: Row, because: Coded, candidates: Sequence[int] = ()
-) -> None:
-    undecidable = Reason.STAYS_UNDECIDED(before=row.coded, because=because)
-    if tx.ledger(kind).hold(row.key, row.attempt, undecidable, candidates):
-        _note(run, row, What.FOR_PERSON_TO_SAY(kind=kind, because=because))
-        tx.journal.hurry(row.ticket_id)
-        run.rung.add(row.ticket_id)
-
-
 def _hold_all(run: Run, kind: Kind, alike: Sequence[Row], because: Coded) -> None:
     with run.transaction() as tx:
         for row in alike:
-            _hold(run, tx, kind, row, because)
+            run.verdicts(tx, kind).hold(row, because)
 
 
 def _another_round(run: Run, kind: Kind, alike: Sequence[Row], failure: TrackerError) -> None:
@@ -199,8 +157,3 @@ def _another_round(run: Run, kind: Kind, alike: Sequence[Row], failure: TrackerE
         for row in alike:
             if row not in undecided:
                 tx.ledger(kind).another_round(row.key, row.attempt, due, failure.coded)
-
-
-def _note(run: Run, row: Row, what: Coded) -> None:
-    task_id = row.task_id if isinstance(row, TaskTimeLink) else None
-    run.note(what, ticket_id=row.ticket_id, task_id=task_id)

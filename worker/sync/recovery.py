@@ -11,10 +11,7 @@ from sqlalchemy.exc import IntegrityError
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.kinds import Kind
-from shared.store import Transaction
 from shared.store.due import content_of
-from shared.store.ledger import Row
-from shared.store.models import LedgerState
 from worker.sync.gates import closed_gate
 from worker.sync.lookup import look_up
 from worker.sync.matching import Candidate, Doubt, fingerprint
@@ -96,57 +93,25 @@ def _forms(run: Run, creation: Creation) -> list[Creation]:
 
 
 def _adopt(run: Run, creation: Creation, own: Candidate) -> Created | Waiting:
-    kind, tracker_id = creation.kind, own.tracker_id
-    reason = Reason.FOUND_AFTER_RESTORE(tracker_id=tracker_id)
+    kind, claim = creation.kind, creation.claim(run.ticket_id)
     try:
         with run.transaction() as tx:
-            ledger = tx.ledger(kind)
-            attempt = ledger.claim(creation.claim(run.ticket_id), run.settings.claim_lease)
-            if attempt is None:
+            lease = run.settings.claim_lease
+            if not run.verdicts(tx, kind).adopt_after_restore(claim, lease, own):
                 return Waiting(Reason.BEING_CREATED(kind=kind))
-            ledger.doubt(creation.key, attempt, 0, Reason.ASKED_AFTER_RESTORE())
-            ledger.adopt(creation.key, attempt, tracker_id, own.author_id, reason)
-            if kind is Kind.TICKET:
-                tx.tickets.owe(run.ticket_id, run.config.status_map, own.status_id)
-            run.rung |= _narrow(tx, kind, tracker_id)
     except IntegrityError:
-        return Waiting(Reason.LINKED_ELSEWHERE(kind=kind, tracker_id=tracker_id))
-    run.note(What.CREATED_BEFORE(kind=kind, tracker_id=tracker_id), task_id=_task_id(creation))
-    return Created(tracker_id, creation.sender.project_id)
-
-
-def _narrow(tx: Transaction, kind: Kind, tracker_id: int) -> set[int]:
-    """Let what was held because it might have been this object go on; return the tickets to ring."""
-    freed = set()
-    for row in tx.ledger(kind).waiting_for_a_person():
-        if not _is_held_for_alike(row):
-            continue
-        left = [one for one in row.candidates or () if one != tracker_id]
-        if len(left) < len(row.candidates or ()):
-            tx.ledger(kind).narrow(row.key, row.attempt, left, Reason.ALIKE_ARE_OTHERS())
-            if not left:
-                tx.journal.reopen_held(row.ticket_id, Reason.ALIKE_ARE_OTHERS())
-                freed.add(row.ticket_id)
-    return freed
+        return Waiting(Reason.LINKED_ELSEWHERE(kind=kind, tracker_id=own.tracker_id))
+    return Created(own.tracker_id, creation.sender.project_id)
 
 
 def _hold(run: Run, creation: Creation, alike: list[Candidate]) -> Waiting:
-    kind, key = creation.kind, creation.key
-    ids = [one.tracker_id for one in alike]
+    kind, claim = creation.kind, creation.claim(run.ticket_id)
     with run.transaction() as tx:
-        ledger = tx.ledger(kind)
-        attempt = ledger.claim(creation.claim(run.ticket_id), run.settings.claim_lease)
-        if attempt is None:
+        may_be = [one.tracker_id for one in alike]
+        if not run.verdicts(tx, kind).hold_after_restore(claim, run.settings.claim_lease, may_be):
             return Waiting(Reason.BEING_CREATED(kind=kind))
-        ledger.hold(key, attempt, Reason.ALIKE_AFTER_RESTORE(), ids)
-    run.note(What.PERHAPS_CREATED_BEFORE(kind=kind, candidates=ids), task_id=_task_id(creation))
-    waits = Reason.WAITS_FOR_PERSON(kind=kind, key=key, because=Reason.ALIKE_AFTER_RESTORE())
-    return Waiting(waits, for_person=True)
-
-
-def _is_held_for_alike(row: Row) -> bool:
-    coded = row.coded
-    return row.state == LedgerState.HELD and coded is not None and coded.code == Reason.ALIKE_AFTER_RESTORE
+    because = Reason.ALIKE_AFTER_RESTORE()
+    return Waiting(Reason.WAITS_FOR_PERSON(kind=kind, key=creation.key, because=because), for_person=True)
 
 
 def _task_id(creation: Creation) -> int | None:

@@ -12,6 +12,7 @@ from shared.codes.coded import Coded
 from shared.codes.steps import Actor, What
 from shared.config import PluginConfig
 from shared.coordination.locks import HeldLock, Locks
+from shared.kinds import Kind
 from shared.logs import get_logger, log_fields
 from shared.settings import Settings
 from shared.store import Store, Transaction
@@ -19,6 +20,7 @@ from shared.store.templates import ActiveTemplate
 from shared.store.trace import Step
 from shared.tracker.client import CallRecord, TrackerClient
 from shared.tracker.lists import TrackerLists
+from shared.verdicts import Verdicts
 from worker.retry import backoff
 
 log = get_logger("sync")
@@ -63,6 +65,10 @@ class Run:
             tx.trace.append(self.steps)
             steps = list(self.steps)
         del self.steps[: len(steps)]
+
+    def verdicts(self, tx: Transaction, kind: Kind) -> Verdicts:
+        """Return what carries verdicts out in a transaction of this drain."""
+        return Verdicts(tx, kind, self.note, self.config.status_map, self.rung)
 
     def note(
         self, what: Coded, *, task_id: int | None = None, ticket_id: int | None = None, warning: bool = False

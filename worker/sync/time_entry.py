@@ -100,8 +100,6 @@ def settle_time(run: Run, work: Work, row: Row, task_id: int) -> None:
 
 def mark_gone(run: Run, issue_id: int) -> Waiting:
     """Mark the ticket's issue as no longer there, for a person to decide on."""
-    reason = Reason.ISSUE_GONE(issue_id=issue_id)
-    run.warn(What.ISSUE_WENT_AWAY(issue_id=issue_id))
     with run.transaction() as tx:
-        tx.issues.gone(run.ticket_id, issue_id, reason)
+        reason = run.verdicts(tx, Kind.TICKET).gone(run.ticket_id, issue_id)
     return Waiting(reason, for_person=True)
