@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 from sqlalchemy import delete
 
+from shared.codes.coded import written
 from shared.events import parse_delivery
 from shared.kinds import Kind
 from shared.store import Store
 from shared.store.database import Database
 from shared.store.journal import Accepted
 from shared.store.ledger import Claim, Ledger, Row
+from shared.store.ledger_queries import LedgerQueries
 from shared.store.migrations import upgrade
 from shared.store.models import Base, LedgerState
 from tests.support.events import START, delivery_id
@@ -67,17 +69,19 @@ def kind(request: pytest.FixtureRequest) -> Kind:
 
 
 class Book:
-    """One kind's ledger, each step in a transaction of its own."""
+    """One kind's ledger, each step in a transaction of its own; reasons may be given in words."""
 
     def __init__(self, store: Store, kind: Kind) -> None:
         self.store, self.kind = store, kind
 
     def __getattr__(self, name: str) -> Any:
         def step(*args: Any, **kwargs: Any) -> Any:
+            told = [one if is_question or not isinstance(one, str) else written(one) for one in args]
             with self.store.transaction() as tx:
-                return getattr(tx.ledger(self.kind), name)(*args, **kwargs)
+                return getattr(tx.ledger(self.kind), name)(*told, **kwargs)
 
         assert hasattr(Ledger, name)
+        is_question = hasattr(LedgerQueries, name)
         return step
 
     def take(self, key: int = 1, *, lease: float = 20, fingerprint: str = PRINT) -> int | None:
