@@ -56,7 +56,7 @@ def doctor(
 
 def _findings(*, probe: bool, helpdesk: bool) -> list[CheckResult]:
     from producer.admin.desk import Desk
-    from producer.admin.doctor import Patient, examine, examine_helpdesk
+    from producer.admin.doctor import Installation, examine, examine_helpdesk
     from shared.coordination.doorbell import Doorbell
     from shared.store import Store
     from shared.store.database import Database
@@ -64,7 +64,7 @@ def _findings(*, probe: bool, helpdesk: bool) -> list[CheckResult]:
     loaded = settings()
     database = Database(loaded.database_url.get_secret_value())
     desk = Desk(loaded, Store(database))
-    patient = Patient(
+    patient = Installation(
         loaded,
         desk.store,
         desk.redis,

@@ -17,7 +17,7 @@ from producer.commands.register import Json, add
 if TYPE_CHECKING:
     from pydantic import SecretStr
 
-    from producer.commands.sending import Ready, Sender, Taken
+    from producer.commands.sending import ProducerClient, Ready, Taken
     from shared.settings import Settings
 
 SLOW_S = 2.0
@@ -40,11 +40,11 @@ def send(
 
     Nothing is sent where a line is faulty. Sending a file twice changes nothing.
     """
-    from producer.commands.sending import NotSent, Sender, read_events
+    from producer.commands.sending import NotSent, ProducerClient, read_events
 
     secret = _secret(settings())
     ready = read_events(_content(file))
-    sender = Sender(url, secret)
+    sender = ProducerClient(url, secret)
     event_ids: list[int] = []
     duplicates = 0
     try:
@@ -63,7 +63,7 @@ def send(
         say(f"{count(len(event_ids), 'event')} accepted{known}.")
 
 
-def _sent(sender: Sender, ready: list[Ready], *, quiet: bool) -> Iterator[Taken]:
+def _sent(sender: ProducerClient, ready: list[Ready], *, quiet: bool) -> Iterator[Taken]:
     """Send batch after batch; on a terminal a bar shows how far it has come once it takes a while."""
     import time
 

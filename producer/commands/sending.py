@@ -89,7 +89,7 @@ def batches(ready: Sequence[Ready]) -> Iterator[list[Ready]]:
         yield batch
 
 
-class Sender:
+class ProducerClient:
     """Posts batches over one connection.
 
     Args:

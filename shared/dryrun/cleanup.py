@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from shared.codes.reasons import Reason
 from shared.dryrun.lookup import in_use, look_up
-from shared.dryrun.marks import Kind
+from shared.dryrun.marks import ObjectKind
 from shared.dryrun.objects import FRESH_S, LONGEST_DELAY_S, OWN_S, Bench, delay, lease, settled_after
 from shared.errors import LeaseOver, SettingsError, TrackerError, TrackerRejected
 from shared.logs import get_logger
@@ -64,7 +64,7 @@ def _settle(bench: Bench, row: DryRunObject, window: SendWindow) -> bool:
     """
     tracker_id = look_up(bench.client, row)
     fresh = SendWindow(FRESH_S)
-    if tracker_id is None and row.kind == Kind.ISSUE:
+    if tracker_id is None and row.kind == ObjectKind.ISSUE:
         return _absent(bench, row)
     if tracker_id is not None and (use := in_use(bench.client, row, tracker_id)):
         bench.put_off(row, LONGEST_DELAY_S, Reason.IN_USE(because=use))

@@ -11,7 +11,7 @@ from typing import Any
 
 from shared.codes.coded import Coded
 from shared.codes.reasons import Reason
-from shared.dryrun.marks import Kind
+from shared.dryrun.marks import ObjectKind
 from shared.errors import TrackerRejected
 from shared.metadata.reading import find_project
 from shared.store.models import DryRunObject
@@ -21,7 +21,7 @@ from shared.tracker.lists import Row, TrackerLists
 
 CLOCKS_APART = timedelta(days=1)
 """How far the tracker's clock may be from the database's."""
-ISSUES = Kind.ISSUE.path
+ISSUES = ObjectKind.ISSUE.path
 
 
 def look_up(client: TrackerClient, row: DryRunObject) -> int | None:
@@ -30,7 +30,7 @@ def look_up(client: TrackerClient, row: DryRunObject) -> int | None:
     Raises:
         TrackerError: the tracker did not say it clearly, or the key is refused (lists would answer as for anybody).
     """
-    if row.kind == Kind.PROJECT:
+    if row.kind == ObjectKind.PROJECT:
         project = find_project(client, row.mark)
         return project.tracker_id if project else None
     if row.tracker_id is not None:
@@ -54,7 +54,7 @@ def in_use(client: TrackerClient, row: DryRunObject, tracker_id: int) -> Coded |
         # a tracker that does not know the filter gives any issues
         return any(_reference(one.get("parent")) == tracker_id for one in rows)
 
-    if row.kind == Kind.PROJECT:
+    if row.kind == ObjectKind.PROJECT:
         projects = TrackerLists(client).whole("/projects.json", "projects")
         return Reason.PROJECT_BELOW() if below(projects) else _issues_in(client, tracker_id)
     params: dict[str, str | int] = {"parent_id": tracker_id, "status_id": "*"}

@@ -11,7 +11,7 @@ from shared.payloads import LONGEST_NAME, LONGEST_SUBJECT
 from shared.text import cut
 
 
-class Kind(StrEnum):
+class ObjectKind(StrEnum):
     """What is made and deleted: the two kinds that take everything in them along."""
 
     ISSUE = "issue"
@@ -23,13 +23,13 @@ class Kind(StrEnum):
         return f"/{self}s.json"
 
 
-def new_mark(kind: Kind) -> str:
+def new_mark(kind: ObjectKind) -> str:
     """Return a new mark: text for an issue's subject, or a project's identifier."""
     token = secrets.token_hex(8)
-    return f"[deskbridge dry run {token}]" if kind is Kind.ISSUE else f"deskbridge-dry-run-{token}"
+    return f"[deskbridge dry run {token}]" if kind is ObjectKind.ISSUE else f"deskbridge-dry-run-{token}"
 
 
-def marked(kind: Kind, payload: dict[str, Any], mark: str) -> dict[str, Any]:
+def marked(kind: ObjectKind, payload: dict[str, Any], mark: str) -> dict[str, Any]:
     """Return a payload that carries a mark; nothing else of it is changed.
 
     Args:
@@ -39,7 +39,7 @@ def marked(kind: Kind, payload: dict[str, Any], mark: str) -> dict[str, Any]:
     """
     made = deepcopy(payload)
     fields = made[kind]
-    if kind is Kind.ISSUE:
+    if kind is ObjectKind.ISSUE:
         fields["subject"] = _with(fields.get("subject"), mark, LONGEST_SUBJECT)
     else:
         fields["name"] = _with(fields.get("name"), mark, LONGEST_NAME)

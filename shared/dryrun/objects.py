@@ -15,7 +15,7 @@ from typing import Any
 from shared.codes.coded import Coded
 from shared.codes.reasons import Reason
 from shared.dryrun.lookup import look_up
-from shared.dryrun.marks import Kind
+from shared.dryrun.marks import ObjectKind
 from shared.errors import (
     BridgeError,
     LeaseOver,
@@ -80,7 +80,9 @@ class Bench:
     settling: float
     things: list[Thing] = field(default_factory=list)
 
-    def make(self, kind: Kind, mark: str, body: dict[str, Any], tracker_project_id: int | None) -> Thing:
+    def make(
+        self, kind: ObjectKind, mark: str, body: dict[str, Any], tracker_project_id: int | None
+    ) -> Thing:
         """Ask for something.
 
         Args:
@@ -108,7 +110,7 @@ class Bench:
         self._read(thing, kind)
         return thing
 
-    def _read(self, thing: Thing, kind: Kind) -> None:
+    def _read(self, thing: Thing, kind: ObjectKind) -> None:
         """Find out what became of a creation: the answer's id, a refusal, or else what carries the mark."""
         answer = thing.answer
         if answer is not None and 300 <= answer.status < 500 and answer.is_trackers:
@@ -155,7 +157,7 @@ class Bench:
                 window.check()
 
         # an identifier is given only once, so for a project it is safer than its id
-        name = row.mark if row.kind == Kind.PROJECT else tracker_id
+        name = row.mark if row.kind == ObjectKind.PROJECT else tracker_id
         self.client.call("DELETE", f"/{row.kind}s/{name}.json", before_send=in_time)
         self._forget(row)
 

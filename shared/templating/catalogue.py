@@ -16,8 +16,8 @@ from shared.templating.contexts import context_type, part_of
 from shared.templating.operations import CustomField, Operation
 from shared.templating.values import Fault, Json
 
-Kind = Literal["text", "integer", "boolean", "list", "map", "object", "any"]
-_KINDS: dict[type, Kind] = {str: "text", int: "integer", bool: "boolean", list: "list", dict: "map"}
+ValueType = Literal["text", "integer", "boolean", "list", "map", "object", "any"]
+_KINDS: dict[type, ValueType] = {str: "text", int: "integer", bool: "boolean", list: "list", dict: "map"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Variable:
     """
 
     path: str
-    type: Kind
+    type: ValueType
     description: str
     sample: Json
     optional: bool
@@ -43,7 +43,7 @@ class Variable:
 class Shape:
     """What a path leads to: its kind, the parts of an object, what lists and maps hold."""
 
-    kind: Kind
+    kind: ValueType
     parts: Mapping[str, Shape] = field(default_factory=dict)
     item: Shape | None = None
 
@@ -150,5 +150,5 @@ def _shape(annotation: Any) -> tuple[Shape, bool]:
     return Shape(_KINDS[origin], item=_shape(arguments[-1])[0] if arguments else None), False
 
 
-def _article(kind: Kind) -> str:
+def _article(kind: ValueType) -> str:
     return f"{'an' if kind in ('integer', 'object') else 'a'} {kind}"

@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from producer.admin import configuration
 from producer.admin.desk import Desk
-from producer.admin.doctor import Patient, Status, examine
+from producer.admin.doctor import Installation, Status, examine
 from producer.admin.project_forms import FormRefused, ProjectForm
 from shared.errors import NotFound
 from shared.metadata.synchronisation import synchronise
@@ -143,7 +143,7 @@ def test_the_doctor_finds_a_configured_tracker_well(desk: Desk) -> None:
     }
     configuration.change(desk.store, values)
     desk.project_forms.link(Link(LinkKind.ENTITY, 3, seed.Project.SUPPORT, seed.Category.HARDWARE))
-    patient = Patient(
+    patient = Installation(
         desk.settings, desk.store, desk.redis, desk.vault, desk.connector.connect, lambda: True, probe=True
     )
     wrong = {one.check: one.what for one in examine(patient) if one.status is not Status.OK}

@@ -13,7 +13,7 @@ from redis.exceptions import RedisError
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.desk import Desk
-from producer.admin.doctor import Patient, examine
+from producer.admin.doctor import Installation, examine
 from shared.coordination.doorbell import PRUNE, QUEUE, SWEEP, SYNC_METADATA, SYNC_TICKET
 from shared.coordination.locks import Locks
 from shared.coordination.pause import KEY, PROBE_KEY
@@ -108,7 +108,9 @@ class InRedis:
         desk = Desk(self._bridge.settings, self._bridge.store)
         connect = desk.connector.connect
         list(
-            examine(Patient(desk.settings, desk.store, desk.redis, desk.vault, connect, lambda: True, False))
+            examine(
+                Installation(desk.settings, desk.store, desk.redis, desk.vault, connect, lambda: True, False)
+            )
         )
         desk.redis.close()
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from deploy.embedded.ports import HOST
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.desk import Desk
-from producer.admin.doctor import Patient, examine
+from producer.admin.doctor import Installation, examine
 from shared.metadata.synchronisation import synchronise
 from tests.fuzz.chance import Chance
 from tests.support.bridge import Bridge
@@ -155,7 +155,7 @@ class OfTheTracker:
 
     def _examine(self) -> None:
         desk = Desk(self._bridge.settings, self._bridge.store)
-        patient = Patient(
+        patient = Installation(
             desk.settings, desk.store, desk.redis, desk.vault, desk.connector.connect, lambda: True, True
         )
         for finding in examine(patient):

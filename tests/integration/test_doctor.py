@@ -16,7 +16,7 @@ from sqlalchemy import update
 from deploy.embedded.ports import free_port
 from deploy.sandbox.tracker.control import StandIn
 from deploy.sandbox.tracker.seed import user_key
-from producer.admin.doctor import RECORDS, CheckResult, Patient, Status, examine
+from producer.admin.doctor import RECORDS, CheckResult, Installation, Status, examine
 from producer.admin.people import confirm_matches
 from shared.codes.coded import written
 from shared.codes.findings import Finding
@@ -36,11 +36,11 @@ from tests.support.events import ALICE, BOB, task_event, ticket, ticket_event
 Change = Callable[[Bridge, StandIn], object]
 
 
-def patient(bridge: Bridge, *, probe: bool = False) -> Patient:
+def patient(bridge: Bridge, *, probe: bool = False) -> Installation:
     """Return an installation as its administrator's command line sees it."""
     vault = Vault(bridge.settings.secret_keys)
     connect = Connector(bridge.store, vault).connect
-    return Patient(bridge.settings, bridge.store, bridge.redis, vault, connect, lambda: True, probe)
+    return Installation(bridge.settings, bridge.store, bridge.redis, vault, connect, lambda: True, probe)
 
 
 @pytest.fixture

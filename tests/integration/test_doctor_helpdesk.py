@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import update
 
-from producer.admin.doctor import Patient, Status, examine_helpdesk
+from producer.admin.doctor import Installation, Status, examine_helpdesk
 from shared.codes.findings import Finding
 from shared.connection import Connector
 from shared.store.models import JournalEvent
@@ -41,7 +41,7 @@ def found(bridge: Bridge, api: GlpiApi | None = None) -> dict[str, tuple[Status,
         )
     vault = Vault(settings.secret_keys)
     connect = Connector(bridge.store, vault).connect
-    patient = Patient(settings, bridge.store, bridge.redis, vault, connect, lambda: True)
+    patient = Installation(settings, bridge.store, bridge.redis, vault, connect, lambda: True)
     return {one.check: (one.status, one.found.code) for one in examine_helpdesk(patient)}
 
 

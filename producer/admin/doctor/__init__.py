@@ -7,31 +7,31 @@ from contextlib import suppress
 
 from producer.admin.doctor import helpdesk, services, setup, templates, tracker, work
 from producer.admin.doctor.finding import RECORDS, CheckResult, Status
-from producer.admin.doctor.patient import Patient
+from producer.admin.doctor.installation import Installation
 from shared.errors import BridgeError
 
-__all__ = ["RECORDS", "CheckResult", "Patient", "Status", "examine", "examine_helpdesk"]
+__all__ = ["RECORDS", "CheckResult", "Installation", "Status", "examine", "examine_helpdesk"]
 
 
-def examine(patient: Patient) -> Iterator[CheckResult]:
+def examine(installation: Installation) -> Iterator[CheckResult]:
     """Check every part, those first without which the others cannot be checked.
 
     Args:
-        patient: the installation.
+        installation: the installation.
 
     Yields:
         One result or more for each check.
     """
-    alive = yield from _all(services.database, patient)
-    yield from services.redis(patient)
-    yield from services.broker(patient)
-    yield from services.workers(patient)
+    alive = yield from _all(services.database, installation)
+    yield from services.redis(installation)
+    yield from services.broker(installation)
+    yield from services.workers(installation)
     if not alive:
         return
-    yield from setup.api_key(patient)
-    yield from tracker.connection(patient)
-    yield from services.clocks(patient)
-    checks: list[Callable[[Patient], Iterator[CheckResult]]] = [
+    yield from setup.api_key(installation)
+    yield from tracker.connection(installation)
+    yield from services.clocks(installation)
+    checks: list[Callable[[Installation], Iterator[CheckResult]]] = [
         *setup.CHECKS,
         *templates.CHECKS,
         *tracker.CHECKS,
@@ -40,26 +40,26 @@ def examine(patient: Patient) -> Iterator[CheckResult]:
     ]
     for check in checks:
         with suppress(BridgeError):
-            yield from check(patient)
+            yield from check(installation)
 
 
-def examine_helpdesk(patient: Patient) -> Iterator[CheckResult]:
+def examine_helpdesk(installation: Installation) -> Iterator[CheckResult]:
     """Check only whether the helpdesk is connected.
 
     Args:
-        patient: the installation.
+        installation: the installation.
     """
-    if (yield from _all(services.database, patient)):
+    if (yield from _all(services.database, installation)):
         for check in helpdesk.CHECKS:
-            yield from check(patient)
+            yield from check(installation)
 
 
 def _all(
-    check: Callable[[Patient], Iterator[CheckResult]], patient: Patient
+    check: Callable[[Installation], Iterator[CheckResult]], installation: Installation
 ) -> Generator[CheckResult, None, bool]:
     """Yield a check's results; return whether none is a failure."""
     fine = True
-    for result in check(patient):
+    for result in check(installation):
         fine = fine and result.status is not Status.FAILURE
         yield result
     return fine

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
-from producer.admin.doctor.patient import Patient
+from producer.admin.doctor.installation import Installation
 from shared.codes.findings import Finding
 from shared.helpdesk.configured import configured_lookup
 from shared.helpdesk.lookup import HelpdeskUnreachable
@@ -16,9 +16,9 @@ CLOCKS_S = 120.0
 DAYS_S = 2 * 86400.0
 
 
-def events(patient: Patient) -> Iterator[CheckResult]:
+def events(installation: Installation) -> Iterator[CheckResult]:
     """Events have come in lately."""
-    with patient.store.transaction() as tx:
+    with installation.store.transaction() as tx:
         newest, now = tx.journal.newest_received(), tx.now()
     if newest is None:
         yield warning("helpdesk events", Finding.NO_EVENT_YET())
@@ -28,9 +28,9 @@ def events(patient: Patient) -> Iterator[CheckResult]:
     yield warning("helpdesk events", found) if seconds > QUIET_S else ok("helpdesk events", found)
 
 
-def unreadable(patient: Patient) -> Iterator[CheckResult]:
+def unreadable(installation: Installation) -> Iterator[CheckResult]:
     """Every delivery could be read."""
-    with patient.store.transaction() as tx:
+    with installation.store.transaction() as tx:
         count = tx.journal.count_unreadable()
     if count:
         yield failure("deliveries", Finding.DELIVERIES_UNREADABLE(count=count))
@@ -38,9 +38,9 @@ def unreadable(patient: Patient) -> Iterator[CheckResult]:
         yield ok("deliveries", Finding.DELIVERIES_READABLE())
 
 
-def api(patient: Patient) -> Iterator[CheckResult]:
+def api(installation: Installation) -> Iterator[CheckResult]:
     """The helpdesk's API can be asked, and its clock agrees."""
-    lookup = configured_lookup(patient.settings)
+    lookup = configured_lookup(installation.settings)
     if lookup is None:
         yield ok("helpdesk API", Finding.HELPDESK_API_NOT_USED())
         return
@@ -56,12 +56,12 @@ def api(patient: Patient) -> Iterator[CheckResult]:
         yield ok("helpdesk API", Finding.HELPDESK_API_ANSWERS(seconds=seconds))
 
 
-def reconciled(patient: Patient) -> Iterator[CheckResult]:
+def reconciled(installation: Installation) -> Iterator[CheckResult]:
     """The helpdesk was compared with the journal lately, and nothing had been missed."""
-    if configured_lookup(patient.settings) is None:
+    if configured_lookup(installation.settings) is None:
         yield ok("reconciliation", Finding.HELPDESK_API_NOT_USED())
         return
-    with patient.store.transaction() as tx:
+    with installation.store.transaction() as tx:
         mark, now = tx.reconciliation.get(), tx.now()
     if mark is None or (now - mark.ran_at).total_seconds() > DAYS_S:
         yield warning("reconciliation", Finding.NOT_RECONCILED())

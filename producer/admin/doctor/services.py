@@ -9,7 +9,7 @@ from redis.exceptions import RedisError, ResponseError
 from sqlalchemy.exc import SQLAlchemyError
 
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
-from producer.admin.doctor.patient import Patient
+from producer.admin.doctor.installation import Installation
 from shared.codes.findings import Finding
 from shared.coordination.presence import BEAT, WORKER, Presence
 from shared.errors import SettingsError
@@ -20,29 +20,29 @@ CLOCK_FAILURE_S = 120.0
 ROUNDS_MISSED = 4
 
 
-def database(patient: Patient) -> Iterator[CheckResult]:
+def database(installation: Installation) -> Iterator[CheckResult]:
     """The database answers, and its tables are those of this version."""
     try:
-        require_current(patient.store.database)
+        require_current(installation.store.database)
     except SettingsError as due:
-        yield ok("database", Finding.DATABASE_ANSWERS(kind=_kind(patient)))
+        yield ok("database", Finding.DATABASE_ANSWERS(kind=_kind(installation)))
         yield failure("migrations", Finding.MIGRATIONS_DUE(problem=due.coded))
     except SQLAlchemyError as error:
         yield failure("database", Finding.DATABASE_UNREACHABLE(error=type(error).__name__))
     else:
-        yield ok("database", Finding.DATABASE_ANSWERS(kind=_kind(patient)))
+        yield ok("database", Finding.DATABASE_ANSWERS(kind=_kind(installation)))
         yield ok("migrations", Finding.MIGRATIONS_CURRENT(revision=HEAD))
 
 
-def _kind(patient: Patient) -> str:
-    return patient.store.database.engine.dialect.name
+def _kind(installation: Installation) -> str:
+    return installation.store.database.engine.dialect.name
 
 
-def redis(patient: Patient) -> Iterator[CheckResult]:
+def redis(installation: Installation) -> Iterator[CheckResult]:
     """Redis answers, and keeps what it is given."""
     try:
-        patient.redis.ping()
-        policy = _policy(patient)
+        installation.redis.ping()
+        policy = _policy(installation)
     except RedisError as error:
         yield failure("redis", Finding.REDIS_UNREACHABLE(error=type(error).__name__))
         return
@@ -52,28 +52,28 @@ def redis(patient: Patient) -> Iterator[CheckResult]:
         yield ok("redis", Finding.REDIS_ANSWERS())
 
 
-def _policy(patient: Patient) -> str | None:
+def _policy(installation: Installation) -> str | None:
     """Return what Redis does when its memory is full, None where it does not say (hosted ones often forbid CONFIG)."""
     try:
-        found = patient.redis.config_get("maxmemory-policy")
+        found = installation.redis.config_get("maxmemory-policy")
     except ResponseError:
         return None
     return found.get("maxmemory-policy") if isinstance(found, dict) else None
 
 
-def broker(patient: Patient) -> Iterator[CheckResult]:
+def broker(installation: Installation) -> Iterator[CheckResult]:
     """The broker accepts rings."""
-    if patient.is_broker_answering():
+    if installation.is_broker_answering():
         yield ok("broker", Finding.BROKER_ANSWERS())
     else:
         yield failure("broker", Finding.BROKER_UNREACHABLE())
 
 
-def workers(patient: Patient) -> Iterator[CheckResult]:
+def workers(installation: Installation) -> Iterator[CheckResult]:
     """A worker and a beat were alive recently."""
-    interval = patient.settings.sweep_interval
+    interval = installation.settings.sweep_interval
     try:
-        presence = Presence(patient.redis)
+        presence = Presence(installation.redis)
         worker, beat = presence.seconds_since(WORKER), presence.seconds_since(BEAT)
     except RedisError:
         return
@@ -87,11 +87,11 @@ def workers(patient: Patient) -> Iterator[CheckResult]:
         yield ok("beat", Finding.BEAT_ALIVE(seconds=beat))
 
 
-def clocks(patient: Patient) -> Iterator[CheckResult]:
+def clocks(installation: Installation) -> Iterator[CheckResult]:
     """The clocks of this machine, the database and the tracker agree."""
-    with patient.store.transaction() as tx:
+    with installation.store.transaction() as tx:
         clocks = [("the database", tx.now(), datetime.now(UTC))]
-    clocks += [("the tracker", theirs, ours) for theirs, ours in patient.tracker_clocks[-1:]]
+    clocks += [("the tracker", theirs, ours) for theirs, ours in installation.tracker_clocks[-1:]]
     apart = {name: abs((theirs - ours).total_seconds()) for name, theirs, ours in clocks}
     worst = max(apart, key=lambda name: apart[name])
     differ = Finding.CLOCKS_DIFFER(machine=worst, seconds=apart[worst])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC
 
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
-from producer.admin.doctor.patient import Patient
+from producer.admin.doctor.installation import Installation
 from producer.admin.people import confirm_people, user_map
 from shared.codes.coded import Coded
 from shared.codes.findings import Finding
@@ -19,34 +19,34 @@ INTERVALS_MISSED = 3
 MOST_NAMED = 10
 
 
-def api_key(patient: Patient) -> Iterator[CheckResult]:
+def api_key(installation: Installation) -> Iterator[CheckResult]:
     """The API key is stored, and can be opened."""
-    with patient.store.transaction() as tx:
+    with installation.store.transaction() as tx:
         _, encrypted = tx.configs.get()
     if encrypted is None:
         yield failure("api key", Finding.API_KEY_MISSING())
         return
     try:
-        patient.vault.decrypt(encrypted)
+        installation.vault.decrypt(encrypted)
     except SettingsError as wrong:
         yield failure("api key", Finding.API_KEY_UNREADABLE(problem=wrong.coded))
         return
-    if patient.vault.is_current(encrypted):
+    if installation.vault.is_current(encrypted):
         yield ok("api key", Finding.API_KEY_STORED())
     else:
         yield warning("api key", Finding.API_KEY_OLD_ENCRYPTION())
 
 
-def metadata(patient: Patient) -> Iterator[CheckResult]:
+def metadata(installation: Installation) -> Iterator[CheckResult]:
     """The cache is filled, and fresh."""
-    with patient.store.transaction() as tx:
+    with installation.store.transaction() as tx:
         good, runs = tx.metadata.last_good_run(), tx.metadata.runs(1)
         now = tx.now()
     if good is None:
         yield failure("metadata", Finding.METADATA_EMPTY())
         return
     age = (now - good.ended_at).total_seconds()
-    if age > patient.settings.metadata_interval * INTERVALS_MISSED:
+    if age > installation.settings.metadata_interval * INTERVALS_MISSED:
         yield warning("metadata", Finding.METADATA_OLD(hours=age / 3600, error=runs[0].error))
     elif not runs[0].ok:
         yield warning("metadata", Finding.METADATA_NOT_READ(error=runs[0].error or ""))
@@ -55,9 +55,9 @@ def metadata(patient: Patient) -> Iterator[CheckResult]:
         yield ok("metadata", Finding.METADATA_CURRENT(at=at))
 
 
-def links(patient: Patient) -> Iterator[CheckResult]:
+def links(installation: Installation) -> Iterator[CheckResult]:
     """Something is linked, and each link leads to an active project, its category to one of it."""
-    with patient.store.transaction() as tx:
+    with installation.store.transaction() as tx:
         found = tx.links.all()
         faults = [(link, fault) for link in found if (fault := _fault(confirm_link, tx, link))]
     if not found:
@@ -69,9 +69,9 @@ def links(patient: Patient) -> Iterator[CheckResult]:
         yield ok("links", Finding.LINKS_USABLE(count=len(found)))
 
 
-def ids(patient: Patient) -> Iterator[CheckResult]:
+def ids(installation: Installation) -> Iterator[CheckResult]:
     """Every id of the plugin config exists on the tracker."""
-    with patient.store.transaction() as tx:
+    with installation.store.transaction() as tx:
         config, _ = tx.configs.get()
         faults = {
             name: fault
@@ -97,9 +97,9 @@ def _left_out(config: PluginConfig, faults: dict[str, Coded]) -> Iterator[CheckR
         yield ok("activity", Finding.ACTIVITY_KNOWN(activity_id=config.default_activity_id))
 
 
-def memberships(patient: Patient) -> Iterator[CheckResult]:
+def memberships(installation: Installation) -> Iterator[CheckResult]:
     """An e-mail address alone lets nobody into a private project."""
-    with patient.store.transaction() as tx:
+    with installation.store.transaction() as tx:
         config, _ = tx.configs.get()
         linked = {link.tracker_project_id for link in tx.links.all()}
         entries = [tx.metadata.get(MetadataKind.PROJECT, one) for one in sorted(linked)]
@@ -109,9 +109,9 @@ def memberships(patient: Patient) -> Iterator[CheckResult]:
         yield warning("role", why)
 
 
-def activities_of_projects(patient: Patient) -> Iterator[CheckResult]:
+def activities_of_projects(installation: Installation) -> Iterator[CheckResult]:
     """The default activity can be used in each linked project, where the cache knows that."""
-    with patient.store.transaction() as tx:
+    with installation.store.transaction() as tx:
         config, _ = tx.configs.get()
         projects = {link.tracker_project_id for link in tx.links.all()}
         entries = [tx.metadata.get(MetadataKind.PROJECT, one) for one in sorted(projects)]
@@ -124,9 +124,9 @@ def activities_of_projects(patient: Patient) -> Iterator[CheckResult]:
             yield failure("activity", why)
 
 
-def statuses(patient: Patient) -> Iterator[CheckResult]:
+def statuses(installation: Installation) -> Iterator[CheckResult]:
     """Every status that events have named is mapped, and to one that exists."""
-    with patient.store.transaction() as tx:
+    with installation.store.transaction() as tx:
         config, _ = tx.configs.get()
         seen = tx.tickets.statuses_seen()
         faults = [
@@ -144,9 +144,9 @@ def statuses(patient: Patient) -> Iterator[CheckResult]:
         yield ok("statuses", Finding.STATUSES_MAPPED(mapped=len(config.status_map)))
 
 
-def people(patient: Patient) -> Iterator[CheckResult]:
+def people(installation: Installation) -> Iterator[CheckResult]:
     """Everybody named in events has a tracker user."""
-    found = user_map(patient.store)
+    found = user_map(installation.store)
     waiting = [one for one in found if one.waits]
     unknown = [one for one in found if one.login is None and not one.waits]
     new = [one for one in found if one.new]

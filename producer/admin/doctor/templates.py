@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from producer.admin.doctor.finding import CheckResult, ok, warning
-from producer.admin.doctor.patient import Patient
+from producer.admin.doctor.installation import Installation
 from producer.admin.dryrun.run import DryRuns
 from shared.bodies.contexts import custom_fields_of, engine_for
 from shared.codes.findings import Finding
@@ -24,9 +24,9 @@ CREATING = (Operation.ISSUE_CREATE, Operation.TIME_ENTRY_CREATE)
 """Operations that the worker makes alone; a project's form asks for what is required."""
 
 
-def in_force(patient: Patient) -> Iterator[CheckResult]:
+def in_force(installation: Installation) -> Iterator[CheckResult]:
     """Each template in force can be rendered."""
-    with patient.store.transaction() as tx:
+    with installation.store.transaction() as tx:
         found = list(tx.templates.active().values())
         faults = [(one, fault) for one in found if isinstance(fault := _payload(tx, one), TemplateError)]
     for template, fault in faults:
@@ -41,9 +41,9 @@ def in_force(patient: Patient) -> Iterator[CheckResult]:
         yield ok("templates", Finding.TEMPLATES_NOT_USED())
 
 
-def custom_fields(patient: Patient) -> Iterator[CheckResult]:
+def custom_fields(installation: Installation) -> Iterator[CheckResult]:
     """No custom field is required that is not sent."""
-    with patient.store.transaction() as tx:
+    with installation.store.transaction() as tx:
         config, _ = tx.configs.get()
         required = [one for one in custom_fields_of(tx) if _is_required(tx, one, config)]
         active = tx.templates.active()
@@ -62,9 +62,9 @@ def custom_fields(patient: Patient) -> Iterator[CheckResult]:
         yield ok("custom fields", Finding.CUSTOM_FIELDS_SENT())
 
 
-def left_by_dry_runs(patient: Patient) -> Iterator[CheckResult]:
+def left_by_dry_runs(installation: Installation) -> Iterator[CheckResult]:
     """Dry runs have left nothing on the tracker."""
-    left = DryRuns(patient.store, patient.connect).left()
+    left = DryRuns(installation.store, installation.connect).left()
     if left:
         named = [str(one) for one in left[:10]]
         yield warning("dry runs", Finding.DRY_RUNS_LEFT(count=len(left), objects=named))

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from producer.admin.doctor.finding import CheckResult, failure, ok
-from producer.admin.doctor.patient import Patient
+from producer.admin.doctor.installation import Installation
 from shared.codes.findings import Finding
 from shared.errors import (
     BridgeError,
@@ -27,10 +27,10 @@ MODULES = ("issue_tracking", "time_tracking")
 MOST_PROBED = 200
 
 
-def connection(patient: Patient) -> Iterator[CheckResult]:
+def connection(installation: Installation) -> Iterator[CheckResult]:
     """The tracker answers this key as it answers an administrator's; lists would answer anybody (OBSERVED)."""
     try:
-        config, client = patient.connect()
+        config, client = installation.connect()
     except SettingsError as missing:
         yield failure("tracker", Finding.TRACKER_NOT_SET_UP(problem=missing.coded))
         return
@@ -43,9 +43,9 @@ def connection(patient: Patient) -> Iterator[CheckResult]:
     except TrackerError as error:
         yield failure("tracker", Finding.TRACKER_NOT_USABLE(problem=error.coded))
     else:
-        patient.is_tracker_open = True
+        installation.is_tracker_open = True
         if answer.at:
-            patient.tracker_clocks.append((answer.at, datetime.now(UTC)))
+            installation.tracker_clocks.append((answer.at, datetime.now(UTC)))
         yield ok("tracker", Finding.TRACKER_ANSWERS(base_url=config.base_url))
         yield ok("administrator", Finding.KEY_OF_ADMINISTRATOR())
         yield from _impersonation(client)
@@ -70,16 +70,16 @@ def _impersonation(client: TrackerClient) -> Iterator[CheckResult]:
     yield failure("impersonation", problem)
 
 
-def projects(patient: Patient) -> Iterator[CheckResult]:
+def projects(installation: Installation) -> Iterator[CheckResult]:
     """Each linked project has the modules and the activity that are needed; asked only where that is wanted."""
-    if not patient.is_tracker_open:
+    if not installation.is_tracker_open:
         return
-    if not patient.probe:
+    if not installation.probe:
         yield ok("modules", Finding.MODULES_NOT_CHECKED())
         return
-    with patient.store.transaction() as tx:
+    with installation.store.transaction() as tx:
         links = list({link.tracker_project_id: link for link in tx.links.all()}.values())[:MOST_PROBED]
-    config, client = patient.connect()
+    config, client = installation.connect()
     try:
         found = [one for link in links for one in _probe(client, link, config.default_activity_id)]
     finally:

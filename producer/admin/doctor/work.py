@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from redis.exceptions import RedisError
 
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
-from producer.admin.doctor.patient import Patient
+from producer.admin.doctor.installation import Installation
 from shared.codes.coded import Coded
 from shared.codes.findings import Finding
 from shared.coordination.pause import Pause
@@ -17,9 +17,9 @@ SLOW_S = 120.0
 STUCK_S = 3600.0
 
 
-def pending(patient: Patient) -> Iterator[CheckResult]:
+def pending(installation: Installation) -> Iterator[CheckResult]:
     """No event has waited for long."""
-    with patient.store.transaction() as tx:
+    with installation.store.transaction() as tx:
         oldest, count, now = (
             tx.journal.oldest(EventState.PENDING),
             tx.journal.count(EventState.PENDING),
@@ -29,7 +29,7 @@ def pending(patient: Patient) -> Iterator[CheckResult]:
         yield ok("pending", Finding.NOTHING_PENDING())
         return
     age = (now - oldest.received_at).total_seconds()
-    why = _reason(patient) or oldest.coded
+    why = _reason(installation) or oldest.coded
     waiting = Finding.EVENTS_PENDING(count=count, seconds=age, why=why, ticket_id=oldest.ticket_id)
     if age > STUCK_S:
         yield failure("pending", waiting)
@@ -39,9 +39,9 @@ def pending(patient: Patient) -> Iterator[CheckResult]:
         yield ok("pending", waiting)
 
 
-def held(patient: Patient) -> Iterator[CheckResult]:
+def held(installation: Installation) -> Iterator[CheckResult]:
     """Nothing waits for a person."""
-    with patient.store.transaction() as tx:
+    with installation.store.transaction() as tx:
         count = len(tx.issues.waiting_for_a_person()) + len(tx.times.waiting_for_a_person())
     if count:
         yield warning("held", Finding.ROWS_HELD(count=count))
@@ -49,9 +49,9 @@ def held(patient: Patient) -> Iterator[CheckResult]:
         yield ok("held", Finding.NOTHING_HELD())
 
 
-def failed(patient: Patient) -> Iterator[CheckResult]:
+def failed(installation: Installation) -> Iterator[CheckResult]:
     """Nothing was refused."""
-    with patient.store.transaction() as tx:
+    with installation.store.transaction() as tx:
         count = tx.journal.count(EventState.FAILED)
     if count:
         yield warning("failed", Finding.EVENTS_FAILED(count=count))
@@ -59,9 +59,9 @@ def failed(patient: Patient) -> Iterator[CheckResult]:
         yield ok("failed", Finding.NOTHING_FAILED())
 
 
-def recovery(patient: Patient) -> Iterator[CheckResult]:
+def recovery(installation: Installation) -> Iterator[CheckResult]:
     """Nobody has forgotten that a backup was restored."""
-    with patient.store.transaction() as tx:
+    with installation.store.transaction() as tx:
         mode = tx.recovery.get()
     if mode is None:
         yield ok("recovery", Finding.RECOVERY_OFF())
@@ -69,10 +69,10 @@ def recovery(patient: Patient) -> Iterator[CheckResult]:
         yield warning("recovery", Finding.RECOVERY_ON(since=f"{mode.began_at:%Y-%m-%d %H:%M} UTC"))
 
 
-def _reason(patient: Patient) -> Coded | None:
+def _reason(installation: Installation) -> Coded | None:
     """Return why everything is paused, None where it is not."""
     try:
-        paused = Pause(patient.redis).current()
+        paused = Pause(installation.redis).current()
     except RedisError:
         return None
     return Finding.EVERYTHING_PAUSED(because=paused.reason) if paused else None

@@ -11,7 +11,7 @@ from producer.admin.dryrun.filling import temporary_issue, temporary_project
 from producer.admin.dryrun.results import DryRunRefused
 from shared.codes.coded import written
 from shared.config import PluginConfig
-from shared.dryrun.marks import Kind, marked, new_mark
+from shared.dryrun.marks import ObjectKind, marked, new_mark
 from shared.dryrun.objects import FRESH_S, Bench, Thing, id_in
 from shared.errors import BridgeError, LeaseOver, OutcomeUnknown, TrackerBusy, TrackerClosed, TrackerError
 from shared.payloads import Body
@@ -79,26 +79,26 @@ class Trial:
             TrackerError: the tracker could not be reached, refuses the key, or asks to wait.
         """
         if self.operation is Operation.ISSUE_CREATE:
-            return self._creation(Kind.ISSUE)
+            return self._creation(ObjectKind.ISSUE)
         if self.operation is Operation.PROJECT_CREATE:
-            return self._creation(Kind.PROJECT)
+            return self._creation(ObjectKind.PROJECT)
         if self.operation is Operation.MEMBERSHIP_CREATE:
             return self._in_project()
         return self._on_issue()
 
-    def _creation(self, kind: Kind) -> Tried:
+    def _creation(self, kind: ObjectKind) -> Tried:
         mark = new_mark(kind)
         thing = self.bench.make(kind, mark, marked(kind, self.rendering.payload, mark), self.project_id)
         self.bench.remove(thing)
         self._raise_outage("POST", kind.path, thing.answer)
         created = f"{kind} #{thing.tracker_id}" if thing.tracker_id else None
-        warnings = (NOT_ASKED,) if kind is Kind.PROJECT else ()
+        warnings = (NOT_ASKED,) if kind is ObjectKind.PROJECT else ()
         return Tried(self.rendering, "POST", kind.path, thing.answer, created, warnings)
 
     def _on_issue(self) -> Tried:
-        mark = new_mark(Kind.ISSUE)
+        mark = new_mark(ObjectKind.ISSUE)
         issue, issue_id = self._temporary(
-            Kind.ISSUE, mark, temporary_issue(mark, self.project_id or 0, self.known, self.config)
+            ObjectKind.ISSUE, mark, temporary_issue(mark, self.project_id or 0, self.known, self.config)
         )
         try:
             rendering = self.render(issue_id)
@@ -114,8 +114,8 @@ class Trial:
             self.bench.remove(issue)
 
     def _in_project(self) -> Tried:
-        mark = new_mark(Kind.PROJECT)
-        project, project_id = self._temporary(Kind.PROJECT, mark, temporary_project(mark, self.known))
+        mark = new_mark(ObjectKind.PROJECT)
+        project, project_id = self._temporary(ObjectKind.PROJECT, mark, temporary_project(mark, self.known))
         try:
             path = f"/projects/{project_id}/memberships.json"
             answer = self._send("POST", path, self.rendering.payload, project)
@@ -125,23 +125,23 @@ class Trial:
         finally:
             self.bench.remove(project)
 
-    def _temporary(self, kind: Kind, mark: str, body: Body) -> tuple[Thing, int]:
+    def _temporary(self, kind: ObjectKind, mark: str, body: Body) -> tuple[Thing, int]:
         """Make something that is only there to be worked on."""
-        thing = self.bench.make(kind, mark, body, self.project_id if kind is Kind.ISSUE else None)
+        thing = self.bench.make(kind, mark, body, self.project_id if kind is ObjectKind.ISSUE else None)
         if thing.tracker_id is not None:
             return thing, thing.tracker_id
         self.bench.remove(thing)
         self._raise_outage("POST", kind.path, thing.answer)
         raise self._no(kind, body, thing)
 
-    def _no(self, kind: Kind, body: Body, thing: Thing) -> BridgeError:
+    def _no(self, kind: ObjectKind, body: Body, thing: Thing) -> BridgeError:
         what = f"the dry run needs a temporary {kind}"
         if thing.answer is None:
             detail = written(f"{what}, and no clear answer came to its creation")
             return OutcomeUnknown("POST", kind.path, detail=detail)
         hints: list[Explanation] = []
         if thing.refused:
-            creating = Operation.ISSUE_CREATE if kind is Kind.ISSUE else Operation.PROJECT_CREATE
+            creating = Operation.ISSUE_CREATE if kind is ObjectKind.ISSUE else Operation.PROJECT_CREATE
             hints = explain(creating, body, self.known, thing.answer.status)
         words = "; ".join(messages(thing.answer.body.encode())) or "without a reason"
         told = "".join(f"; {one}" for one in hints)
@@ -185,7 +185,7 @@ class Trial:
 
 def _still_marked(payload: Body, mark: str) -> Body:
     """Return a change of an issue that leaves it its mark, also where it changes the subject."""
-    return marked(Kind.ISSUE, payload, mark) if "subject" in payload["issue"] else payload
+    return marked(ObjectKind.ISSUE, payload, mark) if "subject" in payload["issue"] else payload
 
 
 def rendering_with(engine: Engine, body: str, context: dict[str, Any]) -> Render:

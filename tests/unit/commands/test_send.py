@@ -176,7 +176,7 @@ def test_a_producer_that_asks_to_wait_is_waited_for(
     shell: Shell, producer: FakeProducer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     waited: list[float] = []
-    monkeypatch.setattr(sending.Sender.__init__, "__defaults__", (waited.append,))
+    monkeypatch.setattr(sending.ProducerClient.__init__, "__defaults__", (waited.append,))
     file = tmp_path / "events.jsonl"
     file.write_text(json.dumps(task_event()))
     producer.busy = 2

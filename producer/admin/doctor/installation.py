@@ -15,7 +15,7 @@ from shared.vault import Vault
 
 
 @dataclass
-class Patient:
+class Installation:
     """An installation.
 
     Attributes:
