@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import select
 
+from shared.codes.reasons import Reason
 from shared.events import Event, stored_event
 from shared.kinds import Kind
 from shared.store.ledger import IN_FLIGHT, Row
@@ -222,7 +223,7 @@ def _is_true(ended: Ended, kind: Kind, row: Row) -> bool:
         its_own = [one for one in row.candidates or () if one not in ended.linked(kind)]
         made = [one for one in ended.world.tracker.made if (one.kind, one.key) == (kind, row.key)]
         return len(its_own) > 1 and any(one.overdue for one in made)
-    if row.reason and row.reason.startswith("logged on issue #"):
+    if row.has_code(Reason.ISSUE_GIVEN_UP) or row.has_code(Reason.ISSUE_IS_ANOTHERS):
         return True
     if row.unclear and row.unclear >= MOST_ATTEMPTS:
         return True

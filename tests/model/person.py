@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from producer.admin.held import held_rows, resolve
 from producer.admin.replay import replay_state
+from shared.codes.reasons import Reason
 from shared.kinds import Kind
 from shared.store.ledger import Row
 from shared.store.models import EventState
@@ -32,7 +33,7 @@ def _found(world: World, kind: Kind, row: Row) -> int | None:
     alike = [
         one.tracker_id for one in ended.left_over() if (one.kind, one.fingerprint) == (kind, row.fingerprint)
     ]
-    on_the_wrong_issue = bool(row.reason and row.reason.startswith("logged on issue #"))
+    on_the_wrong_issue = row.has_code(Reason.ISSUE_GIVEN_UP) or row.has_code(Reason.ISSUE_IS_ANOTHERS)
     found = its_own or alike
     keep = None if on_the_wrong_issue or not found else found[0 if world.rules.keeps_first else -1]
     for tracker_id in its_own:

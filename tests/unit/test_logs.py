@@ -10,7 +10,9 @@ from typing import Literal
 import pytest
 import structlog
 
-from shared.logs import configure_logging, get_logger
+from shared.codes.reasons import Reason
+from shared.codes.steps import What
+from shared.logs import configure_logging, get_logger, log_fields, reason_fields
 
 
 @pytest.fixture(autouse=True)
@@ -121,3 +123,14 @@ def test_a_traceback_shows_no_local_variable(
     written = capsys.readouterr().err
     assert written.count("Traceback") == 2
     assert key not in written
+
+
+def test_a_line_says_what_happened_with_its_code_and_parameters() -> None:
+    told = What.STATUS_KEPT(issue_id=9, because=Reason.STATUS_NOT_MAPPED(status=7))
+    assert log_fields(told) == {
+        "event": "Issue #9 kept its status",
+        "why": "ticket status 7 is not in status_map",
+        "code": "status_kept",
+        "params": {"issue_id": 9, "because": {"code": "status_not_mapped", "params": {"status": 7}}},
+    }
+    assert reason_fields(Reason.NO_TIME()).keys() == {"reason", "code", "params"}
