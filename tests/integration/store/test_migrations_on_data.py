@@ -23,7 +23,11 @@ from shared.store.database import Database
 from shared.store.migrations import upgrade
 from shared.store.models import Base
 
-pytestmark = pytest.mark.promise("OPS-01", "OPS-02")
+pytestmark = [
+    pytest.mark.promise("OPS-01", "OPS-02"),
+    # SQLAlchemy 2.1 stumbles over constraints that are not validated when it reads a schema of PostgreSQL
+    pytest.mark.filterwarnings("ignore:Can't validate argument 'dialect_options'"),
+]
 
 pytestmark = pytest.mark.filterwarnings("ignore:Can't validate argument 'dialect_options'")
 """SQLAlchemy 2.1 cannot reflect a CHECK constraint that is NOT VALID without this warning."""
@@ -75,6 +79,8 @@ def fill(database: Database) -> None:
             rows = [
                 {column.name: value(column, number) for column in table.c} for number in range(1, ROWS + 1)
             ]
+            if table.name == "journal":  # which takes only rows that make sense
+                rows = [{**row, "event": "unreadable", "key": "unreadable"} for row in rows]
             connection.execute(insert(table), rows)
 
 
