@@ -48,7 +48,7 @@ def without_doubt() -> AbstractContextManager[Any]:
 
     def doubt(run: Any, kind: Any, key: int, attempt: int, unclear: Any) -> Waiting:
         with run.transaction() as tx:
-            tx.ledger(kind).free(key, attempt, str(unclear))
+            tx.ledger(kind).free(key, attempt, unclear.coded)
         return Waiting(written("as if it had never been sent"))
 
     return mock.patch.object(creation, "_doubt", doubt)
@@ -59,7 +59,7 @@ def without_leases() -> AbstractContextManager[Any]:
 
     def unsettled(run: Any, kind: Any, row: Any, _now: Any) -> None:
         with run.transaction() as tx:
-            tx.ledger(kind).free(row.key, row.attempt, "taken")
+            tx.ledger(kind).free(row.key, row.attempt, written("taken"))
 
     return mock.patch.object(creation, "_unsettled", unsettled)
 

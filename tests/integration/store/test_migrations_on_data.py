@@ -23,14 +23,7 @@ from shared.store.database import Database
 from shared.store.migrations import upgrade
 from shared.store.models import Base
 
-pytestmark = [
-    pytest.mark.promise("OPS-01", "OPS-02"),
-    # SQLAlchemy 2.1 stumbles over constraints that are not validated when it reads a schema of PostgreSQL
-    pytest.mark.filterwarnings("ignore:Can't validate argument 'dialect_options'"),
-]
-
-pytestmark = pytest.mark.filterwarnings("ignore:Can't validate argument 'dialect_options'")
-"""SQLAlchemy 2.1 cannot reflect a CHECK constraint that is NOT VALID without this warning."""
+pytestmark = pytest.mark.promise("OPS-01", "OPS-02")
 Rows = dict[str, list[dict[str, Any]]]
 ROWS = 3
 RECOMPUTED = {"mail_key"}
