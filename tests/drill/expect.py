@@ -49,12 +49,14 @@ class TicketExpected:
         texts: what its issue may look like; any snapshot may have been the newest when it was created.
         statuses: tracker statuses that it may end with: one, unless several events were the newest at the same time.
         tasks: ticket-task id to what its one time entry may look like; empty: no issue either.
+        undone: ticket tasks that may be not Done at last: logged if they were sent before, else not.
     """
 
     ticket_id: int
     texts: set[IssueText] = field(default_factory=set)
     statuses: set[int] = field(default_factory=set)
     tasks: dict[int, set[Entry]] = field(default_factory=dict)
+    undone: set[int] = field(default_factory=set)
 
     @property
     def subject(self) -> str:
@@ -101,6 +103,7 @@ def _of_ticket(
         expected.texts.add(IssueText(project, snapshot["title"], plain(snapshot["content"]), author))
         if task and task["state"] == DONE and task["actiontime"] > 0:
             expected.tasks.setdefault(task["id"], set()).add(_entry(ticket_id, task, redmine))
+    expected.undone = {task_id for task_id in expected.tasks if _may_be_undone(task_id, accepted)}
     expected.statuses = {STATUS_MAP[status] for status in _newest_statuses(accepted)}
     return expected
 
@@ -108,6 +111,17 @@ def _of_ticket(
 def _entry(ticket_id: int, task: Mapping[str, Any], redmine: str) -> Entry:
     comment = plain(task["content"]) or f"Work on helpdesk ticket #{ticket_id}"
     return Entry(hours_listed(task["actiontime"], redmine), comment, login_of(task["user"]))
+
+
+def _may_be_undone(task_id: int, accepted: list[tuple[Mapping[str, Any], Receipt]]) -> bool:
+    """Tell whether the newest event of a ticket task, or one that may be it, says that it is not Done."""
+    own = [(event, receipt) for event, receipt in accepted if (event.get("task") or {}).get("id") == task_id]
+    places = [(event["task"], *_places(event, receipt)) for event, receipt in own]
+    surely = max(earliest for _, earliest, _ in places)
+    return any(
+        latest >= surely and not (task["state"] == DONE and task["actiontime"] > 0)
+        for task, _, latest in places
+    )
 
 
 def _newest_statuses(accepted: list[tuple[Mapping[str, Any], Receipt]]) -> set[int]:

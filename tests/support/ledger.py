@@ -47,7 +47,7 @@ def change_event(bridge: Bridge, event_id: int, **values: Any) -> None:
         session.execute(update(JournalEvent).where(JournalEvent.id == event_id).values(**values))
 
 
-def until_settled(bridge: Bridge, *ticket_ids: int, rounds: int = 4) -> None:
+def until_settled(bridge: Bridge, *ticket_ids: int, rounds: int = 6) -> None:
     for _ in range(rounds):
         bridge.hurry()
         for ticket_id in ticket_ids or (4711,):

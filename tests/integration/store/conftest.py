@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from secrets import token_hex
 from typing import Any
 
 import pytest
@@ -33,7 +34,7 @@ def migrated_store(
     if request.param == "sqlite":
         url = f"sqlite:///{tmp_path_factory.mktemp('store')}/store.sqlite3"
     else:
-        url = request.getfixturevalue("postgres_server").create_database("store_tests")
+        url = request.getfixturevalue("postgres_server").create_database(f"store_tests_{token_hex(4)}")
     store = Store(Database(url, pool_size=10))
     upgrade(store.database)
     yield store
