@@ -48,8 +48,8 @@ def reconcile(
 ) -> None:
     """Find what the helpdesk has and no event told of, and forward it.
 
-    Asks the helpdesk's API for changed tickets and Done ticket tasks. It runs once a day by itself, too; with --since
-    it is also the first import. What was done before is not done twice.
+    Asks the helpdesk's API for changed tickets and Done ticket tasks; have it run once a day. With --since it is also
+    the first import. What was done before is not done twice.
     """
     from shared.errors import SettingsError
     from shared.helpdesk.configured import configured_lookup

@@ -12,6 +12,7 @@ class Reason(Code):
     NO_LINK = "no_link"
     NOT_DONE = "not_done"
     NO_TIME = "no_time"
+    DELETED_THERE = "deleted_there"
     NO_ISSUE = "no_issue"
     LOGGED_BEFORE = "logged_before"
     LOGGED_BY_EVENT = "logged_by_event"

@@ -12,6 +12,7 @@ SENTENCES: Table = {
     ),
     Reason.NOT_DONE: "the ticket task is not Done (state {state}, Done is {done_state})",
     Reason.NO_TIME: "the ticket task has no time (actiontime is 0)",
+    Reason.DELETED_THERE: "the helpdesk has deleted the ticket task",
     Reason.NO_ISSUE: "the ticket has no issue; its newest status is taken when one is created",
     Reason.LOGGED_BEFORE: "logged before as time entry #{time_entry_id}; edits are not sent",
     Reason.LOGGED_BY_EVENT: "logged by event {event_id}",

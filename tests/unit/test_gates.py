@@ -71,6 +71,14 @@ def test_done_again_logs_the_newest_time() -> None:
     assert [(wanted.newest.id, wanted.newest.task.actiontime) for wanted in plan.wanted] == [(3, 3600)]
 
 
+def test_a_task_that_the_helpdesk_has_deleted_logs_nothing() -> None:
+    deleted = Pending(2, parse_event({**task_event(2), "deleted": True}))
+    plan = plan_times([pending(1), deleted], {}, CONFIG, {512: Known(2, deleted.event)})
+    assert not plan.wanted
+    assert plan.skipped == {2: Reason.DELETED_THERE()}
+    assert plan.superseded == {1: 2}
+
+
 def test_a_task_that_moved_to_another_ticket_is_logged_there_only() -> None:
     moved = parse_event(task_event(2, of_ticket=ticket(99)))
     plan = plan_times([pending(1)], {}, CONFIG, {512: Known(2, moved)})

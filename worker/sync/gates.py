@@ -89,7 +89,7 @@ def plan_times(
     plan = Plan()
     passing: dict[int, list[Pending]] = defaultdict(list)
     for pending in events:
-        closed = closed_gate(pending.task, config)
+        closed = Reason.DELETED_THERE() if pending.event.deleted else closed_gate(pending.task, config)
         if closed:
             plan.skipped[pending.id] = closed
         elif pending.task.id in logged:
@@ -110,4 +110,6 @@ def _is_overtaken(pending: Pending, known: Known, config: PluginConfig) -> bool:
     task = known.event.task
     if known.event_id == pending.id or task is None:
         return False
-    return known.event.ticket.id != pending.event.ticket.id or closed_gate(task, config) is not None
+    if known.event.deleted or known.event.ticket.id != pending.event.ticket.id:
+        return True
+    return closed_gate(task, config) is not None
