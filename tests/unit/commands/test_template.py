@@ -155,9 +155,11 @@ def test_a_preview_takes_a_context_of_ones_own(shell: Shell, tmp_path: Path) -> 
 
 def test_a_faulty_template_fails_with_line_and_column(shell: Shell) -> None:
     arguments = ("template", "preview", "--operation", "issue.create", "--file", "-")
-    for more in ((), ("--json",)):
-        told = shell.fail(*arguments, *more, stdin=FAULTY)
-        assert told.startswith("deskbridge: line 2, column 18: there is no such variable")
+    told = shell.fail(*arguments, stdin=FAULTY)
+    assert told.startswith("deskbridge: line 2, column 18: there is no such variable")
+    document = json.loads(shell.type(*arguments, "--json", stdin=FAULTY).stdout)
+    assert document["error"]["code"] == "template_faulty"
+    assert (document["error"]["params"]["line"], document["error"]["params"]["column"]) == (2, 18)
 
 
 def test_an_event_that_does_not_fit_is_refused_with_the_reason(linked: Shell) -> None:
