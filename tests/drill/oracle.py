@@ -86,8 +86,9 @@ class Oracle:
             ids = ", ".join(f"#{row['id']}" for row in rows)
             return [f"twice: {subject!r} (tickets {names}) has {len(rows)} issues: {ids}"]
         by_id = {one.ticket_id: one for one in tickets}
+        surely_first = sorted(by_id, key=lambda ticket_id: ticket_id not in surely)
         _, missing, left = pair(
-            list(by_id), rows, lambda ticket_id, row: not self._faults(by_id[ticket_id], row)
+            surely_first, rows, lambda ticket_id, row: not self._faults(by_id[ticket_id], row)
         )
         return [
             difference
@@ -122,8 +123,9 @@ class Oracle:
         return found + self._entry_faults(expected, self._of_issue.get(issue["id"], []))
 
     def _entry_faults(self, expected: TicketExpected, rows: list[Row]) -> list[str]:
+        surely_first = sorted(expected.tasks, key=lambda task_id: task_id in expected.undone)
         _, missing, left = pair(
-            list(expected.tasks), rows, lambda task_id, row: _as_entry(row) in expected.tasks[task_id]
+            surely_first, rows, lambda task_id, row: _as_entry(row) in expected.tasks[task_id]
         )
         found = []
         for task_id in (one for one in missing if one not in expected.undone):

@@ -15,6 +15,8 @@ def pair(
 ) -> tuple[dict[Expected, Found], list[Expected], list[Found]]:
     """Give as many of the expected as possible one of the found each, by trying: there are few.
 
+    Where not all can have one, those that are named first go before the others.
+
     Returns:
         The pairs, what was expected and has none, and what was found and belongs to none.
     """

@@ -134,6 +134,20 @@ def test_time_may_be_any_done_snapshot_but_not_a_mixture_of_two() -> None:
         assert (told == "") == is_right, told
 
 
+def test_of_two_equal_tasks_the_one_that_is_surely_due_is_given_the_entry_first() -> None:
+    """The other was not Done at last, so it may have none; it comes first in the helpdesk's events."""
+    deliveries = accepted(
+        task_event(0, of_ticket=named(7), of_task=task(71, content=None)),
+        task_event(1, of_ticket=named(7), of_task=task(70, content=None)),
+        task_event(2, of_ticket=named(7), of_task=task(71, content=None, state=1)),
+    )
+    found = [entry(1, 6, "Work on helpdesk ticket #7")]
+    assert differences({"issues": [issue(6, "Ticket 7")], "time_entries": found}, deliveries) == ""
+    assert "lost: ticket task 70" in differences(
+        {"issues": [issue(6, "Ticket 7")], "time_entries": []}, deliveries
+    )
+
+
 SIBLINGS = accepted(
     task_event(0, of_ticket=ticket(1, title="Same"), of_task=task(10)),
     task_event(1, of_ticket=ticket(2, title="Same", status=5), of_task=task(20)),
