@@ -17,8 +17,8 @@ By a lookup on the tracker, for a row in doubt (after a restore: for a new or fr
   ticket's waiting events go on now; after a restore, rows that were held because they might have been this one
   lose it as candidate, and one without any left is free, its ticket's held events pending again. Step: found,
   or created before.
-- `free`: the row is free. Its own event, if it ended as done, is pending again; the ticket's go on after a pause.
-  Step: absent.
+- `free`: the row is free. Its own event, if it ended as done, is pending again; what waits for it goes on after
+  a pause. Step: absent.
 - `hold`, `hold_after_restore`: the row is held, with candidates. The waiting events go on now, and end as held.
   Step: for a person.
 
@@ -154,7 +154,8 @@ class Verdicts:
             self._note(row, What.CREATION_ABSENT(kind=self.kind))
             if row.event_id is not None:  # it may have ended in the belief that it was linked
                 self.tx.journal.reopen_done(row.event_id, Reason.WAS_NOT_ITS_OWN())
-            self.tx.journal.put_off(row.ticket_id, pause)
+            self.tx.journal.hurry(row.ticket_id)
+            self.tx.journal.put_off(row.ticket_id, pause, task_id=self._task_id(row.key))
 
     def hold(self, row: Row, because: Coded, candidates: Collection[int] = ()) -> None:
         """Give a row in doubt to a person."""

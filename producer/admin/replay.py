@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
+from producer.helpdesks.glpi.events import Item, read
 from shared.codes.steps import What
-from shared.store import Store
+from shared.errors import InvalidEvent
+from shared.store import Store, Transaction
 from shared.store.models import EventState
 from shared.store.trace import Step
 
@@ -28,9 +33,10 @@ def replay_events(store: Store, event_ids: Collection[int]) -> Replayed:
     wanted = set(event_ids)
     with store.transaction() as tx:
         tickets = tx.journal.replay(wanted)
+        left, read = _read_again(tx, wanted)
         names = ", ".join(map(str, sorted(wanted)))
         tx.trace.append([_step(ticket_id, f"`deskbridge replay {names}`") for ticket_id in tickets])
-    return Replayed(len(wanted), tickets)
+    return Replayed(len(wanted) - left, sorted({*tickets, *read}))
 
 
 def replay_state(store: Store, state: EventState) -> Replayed:
@@ -38,9 +44,28 @@ def replay_state(store: Store, state: EventState) -> Replayed:
     with store.transaction() as tx:
         count = tx.journal.count(state)
         tickets = tx.journal.replay_state(state)
+        left, read = _read_again(tx) if state is EventState.FAILED else (0, [])
         why = f"`deskbridge replay --state {state}`"
         tx.trace.append([_step(ticket_id, why) for ticket_id in tickets])
-    return Replayed(count, tickets)
+    return Replayed(count - left, sorted({*tickets, *read}))
+
+
+def _read_again(tx: Transaction, wanted: Collection[int] | None = None) -> tuple[int, list[int]]:
+    """Read once more what could not be read; return how many still cannot, and the tickets of the others."""
+    left, tickets = 0, []
+    for row in tx.journal.unreadable():
+        if wanted is not None and row.id not in wanted:
+            continue
+        kept = json.loads(row.payload)
+        try:
+            item = Item(kept["source"].removeprefix("glpi/"))
+            delivery = read(item, base64.b64decode(kept["body"]), row.delivery_id)
+        except (InvalidEvent, ValueError):
+            left += 1
+            continue
+        tickets += [one.ticket_id for one in tx.journal.append([delivery], datetime.now(UTC))]
+        tx.journal.remove(row.id)
+    return left, tickets
 
 
 def _step(ticket_id: int, command: str) -> Step:

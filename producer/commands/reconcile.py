@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from producer.commands.desk import open_desk
-from producer.commands.failures import WrongUsage
 from producer.commands.output import count, print_json, say, table
-from producer.commands.register import Json, add
+from producer.commands.register import Json, add, zoned
 
 if TYPE_CHECKING:
     from shared.helpdesk.reconciliation import Reconciled
@@ -55,7 +54,7 @@ def reconcile(
     from shared.helpdesk.configured import configured_lookup
     from shared.helpdesk.reconciliation import reconcile as carry_out
 
-    moment = _moment(since)
+    moment = zoned(since)
     with open_desk() as desk:
         lookup = configured_lookup(desk.settings)
         if lookup is None:
@@ -70,16 +69,6 @@ def reconcile(
         print_json(_as_json(found, dry_run=dry_run))
     else:
         _tell(found, dry_run=dry_run)
-
-
-def _moment(text: str | None) -> datetime | None:
-    try:
-        moment = datetime.fromisoformat(text) if text else None
-    except ValueError:
-        moment = datetime.max
-    if moment is not None and moment.tzinfo is None:
-        raise WrongUsage(f"--since {text}: expected a time with its zone, such as 2026-11-20T03:00:00Z")
-    return moment
 
 
 def _as_json(found: Reconciled, *, dry_run: bool) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,7 +9,7 @@ import typer
 from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import count, print_json, say, warn
-from producer.commands.register import Json, add
+from producer.commands.register import Json, add, zoned
 
 if TYPE_CHECKING:
     from producer.admin.recovery import Recovering
@@ -51,7 +50,7 @@ def recover(
 
     if end and since:
         raise WrongUsage("--end takes no --since")
-    moment = _moment(since)
+    moment = zoned(since)
     with open_desk() as desk:
         days = desk.settings.retention_days
         found = recovery.end(desk.store) if end else recovery.begin(desk.store, days, moment)
@@ -89,15 +88,3 @@ def _as_json(found: Recovering | None, *, is_on: bool) -> dict[str, object]:
         "pending": found.pending,
         "held": found.held,
     }
-
-
-def _moment(text: str | None) -> datetime | None:
-    if text is None:
-        return None
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise WrongUsage(f"--since {text}: expected a time such as 2026-11-20T03:00:00Z") from None
-    if moment.tzinfo is None:
-        raise WrongUsage(f"--since {text}: name its zone, such as {text}Z or {text}+01:00")
-    return moment.astimezone(UTC)

@@ -31,6 +31,7 @@ class Reason(Code):
     STATUS_REFUSED = "status_refused"
     GAVE_UP = "gave_up"
     EVENT_UNREADABLE = "event_unreadable"
+    DELIVERY_UNREADABLE = "delivery_unreadable"
 
     # it waits
     STATUS_WAITS = "status_waits"

@@ -105,8 +105,8 @@ class Journal:
             "received_at": clock(),
             "payload": json.dumps({"source": source, "body": base64.b64encode(body).decode()}),
             "state": EventState.FAILED,
-            "reason": "; ".join(f"{path}: {problem}" for path, problem in faults),
             "attempts": 0,
+            **keeping(Reason.DELIVERY_UNREADABLE(faults=[f"{path}: {problem}" for path, problem in faults])),
         }
         self._session.execute(insert_for(self._session)(JOURNAL).values(row).on_conflict_do_nothing())
 
@@ -215,13 +215,18 @@ class Journal:
         attempts = JournalEvent.attempts + (1 if attempt else 0)
         self._change(_pending(event_ids), reason, next_attempt_at=until, attempts=attempts)
 
-    def put_off(self, ticket_id: int, seconds: float) -> None:
-        """Let a ticket's pending events wait so long from now, and no longer."""
-        self._session.execute(
-            update(JOURNAL)
-            .where(JournalEvent.ticket_id == ticket_id, JournalEvent.state == EventState.PENDING)
-            .values(next_attempt_at=clock(seconds))
-        )
+    def put_off(self, ticket_id: int, seconds: float, *, task_id: int | None = None) -> None:
+        """Let pending events wait so long from now, and no longer.
+
+        Args:
+            ticket_id: whose events.
+            seconds: from now.
+            task_id: only those of this ticket task; None: all of the ticket.
+        """
+        where = and_(JournalEvent.ticket_id == ticket_id, JournalEvent.state == EventState.PENDING)
+        if task_id is not None:
+            where = and_(where, JournalEvent.task_id == task_id)
+        self._session.execute(update(JOURNAL).where(where).values(next_attempt_at=clock(seconds)))
 
     def hurry(self, ticket_id: int) -> None:
         """Make a ticket's waiting events due now: what they waited for has happened."""
@@ -265,11 +270,22 @@ class Journal:
             raise NotFound(f"no such event: {', '.join(map(str, missing))} (see `deskbridge events`)")
         keys = select(JournalEvent.key).where(JournalEvent.id.in_(event_ids))
         failed_alike = and_(JournalEvent.key.in_(keys), JournalEvent.state == EventState.FAILED)
-        return self.reopen(or_(JournalEvent.id.in_(event_ids), failed_alike), reason)
+        wanted = or_(JournalEvent.id.in_(event_ids), failed_alike)
+        return self.reopen(and_(wanted, JournalEvent.key != UNREADABLE), reason)
 
     def replay_state(self, state: EventState, reason: Coded = REPLAYED) -> list[int]:
         """Make every event of a state pending again; return their tickets."""
-        return self.reopen(JournalEvent.state == state, reason)
+        return self.reopen(and_(JournalEvent.state == state, JournalEvent.key != UNREADABLE), reason)
+
+    def unreadable(self) -> Sequence[JournalEvent]:
+        """Return the deliveries that are kept and could not be read, oldest first."""
+        kept = select(JournalEvent).where(JournalEvent.key == UNREADABLE).order_by(JournalEvent.id)
+        return self._session.scalars(kept).all()
+
+    def remove(self, event_id: int) -> None:
+        """Delete a delivery that could not be read and has been read since."""
+        where = and_(JournalEvent.id == event_id, JournalEvent.key == UNREADABLE)
+        self._session.execute(delete(JournalEvent).where(where))
 
     def count(self, state: EventState) -> int:
         """Return how many events have a state."""

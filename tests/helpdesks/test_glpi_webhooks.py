@@ -11,6 +11,9 @@ import pytest
 import requests
 from sqlalchemy import text
 
+from producer.admin.replay import replay_state
+from shared.codes.reasons import Reason
+from shared.store.models import EventState
 from tests.helpdesks.conftest import GlpiProducer
 from tests.helpdesks.recorded_requests import SECRET, recorded, signed
 from tests.integration.producer.conftest import SECRET as EVENTS_SECRET
@@ -89,6 +92,21 @@ def test_a_body_that_a_custom_payload_has_broken_is_kept_and_counted(glpi: GlpiP
     assert (row.event, row.state) == ("unreadable", "failed")
     metrics = glpi.producer.get("/metrics").text
     assert 'deskbridge_deliveries_unreadable_total{source="glpi/ticket"} 2.0' in metrics
+
+
+def test_what_could_not_be_read_is_read_once_more_by_a_replay(glpi: GlpiProducer) -> None:
+    """A version that knows the payload has been installed since: the kept body becomes an event."""
+    store, one = glpi.producer.store, recorded("task-new")
+    with store.transaction() as tx:
+        tx.journal.park("a-delivery", "glpi/ticket-task", one.body, [("item", "is not known")])
+        tx.journal.park("another", "glpi/ticket", b"{}", [("item", "is missing")])
+    parked, hopeless = glpi.producer.journal()
+    assert parked.coded == Reason.DELIVERY_UNREADABLE(faults=["item: is not known"])
+    replayed = replay_state(store, EventState.FAILED)
+    assert (replayed.events, replayed.tickets) == (1, [1])
+    left, read = glpi.producer.journal()
+    assert (left.id, left.state) == (hopeless.id, EventState.FAILED)
+    assert (read.key, read.state, read.delivery_id) == ("ticket-task:1", EventState.PENDING, "a-delivery")
 
 
 def test_a_slow_journal_is_answered_within_a_second_and_the_repeat_changes_nothing(
