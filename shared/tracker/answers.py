@@ -117,7 +117,7 @@ def read_answer(
 def _error(
     method: str, path: str, status: int, headers: Mapping[str, str], body: bytes, impersonating: bool
 ) -> TrackerError:
-    retry_after = _seconds(headers.get("Retry-After"))
+    retry_after = _seconds(headers.get("Retry-After"), _date(headers.get("Date")))
     if status == 429 or (status == 503 and retry_after is not None):
         limited = is_limiters(status, body)
         return TrackerBusy(method, path, status=status, retry_after=retry_after, limited=limited)
@@ -211,8 +211,8 @@ def _date(value: str | None) -> datetime | None:
         return None
 
 
-def _seconds(value: str | None) -> float | None:
-    """Read Retry-After: seconds, or a date."""
+def _seconds(value: str | None, answered: datetime | None) -> float | None:
+    """Read Retry-After: seconds, or a date, which is by the clock that dated the answer."""
     if value is None:
         return None
     text = value.strip()
@@ -221,4 +221,4 @@ def _seconds(value: str | None) -> float | None:
     moment = _date(text)
     if moment is None:
         return None
-    return min(max(0.0, (moment - datetime.now(UTC)).total_seconds()), LONGEST_WAIT_S)
+    return min(max(0.0, (moment - (answered or datetime.now(UTC))).total_seconds()), LONGEST_WAIT_S)

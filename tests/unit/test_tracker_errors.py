@@ -153,13 +153,13 @@ def test_422_without_errors_on_a_post_is_a_refusal() -> None:
     assert outcome("POST", 422, body=b'{"errors":[]}', impersonating=True) is ImpersonationRefused
 
 
-def busy(retry_after: str, status: int = 429) -> float | None:
+def busy(retry_after: str, status: int = 429, **headers: str) -> float | None:
     with pytest.raises(TrackerBusy) as failure:
         read_answer(
             "GET",
             "/x.json",
             status=status,
-            headers={"Retry-After": retry_after},
+            headers={"Retry-After": retry_after} | headers,
             body=b"",
             impersonating=False,
         )
@@ -176,6 +176,16 @@ def test_retry_after_is_read_as_a_date() -> None:
     later = format_datetime(datetime.now(UTC) + timedelta(seconds=90), usegmt=True)
     assert busy(later) == pytest.approx(90, abs=5)
     assert busy("Wed, 21 Oct 2015 07:28:00 GMT") == 0.0
+
+
+def test_the_date_of_retry_after_is_by_the_clock_that_dated_the_answer() -> None:
+    """A tracker whose clock is an hour ahead would otherwise stop everybody for an hour."""
+    ahead = datetime.now(UTC) + timedelta(hours=1)
+    moments = {
+        name: format_datetime(ahead + timedelta(seconds=s), usegmt=True)
+        for name, s in (("then", 90), ("now", 0))
+    }
+    assert busy(moments["then"], Date=moments["now"]) == 90.0
 
 
 @pytest.mark.parametrize("value", ["soon", "", "-5", "1.5", "²", "Fri, 99 Foo 2026 99:99:99 GMT"])
