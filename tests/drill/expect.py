@@ -6,15 +6,19 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import product
 from typing import Any
 
+from tests.drill.administrator import SUFFIX
 from tests.drill.day import PUBLIC_ENTITY
 from tests.drill.load import Receipt
 from tests.drill.people import login_of
 from tests.support.bridge import STATUS_MAP
 from tests.support.events import DONE, SUPPORT_ENTITY
 
-PROJECTS = {SUPPORT_ENTITY: "support", PUBLIC_ENTITY: "support-public"}
+PROJECTS = {SUPPORT_ENTITY: ("support",), PUBLIC_ENTITY: ("support-public", "support", "support-child")}
+"""By entity: its tracker project, and those that an administrator links it to for a while."""
+
 CLOCK_TOLERANCE = timedelta(minutes=5)
 NO_SEQUENCE = -(2**63)
 
@@ -96,21 +100,24 @@ def _of_ticket(
     expected = TicketExpected(ticket_id)
     for event, _ in accepted:
         snapshot, task = event["ticket"], event.get("task")
-        project = PROJECTS.get(snapshot["entity_id"])
-        if project is None:
-            continue
-        author = login_of(snapshot["technician"])
-        expected.texts.add(IssueText(project, snapshot["title"], plain(snapshot["content"]), author))
-        if task and task["state"] == DONE and task["actiontime"] > 0:
-            expected.tasks.setdefault(task["id"], set()).add(_entry(ticket_id, task, redmine))
+        projects = PROJECTS.get(snapshot["entity_id"], ())
+        author, content = login_of(snapshot["technician"]), plain(snapshot["content"])
+        expected.texts |= {
+            IssueText(project, snapshot["title"], text, author)
+            for project, text in product(projects, (content, content + SUFFIX))
+        }
+        if projects and task and task["state"] == DONE and task["actiontime"] > 0:
+            expected.tasks.setdefault(task["id"], set()).update(_entries(ticket_id, task, redmine))
     expected.undone = {task_id for task_id in expected.tasks if _may_be_undone(task_id, accepted)}
     expected.statuses = {STATUS_MAP[status] for status in _newest_statuses(accepted)}
     return expected
 
 
-def _entry(ticket_id: int, task: Mapping[str, Any], redmine: str) -> Entry:
+def _entries(ticket_id: int, task: Mapping[str, Any], redmine: str) -> set[Entry]:
+    """Return what a snapshot's time entry may look like: with a template in force, and without."""
     comment = plain(task["content"]) or f"Work on helpdesk ticket #{ticket_id}"
-    return Entry(hours_listed(task["actiontime"], redmine), comment, login_of(task["user"]))
+    hours, author = hours_listed(task["actiontime"], redmine), login_of(task["user"])
+    return {Entry(hours, comment, author), Entry(hours, comment + SUFFIX, author)}
 
 
 def _may_be_undone(task_id: int, accepted: list[tuple[Mapping[str, Any], Receipt]]) -> bool:

@@ -15,16 +15,19 @@ from typing import Any
 import psycopg2
 from redis import Redis
 from redis.exceptions import RedisError
+from sqlalchemy.exc import SQLAlchemyError
 
 from deploy.embedded.errors import EmbeddedError
+from tests.drill.administrator import Administrator
 from tests.drill.plan import Fault
 from tests.drill.stand import Stand
 from tests.drill.tracker import Board
 
-ABSENT = (EmbeddedError, psycopg2.Error, RedisError, OSError)
+ABSENT = (EmbeddedError, psycopg2.Error, SQLAlchemyError, RedisError, OSError)
 """What an injection may meet where an earlier fault has the server down."""
 
 DOWN_S = 0.5
+PATIENCE_S = 15.0
 TURN_S = 0.5
 
 
@@ -62,6 +65,7 @@ class Injector:
         self.stand = stand
         self.tally = Tally()
         self.board = Board(stand.stand_in, self.tally, mortal)
+        self.administrator = Administrator(stand.fleet.bridge.store, stand.stand_in)
         self._numbers = count()
         self._queue: list[tuple[float, int, Callable[[], None]]] = []
         for fault in faults:
@@ -87,17 +91,29 @@ class Injector:
             time.sleep(max(0.01, min(TURN_S, nearest - self.elapsed, until - self.elapsed)))
 
     def end(self) -> None:
-        """End every fault: whatever is stopped goes on, servers run, the tracker is well."""
+        """End every fault: whatever is stopped goes on, servers run, the tracker is well, the set-up as it was."""
         self._queue.clear()
         for member in self.stand.supervisor.members:
             member.send(signal.SIGCONT)
         self.stand.redis.revive()
         self.stand.postgres.revive()
         self.board.clear()
+        self._until_it_succeeds(self.administrator.settle)
 
     def later(self, seconds: float, action: Callable[[], None]) -> None:
         """Do something so many seconds from now."""
         self._at(self.elapsed + seconds, action)
+
+    def _until_it_succeeds(self, action: Callable[[], None]) -> None:
+        """Do what needs the database, once more where a fault had cut a connection."""
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                return action()
+            except SQLAlchemyError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(TURN_S)
 
     def _at(self, moment: float, action: Callable[[], None]) -> None:
         heapq.heappush(self._queue, (moment, next(self._numbers), action))
@@ -179,6 +195,22 @@ def _tracker_delete(injector: Injector, _kind: str, /, share: float) -> int:
     return injector.board.delete_issue(share)
 
 
+def _link(injector: Injector, _kind: str, /, **options: Any) -> int:
+    return injector.administrator.link(injector.later, **options)
+
+
+def _template(injector: Injector, _kind: str, /, **options: Any) -> int:
+    return injector.administrator.template(injector.later, **options)
+
+
+def _replay(injector: Injector, _kind: str, /, state: str) -> int:
+    return injector.administrator.replay(state)
+
+
+def _resolve(injector: Injector, _kind: str, /) -> int:
+    return injector.administrator.resolve()
+
+
 def _number(name: str) -> signal.Signals:
     return signal.Signals[name]
 
@@ -200,4 +232,8 @@ ACTIONS: dict[str, Callable[..., int | None]] = {
     "tracker_setting": _tracker_setting,
     "tracker_clock": _tracker_clock,
     "tracker_delete": _tracker_delete,
+    "link": _link,
+    "template": _template,
+    "replay": _replay,
+    "resolve": _resolve,
 }

@@ -18,6 +18,9 @@ SETTLES_S = 10.0
 CREATIONS = r"/(issues|time_entries)\.json"
 ISSUE = r"/issues/\d+\.json"
 
+TEMPLATED = ("issue.create", "time_entry.create")
+REPLAYED = ("done", "skipped", "superseded", "failed")
+
 Chance = random.Random
 Options = dict[str, Any]
 
@@ -136,6 +139,28 @@ def _setting(
     return draw
 
 
+def _page(kind: str, statuses: tuple[int, ...]) -> Callable[[Chance], Options]:
+    """Pages of HTML in place of the tracker's API: to every call for some seconds, or to the next creations."""
+
+    def draw(chance: Chance) -> Options:
+        status = chance.choice(statuses)
+        if kind == "page_after":
+            return _creation(kind, status=status)(chance)
+        return _for_a_while(kind, 1, 5, status=status)(chance)
+
+    return draw
+
+
+def _lasting(longest: float, **values: tuple[Any, ...]) -> Callable[[Chance], Options]:
+    """What an administrator changes for some seconds."""
+
+    def draw(chance: Chance) -> Options:
+        drawn = {name: chance.choice(several) for name, several in values.items()}
+        return {**drawn, "lasts": round(chance.uniform(longest / 4, longest), 2)}
+
+    return draw
+
+
 def _share(chance: Chance) -> Options:
     return {"share": chance.random()}
 
@@ -182,4 +207,10 @@ KINDS = (
     Kind("tracker: every call slow", "tracker_setting", 1, _setting("latency_ms", (300, 800), 0, 8)),
     Kind("tracker: its clock jumps", "tracker_clock", 2, lambda c: {"offset": c.choice((-60, 0, 60))}),
     Kind("tracker: an issue deleted", "tracker_delete", 2, _share),
+    Kind("tracker: maintenance page", "tracker", 3, _page("page_before", (200, 302, 404, 405))),
+    Kind("tracker: a page, done all the same", "tracker", 2, _page("page_after", (200, 302, 404, 502))),
+    Kind("administrator: links elsewhere", "link", 2, _lasting(8, project_id=(1, 3, None))),
+    Kind("administrator: activates a template", "template", 2, _lasting(12, operation=TEMPLATED)),
+    Kind("administrator: replays", "replay", 1.5, lambda chance: {"state": chance.choice(REPLAYED)}),
+    Kind("administrator: resolves", "resolve", 2, _none),
 )

@@ -1,0 +1,124 @@
+"""What an administrator does to the bridge while everything fails: links, templates, verdicts, replays."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from producer.admin.held import NotResolved, held_rows, resolve
+from producer.admin.links import make_link, remove_link
+from producer.admin.replay import replay_state
+from producer.admin.templates import TemplateStore
+from shared.errors import NotFound
+from shared.kinds import Kind
+from shared.store import Store
+from shared.store.links import Link, LinkKind
+from shared.store.models import EventState, LedgerState
+from shared.templating.defaults import default_template
+from shared.templating.operations import Operation
+from tests.drill.day import PUBLIC_ENTITY
+
+if TYPE_CHECKING:
+    from deploy.sandbox.tracker.control import StandIn
+
+WHO = "drill"
+SUFFIX = " (by a template)"
+"""What the templates of a drill add to an issue's description and a time entry's comment."""
+
+PUBLIC_PROJECT = 2
+FIELDS = {Operation.ISSUE_CREATE: "description", Operation.TIME_ENTRY_CREATE: "comments"}
+AGAIN_S = 1.0
+Later = Callable[[float, Callable[[], None]], None]
+
+
+class Administrator:
+    """Changes what the bridge is told, and takes it back; decides what is held.
+
+    Args:
+        store: the bridge's database.
+        stand_in: the tracker, at which a person looks before deciding.
+    """
+
+    def __init__(self, store: Store, stand_in: StandIn) -> None:
+        self._store = store
+        self._stand_in = stand_in
+        self._templates = TemplateStore(store)
+        self._to_undo: dict[str, Callable[[], Any]] = {}
+
+    def link(self, later: Later, project_id: int | None, lasts: float) -> int:
+        """Link the public entity to another project, or to none, for some seconds."""
+        if project_id is None:
+            with suppress(NotFound):  # another fault has removed it
+                remove_link(self._store, LinkKind.ENTITY, PUBLIC_ENTITY)
+        else:
+            self._link(project_id)
+        return self._for_a_while(later, lasts, "link", lambda: self._link(PUBLIC_PROJECT))
+
+    def template(self, later: Later, operation: str, lasts: float) -> int:
+        """Put a template in force that adds to the text, for some seconds."""
+        template_id = self._template(Operation(operation))
+        self._templates.activate(template_id, WHO)
+        return self._for_a_while(
+            later, lasts, operation, lambda: self._templates.deactivate(template_id, WHO)
+        )
+
+    def replay(self, state: str) -> int:
+        """Replay every event of a state."""
+        return replay_state(self._store, EventState(state)).events
+
+    def resolve(self) -> int:
+        """Decide everything that is held, as somebody does who has looked at the tracker."""
+        state = self._stand_in.state()
+        known = {
+            Kind.TICKET: {row["id"] for row in state["issues"]},
+            Kind.TICKET_TASK: {row["id"] for row in state["time_entries"]},
+        }
+        decided = 0
+        for kind, row in held_rows(self._store):
+            with self._store.transaction() as tx:
+                free = [
+                    one
+                    for one in row.candidates or ()
+                    if one in known[kind] and tx.ledger(kind).holder(one) is None
+                ]
+            adopt = min(free, default=None) if row.state == LedgerState.HELD else None
+            with suppress(NotFound, NotResolved):  # a worker has decided meanwhile
+                resolve(self._store, kind, row.key, adopt)
+                decided += 1
+        return decided
+
+    def settle(self) -> None:
+        """Take back everything that is still in force."""
+        for name in list(self._to_undo):
+            self._undo(name)
+
+    def _for_a_while(self, later: Later, lasts: float, name: str, undo: Callable[[], Any]) -> int:
+        def over() -> None:
+            try:
+                self._undo(name)
+            except SQLAlchemyError:  # another fault has the database down
+                later(AGAIN_S, over)
+
+        self._to_undo[name] = undo
+        later(lasts, over)
+        return 1
+
+    def _undo(self, name: str) -> None:
+        undo = self._to_undo.get(name)
+        if undo is not None:
+            undo()
+            self._to_undo.pop(name)
+
+    def _link(self, project_id: int) -> None:
+        make_link(self._store, Link(LinkKind.ENTITY, PUBLIC_ENTITY, project_id, None), replay=True)
+
+    def _template(self, operation: Operation) -> int:
+        for one in self._templates.list(operation):
+            return one.id
+        body = json.loads(default_template(operation))
+        body[operation.top_key][FIELDS[operation]] += SUFFIX
+        return self._templates.create(operation, WHO, json.dumps(body), WHO).id
