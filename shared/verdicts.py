@@ -6,7 +6,7 @@ By the tracker's own answer:
   caller's.
 - `late` (another attempt was begun meanwhile): the row is held as a possible duplicate, with both ids. Step:
   came late.
-- `release` (the answer names what another row has): an adopter is in doubt again, and its event, if done, is
+- `release` (the answer names what another row has): an adopter is in doubt again, and what asks for it is
   pending again; one that had created it has lost it on the tracker and is gone. What was logged on such an
   issue is held. Step: on the other ticket.
 - `gone` (its issue was deleted): the row is gone. Step: the issue went away.
@@ -17,8 +17,7 @@ By a lookup on the tracker, for a row in doubt (after a restore: for a new or fr
   ticket's waiting events go on now; after a restore, rows that were held because they might have been this one
   lose it as candidate, and one without any left is free, its ticket's held events pending again. Step: found,
   or created before.
-- `free`: the row is free. Its own event, if it ended as done, is pending again; what waits for it goes on after
-  a pause. Step: absent.
+- `free`: the row is free. What asks for it is pending again; what waits for it goes on after a pause. Step: absent.
 - `hold`, `hold_after_restore`: the row is held, with candidates. The waiting events go on now, and end as held.
   Step: for a person.
 
@@ -27,27 +26,33 @@ decision:
 
 - `adopt_by_person`: the row is linked. An issue's status is owed; what was logged on the issue that it had
   before is held.
-- `create_again`: the row is free, and its own event is pending again. The tracker deletes an issue's time
+- `create_again`: the row is free, and what asks for it is pending again. The tracker deletes an issue's time
   entries with it: what was logged on one that is gone is logged again, from its event or once the helpdesk
   sends it again.
+
+What asks for something is the newest event of its key that passes the gate, whichever had it claimed; by the
+tracker's verdicts it is pending again only where it had ended as done or superseded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 from typing import Protocol
-
-from sqlalchemy import and_, or_
 
 from shared.codes.coded import Coded, written
 from shared.codes.reasons import Reason, Verdict
 from shared.codes.steps import What
+from shared.config import PluginConfig
+from shared.gate import closed_gate
 from shared.kinds import Kind
 from shared.store import Transaction
+from shared.store.due import content_of
 from shared.store.ledger import Claim, Row
 from shared.store.models import EventState, JournalEvent, LedgerState, TaskTimeLink
 from shared.store.trace import Step
+
+ENDED_WELL = (EventState.DONE, EventState.SUPERSEDED)
 
 
 class Tell(Protocol):
@@ -92,14 +97,14 @@ class Verdicts:
         tx: the transaction.
         kind: issues or time entries.
         tell: notes what happened.
-        status_map: helpdesk status to tracker status id.
+        config: the plugin configuration.
         rung: tickets whose waiting work can go on; to be rung after the commit.
     """
 
     tx: Transaction
     kind: Kind
     tell: Tell
-    status_map: Mapping[int, int]
+    config: PluginConfig
     rung: set[int] = field(default_factory=set)
 
     def link(self, row: Row, attempt: int, tracker_id: int, author_id: int | None, reason: Coded) -> None:
@@ -152,8 +157,9 @@ class Verdicts:
         """Let a row in doubt be created again, not before some seconds: the tracker does not have it."""
         if self.tx.ledger(self.kind).free(row.key, row.attempt, Reason.ABSENT_ON_TRACKER()):
             self._note(row, What.CREATION_ABSENT(kind=self.kind))
-            if row.event_id is not None:  # it may have ended in the belief that it was linked
-                self.tx.journal.reopen_done(row.event_id, Reason.WAS_NOT_ITS_OWN())
+            self._ask_again(
+                row, Reason.WAS_NOT_ITS_OWN()
+            )  # it may have ended in the belief that it was linked
             self.tx.journal.hurry(row.ticket_id)
             self.tx.journal.put_off(row.ticket_id, pause, task_id=self._task_id(row.key))
 
@@ -183,8 +189,8 @@ class Verdicts:
             return
         self.rung.add(sibling.ticket_id)
         self._note(sibling, What.OWNER_ANSWERED(kind=self.kind, key=key, tracker_id=tracker_id))
-        if sibling.adopted and sibling.event_id is not None:
-            self.tx.journal.reopen_done(sibling.event_id, Reason.ADOPTED_ANOTHERS())
+        if sibling.adopted:
+            self._ask_again(sibling, Reason.ADOPTED_ANOTHERS())
         if self.kind is Kind.TICKET:
             self._hold_times(
                 sibling.ticket_id, tracker_id, Reason.ISSUE_IS_ANOTHERS(issue_id=tracker_id, ticket_id=key)
@@ -206,7 +212,7 @@ class Verdicts:
                 given_up = Reason.ISSUE_GIVEN_UP(issue_id=before, adopted_id=tracker_id)
                 for key in self._hold_times(ticket_id, before, given_up):
                     self.tell(What.TIME_FOR_PERSON(because=given_up), ticket_id=ticket_id, task_id=key)
-            self.tx.tickets.owe(ticket_id, self.status_map, tracker_status_id=None)
+            self.tx.tickets.owe(ticket_id, self.config.status_map, tracker_status_id=None)
 
     def create_again(self, row: Row) -> bool:
         """Let a held or gone row be created again, as a person said; False where no event is left that asks for it."""
@@ -217,12 +223,11 @@ class Verdicts:
         return self.kind is Kind.TICKET or self.tx.journal.has_pending(ticket_id)
 
     def _decide(self, row: Row, verdict: Coded, tracker_id: int | None) -> None:
-        event_id, before, decided = row.event_id, row.coded, Reason.PERSON_DECIDED(verdict=verdict)
+        before, decided = row.coded, Reason.PERSON_DECIDED(verdict=verdict)
         self.tx.ledger(self.kind).resolve(row.key, tracker_id, decided)
-        waiting = and_(JournalEvent.ticket_id == row.ticket_id, JournalEvent.state == EventState.HELD)
-        if tracker_id is None and event_id is not None:
-            waiting = or_(waiting, JournalEvent.id == event_id)
-        self.tx.journal.reopen(waiting, decided)
+        self.tx.journal.reopen_held(row.ticket_id, decided)
+        if tracker_id is None:
+            self._ask_again(row, decided, tuple(EventState))
         told = What.PERSON_DECIDES(
             kind=self.kind, key=row.key, verdict=verdict, before=before or written("unknown")
         )
@@ -231,7 +236,7 @@ class Verdicts:
 
     def _owe(self, ticket_id: int, tracker_status_id: int | None) -> None:
         if self.kind is Kind.TICKET:
-            self.tx.tickets.owe(ticket_id, self.status_map, tracker_status_id)
+            self.tx.tickets.owe(ticket_id, self.config.status_map, tracker_status_id)
 
     def _narrow(self, tracker_id: int) -> None:
         """Let what was held because it might have been this object go on."""
@@ -244,6 +249,7 @@ class Verdicts:
                 ledger.narrow(row.key, row.attempt, left, reason)
                 if not left:
                     self.tx.journal.reopen_held(row.ticket_id, reason)
+                    self._ask_again(row, reason)
                     self.rung.add(row.ticket_id)
 
     def _hold_times(self, ticket_id: int, issue_id: int, reason: Coded) -> list[int]:
@@ -255,12 +261,32 @@ class Verdicts:
 
     def _log_again(self, ticket_id: int, issue_id: int) -> None:
         """The tracker deletes an issue's time entries with it: they are to be logged on the new issue."""
+        times = replace(self, kind=Kind.TICKET_TASK)
         for row in self.tx.times.linked_to_issue(ticket_id, issue_id):
             reason = Reason.WENT_WITH_ISSUE(time_entry_id=row.tracker_id, issue_id=issue_id)
             if row.tracker_id is not None and self.tx.times.forget(row.key, row.tracker_id, reason):
-                reopened = self.tx.journal.reopen(JournalEvent.id == row.event_id, reason)
-                what = What.TIME_AGAIN if reopened else What.TIME_AGAIN_LATER
+                asked = times._ask_again(row, reason, tuple(EventState))
+                what = What.TIME_AGAIN if asked else What.TIME_AGAIN_LATER
                 self.tell(what(because=reason), ticket_id=ticket_id, task_id=row.key)
+
+    def _ask_again(self, row: Row, reason: Coded, ended: Collection[EventState] = ENDED_WELL) -> bool:
+        """Make the newest event pending again that asks for what a row stood for; False where none is left.
+
+        What claimed the row may have been superseded since.
+
+        Args:
+            row: a row that is free, or may become so.
+            reason: why.
+            ended: only where it ended so.
+        """
+        asked_by = self.tx.journal.get(row.event_id) if row.event_id is not None else None
+        key = f"{Kind.TICKET_TASK}:{row.key}" if self.kind is Kind.TICKET_TASK else asked_by and asked_by.key
+        for one in self.tx.journal.of_key(key) if key else ():
+            event = content_of(one)
+            if event is not None and not closed_gate(event, self.config):
+                self.rung.update({one.ticket_id} - {row.ticket_id})
+                return one.state in ended and bool(self.tx.journal.reopen(JournalEvent.id == one.id, reason))
+        return False
 
     def _note(self, row: Row, what: Coded) -> None:
         task_id = row.task_id if isinstance(row, TaskTimeLink) else None

@@ -66,7 +66,7 @@ def resolve(
                 _check_free(tx, kind, key, adopt)
             ticket_id = row.ticket_id
             config, _ = tx.configs.get()
-            verdicts = Verdicts(tx, kind, into_trace(tx), config.status_map)
+            verdicts = Verdicts(tx, kind, into_trace(tx), config)
             if adopt is not None:
                 verdicts.adopt_by_person(row, adopt)
             elif not verdicts.create_again(row):

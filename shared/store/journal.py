@@ -248,10 +248,6 @@ class Journal:
         )
         return sorted(set(changed.scalars()))
 
-    def reopen_done(self, event_id: int, reason: Coded) -> None:
-        """Make an event pending again if it had ended as done."""
-        self.reopen(and_(JournalEvent.id == event_id, JournalEvent.state == EventState.DONE), reason)
-
     def reopen_held(self, ticket_id: int, reason: Coded) -> None:
         """Make a ticket's held events pending again: what they waited for was decided."""
         held = JournalEvent.state == EventState.HELD
@@ -341,6 +337,12 @@ class Journal:
         newest = select(ranked.c.id).where(ranked.c.place == 1)
         rows = self._session.scalars(select(JournalEvent).where(JournalEvent.id.in_(newest)))
         return {row.task_id: row for row in rows if row.task_id is not None}
+
+    def of_key(self, key: str) -> Sequence[JournalEvent]:
+        """Return every event of a key, the newest first."""
+        newest_first = [column.desc() for column in ORDER]
+        statement = select(JournalEvent).where(JournalEvent.key == key).order_by(*newest_first)
+        return self._session.scalars(statement).all()
 
     def newest_of(self, keys: Collection[str]) -> dict[str, datetime]:
         """Return when the newest known event of each key occurred; keys without one are left out."""

@@ -161,3 +161,46 @@ def test_the_database_failing_at_the_link_does_not_make_a_clear_answer_a_questio
         let_leases_run_out(bridge)
     until_settled(bridge)
     assert bridge.event(event_id).state == "done", bridge.event(event_id).reason
+
+
+def test_time_that_went_to_a_sibling_and_back_is_logged_from_the_newest_event_that_asks_for_it(
+    bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """512's request was lost; 513's worker is stopped, so that 512 takes its entry, with a newer event than it sent."""
+    assert bridge.forward(task_event(of_task=task(511, content="first"))) == ["done"]
+    stand_in.fault("reset_before", method="POST", path="/time_entries.json", count=1)
+    (lost,) = bridge.receive(task_event(1, of_task=task(512, content="same")))
+    bridge.sync()
+    assert row(bridge, Kind.TICKET_TASK, 512).state == LedgerState.IN_DOUBT
+    newer: list[int] = []
+
+    def meanwhile() -> None:
+        let_leases_run_out(bridge)
+        newer.extend(bridge.receive(task_event(3, of_task=task(512, content="same"))))
+        while not row(bridge, Kind.TICKET_TASK, 512).adopted:
+            bridge.hurry()
+            bridge.service.sync(4711)
+        assert row(bridge, Kind.TICKET_TASK, 512).adopted
+        assert (bridge.event(lost).state, bridge.event(newer[0]).state) == ("superseded", "done")
+
+    bridge.receive(task_event(2, of_task=task(513, content="same")))
+    with stopped(monkeypatch, "POST", "/time_entries.json", meanwhile):
+        bridge.sync()
+    until_settled(bridge)
+    assert row(bridge, Kind.TICKET_TASK, 512).state == LedgerState.LINKED, bridge.steps()
+    assert len(entries(stand_in)) == 3
+    assert bridge.event(newer[0]).state == "done"
+
+
+def test_time_that_went_with_its_issue_is_logged_again_as_it_was_known_last(
+    bridge: Bridge, stand_in: StandIn
+) -> None:
+    """Hours that were changed after they had been logged are not sent; once they are logged anew, they are."""
+    assert bridge.forward(task_event()) == ["done"]
+    assert bridge.forward(task_event(1, of_task=task(actiontime=7200))) == ["done"]
+    key = {"X-Redmine-API-Key": stand_in.api_key}
+    assert requests.delete(f"{stand_in.base_url}/issues/6.json", headers=key, timeout=5).status_code == 204
+    assert bridge.forward(task_event(2, of_task=task(513))) == ["held"]
+    resolve(bridge.store, Kind.TICKET, 4711, None)
+    until_settled(bridge)
+    assert sorted(entry["hours"] for entry in entries(stand_in)) == [1.5, 2.0]

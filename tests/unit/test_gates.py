@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from shared.codes.reasons import Reason
 from shared.config import PluginConfig
 from shared.events import parse_event
+from shared.gate import closed_gate
 from tests.support.events import task, task_event, ticket, ticket_event
-from worker.sync.gates import Known, Pending, closed_gate, plan_times
+from worker.sync.gates import Known, Pending, plan_times
 
 CONFIG = PluginConfig()
 
@@ -22,26 +23,26 @@ def pending(event_id: int, **of_task: Any) -> Pending:
 
 
 def test_done_with_time_passes_the_gate() -> None:
-    assert closed_gate(pending(1).task, CONFIG) is None
-    assert closed_gate(pending(1, actiontime=1).task, CONFIG) is None
+    assert closed_gate(pending(1).event, CONFIG) is None
+    assert closed_gate(pending(1, actiontime=1).event, CONFIG) is None
 
 
 @pytest.mark.parametrize("state", [0, 1, 3, -2])
 def test_a_task_that_is_not_done_logs_nothing_and_says_so(state: int) -> None:
-    reason = closed_gate(pending(1, state=state).task, CONFIG)
+    reason = closed_gate(pending(1, state=state).event, CONFIG)
     assert reason == Reason.NOT_DONE(state=state, done_state=2)
 
 
 @pytest.mark.parametrize("actiontime", [0, -1, -3600])
 def test_a_task_without_time_logs_nothing_and_says_so(actiontime: int) -> None:
-    reason = closed_gate(pending(1, actiontime=actiontime).task, CONFIG)
+    reason = closed_gate(pending(1, actiontime=actiontime).event, CONFIG)
     assert reason == Reason.NO_TIME()
 
 
 def test_the_state_that_means_done_is_configured() -> None:
     config = PluginConfig(done_state=7)
-    assert closed_gate(pending(1, state=7).task, config) is None
-    assert closed_gate(pending(1, state=2).task, config) is not None
+    assert closed_gate(pending(1, state=7).event, config) is None
+    assert closed_gate(pending(1, state=2).event, config) is not None
 
 
 def test_time_comes_from_the_newest_done_snapshot_and_supersedes_the_older() -> None:

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from shared.codes.coded import Coded
-from shared.codes.reasons import Reason
 from shared.config import PluginConfig
 from shared.events import Event, TicketTask
+from shared.gate import closed_gate
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +61,6 @@ class Plan:
     superseded: dict[int, int] = field(default_factory=dict)
 
 
-def closed_gate(task: TicketTask, config: PluginConfig) -> Coded | None:
-    """Return why a ticket task logs no time, or None where it does: Done and actiontime above 0."""
-    if task.state != config.done_state:
-        return Reason.NOT_DONE(state=task.state, done_state=config.done_state)
-    if task.actiontime <= 0:
-        return Reason.NO_TIME()
-    return None
-
-
 def plan_times(
     events: Sequence[Pending],
     logged: Mapping[int, int],
@@ -89,8 +80,7 @@ def plan_times(
     plan = Plan()
     passing: dict[int, list[Pending]] = defaultdict(list)
     for pending in events:
-        closed = Reason.DELETED_THERE() if pending.event.deleted else closed_gate(pending.task, config)
-        if closed:
+        if closed := closed_gate(pending.event, config):
             plan.skipped[pending.id] = closed
         elif pending.task.id in logged:
             plan.logged[pending.id] = logged[pending.task.id]
@@ -107,9 +97,7 @@ def plan_times(
 
 def _is_overtaken(pending: Pending, known: Known, config: PluginConfig) -> bool:
     """Tell whether a ticket task has left Done, or its ticket, since this event."""
-    task = known.event.task
-    if known.event_id == pending.id or task is None:
+    if known.event_id == pending.id:
         return False
-    if known.event.deleted or known.event.ticket.id != pending.event.ticket.id:
-        return True
-    return closed_gate(task, config) is not None
+    elsewhere = known.event.ticket.id != pending.event.ticket.id
+    return elsewhere or closed_gate(known.event, config) is not None

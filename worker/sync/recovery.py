@@ -10,9 +10,9 @@ from sqlalchemy.exc import IntegrityError
 
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
+from shared.gate import closed_gate
 from shared.kinds import Kind
 from shared.store.due import content_of
-from worker.sync.gates import closed_gate
 from worker.sync.lookup import look_up
 from worker.sync.matching import Candidate, Doubt, fingerprint
 from worker.sync.recall import Recalled, recall
@@ -87,7 +87,7 @@ def _forms(run: Run, creation: Creation) -> list[Creation]:
         events = [
             event
             for event in events
-            if event.task and event.task.id == creation.key and not closed_gate(event.task, run.config)
+            if event.task and event.task.id == creation.key and not closed_gate(event, run.config)
         ]
     return [creation, *(creation.as_of(event) for event in events)]
 

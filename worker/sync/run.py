@@ -68,7 +68,7 @@ class Run:
 
     def verdicts(self, tx: Transaction, kind: Kind) -> Verdicts:
         """Return what carries verdicts out in a transaction of this drain."""
-        return Verdicts(tx, kind, self.note, self.config.status_map, self.rung)
+        return Verdicts(tx, kind, self.note, self.config, self.rung)
 
     def note(
         self, what: Coded, *, task_id: int | None = None, ticket_id: int | None = None, warning: bool = False
