@@ -34,6 +34,7 @@ class Detail(Code):
     TIME_OUT = "time_out"
     CONNECTION_LOST = "connection_lost"
     NOT_JSON = "not_json"
+    NOT_THE_TRACKERS = "not_the_trackers"
     NO_OBJECT = "no_object"
     NO_LIST = "no_list"
     WRONG_TOTAL_COUNT = "wrong_total_count"

@@ -29,6 +29,9 @@ SENTENCES: Table = {
     Detail.TIME_OUT: "no answer within 5 s",
     Detail.CONNECTION_LOST: "the connection was lost before the whole answer came ({error})",
     Detail.NOT_JSON: "the answer is not JSON",
+    Detail.NOT_THE_TRACKERS: (
+        "something in front of the tracker answered in its place; base_url must be the tracker's own address"
+    ),
     Detail.NO_OBJECT: "the answer names no {kind:noun}",
     Detail.NO_LIST: "the answer has no list of {name}",
     Detail.WRONG_TOTAL_COUNT: "a total_count of {total} cannot be right",

@@ -125,9 +125,12 @@ class TrackerClient:
         try:
             return self._call(method, path, body, params, login, before_send, observe)
         except TrackerError as failure:
-            if failure.foreign:
-                self._ask_whether_there(failure, observe)
-            raise
+            if not failure.foreign:
+                raise
+            self._ask_whether_there(failure, observe)
+            raise OutcomeUnknown(
+                method, path, status=failure.status, detail=Detail.NOT_THE_TRACKERS()
+            ) from None
 
     def _call(
         self,
