@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import suppress
 from typing import Any
 
 import celery.apps.worker
 from celery import Celery
 from celery.signals import celeryd_init, worker_shutting_down
+from redis.exceptions import RedisError
 
+from shared.coordination.doorbell import drop_strange_keys
 from shared.coordination.presence import WORKER
 from shared.errors import BridgeError
 from shared.logs import get_logger
@@ -36,6 +39,8 @@ def work(settings: Settings, concurrency: int) -> int:
     except BridgeError as error:
         log.error(str(error))
         return 1
+    with suppress(RedisError):  # Celery waits for it
+        drop_strange_keys(settings)
     worker = bootstrap(settings, concurrency=concurrency)
     register(worker.app, worker)
     # what Celery prints when it is told to stop

@@ -12,6 +12,7 @@ from celery import Celery
 from kombu import compression
 from kombu.entity import Queue
 from kombu.exceptions import DecodeError, OperationalError
+from redis import Redis
 from redis.exceptions import RedisError
 
 from shared.coordination.rings import PRUNE, SWEEP, SYNC_METADATA, SYNC_TICKET, guard_queue
@@ -23,6 +24,15 @@ __all__ = ["PRUNE", "QUEUE", "SWEEP", "SYNC_METADATA", "SYNC_TICKET", "Doorbell"
 log = get_logger("doorbell")
 
 QUEUE = "deskbridge"
+PREFIX = "deskbridge:"
+TYPES = {
+    f"{PREFIX}{QUEUE}": "list",
+    f"{PREFIX}unacked": "hash",
+    f"{PREFIX}unacked_index": "zset",
+    f"{PREFIX}unacked_mutex": "string",
+    f"{PREFIX}_kombu.binding.{QUEUE}": "set",
+}
+"""What Celery keeps in Redis, by key."""
 
 
 def make_celery(settings: Settings, *, publish_only: bool = False) -> Celery:
@@ -80,7 +90,7 @@ def _transport_options(broker: str, *, publish_only: bool) -> dict[str, object]:
     if not broker.startswith(("redis", "rediss")):
         return {}
     return {
-        "global_keyprefix": "deskbridge:",
+        "global_keyprefix": PREFIX,
         "visibility_timeout": 300,
         "unacked_restore_interval": 5,
         "socket_timeout": 2 if publish_only else 10,
@@ -88,6 +98,24 @@ def _transport_options(broker: str, *, publish_only: bool) -> dict[str, object]:
         "socket_keepalive": True,
         "health_check_interval": 15,
     }
+
+
+def drop_strange_keys(settings: Settings) -> None:
+    """Delete what stands in Redis where Celery keeps its own and is of another type: no worker could start beside it.
+
+    Nothing is lost with it: the sweep rings again.
+
+    Raises:
+        RedisError: the broker cannot be asked.
+    """
+    if not settings.broker.startswith(("redis", "rediss")):
+        return
+    with Redis.from_url(settings.broker, socket_timeout=5, socket_connect_timeout=3) as redis:
+        for key, kind in TYPES.items():
+            found = redis.type(key).decode()
+            if found not in (kind, "none"):
+                log.warning("a key in Redis that is none of Celery's is dropped", key=key, type=found)
+                redis.delete(key)
 
 
 class Doorbell:
