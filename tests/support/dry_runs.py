@@ -5,15 +5,25 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import requests
 from sqlalchemy import update
 
+from deploy.sandbox.tracker.control import StandIn
 from producer.admin.dryrun.results import DryRun
 from producer.admin.dryrun.run import DryRuns
+from shared.dryrun.cleanup import clean_up
 from shared.store import Store
 from shared.store.models import DryRunObject
 from shared.store.types import clock
 from shared.templating.contexts import Context, sample
 from shared.templating.operations import Operation
+
+ISSUE, TIME = Operation.ISSUE_CREATE, Operation.TIME_ENTRY_CREATE
+STATUS, PROJECT, MEMBER = (
+    Operation.ISSUE_UPDATE_STATUS,
+    Operation.PROJECT_CREATE,
+    Operation.MEMBERSHIP_CREATE,
+)
 
 BODIES: dict[Operation, dict[str, Any]] = {
     Operation.ISSUE_CREATE: {"issue": {"subject": "{{ticket.title}}", "description": "{{ticket.content | plain}}"}},
@@ -61,3 +71,21 @@ def let_time_pass(store: Store) -> None:
     """Let so much time pass that every call has taken effect or never will."""
     with store.database.transaction() as session:
         session.execute(update(DryRunObject).values(next_attempt_at=clock(-1), begun_at=clock(-1000)))
+
+
+def clean(runs: DryRuns) -> int:
+    """Clean up as the sweep does; return how many objects are gone now."""
+    return clean_up(runs.store, runs.connect)
+
+
+def calls(stand_in: StandIn, method: str, path: str = "") -> list[str]:
+    """Return the paths of the calls of a method that arrived."""
+    return [one["path"] for one in stand_in.requests() if one["method"] == method and path in one["path"]]
+
+
+def real(stand_in: StandIn, path: str, body: dict[str, Any]) -> int:
+    """Somebody makes something; return its id."""
+    headers = {"X-Redmine-API-Key": stand_in.api_key}
+    answer = requests.post(stand_in.base_url + path, json=body, headers=headers, timeout=5)
+    assert answer.status_code == 201, answer.text
+    return int(next(iter(answer.json().values()))["id"])
