@@ -12,11 +12,13 @@ from pydantic import SecretStr
 
 from producer.admin.people import confirm_people
 from shared.addresses import why_forbidden
+from shared.codes.steps import What
 from shared.config import PluginConfig
 from shared.errors import NotFound, SettingsError
 from shared.metadata.confirming import OF_SPEC, confirm
 from shared.store import Store, Transaction
 from shared.store.metadata import MetadataKind
+from shared.store.trace import Step
 from shared.vault import Vault
 
 API_KEY = re.compile(r"[\x21-\x7e]{1,255}")
@@ -24,10 +26,19 @@ API_KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """The configuration after a change, and what a person should know of it."""
+    """The configuration after a change, and what a person should know of it.
+
+    Attributes:
+        config: as it is now.
+        warnings: what could not be checked, or is to be looked at.
+        owed: tickets whose issue was given another status than the new status_map says.
+        replayed: whether they are given it now; they are to be rung.
+    """
 
     config: PluginConfig
     warnings: list[str] = field(default_factory=list)
+    owed: list[int] = field(default_factory=list)
+    replayed: bool = False
 
 
 def show(store: Store) -> dict[str, Any]:
@@ -45,6 +56,7 @@ def change(
     allow_link_local: bool = False,
     api_key: str | None = None,
     knows_key: bool = True,
+    replay: bool = False,
 ) -> Changed:
     """Change values of the configuration.
 
@@ -55,6 +67,7 @@ def change(
         allow_link_local: whether the tracker may be at a link-local or cloud-metadata address.
         api_key: a new API key for it, encrypted; stored in the same transaction.
         knows_key: whether whoever changes it could have the stored key anyway, which is sent to base_url.
+        replay: a new status_map is applied to what was given before, too.
 
     Raises:
         SettingsError: a key or value is wrong, unknown to a filled cache, base_url is an address that no tracker has,
@@ -74,7 +87,16 @@ def change(
         tx.configs.put(config)
         if api_key:
             tx.configs.put_api_key(api_key)
-    return Changed(config, warnings)
+        owed = tx.tickets.owed(config.status_map, before.status_map) if "status_map" in assignments else []
+        if replay:
+            _give_statuses(tx, owed)
+    return Changed(config, warnings, owed, replay and bool(owed))
+
+
+def _give_statuses(tx: Transaction, ticket_ids: list[int]) -> None:
+    tx.tickets.give(ticket_ids)
+    tx.journal.replay_statuses(ticket_ids)
+    tx.trace.append([Step(ticket_id, What.STATUS_MAP_CHANGED()) for ticket_id in ticket_ids])
 
 
 def _checked_key(text: str) -> str:

@@ -10,7 +10,7 @@ import typer
 from producer.commands.assignments import pairs
 from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
-from producer.commands.output import plain, print_json, say, table, warn
+from producer.commands.output import count, plain, print_json, say, table, warn
 from producer.commands.register import Json, add
 
 app = typer.Typer(
@@ -43,6 +43,9 @@ def change(
     moved: Annotated[
         bool, typer.Option("--moved", help="The new base_url is another address of the same tracker.")
     ] = False,
+    replay: Annotated[
+        bool, typer.Option("--replay", help="Give statuses anew that the status_map before gave otherwise.")
+    ] = False,
 ) -> None:
     """Change values.
 
@@ -59,12 +62,25 @@ def change(
         raise WrongUsage(str(error)) from None
     with open_desk() as desk:
         changed = configuration.change(
-            desk.store, given, moved=moved, allow_link_local=desk.settings.allow_link_local
+            desk.store,
+            given,
+            moved=moved,
+            allow_link_local=desk.settings.allow_link_local,
+            replay=replay,
         )
+        if changed.replayed:
+            desk.ring(changed.owed)
     for warning in changed.warnings:
         warn(warning)
     values = changed.config.model_dump(mode="json")
     say(*(f"{name} = {_shown(values[name]) or '(nothing)'}" for name in given))
+    if changed.replayed:
+        say(f"{count(len(changed.owed), 'ticket')} will have the status that status_map says now.")
+    elif changed.owed:
+        say(
+            f"{count(len(changed.owed), 'ticket')} had been given another status, or none. To give it now:",
+            "  deskbridge config set --replay status_map=…    (the same value)",
+        )
 
 
 def set_api_key() -> None:
@@ -117,6 +133,7 @@ add(
     """deskbridge config set default_activity_id=9 'status_map={"1": 1, "5": 3}'""",
     "deskbridge config set default_watcher_ids=\\[5,7] default_tracker_id=",
     "deskbridge config set --moved base_url=https://new.example.org",
+    """deskbridge config set --replay 'status_map={"1": 1, "5": 3}'""",
     name="set",
 )
 add(app, set_api_key, None, "deskbridge config set-api-key", "deskbridge config set-api-key < key.txt")

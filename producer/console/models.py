@@ -139,6 +139,8 @@ class ConfigChanged(Shape):
 
     config: Config
     warnings: list[str]
+    statuses_owed: int
+    replayed: bool
 
 
 class Difference(Shape):

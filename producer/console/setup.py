@@ -33,6 +33,9 @@ def change_config(
     desk: AtDesk,
     values: Annotated[dict[str, Any], Body(description="Keys to change; null sets one back to nothing.")],
     moved: Annotated[bool, Query(description="The new base_url is the same tracker's.")] = False,
+    replay: Annotated[
+        bool, Query(description="Give statuses anew that the status_map before gave otherwise.")
+    ] = False,
 ) -> Any:
     """Change values of the plugin configuration; `api_key` is stored encrypted and never shown.
 
@@ -51,10 +54,18 @@ def change_config(
             allow_link_local=desk.settings.allow_link_local,
             api_key=encrypted,
             knows_key=False,
+            replay=replay,
         )
     except SettingsError as wrong:
         raise Problem(422, "Not valid", str(wrong)) from None
-    return {"config": configuration.show(desk.store), "warnings": changed.warnings}
+    if changed.replayed:
+        desk.ring(changed.owed)
+    return {
+        "config": configuration.show(desk.store),
+        "warnings": changed.warnings,
+        "statuses_owed": len(changed.owed),
+        "replayed": changed.replayed,
+    }
 
 
 @router.get("/metadata", response_model=models.Metadata)

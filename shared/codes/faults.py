@@ -46,4 +46,5 @@ class Detail(Code):
     USER_WITHOUT_ID = "user_without_id"
     ROW_WITHOUT_ID = "row_without_id"
     NO_USERS = "no_users"
+    STATUS_NOT_THERE = "status_not_there"
     UNCLEAR_TOO_OFTEN = "unclear_too_often"

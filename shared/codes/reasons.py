@@ -81,6 +81,7 @@ class Reason(Code):
     PERSON_DECIDED = "person_decided"
     PERSON_REPLAYED = "person_replayed"
     LINK_WAS_MADE = "link_was_made"
+    MAP_WAS_CHANGED = "map_was_changed"
 
     # a dry run has left something
     CREATION_UNKNOWN = "creation_unknown"

@@ -16,6 +16,7 @@ class What(Code):
     EVENTS_ENDED = "events_ended"
     PERSON_REPLAYS = "person_replays"
     REPLAYED_FOR_LINK = "replayed_for_link"
+    STATUS_MAP_CHANGED = "status_map_changed"
 
     # on whose behalf
     SENT_AS_ADMINISTRATOR = "sent_as_administrator"

@@ -43,5 +43,6 @@ SENTENCES: Table = {
     Detail.USER_WITHOUT_ID: "a user has no id or login: the API key must be an administrator's",
     Detail.ROW_WITHOUT_ID: "a row has no id or name",
     Detail.NO_USERS: "no users at all, not even the key's own",
+    Detail.STATUS_NOT_THERE: "it has no status {tracker_status_id} (see status_map)",
     Detail.UNCLEAR_TOO_OFTEN: "no clear answer, many times over",
 }

@@ -85,6 +85,7 @@ SENTENCES: Table = {
     Reason.PERSON_DECIDED: "a person decided: {verdict}",
     Reason.PERSON_REPLAYED: "replayed by a person",
     Reason.LINK_WAS_MADE: "replayed: a link was made",
+    Reason.MAP_WAS_CHANGED: "replayed: status_map was changed",
     Reason.CREATION_UNKNOWN: "whether it was created is not known[: {because}]",
     Reason.NO_ID_IN_ANSWER: "the answer names no id",
     Reason.IN_USE: "{because}: delete it by hand, with what is below it, or move that away",

@@ -13,6 +13,7 @@ SENTENCES: Table = {
     What.EVENTS_ENDED: Plural("Event {events}: {state}", "Events {events}: {state}"),
     What.PERSON_REPLAYS: "A person replayed events of this ticket",
     What.REPLAYED_FOR_LINK: "What had been skipped is replayed",
+    What.STATUS_MAP_CHANGED: "The status is given again",
     What.SENT_AS_ADMINISTRATOR: "Sent as the administrator",
     What.REPEATED_AS_ADMINISTRATOR: (
         "The tracker refused to let {login} do it; repeated as the administrator"
@@ -74,6 +75,7 @@ WHY: Table = {
     What.CALL_UNANSWERED: "[{error}]",
     What.EVENTS_ENDED: "{because}",
     What.PERSON_REPLAYS: "{command}",
+    What.STATUS_MAP_CHANGED: "it was given by another status_map, or by none",
     What.REPLAYED_FOR_LINK: "{link} was linked to tracker project {tracker_project_id}",
     What.SENT_AS_ADMINISTRATOR: "{match}",
     What.REPEATED_AS_ADMINISTRATOR: (

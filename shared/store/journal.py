@@ -316,6 +316,17 @@ class Journal:
             chunk = ticket_ids[start : start + 500]
             self.reopen(and_(skipped, JournalEvent.ticket_id.in_(chunk)), Reason.LINK_WAS_MADE())
 
+    def replay_statuses(self, ticket_ids: Sequence[int]) -> None:
+        """Make the updates of some tickets pending again whose status was mapped to nothing, or refused."""
+        reasons = (
+            is_for(JournalEvent, Reason.STATUS_NOT_MAPPED),
+            is_for(JournalEvent, Reason.STATUS_REFUSED),
+        )
+        ended = JournalEvent.state.in_((EventState.SKIPPED, EventState.FAILED))
+        for start in range(0, len(ticket_ids), 500):
+            chunk = JournalEvent.ticket_id.in_(ticket_ids[start : start + 500])
+            self.reopen(and_(chunk, ended, or_(*reasons)), Reason.MAP_WAS_CHANGED())
+
     def newest_received(self) -> datetime | None:
         """Return when the newest event came in, None where there is none."""
         newest = select(JournalEvent.received_at).order_by(JournalEvent.id.desc()).limit(1)

@@ -8,10 +8,10 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, func, literal, select, union_all
 from sqlalchemy.orm import Session
 
-from shared.store.models import MetadataRow, MetadataRun
+from shared.store.models import MetadataRow, MetadataRun, TrackerUser
 from shared.store.types import clock, insert_for
 
 CHUNK = 500
@@ -87,6 +87,17 @@ class Metadata:
         where = (MetadataRow.kind == kind, MetadataRow.tracker_id == tracker_id)
         row = self._session.execute(select(*COLUMNS).where(*where)).first()
         return _entry(row) if row else None
+
+    def needed(self) -> tuple[tuple[int, ...], frozenset[int]]:
+        """Return what each drain has to know, in one statement: the tracker's administrators and its statuses."""
+        administrators = select(literal(True), TrackerUser.tracker_user_id).where(TrackerUser.admin)
+        statuses = select(literal(False), MetadataRow.tracker_id).where(
+            MetadataRow.kind == MetadataKind.STATUS
+        )
+        rows = self._session.execute(union_all(administrators, statuses)).all()
+        return tuple(one for admin, one in rows if admin), frozenset(
+            one for is_admin, one in rows if not is_admin
+        )
 
     def counts(self) -> dict[str, int]:
         """Return how many entries of each kind there are."""

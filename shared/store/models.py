@@ -82,7 +82,10 @@ class JournalEvent(Explained, Base):
 
 
 class TicketState(Base):
-    """A ticket's desired state: its newest snapshot, and whether the tracker still has to be given its status."""
+    """A ticket's desired state: its newest snapshot, and whether the tracker still has to be given its status.
+
+    `given_status_id` is what status_map made of the status that was given last; NULL where a version before gave it.
+    """
 
     __tablename__ = "ticket_state"
     __table_args__ = (Index("ix_ticket_state_due", "status_due", "status_next_at"),)
@@ -94,6 +97,7 @@ class TicketState(Base):
     status: Mapped[int]
     snapshot: Mapped[dict[str, Any]]
     given_event_id: Mapped[int | None]
+    given_status_id: Mapped[int | None]
     status_due: Mapped[bool]
     status_attempts: Mapped[int] = mapped_column(default=0)
     status_next_at: Mapped[datetime | None]

@@ -152,10 +152,6 @@ class People:
         )
         return self._session.scalar(statement) is not None
 
-    def administrators(self) -> tuple[int, ...]:
-        """Return the tracker's administrators, as far as the cache knows them."""
-        return tuple(self._session.scalars(select(TrackerUser.tracker_user_id).where(TrackerUser.admin)))
-
     def note_seen(self, users: Iterable[HelpdeskUser]) -> None:
         """Remember the helpdesk users that events name, each with the newest e-mail; mostly nothing is written."""
         named: dict[int, str | None] = {}

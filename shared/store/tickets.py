@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import cast
 
@@ -91,14 +91,22 @@ class TicketStates:
         )
 
     def give_again(
-        self, ticket_id: int, event_id: int, settling: float, *, is_update: bool, is_fresh: bool
+        self,
+        ticket_id: int,
+        event_id: int,
+        settling: float,
+        wanted: int | None,
+        *,
+        is_update: bool,
+        is_fresh: bool,
     ) -> None:
-        """Make the status due again for a replayed event that the tracker was never given.
+        """Make the status due again for a replayed event that the tracker was never given, or was by another map.
 
         Args:
             ticket_id: the ticket.
             event_id: the pending event, where it is still the newest.
             settling: as for `fold`.
+            wanted: the tracker status that the event's is mapped to.
             is_update: a ticket update; another event only where its status had been dropped.
             is_fresh: it has all its attempts before it, as after a replay.
         """
@@ -107,7 +115,11 @@ class TicketStates:
             and_(
                 TicketState.ticket_id == ticket_id,
                 TicketState.event_id == event_id,
-                or_(TicketState.given_event_id.is_(None), TicketState.given_event_id != event_id),
+                or_(
+                    TicketState.given_event_id.is_(None),
+                    TicketState.given_event_id != event_id,
+                    and_(literal(wanted is not None), TicketState.given_status_id.is_distinct_from(wanted)),
+                ),
                 or_(literal(is_update), IS_DROPPED),
             ),
             status_due=True,
@@ -115,15 +127,21 @@ class TicketStates:
             **attempts,
         )
 
-    def given(self, ticket_id: int, event_id: int) -> None:
+    def given(self, ticket_id: int, event_id: int, tracker_status_id: int | None) -> None:
         """Note that the tracker was given the status of this event's snapshot.
 
         Where a newer one came since, the tracker may have got the older one last: the newer is due (again).
+
+        Args:
+            ticket_id: the ticket.
+            event_id: whose snapshot.
+            tracker_status_id: what status_map made of its status; where it makes nothing, what the issue has.
         """
         is_newest = self._set(
             self._still(ticket_id, event_id),
             status_due=False,
             given_event_id=event_id,
+            given_status_id=tracker_status_id,
             status_next_at=None,
             status_dropped=None,
             **keeping(None, "status_"),
@@ -147,9 +165,47 @@ class TicketStates:
             return
         wanted = status_map.get(state.status)
         if wanted is None or wanted == tracker_status_id:
-            self.given(ticket_id, state.event_id)
+            self.given(ticket_id, state.event_id, tracker_status_id)
         else:
             self._set(TicketState.ticket_id == ticket_id, status_due=True, status_next_at=None)
+
+    def owed(self, status_map: Mapping[int, int], before: Mapping[int, int]) -> list[int]:
+        """Return the tickets with an issue that was given another status than the map says now, where none is due.
+
+        Args:
+            status_map: helpdesk status to tracker status id.
+            before: what it was; it tells what was given where nothing else does.
+        """
+        if not status_map:
+            return []
+        wanted = _mapped(status_map)
+        has = (
+            func.coalesce(TicketState.given_status_id, _mapped(before))
+            if before
+            else TicketState.given_status_id
+        )
+        statement = (
+            select(TicketState.ticket_id)
+            .join(TicketIssueLink, TicketIssueLink.ticket_id == TicketState.ticket_id)
+            .where(
+                TicketIssueLink.state == LedgerState.LINKED,
+                TicketState.status_due.is_(False),
+                TicketState.status.in_(status_map),
+                wanted.is_distinct_from(has),
+            )
+            .order_by(TicketState.ticket_id)
+        )
+        return list(self._session.scalars(statement))
+
+    def give(self, ticket_ids: Sequence[int]) -> None:
+        """Make the status of some tickets due now, with all its attempts before it."""
+        for start in range(0, len(ticket_ids), 500):
+            self._set(
+                TicketState.ticket_id.in_(ticket_ids[start : start + 500]),
+                status_due=True,
+                status_attempts=0,
+                status_next_at=None,
+            )
 
     def dropped(self, ticket_id: int, event_id: int, reason: Coded) -> None:
         """Note that this snapshot's status cannot be given, and why; a newer one is tried again."""
@@ -194,6 +250,10 @@ class TicketStates:
     def _set(self, where: ColumnElement[bool], **values: object) -> bool:
         statement = update(TICKETS).where(where).values(**values).returning(TicketState.ticket_id)
         return self._session.scalar(statement) is not None
+
+
+def _mapped(status_map: Mapping[int, int]) -> ColumnElement[int | None]:
+    return case(dict(status_map), value=TicketState.status)
 
 
 def _settled_by(settling: float) -> ColumnElement[datetime | None]:

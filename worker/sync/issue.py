@@ -93,7 +93,7 @@ def _settle_status(tx: Transaction, run: Run, work: Work, chosen: Chosen, issue:
     if by_template and not chosen.template and work.ticket.status not in mapped:
         return  # it stays due: the template may know what status_map lacks
     if chosen.template and chosen.body["issue"].get("status_id") in (None, has):
-        tx.tickets.given(run.ticket_id, work.state.event_id)
+        tx.tickets.given(run.ticket_id, work.state.event_id, mapped.get(work.ticket.status, has))
     else:
         tx.tickets.owe(run.ticket_id, mapped, has)
 

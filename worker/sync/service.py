@@ -89,12 +89,7 @@ class SyncService:
         with self.store.transaction() as tx:
             config, tracker = self.connect(tx)
             templates = tx.templates.active()
-            work = load(
-                tx,
-                ticket_id,
-                self.settings.settling_time,
-                administrators=config.match_administrators,
-            )
+            work = load(tx, ticket_id, self.settings.settling_time, config)
         if work is None:
             return [], False
         run = Run(ticket_id, self.store, self.settings, config, tracker, self.locks, lock, templates)

@@ -7,7 +7,9 @@ from shared.codes.faults import Detail
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.errors import OutcomeUnknown, TrackerRejected
+from shared.metadata.synchronisation import refresh
 from shared.payloads import Body, status_body
+from shared.store.metadata import MetadataKind
 from shared.templating import Operation
 from worker.retry import is_exhausted
 from worker.sync.bodies import body_for
@@ -27,7 +29,7 @@ def sync_status(run: Run, work: Work, issue: Created) -> Result:
         issue: the linked issue.
 
     Raises:
-        TrackerRejected: the tracker refused it for good, or never gave a clear answer.
+        TrackerRejected: the tracker refused it for good, has no such status, or never gave a clear answer.
         OutcomeUnknown, NotYet: no clear answer; it may be repeated.
         TrackerError: an outage.
     """
@@ -40,8 +42,11 @@ def sync_status(run: Run, work: Work, issue: Created) -> Result:
         with run.transaction() as tx:
             tx.tickets.dropped(run.ticket_id, state.event_id, reason)
         return Skipped(reason)
+    path, status_id = f"/issues/{issue_id}.json", body["issue"].get("status_id")
+    if not _is_there(run, work, status_id):
+        raise TrackerRejected("PUT", path, detail=Detail.STATUS_NOT_THERE(tracker_status_id=status_id))
     try:
-        call_as_administrator(run, "PUT", f"/issues/{issue_id}.json", body)
+        call_as_administrator(run, "PUT", path, body)
     except OutcomeUnknown as unclear:
         if is_exhausted(state.status_attempts + 1):
             detail = Detail.UNCLEAR_TOO_OFTEN()
@@ -53,7 +58,6 @@ def sync_status(run: Run, work: Work, issue: Created) -> Result:
         if rejection.status == 404 and is_gone(run, issue_id):
             return mark_gone(run, issue_id)
         raise
-    status_id = body["issue"].get("status_id")
     told, done = (
         (What.UPDATE_GIVEN, Reason.ISSUE_UPDATED)
         if status_id is None
@@ -62,8 +66,20 @@ def sync_status(run: Run, work: Work, issue: Created) -> Result:
     now = {"issue_id": issue_id, "tracker_status_id": status_id}
     run.note(told(**now, status=state.status, event_id=state.event_id))
     with run.transaction() as tx:
-        tx.tickets.given(run.ticket_id, state.event_id)
+        tx.tickets.given(run.ticket_id, state.event_id, run.config.status_map.get(state.status, status_id))
     return Sent(done(**now))
+
+
+def _is_there(run: Run, work: Work, status_id: object) -> bool:
+    """Tell whether the tracker has a status: to a PUT with another one it answers 204, and keeps what it has.
+
+    An empty cache knows nothing; what a filled one does not hold is looked up once.
+    """
+    if not isinstance(status_id, int) or not work.statuses or status_id in work.statuses:
+        return True
+    refresh(run.store, run.lists, MetadataKind.STATUS)
+    with run.store.transaction() as tx:
+        return tx.metadata.get(MetadataKind.STATUS, status_id) is not None
 
 
 def _body(run: Run, work: Work, issue: Created) -> Body:

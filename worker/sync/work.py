@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from shared.codes.reasons import Reason
+from shared.config import PluginConfig
 from shared.events import Event, HelpdeskUser, Ticket
 from shared.store import Transaction
 from shared.store.due import content_of
@@ -31,6 +32,7 @@ class Work:
         technician: who the assigned technician is on the tracker.
         is_technician_member: whether their membership of the linked project is known.
         administrators: the tracker's administrators, as far as they are known.
+        statuses: the tracker's statuses, likewise.
         now: the database's clock.
         is_complete: whether the events are all that are due; older ones may be left.
         newest: ticket-task id to the newest event that is known of it.
@@ -45,6 +47,7 @@ class Work:
     technician: Match
     is_technician_member: bool
     administrators: tuple[int, ...]
+    statuses: frozenset[int]
     now: datetime
     is_complete: bool = True
     newest: Mapping[int, Known] = field(default_factory=dict)
@@ -90,14 +93,14 @@ class Work:
         return self.state.status_due and (next_at is None or next_at <= self.now)
 
 
-def load(tx: Transaction, ticket_id: int, settling: float, *, administrators: bool = True) -> Work | None:
+def load(tx: Transaction, ticket_id: int, settling: float, config: PluginConfig) -> Work | None:
     """Read a ticket's pending events, move its snapshot to the newest of them, and read all that bears on it.
 
     Args:
         tx: an open transaction; it is to be committed, since the snapshot moves.
         ticket_id: the ticket.
         settling: seconds in which a call that got no clear answer may still take effect.
-        administrators: whether the tracker's administrators are matched by e-mail.
+        config: the plugin configuration.
 
     Returns:
         The work, or None where nothing was ever heard of the ticket.
@@ -115,7 +118,10 @@ def load(tx: Transaction, ticket_id: int, settling: float, *, administrators: bo
             if is_update or row is rows[-1]:
                 tx.tickets.fold(row, pending.event, settling)
                 is_fresh = row.attempts == 0
-                tx.tickets.give_again(ticket_id, row.id, settling, is_update=is_update, is_fresh=is_fresh)
+                wanted = config.status_map.get(pending.event.ticket.status)
+                tx.tickets.give_again(
+                    ticket_id, row.id, settling, wanted, is_update=is_update, is_fresh=is_fresh
+                )
         tx.people.note_seen(_people(events))
     state = tx.tickets.get(ticket_id)
     if state is None:
@@ -124,7 +130,8 @@ def load(tx: Transaction, ticket_id: int, settling: float, *, administrators: bo
     task_ids = {pending.task.id for pending in events if pending.event.task}
     time_rows = {**tx.times.unsettled_of(ticket_id), **tx.times.of_keys(task_ids)}
     link = tx.links.resolve(ticket.project_id, ticket.entity_id)
-    technician = tx.people.pin(ticket.technician, administrators=administrators)
+    technician = tx.people.pin(ticket.technician, administrators=config.match_administrators)
+    administrators, statuses = tx.metadata.needed()
     return Work(
         events=events,
         state=state,
@@ -134,7 +141,8 @@ def load(tx: Transaction, ticket_id: int, settling: float, *, administrators: bo
         time_rows=time_rows,
         technician=technician,
         is_technician_member=tx.people.is_member(link.tracker_project_id if link else None, technician),
-        administrators=tx.people.administrators(),
+        administrators=administrators,
+        statuses=statuses,
         now=tx.now(),
         is_complete=due.is_complete,
         newest=_newest(tx, task_ids),

@@ -126,7 +126,7 @@ def test_a_status_that_was_dropped_before_is_still_owed(store: Store, append: An
         with store.database.transaction() as session:
             set_columns(session, TicketState.__table__, status_due=False, **columns)
         with store.transaction() as tx:
-            tx.tickets.give_again(4711, first.event_id, 15, is_update=False, is_fresh=True)
+            tx.tickets.give_again(4711, first.event_id, 15, 2, is_update=False, is_fresh=True)
             state = tx.tickets.get(4711)
             assert state is not None
             assert state.status_due, columns

@@ -14,9 +14,11 @@ from shared.config import PluginConfig
 from shared.kinds import Kind
 from shared.store.links import Link, LinkKind
 from shared.store.metadata import Entry, MetadataKind
+from shared.store.models import EventState
 from shared.store.people import TrackerPerson
+from tests.support.events import ticket_event
 from tests.unit.commands.conftest import Shell
-from tests.unit.commands.test_held import claim
+from tests.unit.commands.test_held import claim, link
 
 pytestmark = pytest.mark.promise("OPS-07")
 
@@ -272,3 +274,15 @@ def test_make_token_prints_what_the_console_takes(shell: Shell) -> None:
     first, second = shell.do("make-token").strip(), shell.do("make-token").strip()
     assert first != second
     assert len(first) >= 32
+
+
+def test_a_new_status_map_offers_with_a_count_to_give_what_the_old_one_gave(shell: Shell) -> None:
+    (event_id,) = shell.receive(ticket_event())
+    shell.end([event_id], EventState.DONE, "given")
+    link(shell, Kind.TICKET, 4711, 12, event_id)
+    with shell.store.transaction() as tx:
+        tx.tickets.given(4711, event_id, 9)
+    assert "1 ticket had been given another status" in shell.do("config", "set", 'status_map={"2": 3}')
+    assert not shell.rung
+    assert "1 ticket will" in shell.do("config", "set", "--replay", 'status_map={"2": 3}')
+    assert shell.rung == [4711]

@@ -1,0 +1,119 @@
+"""What the tracker was given by a status map that was wrong is given again once the map is right."""
+
+from __future__ import annotations
+
+import pytest
+
+from deploy.sandbox.tracker.control import StandIn
+from producer.admin.configuration import change
+from producer.admin.replay import replay_events
+from shared.codes.reasons import Reason
+from shared.metadata.synchronisation import refresh
+from shared.store.metadata import MetadataKind
+from shared.tracker.lists import TrackerLists
+from tests.support.bridge import STATUS_MAP, Bridge
+from tests.support.events import task, task_event, ticket, ticket_event
+from tests.support.ledger import ours, until_settled
+
+NOT_THERE = 77
+
+
+@pytest.fixture
+def given_in_vain(bridge: Bridge) -> int:
+    """An update whose status the tracker does not have: it answers 204, and keeps the old one."""
+    bridge.configure(status_map={**STATUS_MAP, 5: NOT_THERE})
+    assert bridge.forward(task_event()) == ["done"]
+    (event_id,) = bridge.receive(ticket_event(1, of_ticket=ticket(status=5)))
+    bridge.sync()
+    assert bridge.event(event_id).state == "done"
+    return event_id
+
+
+def fill_the_cache(bridge: Bridge) -> None:
+    with bridge.store.transaction() as tx:
+        _, client = bridge.service.connect(tx)
+    refresh(bridge.store, TrackerLists(client), MetadataKind.STATUS)
+
+
+def test_a_replay_gives_a_status_that_was_not_taken_once_the_map_is_repaired(
+    bridge: Bridge, stand_in: StandIn, given_in_vain: int
+) -> None:
+    assert ours(stand_in)[0]["status"] in (2, "In Progress")
+    bridge.configure(status_map=STATUS_MAP)
+    replay_events(bridge.store, [given_in_vain])
+    bridge.sync()
+    assert ours(stand_in)[0]["status"] in (3, "Resolved"), bridge.event(given_in_vain).reason
+
+
+def test_a_changed_map_offers_to_give_what_was_given_by_the_old_one(
+    bridge: Bridge, stand_in: StandIn, given_in_vain: int
+) -> None:
+    right = '{"1": 1, "2": 2, "5": 3, "6": 5}'
+    assert bridge.forward(task_event(of_ticket=ticket(2), of_task=task(2)), ticket_id=2) == ["done"]
+    offered = change(bridge.store, {"status_map": right})
+    assert (offered.owed, offered.replayed) == ([4711], False), (
+        "the other ticket has what the new map says, too"
+    )
+    bridge.sync()
+    assert ours(stand_in)[0]["status"] in (2, "In Progress"), "only offered"
+    given = change(bridge.store, {"status_map": right}, replay=True)
+    assert (given.owed, given.replayed) == ([4711], True)
+    bridge.sync()
+    assert ours(stand_in)[0]["status"] in (3, "Resolved")
+    assert change(bridge.store, {"status_map": right}).owed == []
+
+
+def test_a_status_that_is_mapped_later_is_given_where_it_is_due(bridge: Bridge, stand_in: StandIn) -> None:
+    bridge.configure(status_map={2: 2})
+    assert bridge.forward(task_event()) == ["done"]
+    (skipped,) = bridge.receive(ticket_event(1, of_ticket=ticket(status=5)))
+    bridge.sync()
+    assert bridge.event(skipped).coded == Reason.STATUS_NOT_MAPPED(status=5)
+    changed = change(bridge.store, {"status_map": '{"2": 2, "5": 3}'}, replay=True)
+    assert changed.owed == [4711]
+    until_settled(bridge)
+    assert ours(stand_in)[0]["status"] in (3, "Resolved")
+    assert bridge.event(skipped).state == "done"
+
+
+def test_a_status_mapped_to_what_the_issue_has_is_not_owed(bridge: Bridge) -> None:
+    bridge.configure(status_map={2: 2})
+    assert bridge.forward(task_event()) == ["done"]
+    assert bridge.forward(ticket_event(1, of_ticket=ticket(status=5))) == ["skipped"]
+    assert change(bridge.store, {"status_map": '{"2": 2, "5": 2}'}).owed == []
+
+
+def test_a_status_that_the_cache_does_not_hold_is_read_afresh_before_it_is_sent(
+    bridge: Bridge, stand_in: StandIn
+) -> None:
+    assert bridge.forward(task_event()) == ["done"]
+    fill_the_cache(bridge)
+    with bridge.store.transaction() as tx:
+        tx.metadata.remove([(MetadataKind.STATUS, 3)])
+    assert bridge.forward(ticket_event(1, of_ticket=ticket(status=5))) == ["done"]
+    assert ours(stand_in)[0]["status"] in (3, "Resolved")
+    with bridge.store.transaction() as tx:
+        assert tx.metadata.get(MetadataKind.STATUS, 3), "what the tracker has is cached again"
+
+
+def test_a_status_that_the_tracker_does_not_have_is_not_sent_and_can_be_replayed(
+    bridge: Bridge, stand_in: StandIn
+) -> None:
+    assert bridge.forward(task_event()) == ["done"]
+    fill_the_cache(bridge)
+    bridge.configure(status_map={**STATUS_MAP, 5: NOT_THERE})
+    (event_id,) = bridge.receive(ticket_event(1, of_ticket=ticket(status=5)))
+    bridge.sync()
+    event = bridge.event(event_id)
+    assert (event.state, str(NOT_THERE) in (event.reason or "")) == ("failed", True)
+    assert not any("77" in step for step in bridge.steps() if step.startswith("PUT"))
+    bridge.configure(status_map=STATUS_MAP)
+    replay_events(bridge.store, [event_id])
+    bridge.sync()
+    assert ours(stand_in)[0]["status"] in (3, "Resolved")
+
+
+def test_statuses_are_not_read_afresh_while_the_cache_holds_them(bridge: Bridge) -> None:
+    fill_the_cache(bridge)
+    assert bridge.forward(task_event(), ticket_event(1, of_ticket=ticket(status=5))) == ["done", "done"]
+    assert not [step for step in bridge.steps() if "issue_statuses" in step]
