@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, get_args
@@ -68,7 +67,7 @@ def _only_text(value: object) -> object:
     return value
 
 
-def _known_facts(value: object) -> list[object]:
+def _known_facts(value: object) -> list[str]:
     """Keep what we know of; a sender's own key of this name is an extra key like others (CONTRACT)."""
     return [one for one in value if one in get_args(Fact)] if isinstance(value, list) else []
 
@@ -78,7 +77,8 @@ class Event(Shape):
 
     Attributes:
         deleted: the helpdesk has deleted it: kept, and nothing is sent.
-        incomplete: what the helpdesk did not send, though it may know it; null there means "not told".
+        incomplete: what the helpdesk did not send, though it may know it, and what is not known since: null there
+            means "not told".
     """
 
     event: EventName
@@ -172,27 +172,41 @@ def parse_delivery(data: object, delivery_id: str) -> Delivery:
     return Delivery(delivery_id, event, payload, hashlib.sha256(ordered.encode()).hexdigest())
 
 
-def stored_event(payload: str, facts: Mapping[Fact, Any] | None = None) -> Event:
+def stored_event(payload: str, completion: str | None = None) -> Event:
     """Return the event of a payload that was validated when it was appended to the journal.
 
     Args:
         payload: as the journal keeps it.
-        facts: what the helpdesk said when it was asked for what was incomplete.
+        completion: what was found out since of what is `incomplete`, as JSON: fact to value; None: nothing yet.
 
     Raises:
         InvalidEvent: it was not validated.
     """
+    return parse_event(stored_data(payload, completion))
+
+
+def stored_data(payload: str, completion: str | None = None) -> Any:
+    """Return the JSON data of a payload, with what was found out since in its place (see `stored_event`).
+
+    Raises:
+        InvalidEvent: it is not JSON.
+    """
     try:
-        data = json.loads(payload)
+        data, facts = json.loads(payload), json.loads(completion or "{}")
     except (ValueError, RecursionError):
         raise InvalidEvent([("(event)", "is not JSON")]) from None
-    for fact, value in (facts or {}).items():
-        *way, last = fact.split(".")
-        place = data
-        for name in way:
-            place = place.get(name) or {}
-        place[last] = value
-    return parse_event(data)
+    if not isinstance(data, dict) or not isinstance(facts, dict) or not facts:
+        return data
+    lacking = _known_facts(data.get("incomplete"))
+    for fact in lacking:
+        if fact in facts:
+            *way, last = fact.split(".")
+            place: Any = data
+            for name in way:
+                place = place.get(name) if isinstance(place, dict) else None
+            if isinstance(place, dict):
+                place[last] = facts[fact]
+    return data | {"incomplete": [one for one in lacking if one not in facts]}
 
 
 def as_utc(moment: datetime) -> datetime:

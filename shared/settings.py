@@ -81,6 +81,9 @@ class Settings(BaseSettings):
         default=None, description="GLPI user who may read all tickets and users"
     )
     glpi_api_password: SecretStr | None = Field(default=None, description="Password of that user")
+    helpdesk_wait: float = Field(
+        default=3600, ge=0, description="Seconds that an event waits for a helpdesk that cannot be asked"
+    )
     console_tokens: SecretList = Field(default=(), description="Comma-separated bearer tokens for the API")
     trusted_proxies: Annotated[tuple[IPv4Network | IPv6Network, ...], NoDecode] = Field(
         default=(), description="Comma-separated addresses or networks whose X-Forwarded-For is believed"

@@ -9,21 +9,28 @@ from celery import Celery
 from shared.connection import Connector
 from shared.coordination.doorbell import QUEUE, Doorbell, make_celery
 from shared.coordination.locks import Locks, make_redis
-from shared.coordination.pause import Pause
+from shared.coordination.pause import HELPDESK_KEY, Pause
 from shared.coordination.presence import Presence
 from shared.coordination.throttle import Throttle
+from shared.helpdesk.configured import configured_lookup
+from shared.helpdesk.lookup import HelpdeskLookup
 from shared.settings import Settings
 from shared.store import Store
 from shared.store.database import Database
 from shared.vault import Vault
 from worker.sweep import Sweep
+from worker.sync.completion import Completion
 from worker.sync.service import SyncService
 from worker.watchdog import Watchdog
 
 
 @dataclass(frozen=True)
 class Worker:
-    """Everything a worker process works with."""
+    """Everything a worker process works with.
+
+    Attributes:
+        lookup: the helpdesk, None where none can be asked.
+    """
 
     app: Celery
     settings: Settings
@@ -35,6 +42,7 @@ class Worker:
     sweep: Sweep
     presence: Presence
     watchdog: Watchdog
+    lookup: HelpdeskLookup | None
 
 
 def bootstrap(settings: Settings, *, concurrency: int) -> Worker:
@@ -48,14 +56,14 @@ def bootstrap(settings: Settings, *, concurrency: int) -> Worker:
     redis = make_redis(settings)
     store = Store(Database(settings.database_url.get_secret_value(), pool_size=concurrency + 2))
     locks, pause = Locks(redis, settings.lock_lease), Pause(redis)
-    doorbell = Doorbell(settings)
+    doorbell, lookup = Doorbell(settings), configured_lookup(settings)
     connector = Connector(
         store,
         Vault(settings.secret_keys),
         Throttle(redis, settings.rate_limit).wait,
         allow_link_local=settings.allow_link_local,
     )
-
+    completion = Completion(store, lookup, Pause(redis, HELPDESK_KEY), settings.helpdesk_wait)
     return Worker(
         app=app,
         settings=settings,
@@ -65,7 +73,8 @@ def bootstrap(settings: Settings, *, concurrency: int) -> Worker:
         presence=Presence(redis),
         watchdog=Watchdog(),
         connector=connector,
-        service=SyncService(store, settings, locks, pause, connector.connect, doorbell.ring),
+        lookup=lookup,
+        service=SyncService(store, settings, locks, pause, connector.connect, doorbell.ring, completion),
         sweep=Sweep(store, settings, redis, pause, lambda: backlog(app), doorbell.ring),
     )
 

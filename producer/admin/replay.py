@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -59,7 +58,7 @@ def _read_again(tx: Transaction, wanted: Collection[int] | None = None) -> tuple
         kept = json.loads(row.payload)
         try:
             item = Item(kept["source"].removeprefix("glpi/"))
-            delivery = read(item, base64.b64decode(kept["body"]), row.delivery_id)
+            delivery = read(item, kept["body"].encode("utf-8", "surrogateescape"), row.delivery_id)
         except (InvalidEvent, ValueError):
             left += 1
             continue

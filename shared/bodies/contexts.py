@@ -170,7 +170,7 @@ def trial_context(
 
 def _event_context(tx: Transaction, operation: Operation, row: JournalEvent) -> Context:
     config, _ = tx.configs.get()
-    event = stored_event(row.payload)
+    event = stored_event(row.payload, row.completion)
     if operation is Operation.TIME_ENTRY_CREATE and event.task is None:
         raise NoContext(f"event {row.id} is about no ticket task, so no time is logged for it")
     link = tx.links.resolve(event.ticket.project_id, event.ticket.entity_id)

@@ -44,6 +44,12 @@ class Reason(Code):
     CREATION_IN_DOUBT = "creation_in_doubt"
     WAITS_FOR_PERSON = "waits_for_person"
 
+    HELPDESK_AWAITED = "helpdesk_awaited"
+
+    # an event goes without something
+    HELPDESK_NOT_ASKED = "helpdesk_not_asked"
+    HELPDESK_SILENT_ON_IT = "helpdesk_silent_on_it"
+
     # a ledger row is linked
     CREATED_BY_EVENT = "created_by_event"
     FOUND_ON_TRACKER = "found_on_tracker"

@@ -14,6 +14,7 @@ class What(Code):
 
     # events
     EVENTS_ENDED = "events_ended"
+    GOES_WITHOUT = "goes_without"
     PERSON_REPLAYS = "person_replays"
     REPLAYED_FOR_LINK = "replayed_for_link"
     STATUS_MAP_CHANGED = "status_map_changed"

@@ -23,6 +23,7 @@ log = get_logger("pause")
 
 KEY = "deskbridge:pause"
 PROBE_KEY = "deskbridge:pause:probe"
+HELPDESK_KEY = "deskbridge:helpdesk"
 FIRST_PAUSE_S = 5.0
 LONGEST_PAUSE_S = 60.0
 LONGEST_NAMED_S = 3600.0
@@ -59,15 +60,16 @@ class Pause:
 
     Args:
         redis: connection with its own time-outs.
+        key: where it is kept: the tracker's pause, or another's.
     """
 
-    def __init__(self, redis: Redis) -> None:
-        self._redis = redis
+    def __init__(self, redis: Redis, key: str = KEY) -> None:
+        self._redis, self._key, self._probe_key = redis, key, f"{key}:probe"
 
     def current(self) -> Paused | None:
         """Return the pause in force, over or not, until something succeeded again."""
         try:
-            stored = self._redis.getrange(KEY, 0, LARGEST)
+            stored = self._redis.getrange(self._key, 0, LARGEST)
         except ResponseError:  # it is not even a text
             stored = "?"
         if not stored:
@@ -75,7 +77,7 @@ class Pause:
         paused = _read(stored)
         if paused is None or self.left(paused) > LONGEST_NAMED_S + CLOCK_MARGIN_S:
             log.warning("a pause in Redis that no worker can have written is dropped")
-            self._redis.delete(KEY)
+            self._redis.delete(self._key)
             return None
         return paused
 
@@ -90,8 +92,8 @@ class Pause:
             return Permit(None)
         if self.left(paused):
             return Permit(paused)
-        if not self._redis.set(PROBE_KEY, "1", nx=True, ex=PROBE_LEASE_S):
-            drop_endless(self._redis, PROBE_KEY)
+        if not self._redis.set(self._probe_key, "1", nx=True, ex=PROBE_LEASE_S):
+            drop_endless(self._redis, self._probe_key)
             return Permit(paused)
         latest = self.current()
         if latest == paused:
@@ -101,7 +103,7 @@ class Pause:
 
     def give_up_probe(self) -> None:
         """Let another one probe: this one had nothing to ask the tracker."""
-        self._redis.delete(PROBE_KEY)
+        self._redis.delete(self._probe_key)
 
     def begin(self, reason: Coded, seconds: float | None = None) -> Paused:
         """Pause everybody, after each failed probe twice as long, up to a minute; or for the time the tracker named.
@@ -114,13 +116,15 @@ class Pause:
             length = min(LONGEST_PAUSE_S, length * 2)
         until = now(self._redis) + (min(seconds, LONGEST_NAMED_S) if seconds is not None else length)
         paused = Paused(reason, max(until, before.until if before else 0.0), length)
-        self._redis.set(KEY, json.dumps({"reason": _text(reason), "until": paused.until, "length": length}))
-        self._redis.delete(PROBE_KEY)
+        self._redis.set(
+            self._key, json.dumps({"reason": _text(reason), "until": paused.until, "length": length})
+        )
+        self._redis.delete(self._probe_key)
         return paused
 
     def end(self) -> bool:
         """Let everybody go on; True where there had been a pause."""
-        return bool(self._redis.delete(KEY, PROBE_KEY))
+        return bool(self._redis.delete(self._key, self._probe_key))
 
 
 def _read(stored: str | bytes) -> Paused | None:

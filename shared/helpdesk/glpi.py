@@ -165,10 +165,14 @@ class GlpiLookup:
         return answer
 
     def _bearer(self, *, renew: bool) -> str:
-        with self._lock:
+        if not self._lock.acquire(timeout=CALL_S):
+            raise HelpdeskUnreachable("POST /token: another thread still waits for its answer")
+        try:
             if renew or self._clock() >= self._token_ends:
                 self._sign_in()
             return self._token
+        finally:
+            self._lock.release()
 
     def _sign_in(self) -> None:
         access = self._access
@@ -214,7 +218,8 @@ class GlpiLookup:
 
 def _technician(ticket: Mapping[str, Any]) -> int | None:
     team = [one for one in ticket.get("team") or [] if isinstance(one, dict)]
-    return next((one["id"] for one in team if one.get("role") == "assigned" and one.get("id")), None)
+    assigned = (one.get("id") for one in team if one.get("role") == "assigned")
+    return next((one for one in assigned if type(one) is int and one > 0), None)
 
 
 def _changed(

@@ -42,6 +42,12 @@ SENTENCES: Table = {
     Reason.LINKED_ELSEWHERE: "{kind:noun} #{tracker_id} was linked to something else just now",
     Reason.CREATION_IN_DOUBT: "in doubt whether the {kind:noun} was created: {because}",
     Reason.WAITS_FOR_PERSON: "{kind} {key} waits for a person: {because}",
+    Reason.HELPDESK_AWAITED: "the helpdesk is to say what the event lacks: {because}",
+    Reason.HELPDESK_NOT_ASKED: (
+        "let deskbridge ask the helpdesk's API (DESKBRIDGE_GLPI_API_URL), or install the helpdesk's plugin, which "
+        "sends it; people can be mapped with `deskbridge map-user`"
+    ),
+    Reason.HELPDESK_SILENT_ON_IT: "the helpdesk's API does not tell it; the helpdesk's plugin sends it",
     Reason.CREATED_BY_EVENT: "created by event {event_id}",
     Reason.FOUND_ON_TRACKER: "found on the tracker as #{tracker_id}",
     Reason.FOUND_AFTER_RESTORE: "found on the tracker as #{tracker_id} after a restore",

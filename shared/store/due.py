@@ -23,6 +23,7 @@ MOST_BYTES = 4 * 1024 * 1024
 """Rows, and bytes of their payloads, that one drain reads at once."""
 LARGEST_PAYLOAD = 4 * 1024 * 1024
 """A request has at most 1 MiB; as ASCII JSON it may take three times as much."""
+LARGEST_COMPLETION = 64 * 1024
 
 ORDER = (JournalEvent.occurred_at, JournalEvent.sequence, JournalEvent.id)
 
@@ -34,6 +35,7 @@ class Due:
     Attributes:
         occurred_at: bounded once more by when it came in, and by now.
         payload: None where it is too large, or where its row makes no sense.
+        completion: what was found out of what the event lacks, as JSON; None: nobody has looked yet.
     """
 
     id: int
@@ -45,6 +47,7 @@ class Due:
     sequence: int
     attempts: int
     payload: str | None
+    completion: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +119,9 @@ def due_of_a_ticket() -> Select[Any]:
             JournalEvent.sequence,
             JournalEvent.attempts,
             case((measured.c.size <= LARGEST_PAYLOAD, JournalEvent.payload)).label("payload"),
+            case((size_of(JournalEvent.completion) <= LARGEST_COMPLETION, JournalEvent.completion)).label(
+                "completion"
+            ),
             measured.c.of_all,
             moment().label("now"),
         )
@@ -140,7 +146,7 @@ def content_of(row: JournalEvent | Due) -> Event | None:
     if row.payload is None:
         return None
     try:
-        event = stored_event(row.payload)
+        event = stored_event(row.payload, row.completion)
     except InvalidEvent:
         return None
     said = (event.event, event.key, event.ticket.id, event.task.id if event.task else None)
@@ -161,6 +167,7 @@ def _due(row: Any) -> Due:
         row.sequence,
         row.attempts,
         row.payload if makes_sense else None,
+        row.completion,
     )
 
 

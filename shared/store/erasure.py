@@ -25,6 +25,7 @@ from sqlalchemy import Text as PlainText
 from sqlalchemy.orm import Session
 from sqlalchemy.types import TypeDecorator
 
+from shared.events import stored_data
 from shared.scrubbing import Person, Scrubber
 from shared.store.models import (
     Base,
@@ -46,7 +47,7 @@ OWN_WORDS = (
     "reason", "status_reason", "params", "status_params", "what", "why", "call", "differences", "error", "who",
 )  # fmt: skip
 """Columns with sentences of our own, in which a login or a name stands for the person and for nothing else."""
-JSON_TEXT = ("payload",)
+JSON_TEXT = ("payload", "completion")
 UNSETTLED = (LedgerState.CLAIMED, LedgerState.IN_DOUBT, LedgerState.HELD)
 OPEN_EVENTS = (EventState.PENDING, EventState.HELD)
 NAMING = ("journal", "ticket_state")
@@ -87,13 +88,15 @@ class Erasure:
         )
 
     def events_of(self, person: Person, after: int) -> Sequence[tuple[int, int, str, Any]]:
-        """Return some events after one that name a person: id, ticket, state, payload."""
+        """Return some events after one that name a person: id, ticket, state, content."""
         table = cast(Table, JournalEvent.__table__)
-        columns = (table.c.id, table.c.ticket_id, table.c.state, table.c.payload)
+        columns = (table.c.id, table.c.ticket_id, table.c.state, table.c.payload, table.c.completion)
         statement = select(*columns).where(table.c.id > after, _mentions(table, person)).order_by(table.c.id)
         return [
-            (event_id, ticket_id, state, json.loads(payload))
-            for event_id, ticket_id, state, payload in self._session.execute(statement.limit(AT_ONCE))
+            (event_id, ticket_id, state, stored_data(payload, completion))
+            for event_id, ticket_id, state, payload, completion in self._session.execute(
+                statement.limit(AT_ONCE)
+            )
         ]
 
     def unsettled_of(self, person: Person) -> set[int]:

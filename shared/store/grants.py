@@ -5,6 +5,8 @@ from __future__ import annotations
 from shared.store.models import JournalEvent
 
 REVISION_TABLE = "alembic_version"
+NOT_WRITTEN = ("completion",)
+"""Columns of the journal that are the worker's."""
 READ = ("id", "delivery_id", "digest")
 """Columns by which the journal tells a redelivery; none of them holds anything of an event."""
 
@@ -17,12 +19,13 @@ def producer_grants(role: str) -> list[str]:
     """
     name = '"' + role.replace('"', '""') + '"'
     journal = JournalEvent.__tablename__
+    written = [one.name for one in JournalEvent.__table__.columns if one.name not in NOT_WRITTEN]
     return [
         "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
         f"REVOKE ALL ON ALL TABLES IN SCHEMA public FROM PUBLIC, {name}",
         f"REVOKE ALL ON ALL SEQUENCES IN SCHEMA public FROM PUBLIC, {name}",
         f"GRANT USAGE ON SCHEMA public TO {name}",
-        f"GRANT INSERT, SELECT ({', '.join(READ)}) ON {journal} TO {name}",
+        f"GRANT INSERT ({', '.join(written)}), SELECT ({', '.join(READ)}) ON {journal} TO {name}",
         f"GRANT USAGE ON SEQUENCE {journal}_id_seq TO {name}",
         f"GRANT SELECT ON {REVISION_TABLE} TO {name}",
     ]

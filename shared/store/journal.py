@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
@@ -16,7 +15,7 @@ from sqlalchemy.orm import Session, aliased
 from shared.codes.coded import Code, Coded
 from shared.codes.reasons import Reason
 from shared.errors import NotFound
-from shared.events import Delivery
+from shared.events import Delivery, Fact
 from shared.store.due import (
     CLOCK_TOLERANCE,
     ORDER,
@@ -103,7 +102,7 @@ class Journal:
             "clamped": False,
             "sequence": NO_SEQUENCE,
             "received_at": clock(),
-            "payload": json.dumps({"source": source, "body": base64.b64encode(body).decode()}),
+            "payload": json.dumps({"source": source, "body": body.decode("utf-8", "surrogateescape")}),
             "state": EventState.FAILED,
             "attempts": 0,
             **keeping(Reason.DELIVERY_UNREADABLE(faults=[f"{path}: {problem}" for path, problem in faults])),
@@ -215,6 +214,11 @@ class Journal:
         attempts = JournalEvent.attempts + (1 if attempt else 0)
         self._change(_pending(event_ids), reason, next_attempt_at=until, attempts=attempts)
 
+    def complete(self, event_id: int, facts: Mapping[Fact, Any]) -> None:
+        """Note what was found out of what an event lacks; what is not in it stays unknown."""
+        where = JournalEvent.id == event_id
+        self._session.execute(update(JOURNAL).where(where).values(completion=json.dumps(facts)))
+
     def put_off(self, ticket_id: int, seconds: float, *, task_id: int | None = None) -> None:
         """Let pending events wait so long from now, and no longer.
 
@@ -237,12 +241,20 @@ class Journal:
         )
 
     def reopen(self, where: ColumnElement[bool], reason: Coded) -> list[int]:
-        """Make events pending again, with all their attempts before them; return their tickets."""
+        """Make events pending again, with all their attempts before them; return their tickets.
+
+        What they lack is looked for anew.
+        """
         changed = self._session.execute(
             update(JOURNAL)
             .where(where)
             .values(
-                state=EventState.PENDING, next_attempt_at=None, ended_at=None, attempts=0, **keeping(reason)
+                state=EventState.PENDING,
+                next_attempt_at=None,
+                ended_at=None,
+                attempts=0,
+                completion=None,
+                **keeping(reason),
             )
             .returning(JournalEvent.ticket_id)
         )

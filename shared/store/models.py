@@ -78,7 +78,7 @@ class JournalEvent(Explained, Base):
     attempts: Mapped[int] = mapped_column(default=0)
     next_attempt_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None]
-    completion: Mapped[dict[str, Any] | None]
+    completion: Mapped[str | None] = mapped_column(Text)
 
 
 class TicketState(Base):

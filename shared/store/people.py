@@ -175,6 +175,11 @@ class People:
             .on_conflict_do_update(index_elements=["helpdesk_user_id"], set_=values)
         )
 
+    def email_of(self, helpdesk_user_id: int) -> str | None:
+        """Return the newest e-mail by which events have named a helpdesk user."""
+        row = self._session.get(HelpdeskPerson, helpdesk_user_id)
+        return row.email if row else None
+
     def seen(self) -> Sequence[HelpdeskUser]:
         """Return every helpdesk user that events have named, or that an override names."""
         rows = self._session.execute(select(HelpdeskPerson.helpdesk_user_id, HelpdeskPerson.email))

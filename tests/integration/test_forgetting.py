@@ -7,16 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import MetaData, inspect, select
+from sqlalchemy import MetaData, delete, inspect, select
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.forgetting import Forgotten, StillNeeded, forget
 from shared.codes.coded import written
 from shared.connection import Connector
 from shared.errors import NotFound
-from shared.events import stored_event
+from shared.events import HelpdeskUser, stored_event
 from shared.kinds import Kind
 from shared.metadata.synchronisation import sync_metadata
+from shared.store.models import HelpdeskPerson
 from shared.store.people import TrackerPerson
 from shared.vault import Vault
 from tests.support.bridge import PEOPLE, Bridge
@@ -90,6 +91,33 @@ def live(bridge: Bridge, stand_in: StandIn) -> None:
     stand_in.clear_faults()
     with bridge.store.transaction() as tx:
         tx.people.put_override(7, 5)
+
+
+def test_what_was_found_out_since_and_what_could_not_be_read_forget_the_person_too(bridge: Bridge) -> None:
+    bridge.forward(task_event(of_ticket=ticket(technician=BOB)))
+    lacking = task_event(
+        1, of_ticket=ticket(technician=BOB), of_task=task(513, user={"id": 7, "email": None})
+    )
+    bridge.forward(lacking | {"incomplete": ["task.user.email"]})
+    assert any("task.user.email" in line for line in found(bridge, *TRACES)), "it is kept with the event"
+    with bridge.store.transaction() as tx:
+        tx.journal.park(
+            "id", "glpi/ticket", b'{"by": "alice@example.test", "x": "\xff"}', [("item", "missing")]
+        )
+    forget(bridge.store, 7, None)
+    assert found(bridge, "alice@example.test") == []
+
+
+def test_an_event_that_waits_keeps_whom_it_was_completed_with(bridge: Bridge) -> None:
+    with bridge.store.transaction() as tx:
+        tx.people.note_seen([HelpdeskUser(id=7, email="alice@example.test")])
+    bridge.configure(base_url="http://127.0.0.1:9")
+    lacking = task_event(of_ticket=ticket(technician=BOB), of_task=task(user={"id": 7, "email": None}))
+    assert bridge.forward(lacking | {"incomplete": ["task.user.email"]}) == ["pending"]
+    with bridge.store.database.transaction() as session:
+        session.execute(delete(HelpdeskPerson))
+    with pytest.raises(StillNeeded):
+        forget(bridge.store, None, "alice@example.test")
 
 
 def states(bridge: Bridge) -> list[str]:

@@ -28,6 +28,7 @@ from tests.model.tracker import SimulatedTracker
 from tests.support.bridge import DEVELOPER, DEVELOPMENT, PEOPLE, STATUS_MAP, SUPPORT
 from tests.support.events import SUPPORT_ENTITY
 from worker.sweep import Sweep
+from worker.sync.completion import Completion
 from worker.sync.service import SyncService
 
 SWEEPS = 40
@@ -115,6 +116,7 @@ class World:
             pause,
             lambda _tx: (self.config, self.tracker),  # type: ignore[arg-type, return-value]
             lambda _tickets: True,  # a ring may always get lost: the sweep rings again
+            Completion(self.store, None, pause, 0),
         )
         self._rung: list[int] = []
         self.sweeper = Sweep(self.store, self.settings, self.redis, pause, lambda: 0, self._ring)  # type: ignore[arg-type]

@@ -14,8 +14,9 @@ from sqlalchemy import update
 from shared.config import PluginConfig
 from shared.connection import Connector
 from shared.coordination.locks import Locks
-from shared.coordination.pause import Pause
+from shared.coordination.pause import HELPDESK_KEY, Pause
 from shared.events import parse_delivery
+from shared.helpdesk.lookup import HelpdeskLookup
 from shared.settings import Settings
 from shared.store import Store
 from shared.store.database import Database
@@ -26,6 +27,7 @@ from shared.store.types import clock
 from shared.vault import Vault
 from tests.support.databases import make_tables
 from tests.support.events import SUPPORT_ENTITY, delivery_id
+from worker.sync.completion import Completion
 from worker.sync.results import Result
 from worker.sync.service import SyncService
 
@@ -50,11 +52,19 @@ class Bridge:
         redis_url: an empty Redis.
         base_url: the tracker.
         api_key: its administrator's key.
+        lookup: the helpdesk, where it can be asked.
         settings: settings other than the tests' defaults.
     """
 
     def __init__(
-        self, database_url: str, redis_url: str, base_url: str, api_key: str, **settings: Any
+        self,
+        database_url: str,
+        redis_url: str,
+        base_url: str,
+        api_key: str,
+        *,
+        lookup: HelpdeskLookup | None = None,
+        **settings: Any,
     ) -> None:
         self.settings = Settings(
             database_url=SecretStr(database_url),
@@ -75,6 +85,7 @@ class Bridge:
             self.pause,
             Connector(self.store, vault).connect,
             self._ring,
+            Completion(self.store, lookup, Pause(self.redis, HELPDESK_KEY), self.settings.helpdesk_wait),
         )
         with self.store.transaction() as tx:
             tx.configs.put_api_key(vault.encrypt(SecretStr(api_key)))

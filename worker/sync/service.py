@@ -21,10 +21,11 @@ from shared.store import Store, Transaction
 from shared.store.models import EventState
 from shared.tracker.client import TrackerClient
 from worker.retry import backoff, is_exhausted
+from worker.sync.completion import Completion
 from worker.sync.results import Result, Waiting
 from worker.sync.run import Run
 from worker.sync.ticket import Drain
-from worker.sync.work import load
+from worker.sync.work import Incomplete, load
 
 log = get_logger("sync")
 MOST_PASSES = 20
@@ -39,6 +40,7 @@ class SyncService:
     Attributes:
         connect: returns the configuration and a client for its tracker.
         ring: rings tickets whose waiting work can go on.
+        completion: finds out what events lack.
     """
 
     store: Store
@@ -47,6 +49,7 @@ class SyncService:
     pause: Pause
     connect: Callable[[Transaction], tuple[PluginConfig, TrackerClient]]
     ring: Callable[[list[int]], bool]
+    completion: Completion
 
     def sync(self, ticket_id: int) -> list[Result]:
         """Do everything that is due for a ticket; safe to call at any time, any number of times.
@@ -90,6 +93,8 @@ class SyncService:
             config, tracker = self.connect(tx)
             templates = tx.templates.active()
             work = load(tx, ticket_id, self.settings.settling_time, config)
+        if isinstance(work, Incomplete):
+            return self.completion.complete(ticket_id, work.events, lock), False
         if work is None:
             return [], False
         run = Run(ticket_id, self.store, self.settings, config, tracker, self.locks, lock, templates)

@@ -19,6 +19,13 @@ from worker.sync.gates import Known, Pending
 
 
 @dataclass(frozen=True)
+class Incomplete:
+    """Events that lack what their helpdesk did not send, oldest first: nobody has looked yet."""
+
+    events: list[Pending]
+
+
+@dataclass(frozen=True)
 class Work:
     """What is known of a ticket.
 
@@ -93,7 +100,7 @@ class Work:
         return self.state.status_due and (next_at is None or next_at <= self.now)
 
 
-def load(tx: Transaction, ticket_id: int, settling: float, config: PluginConfig) -> Work | None:
+def load(tx: Transaction, ticket_id: int, settling: float, config: PluginConfig) -> Work | Incomplete | None:
     """Read a ticket's pending events, move its snapshot to the newest of them, and read all that bears on it.
 
     Args:
@@ -103,7 +110,7 @@ def load(tx: Transaction, ticket_id: int, settling: float, config: PluginConfig)
         config: the plugin configuration.
 
     Returns:
-        The work, or None where nothing was ever heard of the ticket.
+        The work; what is to be completed first; or None where nothing was ever heard of the ticket.
     """
     due = tx.journal.due(ticket_id)
     contents = {row.id: content_of(row) for row in due.rows}
@@ -112,6 +119,9 @@ def load(tx: Transaction, ticket_id: int, settling: float, config: PluginConfig)
         tx.journal.end(unreadable, EventState.FAILED, Reason.EVENT_UNREADABLE())
         rows = []  # what it may have hidden is looked at when they are out of the way
     events = [Pending(row.id, content, row.attempts) for row in rows if (content := contents[row.id])]
+    unseen = {row.id for row in rows if row.completion is None}
+    if lacking := [one for one in events if one.event.incomplete and one.id in unseen]:
+        return Incomplete(lacking)
     if rows:
         for row, pending in zip(rows, events, strict=True):
             is_update = pending.event.task is None

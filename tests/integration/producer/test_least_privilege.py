@@ -114,6 +114,7 @@ def test_that_role_neither_reads_nor_changes_a_table(producer_url: str, table: s
     "statement",
     [
         "SELECT payload FROM journal",
+        "INSERT INTO journal (completion) VALUES ('{}')",
         "SELECT state FROM journal",
         "INSERT INTO journal DEFAULT VALUES RETURNING payload",
         "SELECT setval('journal_id_seq', 1)",
