@@ -1,16 +1,22 @@
-"""What is due by the age of its last success and not by a tick: the metadata's synchronisation, and pruning."""
+"""What is due by the age of its last success and not by a tick: pruning, the metadata, comparing with the helpdesk."""
 
 from __future__ import annotations
 
 from shared.coordination.locks import drop_endless
 from shared.errors import LockBusy
-from shared.logs import get_logger
+from shared.helpdesk.lookup import HelpdeskUnreachable
+from shared.helpdesk.reconciliation import reconcile
+from shared.logs import get_logger, reason_fields
 from shared.metadata.synchronisation import is_due, synchronise
 from worker.bootstrap import Worker
 
 log = get_logger("upkeep")
 PRUNED = "deskbridge:pruned"
 PRUNE_INTERVAL_S = 3600
+RECONCILED = "deskbridge:reconciled"
+RECONCILE_INTERVAL_S = 86400
+RECONCILE_AGAIN_S = 3600
+"""So often somebody looks whether it is due, and so long after a failure it is tried again."""
 
 
 def keep_up(worker: Worker) -> None:
@@ -21,6 +27,7 @@ def keep_up(worker: Worker) -> None:
     """
     prune(worker)
     sync_metadata(worker)
+    compare_with_helpdesk(worker)
 
 
 def sync_metadata(worker: Worker) -> bool:
@@ -45,4 +52,32 @@ def prune(worker: Worker) -> bool:
         return False
     if deleted:
         log.info("pruned", rows=deleted)
+    return True
+
+
+def compare_with_helpdesk(worker: Worker) -> bool:
+    """Forward once a day what the helpdesk has and no event told of; True where it was done.
+
+    The first time it only sets the mark from which on events should have come in: what was before is for a person to
+    import.
+    """
+    redis = worker.sweep.redis
+    if worker.lookup is None:
+        return False
+    if not redis.set(RECONCILED, "1", nx=True, ex=RECONCILE_AGAIN_S):
+        drop_endless(redis, RECONCILED)
+        return False
+    with worker.store.transaction() as tx:
+        last, now = tx.reconciliation.get(), tx.now()
+        if last is None:
+            tx.reconciliation.ran(now, 0)
+    if last is None or (now - last.ran_at).total_seconds() < RECONCILE_INTERVAL_S:
+        return False
+    try:
+        found = reconcile(worker.store, worker.lookup, None)
+    except HelpdeskUnreachable as away:
+        log.warning("the helpdesk could not be compared with the journal", **reason_fields(away.coded))
+        return False
+    if found.missed:
+        log.warning("events of the helpdesk had not come in", missed=found.missed)
     return True

@@ -7,7 +7,7 @@ import hashlib
 import ipaddress
 import math
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -40,10 +40,13 @@ from shared.settings import Settings
 from shared.store import Store
 from shared.store.database import Database
 from shared.store.journal import Accepted
+from shared.store.models import ReconciliationMark
 
 log = get_logger("producer")
 RETRY_AFTER_S = 5
 POOL_SIZE = 10
+METRICS_WITHIN_S = 1.0
+"""A database that is slow keeps no counter from being read."""
 FLOOD_S = 10
 """A source may send so many seconds' worth of events at once before its limit holds."""
 EVENT_BYTES = 16 * 1024
@@ -93,6 +96,7 @@ class Producer:
         self._readiness = Readiness(
             {"database": lambda: self._store.database.ping(), "broker": lambda: self._doorbell.is_answering()}
         )
+        self._mark = Readiness({"mark": self._last_comparison})
         self._bodies = Bodies()
         limit = settings.event_limit
         self._sources = Buckets(limit, max(FLOOD_S * limit, 1)) if limit else None
@@ -103,6 +107,7 @@ class Producer:
         self._ringer.start()
         yield
         self._readiness.close()
+        self._mark.close()
         await run_in_threadpool(self._ringer.stop)
         self._store.database.close()
 
@@ -161,7 +166,18 @@ class Producer:
 
     async def prometheus(self) -> Response:
         """Counters for Prometheus."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(METRICS_WITHIN_S):
+                self._metrics.reconciled((await self._mark.look())["mark"])
         return Response(generate_latest(self._metrics.registry), media_type=CONTENT_TYPE_LATEST)
+
+    def _last_comparison(self) -> ReconciliationMark | None:
+        """Return what the last comparison with the helpdesk found; None also where the database cannot tell."""
+        try:
+            with self._store.transaction() as tx:
+                return tx.reconciliation.get()
+        except SQLAlchemyError:
+            return None
 
     def _take_in(self, body: str, webhook_id: str) -> list[Accepted]:
         """Parse, validate, append; in a thread, since a body made for it keeps the parser busy for a second."""

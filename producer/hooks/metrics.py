@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from prometheus_client import CollectorRegistry, Counter
+from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from shared.store.journal import Accepted
+from shared.store.models import ReconciliationMark
 
 
 class Metrics:
@@ -29,6 +30,23 @@ class Metrics:
         self._refused = Counter(
             "deskbridge_requests_refused_total", "Requests refused", ["status"], registry=self.registry
         )
+
+        self._missed = Gauge(
+            "deskbridge_events_missed",
+            "Events that the last comparison with the helpdesk found missing",
+            registry=self.registry,
+        )
+        self._reconciled = Gauge(
+            "deskbridge_reconciled_timestamp_seconds",
+            "When the helpdesk was compared with the journal, 0 = never",
+            registry=self.registry,
+        )
+
+    def reconciled(self, mark: ReconciliationMark | None) -> None:
+        """Show what the last comparison with the helpdesk found."""
+        if mark is not None:
+            self._missed.set(mark.missing)
+            self._reconciled.set(mark.ran_at.timestamp())
 
     def accepted(self, accepted: Sequence[Accepted]) -> None:
         """Count accepted events."""

@@ -1,4 +1,4 @@
-"""Whether what the producer needs answers: looked at in a thread of its own, once a second at most."""
+"""What producer's readiness and metrics look up: in a thread of its own, once a second at most."""
 
 from __future__ import annotations
 
@@ -6,25 +6,27 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from typing import Generic, TypeVar
 
 FRESH_S = 1.0
+Seen = TypeVar("Seen")
 
 
-class Readiness:
+class Readiness(Generic[Seen]):
     """Looks at what the producer needs. However many ask, events wait for none of them.
 
     Args:
-        looks: by name, what tells whether something answers.
+        looks: by name, what looks at something.
     """
 
-    def __init__(self, looks: Mapping[str, Callable[[], bool]]) -> None:
+    def __init__(self, looks: Mapping[str, Callable[[], Seen]]) -> None:
         self._looks = looks
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="readiness")
-        self._latest: asyncio.Future[dict[str, bool]] | None = None
+        self._latest: asyncio.Future[dict[str, Seen]] | None = None
         self._seen_at = 0.0
 
-    async def look(self) -> dict[str, bool]:
-        """Return by name whether something answers, as it was within the last second."""
+    async def look(self) -> dict[str, Seen]:
+        """Return by name what was seen within the last second."""
         if self._latest is None or (self._latest.done() and time.monotonic() - self._seen_at > FRESH_S):
             self._latest = asyncio.get_running_loop().run_in_executor(self._thread, self._look)
         return await asyncio.shield(self._latest)
@@ -33,7 +35,7 @@ class Readiness:
         """Look no more."""
         self._thread.shutdown(wait=False)
 
-    def _look(self) -> dict[str, bool]:
-        found = {name: answers() for name, answers in self._looks.items()}
+    def _look(self) -> dict[str, Seen]:
+        found = {name: look() for name, look in self._looks.items()}
         self._seen_at = time.monotonic()
         return found

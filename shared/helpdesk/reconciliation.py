@@ -17,6 +17,8 @@ from shared.store.models import LedgerState, TicketState
 
 OVERLAP = timedelta(days=1)
 """Read again before the mark: clocks differ, GLPI's filter knows no time zone, and long transactions commit late."""
+ON_ITS_WAY = timedelta(minutes=15)
+"""What changed a moment ago may still be on its way: GLPI's cron sends once a minute, the plugin tries again later."""
 AT_ONCE = 200
 Item = TypeVar("Item")
 
@@ -38,6 +40,7 @@ class Reconciled:
         seen: tickets and Done ticket tasks that the helpdesk named.
         missing_statuses: tickets whose newest status the journal never saw.
         missing_tasks: Done ticket tasks that the journal never saw.
+        missed: of all that is missing, what has changed since the last run, and not just now: it should have come in.
         unlinked_tasks: of these, those whose ticket leads to no tracker project: they send nothing.
         left_out: Done ticket tasks of before the date from which hours are wanted.
         issues: issues that come to be, by tracker project.
@@ -49,6 +52,7 @@ class Reconciled:
     seen: int = 0
     missing_statuses: int = 0
     missing_tasks: int = 0
+    missed: int = 0
     unlinked_tasks: int = 0
     left_out: int = 0
     issues: Counter[int] = field(default_factory=Counter)
@@ -75,7 +79,7 @@ def reconcile(
         store: the journal, and what was done.
         lookup: the helpdesk.
         since: how far to look back; None: to the last run, with an overlap.
-        hours_since: ticket tasks of an earlier day are left out.
+        hours_since: ticket tasks of an earlier day are left out, now and in every later run; None: as the last run did.
         dry_run: change nothing.
 
     Returns:
@@ -85,14 +89,19 @@ def reconcile(
         HelpdeskUnreachable: it could not be read to the end; what was found so far is kept, the mark is not moved.
     """
     with store.transaction() as tx:
-        began = tx.now()
-        mark = tx.reconciliation.read_until()
-    found = Reconciled(since or (mark or began) - OVERLAP)
+        began, last = tx.now(), tx.reconciliation.get()
+    read_until = last.read_until if last else began
+    before = last.hours_since if last else None
+    day = hours_since.isoformat() if hours_since else before
+    found = Reconciled(since or read_until - OVERLAP)
     missing: list[Changed] = []
     for batch in _batches(lookup.changed_since(found.since)):
         with store.transaction() as tx:
-            missing += _missing(tx, batch, found, hours_since)
+            missing += _missing(tx, batch, found, day)
     missing.sort(key=lambda one: one.changed_at)
+    if last:
+        overdue = (read_until - OVERLAP, began - ON_ITS_WAY)
+        found.missed = sum(overdue[0] <= one.changed_at <= overdue[1] for one in missing)
     with store.transaction() as tx:
         _count(tx, missing, found)
     if dry_run:
@@ -101,12 +110,13 @@ def reconcile(
         with store.transaction() as tx:
             tx.journal.append([_delivery(one) for one in batch], datetime.now(UTC))
     with store.transaction() as tx:
-        tx.reconciliation.ran(began, found.missing)
+        is_gapless = last is None or found.since <= read_until
+        tx.reconciliation.ran(began if is_gapless else read_until, found.missed, day)
     return found
 
 
 def _missing(
-    tx: Transaction, batch: Iterable[Changed], found: Reconciled, hours_since: date | None
+    tx: Transaction, batch: Iterable[Changed], found: Reconciled, hours_since: str | None
 ) -> Iterator[Changed]:
     config, _ = tx.configs.get()
     events = [(one, _delivery(one).event) for one in batch]
@@ -124,7 +134,7 @@ def _missing(
         row = rows.get(event.task.id)
         if (row is not None and row.state != LedgerState.FREE) or not _logs_time(event, config):
             continue
-        if hours_since and event.task.date and event.task.date < hours_since.isoformat():
+        if hours_since and event.task.date and event.task.date < hours_since:
             found.left_out += 1
             continue
         found.missing_tasks += 1
@@ -142,15 +152,17 @@ def _logs_time(event: Event, config: PluginConfig) -> bool:
 
 
 def _count(tx: Transaction, missing: Iterable[Changed], found: Reconciled) -> None:
+    config, _ = tx.configs.get()
     with_issue: set[int] = set()
     for one in missing:
         event = _delivery(one).event
-        ticket = event.ticket
+        ticket, state = event.ticket, tx.tickets.get(event.ticket.id)
         found.tickets.add(ticket.id)
         if event.task is None:
             continue
         row = tx.issues.get(ticket.id)
-        link = tx.links.resolve(ticket.project_id, ticket.entity_id)
+        known = state.snapshot.get("project_id") if state else None  # the helpdesk's API does not tell it
+        link = tx.links.resolve(ticket.project_id or known, ticket.entity_id)
         if link is None:
             found.unlinked_tasks += 1
             continue
@@ -158,7 +170,7 @@ def _count(tx: Transaction, missing: Iterable[Changed], found: Reconciled) -> No
         if ticket.id not in with_issue and (row is None or row.state == LedgerState.FREE):
             found.issues[project_id] += 1
         with_issue.add(ticket.id)
-        person = tx.people.match(event.task.user).person
+        person = tx.people.match(event.task.user, administrators=config.match_administrators).person
         found.seconds[HoursOf(project_id, person.login if person else "")] += event.task.actiontime
 
 

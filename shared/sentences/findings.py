@@ -141,7 +141,7 @@ WHY: Table = {
     Finding.DELIVERIES_UNREADABLE: "use GLPI's default payload, then `deskbridge reconcile`",
     Finding.HELPDESK_API_UNREACHABLE: "check DESKBRIDGE_GLPI_API_… and the rights of that user",
     Finding.HELPDESK_CLOCK_DIFFERS: "synchronise the clock of every machine (NTP)",
-    Finding.NOT_RECONCILED: "run `deskbridge reconcile` once a day",
+    Finding.NOT_RECONCILED: "workers do it once a day: do they run, with DESKBRIDGE_GLPI_API_… set?",
     Finding.EVENTS_WERE_MISSED: "they were forwarded; find out why the helpdesk did not deliver them",
     Finding.CLOCKS_DIFFER: "synchronise the clock of every machine (NTP)",
     Finding.API_KEY_MISSING: "store it with `deskbridge config set-api-key`",

@@ -1,10 +1,12 @@
-"""What the producer's role may do on PostgreSQL: append to the journal, and nothing else."""
+"""What the producer's role may do on PostgreSQL: append to the journal, and read what its metrics show."""
 
 from __future__ import annotations
 
-from shared.store.models import JournalEvent
+from shared.store.models import JournalEvent, ReconciliationMark
 
 REVISION_TABLE = "alembic_version"
+COUNTS = ReconciliationMark.__tablename__
+"""How many events had been missed, and when that was looked at."""
 NOT_WRITTEN = ("completion",)
 """Columns of the journal that are the worker's."""
 READ = ("id", "delivery_id", "digest")
@@ -27,5 +29,5 @@ def producer_grants(role: str) -> list[str]:
         f"GRANT USAGE ON SCHEMA public TO {name}",
         f"GRANT INSERT ({', '.join(written)}), SELECT ({', '.join(READ)}) ON {journal} TO {name}",
         f"GRANT USAGE ON SEQUENCE {journal}_id_seq TO {name}",
-        f"GRANT SELECT ON {REVISION_TABLE} TO {name}",
+        f"GRANT SELECT ON {REVISION_TABLE}, {COUNTS} TO {name}",
     ]

@@ -402,7 +402,10 @@ class RecoveryMode(Base):
 
 
 class ReconciliationMark(Base):
-    """The single row that says until when the helpdesk was compared with the journal, and what was missing then."""
+    """The single row that says until when the helpdesk was compared with the journal, and what was missing then.
+
+    `hours_since`, a day as YYYY-MM-DD: ticket tasks of an earlier one are left out.
+    """
 
     __tablename__ = "reconciliation_mark"
 
@@ -410,6 +413,7 @@ class ReconciliationMark(Base):
     read_until: Mapped[datetime]
     ran_at: Mapped[datetime]
     missing: Mapped[int]
+    hours_since: Mapped[str | None] = mapped_column(Text)
 
 
 class TraceStep(Base):

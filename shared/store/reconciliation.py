@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from shared.store.models import ReconciliationMark
@@ -23,19 +22,20 @@ class Reconciliation:
         """Return the last complete run, None where there was none."""
         return self._session.get(ReconciliationMark, THE_ROW)
 
-    def read_until(self) -> datetime | None:
-        """Return until when everything has been compared (database clock)."""
-        statement = select(ReconciliationMark.read_until)
-        return self._session.scalar(statement)
-
-    def ran(self, read_until: datetime, missing: int) -> None:
+    def ran(self, read_until: datetime, missing: int, hours_since: str | None = None) -> None:
         """Note a complete run.
 
         Args:
-            read_until: when it began.
+            read_until: until when everything has been compared (database clock).
             missing: how many events it found missing.
+            hours_since: the day before which ticket tasks are left out, then as now.
         """
-        values = {"read_until": read_until, "ran_at": clock(), "missing": missing}
+        values = {
+            "read_until": read_until,
+            "ran_at": clock(),
+            "missing": missing,
+            "hours_since": hours_since,
+        }
         self._session.execute(
             insert_for(self._session)(ReconciliationMark)
             .values(id=THE_ROW, **values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -12,11 +13,14 @@ from deploy.sandbox.tracker.control import StandIn
 from shared.helpdesk.glpi import GlpiLookup
 from shared.helpdesk.lookup import HelpdeskUnreachable
 from shared.helpdesk.reconciliation import HoursOf, Reconciled, reconcile
+from shared.store.links import LinkKind
+from shared.store.models import ReconciliationMark
 from tests.support.bridge import SUPPORT, Bridge
 from tests.support.events import task as ticket_task
 from tests.support.events import task_event, ticket, ticket_event
 from tests.support.glpi_api import GlpiApi, glpi_api
 
+OTHER = 2
 START = datetime(2026, 11, 1, 8, tzinfo=UTC)
 
 
@@ -45,6 +49,10 @@ def hours(stand_in: StandIn) -> float:
 
 def entries(stand_in: StandIn) -> list[dict[str, Any]]:
     return stand_in.state()["time_entries"]
+
+
+def by_project(found: list[dict[str, Any]]) -> dict[int, int]:
+    return dict(Counter(one["project_id"] for one in found))
 
 
 def issues(stand_in: StandIn) -> list[dict[str, Any]]:
@@ -190,3 +198,82 @@ def test_ticket_updates_alone_are_taken_for_seen(bridge: Bridge, api: GlpiApi) -
     bridge.sync(1)
     api.ticket(1, at(9), status=5)
     assert run(bridge, api).missing == 0
+
+
+def test_what_a_dry_run_says_of_200_tasks_is_what_the_tracker_has_afterwards(
+    bridge: Bridge, api: GlpiApi, stand_in: StandIn
+) -> None:
+    """By project and person: one of two projects is told by an earlier event, and one person is an administrator."""
+    bridge.configure(match_administrators=False)
+    bridge.link(LinkKind.PROJECT, 55, OTHER)
+    api.users = {
+        7: "alice@example.test",
+        8: "nobody@example.test",
+        9: "admin@example.net",
+        10: "bob@example.test",
+    }
+    for number in range(1, 51):
+        if number % 3 == 0:
+            told = ticket_event(of_ticket=ticket(number, project_id=55))
+            bridge.receive({**told, "occurred_at": at(0)})
+            bridge.sync(number)
+        api.ticket(number, at(number), assigned=7)
+        for part in range(4):
+            api.task(number, 10 * number + part, at(number + part), seconds=900 * (part + 1), user=7 + part)
+    dry = run(bridge, api, dry_run=True)
+    assert dry.missing_tasks == 200
+    run(bridge, api)
+    assert by_project(issues(stand_in)) == dict(dry.issues)
+    logins = {one["id"]: one["login"] for one in stand_in.state()["users"]}
+    project_of = {one["id"]: one["project_id"] for one in issues(stand_in)}
+    logged: Counter[HoursOf] = Counter()
+    for entry in entries(stand_in):
+        login = logins[entry["user_id"]]
+        who = HoursOf(project_of[entry["issue_id"]], "" if login == "admin" else login)
+        logged[who] += round(float(entry["hours"]) * 3600)
+    assert logged == dry.seconds
+    assert len(entries(stand_in)) == 200
+    assert run(bridge, api).missing == 0
+
+
+def test_hours_of_before_the_day_stay_left_out_in_later_runs(bridge: Bridge, api: GlpiApi) -> None:
+    api.ticket(1, at(0))
+    api.task(1, 10, at(0))
+    assert run(bridge, api, hours_since=date(2026, 11, 2)).left_out == 1
+    assert (run(bridge, api).left_out, run(bridge, api).missing) == (1, 0)
+    assert run(bridge, api, hours_since=date(2026, 11, 1)).missing == 1
+
+
+def test_only_what_should_have_come_in_since_the_last_run_was_missed(bridge: Bridge, api: GlpiApi) -> None:
+    api.ticket(1, at(0))
+    api.task(1, 10, at(0))
+    first = run(bridge, api)
+    assert (first.missing, first.missed) == (1, 0), "the first import is no fault of a webhook"
+    hour_ago, just_now = datetime.now(UTC) - timedelta(hours=1), datetime.now(UTC)
+    for number, changed in ((2, START), (3, hour_ago), (4, just_now)):
+        api.ticket(number, changed.isoformat())
+        api.task(number, 10 * number, changed.isoformat())
+    second = run(bridge, api)
+    assert (second.missing, second.missed) == (3, 1)
+    with bridge.store.transaction() as tx:
+        mark = tx.reconciliation.get()
+        assert mark is not None
+        assert mark.missing == 1
+
+
+def test_a_look_back_over_less_than_what_is_due_moves_no_mark(bridge: Bridge, api: GlpiApi) -> None:
+    run(bridge, api)
+    with bridge.store.database.transaction() as session:
+        mark = session.get_one(ReconciliationMark, 1)
+        mark.read_until -= timedelta(days=5)
+        before = mark.read_until
+    run(bridge, api, since=datetime.now(UTC) - timedelta(hours=1))
+    with bridge.store.transaction() as tx:
+        after = tx.reconciliation.get()
+        assert after is not None
+        assert after.read_until == before
+    run(bridge, api, since=None)
+    with bridge.store.transaction() as tx:
+        moved = tx.reconciliation.get()
+        assert moved is not None
+        assert moved.read_until > before

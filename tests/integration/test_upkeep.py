@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,13 +14,15 @@ from deploy.sandbox.tracker.control import StandIn
 from shared.codes.coded import written
 from shared.connection import Connector
 from shared.coordination.locks import Locks
+from shared.helpdesk.glpi import GlpiLookup
 from shared.store.metadata import RUNS_KEPT
-from shared.store.models import MetadataRun
+from shared.store.models import MetadataRun, ReconciliationMark
 from shared.vault import Vault
 from tests.support.bridge import Bridge
+from tests.support.glpi_api import GlpiApi, glpi_api
 from worker.schedule import schedule
 from worker.sweep import Sweep
-from worker.upkeep import PRUNED, keep_up, prune, sync_metadata
+from worker.upkeep import PRUNED, RECONCILED, compare_with_helpdesk, keep_up, prune, sync_metadata
 
 
 @pytest.fixture
@@ -32,6 +35,7 @@ def worker(bridge: Bridge) -> Any:
         pause=bridge.pause,
         locks=Locks(redis, 60),
         connector=Connector(bridge.store, Vault(settings.secret_keys)),
+        lookup=None,
         sweep=Sweep(bridge.store, settings, redis, bridge.pause, lambda: 0, lambda _: True),
     )
 
@@ -116,3 +120,74 @@ def test_a_mark_of_pruning_that_never_ends_is_dropped(bridge: Bridge, worker: An
 
 def test_beat_sends_the_sweep_alone_which_does_the_rest(bridge: Bridge) -> None:
     assert list(schedule(bridge.settings)) == ["sweep"]
+
+
+@pytest.fixture
+def api(worker: Any) -> Iterator[GlpiApi]:
+    """A helpdesk that the worker can ask, with a Done ticket task of two days ago that nobody told of."""
+    with glpi_api() as served:
+        changed = (datetime.now(UTC) - timedelta(days=2)).isoformat()
+        served.ticket(1, changed)
+        served.task(1, 10, changed)
+        worker.lookup = GlpiLookup(served.access)
+        yield served
+
+
+def days_later(bridge: Bridge, days: float) -> None:
+    """Let the last comparison be so much older, and somebody look again."""
+    bridge.redis.delete(RECONCILED)
+    with bridge.store.database.transaction() as session:
+        for mark in session.query(ReconciliationMark):
+            mark.ran_at -= timedelta(days=days)
+            mark.read_until -= timedelta(days=days)
+
+
+def missed(bridge: Bridge) -> int | None:
+    with bridge.store.transaction() as tx:
+        mark = tx.reconciliation.get()
+        return mark.missing if mark else None
+
+
+def test_the_first_comparison_with_the_helpdesk_only_sets_the_mark(
+    bridge: Bridge, worker: Any, api: GlpiApi
+) -> None:
+    assert not compare_with_helpdesk(worker)
+    assert (api.calls, missed(bridge)) == ([], 0)
+
+
+def test_once_a_day_what_was_missed_is_forwarded_and_counted(
+    bridge: Bridge, worker: Any, api: GlpiApi, stand_in: StandIn
+) -> None:
+    compare_with_helpdesk(worker)
+    days_later(bridge, 0.9)
+    assert not compare_with_helpdesk(worker)
+    days_later(bridge, 2)
+    assert compare_with_helpdesk(worker)
+    assert missed(bridge) == 1
+    bridge.sync(1)
+    assert [one["hours"] for one in stand_in.state()["time_entries"]] == [0.5]
+    days_later(bridge, 1)
+    assert compare_with_helpdesk(worker)
+    assert missed(bridge) == 0
+
+
+def test_a_helpdesk_that_cannot_be_compared_is_tried_again_an_hour_later(
+    bridge: Bridge, worker: Any, api: GlpiApi
+) -> None:
+    compare_with_helpdesk(worker)
+    days_later(bridge, 3)
+    api.down = True
+    assert not compare_with_helpdesk(worker)
+    api.down = False
+    calls = len(api.calls)
+    assert not compare_with_helpdesk(worker)
+    assert len(api.calls) == calls
+    assert 0 < bridge.redis.ttl(RECONCILED) <= 3600
+    days_later(bridge, 0)
+    assert compare_with_helpdesk(worker)
+    assert missed(bridge) == 1
+
+
+def test_without_a_helpdesk_to_ask_nothing_is_compared(bridge: Bridge, worker: Any) -> None:
+    keep_up(worker)
+    assert missed(bridge) is None
