@@ -40,6 +40,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from shared.codes.authors import Misattribution
 from shared.codes.coded import Coded, written
 from shared.codes.reasons import Reason, Verdict
 from shared.codes.steps import What
@@ -131,6 +132,7 @@ class Verdicts:
         ledger = self.tx.ledger(self.kind)
         if ledger.adopt(row.key, row.attempt, found.tracker_id, found.author_id, reason):
             self._note(row, What.CREATION_FOUND(kind=self.kind, tracker_id=found.tracker_id))
+            self._attribute(row, found)
             self._owe(row.ticket_id, found.status_id)
             self.tx.journal.hurry(row.ticket_id)
 
@@ -268,6 +270,25 @@ class Verdicts:
                 asked = times._ask_again(row, reason, tuple(EventState))
                 what = What.TIME_AGAIN if asked else What.TIME_AGAIN_LATER
                 self.tell(what(because=reason), ticket_id=ticket_id, task_id=row.key)
+
+    def _attribute(self, row: Row, found: Found) -> None:
+        """Note that what was found has another author than the one who was meant."""
+        asked_by = self.tx.journal.get(row.event_id) if row.event_id is not None else None
+        event = content_of(asked_by) if asked_by else None
+        if event is None:
+            return
+        user = event.task.user if self.kind is Kind.TICKET_TASK and event.task else event.ticket.technician
+        match = self.tx.people.match(user, administrators=self.config.match_administrators)
+        named = (row.body or {}).get(self.kind.wire_name, {}).get("user_id")
+        meant = match.person.tracker_user_id if match.person else None
+        if user is None or found.author_id in (None, named, meant):
+            return
+        wrong = (
+            Misattribution.FOUND_AS_ANOTHERS(login=match.person.login)
+            if match.person
+            else Misattribution.NOT_MATCHED(match=match.why)
+        )
+        self.tx.misattributed.put(self.kind, row.key, row.ticket_id, found.tracker_id, wrong)
 
     def _ask_again(self, row: Row, reason: Coded, ended: Collection[EventState] = ENDED_WELL) -> bool:
         """Make the newest event pending again that asks for what a row stood for; False where none is left.

@@ -11,6 +11,7 @@ from shared.sentences.render import sentence
 
 if TYPE_CHECKING:
     from producer.admin.doctor import CheckResult
+    from producer.admin.misattributed import WrongAuthor
     from producer.admin.people import Mapped
     from producer.admin.story import IssueLink, TaskStanding, TicketTrace
     from shared.codes.coded import Coded
@@ -54,6 +55,20 @@ def held_json(kind: Kind, row: Row) -> Shape:
         **reason_json(row.coded),
         "sent": row.body,
         "candidates": list(row.candidates or ()),
+    }
+
+
+def wrong_author_json(one: WrongAuthor) -> Shape:
+    """Return what has another author on the tracker than was meant."""
+    return {
+        "kind": str(one.kind),
+        "id": one.key,
+        "ticket_id": one.ticket_id,
+        "tracker_id": one.tracker_id,
+        "author_id": one.author_id,
+        "since": one.since,
+        **reason_json(one.why),
+        "todo": one.todo,
     }
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from producer.admin.shapes import held_json
+from producer.admin.shapes import held_json, wrong_author_json
 from producer.commands.desk import CommandDesk, open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import in_words, print_json, say, table, warn
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 def register(app: typer.Typer, look: str, decide: str) -> None:
     """Add the commands of this module."""
     add(app, held, look, "deskbridge held", "deskbridge held --json")
+    add(app, misattributed, look, "deskbridge misattributed", "deskbridge misattributed --json")
     add(
         app,
         resolve,
@@ -61,6 +62,31 @@ def held(as_json: Json = False) -> None:
         "  deskbridge resolve KIND ID --adopt TRACKER_ID    it exists there as this",
         "  deskbridge resolve KIND ID --create-again        it does not exist there",
     )
+
+
+def misattributed(as_json: Json = False) -> None:
+    """List issues and time entries that have another author on the tracker than was meant, and why."""
+    from producer.admin.misattributed import misattributed as find
+
+    with open_desk() as desk:
+        found = find(desk.store)
+    if as_json:
+        print_json([wrong_author_json(one) for one in found])
+    elif not found:
+        say("Every issue and every time entry has the author who was meant.")
+    else:
+        cells = [
+            (
+                f"{one.kind} {one.key}",
+                f"{one.kind.noun} #{one.tracker_id}",
+                one.author_id,
+                in_words(one.since),
+                one.reason,
+                one.todo,
+            )
+            for one in found
+        ]
+        table(("What", "Is", "By tracker user", "Since", "Why", "What to do"), cells)
 
 
 def resolve(

@@ -1,4 +1,4 @@
-"""/api/events, /api/held, /api/trace: what came in, what waits for a person, one ticket's story."""
+"""/api/events, /api/held, /api/misattributed, /api/trace: what came in, waits, or went wrong; one ticket's story."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 
 from producer.admin.held import held_rows
-from producer.admin.shapes import event_json, held_json, trace_json
+from producer.admin.misattributed import misattributed as find_misattributed
+from producer.admin.shapes import event_json, held_json, trace_json, wrong_author_json
 from producer.admin.story import trace_ticket
 from producer.console import models
 from producer.console.answers import AtDesk, Id
@@ -34,6 +35,12 @@ def events(
 def held(desk: AtDesk) -> Any:
     """List what waits for a person, those waiting longest first."""
     return [held_json(kind, row) for kind, row in held_rows(desk.store)]
+
+
+@router.get("/misattributed", response_model=list[models.WrongAuthor])
+def misattributed(desk: AtDesk) -> Any:
+    """List issues and time entries that have another author on the tracker than was meant, the newest first."""
+    return [wrong_author_json(one) for one in find_misattributed(desk.store)]
 
 
 @router.get("/trace/{ticket_id}", responses=refusals(404), response_model=models.Trace)

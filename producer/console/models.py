@@ -59,6 +59,19 @@ class Held(Coded):
     candidates: list[int]
 
 
+class WrongAuthor(Coded):
+    """An issue or a time entry that has another author on the tracker than was meant."""
+
+    kind: str
+    id: int
+    ticket_id: int
+    tracker_id: int
+    author_id: int | None
+    since: AwareDatetime
+    reason: str
+    todo: str
+
+
 class IssueOfTicket(Coded):
     """The issue of a ticket, or what has become of its creation."""
 

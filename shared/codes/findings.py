@@ -82,6 +82,8 @@ class Finding(Code):
     ROWS_HELD = "rows_held"
     NOTHING_FAILED = "nothing_failed"
     EVENTS_FAILED = "events_failed"
+    AUTHORS_RIGHT = "authors_right"
+    AUTHORS_WRONG = "authors_wrong"
     NO_EVENT_YET = "no_event_yet"
     LAST_EVENT = "last_event"
     DELIVERIES_READABLE = "deliveries_readable"

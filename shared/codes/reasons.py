@@ -21,6 +21,7 @@ class Reason(Code):
 
     # it was done
     TIME_LOGGED = "time_logged"
+    TIME_LOGGED_AS_ANOTHER = "time_logged_as_another"
     STATUS_SET = "status_set"
     ISSUE_UPDATED = "issue_updated"
     STATUS_AS_IT_IS = "status_as_it_is"

@@ -72,6 +72,14 @@ class Locks:
         self._redis = redis
         self._lease = lease
 
+    def once(self, name: str, seconds: int) -> bool:
+        """Tell whether nobody has asked the same in the last so many seconds."""
+        key = f"{PREFIX}once:{name}"
+        if self._redis.set(key, "1", nx=True, ex=seconds):
+            return True
+        drop_endless(self._redis, key)
+        return False
+
     @contextmanager
     def hold(self, name: str) -> Iterator[HeldLock]:
         """Hold a lock during the block, without waiting for it.

@@ -49,10 +49,12 @@ class Permit:
     Attributes:
         blocked_by: the pause that it has to wait for; None: it may go on.
         probing: it goes on to find out whether the tracker answers again.
+        after: the pause that it probes.
     """
 
     blocked_by: Paused | None
     probing: bool = False
+    after: Paused | None = None
 
 
 class Pause:
@@ -97,7 +99,7 @@ class Pause:
             return Permit(paused)
         latest = self.current()
         if latest == paused:
-            return Permit(None, probing=True)
+            return Permit(None, probing=True, after=paused)
         self.give_up_probe()  # while we looked, another probe has failed and a new pause begun, or succeeded
         return Permit(latest)
 

@@ -107,6 +107,11 @@ SENTENCES: Table = {
     ),
     Finding.NOTHING_FAILED: "no event failed",
     Finding.EVENTS_FAILED: Plural("{count} event failed", "{count} events failed"),
+    Finding.AUTHORS_RIGHT: "everything has the author who was meant",
+    Finding.AUTHORS_WRONG: Plural(
+        "{count} issue or time entry has another author than was meant",
+        "{count} issues or time entries have another author than was meant",
+    ),
     Finding.NO_EVENT_YET: "no event has come in yet",
     Finding.LAST_EVENT: "the last event came in {minutes:.0f} minutes ago",
     Finding.DELIVERIES_READABLE: "all could be read",
@@ -186,5 +191,6 @@ WHY: Table = {
     Finding.EVENTS_PENDING: "`deskbridge trace {ticket_id}` shows what it waits for",
     Finding.ROWS_HELD: "`deskbridge held`",
     Finding.EVENTS_FAILED: "`deskbridge events --state failed`, fix the cause, `deskbridge replay --state failed`",
+    Finding.AUTHORS_WRONG: "`deskbridge misattributed`",
     Finding.RECOVERY_ON: "`deskbridge recover --end` once everything was sent again",
 }

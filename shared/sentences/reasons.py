@@ -19,6 +19,9 @@ SENTENCES: Table = {
     Reason.NEWER_TASK_EVENT: "event {event_id} of the same ticket task is newer",
     Reason.NEWER_TICKET_EVENT: "event {event_id} of the ticket is newer",
     Reason.TIME_LOGGED: "time entry #{time_entry_id} on issue #{issue_id}",
+    Reason.TIME_LOGGED_AS_ANOTHER: (
+        "time entry #{time_entry_id} on issue #{issue_id}; not by whom it should be: {because}"
+    ),
     Reason.STATUS_SET: "issue #{issue_id} set to tracker status {tracker_status_id}",
     Reason.ISSUE_UPDATED: "issue #{issue_id} updated",
     Reason.STATUS_AS_IT_IS: "issue #{issue_id} has this status already",

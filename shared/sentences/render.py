@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from shared.codes.coded import Coded, Written, to_json
-from shared.sentences import faults, findings, hints, reasons, refusals, steps
+from shared.sentences import authors, faults, findings, hints, reasons, refusals, steps
 from shared.sentences.template import Table, fill
 
 WHAT: Table = {
     Written.AS_WRITTEN: "{text}",
     **reasons.SENTENCES,
+    **authors.SENTENCES,
     **steps.SENTENCES,
     **faults.SENTENCES,
     **hints.SENTENCES,
     **findings.SENTENCES,
     **refusals.SENTENCES,
 }
-WHY: Table = {Written.AS_WRITTEN: "[{why}]", **steps.WHY, **hints.WHY, **findings.WHY, **refusals.WHY}
+WHY: Table = {
+    Written.AS_WRITTEN: "[{why}]",
+    **authors.WHY,
+    **steps.WHY,
+    **hints.WHY,
+    **findings.WHY,
+    **refusals.WHY,
+}
 
 
 def sentence(coded: Coded) -> str:

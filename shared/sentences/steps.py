@@ -25,7 +25,7 @@ SENTENCES: Table = {
     What.MEMBERSHIP_UNCLEAR: "Whether {login} was made a member is not known",
     What.MEMBERSHIP_WITHHELD: "{login} was not made a member",
     What.TEMPLATE_ROLES_REFUSED: "The membership template's roles were left out; the standard body is sent",
-    What.AUTHOR_DIFFERS: "The {kind:noun} belongs to somebody else[, {author}], not to {login}",
+    What.AUTHOR_DIFFERS: "The {kind:noun} belongs to somebody else than was meant",
     What.TEMPLATE_FAILED: "Template for {operation} failed; the standard body is sent",
     What.BODY_FROM_TEMPLATE: "Body of {operation} from {template}",
     What.ISSUE_CREATED: "Issue #{issue_id} created in tracker project {tracker_project_id}",
@@ -91,7 +91,7 @@ WHY: Table = {
         "only people whom somebody has confirmed are made members (membership_for): `deskbridge users --confirm`"
     ),
     What.TEMPLATE_ROLES_REFUSED: "neither default_role_id nor template_role_ids has {roles}",
-    What.AUTHOR_DIFFERS: "impersonation was refused, or the API key is not an administrator's",
+    What.AUTHOR_DIFFERS: "[{because}]",
     What.TEMPLATE_FAILED: "{template}: {because}",
     What.BODY_FROM_TEMPLATE: "[{warnings:; }]",
     What.ISSUE_CREATED: "first finished ticket task of a ticket linked by {link}; {match}",

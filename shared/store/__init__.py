@@ -22,6 +22,7 @@ from shared.store.journal import Journal
 from shared.store.ledger import Ledger
 from shared.store.links import Links
 from shared.store.metadata import Metadata
+from shared.store.misattributed import MisattributedObjects
 from shared.store.people import People
 from shared.store.projects import ProjectClaims
 from shared.store.reconciliation import Reconciliation
@@ -51,6 +52,7 @@ class Transaction:
         self.configs = Configs(session)
         self.templates = Templates(session)
         self.trace = Trace(session)
+        self.misattributed = MisattributedObjects(session)
         self.recovery = Recovery(session)
         self.reconciliation = Reconciliation(session)
 

@@ -401,6 +401,18 @@ class RecoveryMode(Base):
     began_at: Mapped[datetime]
 
 
+class Misattributed(Explained, Base):
+    """An issue or a time entry that has another author on the tracker than was meant, and why."""
+
+    __tablename__ = "misattributed"
+
+    kind: Mapped[str] = mapped_column(String(12), primary_key=True)
+    key: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    ticket_id: Mapped[int]
+    tracker_id: Mapped[int]
+    at: Mapped[datetime]
+
+
 class ReconciliationMark(Base):
     """The single row that says until when the helpdesk was compared with the journal, and what was missing then.
 

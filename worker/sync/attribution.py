@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from shared.bodies.contexts import About
+from shared.codes.authors import Misattribution
+from shared.codes.coded import Coded
 from shared.codes.faults import Fault
+from shared.codes.reasons import Matching
 from shared.codes.steps import What
 from shared.errors import BridgeError, ImpersonationRefused, NotYet, OutcomeUnknown, TrackerRejected
-from shared.metadata.synchronisation import refresh_people
+from shared.metadata.synchronisation import refresh, refresh_people
 from shared.payloads import Body, membership_body, roles_beyond
+from shared.store.metadata import MetadataKind
 from shared.store.people import Match, TrackerPerson
 from shared.templating import Operation
 from shared.tracker.answers import Answer
@@ -20,6 +25,7 @@ from worker.sync.run import Run
 
 MEMBERSHIP_MAY_HELP = (403, 422)
 MEMBERSHIP_TRIES = 5
+ONCE_S = 3600
 NOBODY = 412
 """No active user has the login."""
 
@@ -34,6 +40,7 @@ class Sender:
         about: what is sent.
         is_member: whether the person's membership is known.
         administrators: tracker user ids that a call as the administrator may end with; empty: not known.
+        refused: why the administrator acted in the person's place.
     """
 
     run: Run
@@ -41,6 +48,7 @@ class Sender:
     about: About
     is_member: bool = False
     administrators: tuple[int, ...] = ()
+    refused: Coded | None = None
     _ensured_now: bool = False
 
     @property
@@ -78,12 +86,29 @@ class Sender:
         try:
             return self._as_person(self.person, method, path, body, before_send)
         except ImpersonationRefused as refusal:
+            self.refused = refusal.coded
+            if refusal.status in MEMBERSHIP_MAY_HELP:
+                self._look_for_reasons(self.person)
             self.run.warn(
                 What.REPEATED_AS_ADMINISTRATOR(
                     login=self.person.login, tracker_project_id=self.project_id, because=refusal.coded
                 )
             )
         return call_as_administrator(self.run, method, path, body, before_send)
+
+    def wrong_author(self, author_id: int | None) -> Coded | None:
+        """Return why the author of an answer is another than was meant; None where nobody else was."""
+        person = self.person
+        if person is None:
+            named = self.match.why.code != Matching.NOBODY_NAMED
+            return Misattribution.NOT_MATCHED(match=self.match.why) if named else None
+        if author_id in (person.tracker_user_id, None):
+            return None
+        if self.refused is None:
+            return Misattribution.SWITCH_IGNORED(login=person.login)
+        return Misattribution.PERSON_REFUSED(
+            login=person.login, tracker_project_id=self.project_id, because=self.refused
+        )
 
     def _as_person(
         self, person: TrackerPerson, method: str, path: str, body: Body, before_send: Callable[[], None]
@@ -126,6 +151,25 @@ class Sender:
         if now.login != person.login:
             self.run.note(What.LOGIN_CHANGED(before=person.login, login=now.login))
         return now.login
+
+    def _look_for_reasons(self, person: TrackerPerson) -> None:
+        """Read afresh what may explain a refusal in spite of a membership, once an hour and person at most.
+
+        The role may be gone, or the person: the next event, and the doctor, then know of it.
+
+        Raises:
+            TrackerError: an outage.
+        """
+        role_id = self.run.config.default_role_id
+        with self.run.store.transaction() as tx:
+            roles = {one.tracker_id for one in tx.metadata.of_kind(MetadataKind.ROLE)}
+        is_explained = role_id is not None and bool(roles) and role_id not in roles
+        once = f"refused:{self.project_id}:{person.tracker_user_id}"
+        if is_explained or not self.run.locks.once(once, ONCE_S):
+            return
+        with suppress(OutcomeUnknown, TrackerRejected):
+            refresh(self.run.store, self.run.lists, MetadataKind.ROLE)
+            refresh_people(self.run.store, self.run.lists)
 
     def _may_become_member(self) -> bool:
         """Tell whether the person may be made a member: never an administrator, who needs no membership."""

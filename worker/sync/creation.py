@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from shared.bodies.precedence import Chosen
+from shared.codes.authors import Misattribution
 from shared.codes.coded import Coded
 from shared.codes.faults import Detail
 from shared.codes.reasons import Reason
@@ -23,6 +24,7 @@ from shared.errors import (
     TrackerRejected,
 )
 from shared.events import Event
+from shared.ids import LARGEST
 from shared.kinds import Kind
 from shared.payloads import Body
 from shared.send_window import SendWindow
@@ -42,6 +44,7 @@ from worker.sync.results import Created, Waiting
 from worker.sync.run import Run
 
 MOST_TURNS = 4
+IGNORED = Misattribution.SWITCH_IGNORED
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class Creation:
         event_id: the journal event that asks for it.
         chosen: the request body, and where it came from.
         sender: on whose behalf.
-        on_linked: called in the linking transaction with the tracker's object.
+        on_linked: called in the linking transaction with the tracker's object, and why its author is a wrong one.
         as_of: the same as an earlier event of the journal would have asked for it.
     """
 
@@ -64,7 +67,7 @@ class Creation:
     issue_id: int | None
     chosen: Chosen
     sender: Sender
-    on_linked: Callable[[Transaction, dict[str, Any]], None]
+    on_linked: Callable[[Transaction, dict[str, Any], Coded | None], None]
     as_of: Callable[[Event], Creation]
 
     @property
@@ -73,7 +76,7 @@ class Creation:
         return self.chosen.body
 
     @property
-    def _named(self) -> list[int]:
+    def named(self) -> list[int]:
         """Whom the body itself names as the author: a template may, where nobody is known."""
         user_id = self.body[self.kind.wire_name].get("user_id")
         return [user_id] if isinstance(user_id, int) else []
@@ -87,7 +90,7 @@ class Creation:
         """
         sent = [*(row.earlier or []), row.body] if row is not None and row.unclear else []
         person, administrators = self.sender.person, self.sender.administrators
-        possible = {*administrators, *([person.tracker_user_id] if person else []), *self._named}
+        possible = {*administrators, *([person.tracker_user_id] if person else []), *self.named}
         return Claim(
             key=self.key,
             ticket_id=ticket_id,
@@ -201,7 +204,10 @@ def _create(run: Run, creation: Creation, row: Row | None, *, looked: bool = Fal
         if isinstance(definite, TrackerRejected):
             tell_why(run, kind, key, creation.body, sender.project_id, definite)
         raise
-    return link(run, creation, attempt, found, tracker_id)
+    created = link(run, creation, attempt, found, tracker_id)
+    if isinstance(created, Created) and created.wrong_author and created.wrong_author.code == IGNORED:
+        run.lists.ask_whether_open()  # it is not for a key that has lost its rights: everything waits
+    return created
 
 
 def _is_decided(row: Row | None, mode: RecoveryMode) -> bool:
@@ -215,7 +221,7 @@ def _created(kind: Kind, answer: Answer) -> tuple[dict[str, Any], int]:
         tracker_id = found["id"]
     except KeyError:
         tracker_id = None
-    if not isinstance(tracker_id, int) or not 0 < tracker_id < 2**63:
+    if not isinstance(tracker_id, int) or not 0 < tracker_id <= LARGEST:
         detail = Detail.NO_OBJECT(kind=kind)
         raise OutcomeUnknown("POST", kind.path, status=answer.status, detail=detail)
     return found, tracker_id

@@ -7,6 +7,7 @@ from typing import Any
 
 from shared.bodies.contexts import About
 from shared.bodies.precedence import Chosen
+from shared.codes.coded import Coded
 from shared.codes.steps import What
 from shared.events import Event
 from shared.kinds import Kind
@@ -61,7 +62,7 @@ def _creation(run: Run, work: Work, asking: Pending) -> Creation:
     project_id = chosen.body["issue"]["project_id"]  # a template may send it elsewhere than the link
     is_member = work.is_technician_member and project_id == link.tracker_project_id
 
-    def linked(tx: Transaction, issue: dict[str, Any]) -> None:
+    def linked(tx: Transaction, issue: dict[str, Any], _: Coded | None) -> None:
         _settle_status(tx, run, work, chosen, issue)
         run.note(
             What.ISSUE_CREATED(

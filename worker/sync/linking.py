@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy.exc import DBAPIError
 
+from shared.codes.coded import Coded
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.kinds import Kind
@@ -40,14 +41,15 @@ def link(
     Returns:
         The linked object, or that a person has to decide: the answer came too late and is a possible duplicate.
     """
-    author_id = _author_id(run, creation, found)
+    author_id = _author_id(creation, found)
+    wrong = _wrong_author(run, creation, author_id)
     for delay in LINK_AGAIN_S:
         try:
-            return _record(run, creation, attempt, found, tracker_id, author_id)
+            return _record(run, creation, attempt, found, tracker_id, author_id, wrong)
         except DBAPIError as error:
             log.warning("not linked yet", error=type(error).__name__, ticket_id=run.ticket_id)
             time.sleep(delay)
-    return _record(run, creation, attempt, found, tracker_id, author_id)
+    return _record(run, creation, attempt, found, tracker_id, author_id, wrong)
 
 
 def _record(
@@ -57,6 +59,7 @@ def _record(
     found: dict[str, Any],
     tracker_id: int,
     author_id: int | None,
+    wrong: Coded | None,
 ) -> Created | Waiting:
     kind, key = creation.kind, creation.key
     with run.transaction() as tx:
@@ -79,8 +82,10 @@ def _record(
             return Waiting(twice, for_person=True)
         reason = Reason.CREATED_BY_EVENT(event_id=creation.event_id)
         verdicts.link(row, attempt, tracker_id, author_id, reason)
-        creation.on_linked(tx, found)
-    return Created(tracker_id, creation.sender.project_id, now=True)
+        if wrong:
+            tx.misattributed.put(kind, key, run.ticket_id, tracker_id, wrong)
+        creation.on_linked(tx, found, wrong)
+    return Created(tracker_id, creation.sender.project_id, now=True, wrong_author=wrong)
 
 
 def _orphans(tx: Transaction, kind: Kind, row: Row, linked_to: int | None) -> bool:
@@ -103,15 +108,16 @@ def _is_exchanged(tx: Transaction, kind: Kind, row: Row | None, attempt: int, tr
     return row.attempt != attempt or row.duplicate or row.state == LedgerState.LINKED
 
 
-def _author_id(run: Run, creation: Creation, found: dict[str, Any]) -> int | None:
-    """Return the author's id; a difference from the person is told (SPEC section 5)."""
+def _author_id(creation: Creation, found: dict[str, Any]) -> int | None:
     author = found.get("author" if creation.kind is Kind.TICKET else "user")
     author_id = author.get("id") if isinstance(author, dict) else None
-    person = creation.sender.person
-    if person is not None and author_id != person.tracker_user_id:
-        name = author.get("name") if isinstance(author, dict) else None
-        run.warn(
-            What.AUTHOR_DIFFERS(kind=creation.kind, author=name, login=person.login),
-            task_id=creation.key if creation.kind is Kind.TICKET_TASK else None,
-        )
     return author_id if isinstance(author_id, int) else None
+
+
+def _wrong_author(run: Run, creation: Creation, author_id: int | None) -> Coded | None:
+    """Return why the author is another than was meant, and tell of it (SPEC section 5); None where nobody else was."""
+    wrong = None if author_id in creation.named else creation.sender.wrong_author(author_id)
+    if wrong and creation.sender.person:
+        task_id = creation.key if creation.kind is Kind.TICKET_TASK else None
+        run.warn(What.AUTHOR_DIFFERS(kind=creation.kind, because=wrong), task_id=task_id)
+    return wrong

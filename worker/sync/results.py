@@ -52,11 +52,13 @@ class Created:
 
     Attributes:
         now: whether it was created by this very call.
+        wrong_author: why it has, since just now, another author than was meant.
     """
 
     tracker_id: int
     project_id: int
     now: bool = False
+    wrong_author: Coded | None = None
 
 
 Result = Sent | AlreadyDone | Skipped | Waiting

@@ -13,7 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from shared.codes.faults import Fault
 from shared.config import PluginConfig
 from shared.coordination.locks import HeldLock, Locks
-from shared.coordination.pause import Pause
+from shared.coordination.pause import Pause, Permit
 from shared.errors import BridgeError, LockBusy, SettingsError, TrackerBusy, TrackerOutage
 from shared.logs import get_logger, reason_fields
 from shared.settings import Settings
@@ -68,7 +68,7 @@ class SyncService:
             answered = False
             try:
                 with self.locks.hold(f"ticket:{ticket_id}") as lock:
-                    drained, answered = self._drain(ticket_id, lock)
+                    drained, answered = self._drain(ticket_id, lock, permit)
                     results += drained
             except LockBusy as busy:
                 return [*results, Waiting(busy.coded)]
@@ -87,7 +87,7 @@ class SyncService:
         self.ring([ticket_id])
         return results
 
-    def _drain(self, ticket_id: int, lock: HeldLock) -> tuple[list[Result], bool]:
+    def _drain(self, ticket_id: int, lock: HeldLock, permit: Permit) -> tuple[list[Result], bool]:
         """Drain a ticket; return what came of it, and whether the tracker answered anything."""
         with self.store.transaction() as tx:
             config, tracker = self.connect(tx)
@@ -99,6 +99,8 @@ class SyncService:
             return [], False
         run = Run(ticket_id, self.store, self.settings, config, tracker, self.locks, lock, templates)
         try:
+            if permit.after and permit.after.reason.code == Fault.TRACKER_CLOSED:
+                run.lists.ask_whether_open()  # a key without rights would create in its owner's name
             return Drain(run, work).carry_out(), run.answered
         finally:
             self._leave(run)

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from shared.bodies.contexts import About
+from shared.codes.coded import Coded
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.errors import TrackerRejected
@@ -51,9 +52,21 @@ def log_time(run: Run, work: Work, wanted: TimeWanted, issue: Created) -> Result
             return mark_gone(run, issue.tracker_id)
         raise
     if isinstance(outcome, Created):
-        reason = Reason.TIME_LOGGED(time_entry_id=outcome.tracker_id, issue_id=issue.tracker_id)
+        wrong = outcome.wrong_author or issue.wrong_author
+        if not outcome.now:
+            with run.store.transaction() as tx:
+                noted = tx.misattributed.get(Kind.TICKET_TASK, task.id)
+            wrong = noted.coded if noted else wrong
+        reason = _logged(wrong, time_entry_id=outcome.tracker_id, issue_id=issue.tracker_id)
         return Sent(reason) if outcome.now else AlreadyDone(reason)
     return outcome or Waiting(Reason.ROW_CHANGED())
+
+
+def _logged(wrong: Coded | None, **made: object) -> Coded:
+    """Return how an event ended that logged time: also that it, or its new issue, has another author than was meant."""
+    if wrong is None:
+        return Reason.TIME_LOGGED(**made)
+    return Reason.TIME_LOGGED_AS_ANOTHER(**made, because=wrong)
 
 
 def _creation(run: Run, work: Work, wanted: TimeWanted, issue: Created, event: Event) -> Creation:
@@ -75,9 +88,9 @@ def _creation(run: Run, work: Work, wanted: TimeWanted, issue: Created, event: E
     )
     plain = partial(time_entry_body, run.ticket_id, done, issue.tracker_id, run.config)
 
-    def linked(tx: Transaction, entry: dict[str, Any]) -> None:
+    def linked(tx: Transaction, entry: dict[str, Any], wrong: Coded | None) -> None:
         made = {"time_entry_id": entry.get("id"), "issue_id": issue.tracker_id}
-        tx.journal.done(event_id, Reason.TIME_LOGGED(**made))
+        tx.journal.done(event_id, _logged(wrong or issue.wrong_author, **made))
         tx.journal.supersede_failed(wanted.newest.event.key, Reason.LOGGED_BY_EVENT(event_id=event_id))
         run.note(What.HOURS_LOGGED(**made, hours=task.actiontime / 3600, task_id=task.id), task_id=task.id)
 

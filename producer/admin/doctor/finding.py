@@ -35,6 +35,7 @@ RECORDS = {
     "held": "KB-WORK-002",
     "failed": "KB-WORK-003",
     "recovery": "KB-WORK-004",
+    "authors": "KB-WORK-005",
     "helpdesk events": "KB-HELPDESK-001",
     "deliveries": "KB-HELPDESK-002",
     "helpdesk API": "KB-HELPDESK-003",

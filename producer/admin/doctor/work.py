@@ -59,6 +59,16 @@ def failed(installation: Installation) -> Iterator[CheckResult]:
         yield ok("failed", Finding.NOTHING_FAILED())
 
 
+def authors(installation: Installation) -> Iterator[CheckResult]:
+    """Nothing went out in another's name."""
+    with installation.store.transaction() as tx:
+        count = tx.misattributed.count()
+    if count:
+        yield warning("authors", Finding.AUTHORS_WRONG(count=count))
+    else:
+        yield ok("authors", Finding.AUTHORS_RIGHT())
+
+
 def recovery(installation: Installation) -> Iterator[CheckResult]:
     """Nobody has forgotten that a backup was restored."""
     with installation.store.transaction() as tx:
@@ -78,4 +88,4 @@ def _reason(installation: Installation) -> Coded | None:
     return Finding.EVERYTHING_PAUSED(because=paused.reason) if paused else None
 
 
-CHECKS = (pending, held, failed, recovery)
+CHECKS = (pending, held, failed, authors, recovery)

@@ -19,7 +19,7 @@ from sqlalchemy.exc import OperationalError
 from shared.errors import SettingsError
 from shared.store.database import Database
 
-HEAD = "0011"
+HEAD = "0012"
 """The newest revision. Kept here so that a process can look at its start without loading Alembic."""
 
 LOCK = 0x6465736B6272

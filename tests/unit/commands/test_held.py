@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shared.codes.authors import Misattribution
 from shared.codes.coded import written
 from shared.kinds import Kind
 from shared.store.ledger import Claim
@@ -136,3 +137,21 @@ def test_resolve_wants_exactly_one_verdict(shell: Shell) -> None:
     shell.fail("resolve", "ticket", "1", "--adopt", "1", "--create-again", code=2)
     shell.fail("resolve", "ticket", "1", "--adopt", "0", code=2)
     shell.fail("resolve", "tickets", "1", "--create-again", code=2)
+
+
+def test_what_has_another_author_than_was_meant_is_listed_as_long_as_it_is_linked(shell: Shell) -> None:
+    assert shell.ask("misattributed") == []
+    link(shell, Kind.TICKET, 4711, 12)
+    why = Misattribution.SWITCH_IGNORED(login="alice")
+    with shell.store.transaction() as tx:
+        tx.misattributed.put(Kind.TICKET, 4711, 4711, 12, why)
+        tx.misattributed.put(Kind.TICKET_TASK, 512, 4711, 13, why)
+    (one,) = shell.ask("misattributed")
+    assert (one["kind"], one["id"], one["tracker_id"], one["code"]) == (
+        "ticket",
+        4711,
+        12,
+        "switch_was_ignored",
+    )
+    assert "set-api-key" in one["todo"]
+    assert "issue #12" in shell.do("misattributed")

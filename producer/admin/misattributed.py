@@ -1,0 +1,60 @@
+"""Issues and time entries that have another author than was meant (SPEC section 5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from shared.codes.coded import Coded, written
+from shared.kinds import Kind
+from shared.sentences.render import because, sentence
+from shared.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class WrongAuthor:
+    """One of them.
+
+    Attributes:
+        kind: issue or time entry.
+        key: ticket id or ticket-task id.
+        tracker_id: its number on the tracker.
+        author_id: the tracker user who has it, as far as it is known.
+        since: when it was noticed.
+        why: a `Misattribution`.
+    """
+
+    kind: Kind
+    key: int
+    ticket_id: int
+    tracker_id: int
+    author_id: int | None
+    since: datetime
+    why: Coded
+
+    @property
+    def reason(self) -> str:
+        """Why, in English."""
+        return sentence(self.why)
+
+    @property
+    def todo(self) -> str:
+        """What would keep it from happening again."""
+        return because(self.why)
+
+
+def misattributed(store: Store) -> list[WrongAuthor]:
+    """Return what has another author on the tracker than was meant, the newest first."""
+    with store.transaction() as tx:
+        return [
+            WrongAuthor(
+                Kind(one.kind),
+                one.key,
+                one.ticket_id,
+                one.tracker_id,
+                author_id,
+                one.at,
+                one.coded or written("unknown"),
+            )
+            for one, author_id in tx.misattributed.all()
+        ]
