@@ -54,6 +54,24 @@ def test_a_lookup_is_sorted_by_creation_newest_first(tracker: Tracker) -> None:
     assert times == sorted(times, reverse=True)
 
 
+def test_an_issue_that_was_moved_tells_in_its_journals_where_it_was_created(
+    tracker: Tracker, project: Json
+) -> None:
+    issue_id = tracker.issue(project_id=project["id"])["id"]
+    for target in (Project.SUPPORT, Project.CHILD):
+        tracker.update_issue(issue_id, project_id=target)
+    everywhere = tracker.read(
+        "/issues.json", params={"status_id": "*", "sort": "created_on:desc", "limit": 1}
+    )
+    assert [(row["id"], row["project"]["id"]) for row in everywhere["issues"]] == [(issue_id, Project.CHILD)]
+    journals = tracker.read(f"/issues/{issue_id}.json?include=journals")["issue"]["journals"]
+    moves = [one for journal in journals for one in journal["details"] if one["name"] == "project_id"]
+    assert [(one["property"], one["old_value"], one["new_value"]) for one in moves] == [
+        ("attr", str(project["id"]), str(int(Project.SUPPORT))),
+        ("attr", str(int(Project.SUPPORT)), str(int(Project.CHILD))),
+    ]
+
+
 def test_issues_of_subprojects_are_in_a_lookup(tracker: Tracker) -> None:
     issue_id = tracker.issue(project_id=Project.CHILD)["id"]
     assert issue_id in ids(lookup(tracker, Project.SUPPORT))

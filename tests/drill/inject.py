@@ -195,6 +195,10 @@ def _tracker_delete(injector: Injector, _kind: str, /, share: float) -> int:
     return injector.board.delete_issue(share)
 
 
+def _tracker_move(injector: Injector, _kind: str, /, share: float) -> int:
+    return injector.board.move_issue(share)
+
+
 def _link(injector: Injector, _kind: str, /, **options: Any) -> int:
     return injector.administrator.link(injector.later, **options)
 
@@ -232,6 +236,7 @@ ACTIONS: dict[str, Callable[..., int | None]] = {
     "tracker_setting": _tracker_setting,
     "tracker_clock": _tracker_clock,
     "tracker_delete": _tracker_delete,
+    "tracker_move": _tracker_move,
     "link": _link,
     "template": _template,
     "replay": _replay,

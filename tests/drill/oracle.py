@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from tests.drill.expect import Entry, TicketExpected
@@ -29,6 +29,7 @@ class Oracle:
         expected: what must become of each ticket.
         state: everything that the stand-in tracker holds.
         deleted: tickets whose issue was deleted on the tracker, with that issue.
+        moved: tickets whose issue was moved to any other tracker project.
     """
 
     def __init__(
@@ -36,9 +37,10 @@ class Oracle:
         expected: Mapping[int, TicketExpected],
         state: Mapping[str, Sequence[Row]],
         deleted: Mapping[int, int],
+        moved: Collection[int] = (),
     ) -> None:
         self._expected = expected
-        self._deleted = deleted
+        self._deleted, self._moved = deleted, moved
         self.issues = [row for row in state["issues"] if row["id"] > SEEDED_ISSUES]
         self.entries = list(state["time_entries"])
         self._memberships = state.get("memberships", ())
@@ -113,8 +115,11 @@ class Oracle:
         """Return what is wrong where an issue is taken for a ticket's."""
         name = f"ticket {expected.ticket_id}, issue #{issue['id']}"
         found = []
-        text = (issue["project"], issue["subject"], issue["description"] or "", issue["author"])
-        texts = {(one.project, one.subject, one.description, one.author) for one in expected.texts}
+        project = None if expected.ticket_id in self._moved else issue["project"]
+        text = (project, issue["subject"], issue["description"] or "", issue["author"])
+        texts = {
+            (project and one.project, one.subject, one.description, one.author) for one in expected.texts
+        }
         if text not in texts:
             found.append(f"wrong: {name} is {text}, expected one of {sorted(texts)}")
         if issue["status_id"] not in expected.statuses:

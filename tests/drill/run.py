@@ -130,7 +130,7 @@ def _compare(day: Day, redmine: str, helpdesk: Helpdesk, injector: Injector, out
     accepted = helpdesk.receipts.accepted
     state = fleet.stand_in.state()
     events = ((day.events[name], one) for name, one in accepted.items())
-    oracle = Oracle(expect(events, redmine), state, deleted)
+    oracle = Oracle(expect(events, redmine), state, deleted, injector.board.moved)
     outcome.differences += helpdesk.receipts.problems + oracle.differences()
     lost = len(day.events) - len(accepted)
     if lost:
@@ -160,6 +160,7 @@ def _compare(day: Day, redmine: str, helpdesk: Helpdesk, injector: Injector, out
         "issues": str(len(issues)),
         "time entries": str(len(entries)),
         "issues deleted on the tracker": str(len(deleted)),
+        "issues moved on the tracker": str(len(injector.board.moved)),
         "held items": str(len(outcome.held)),
         "events by state": str(_again(fleet.states)),
         "creations in doubt, settled": str(_again(fleet.settled)),

@@ -194,6 +194,15 @@ def test_an_issue_that_was_deleted_may_stay_away_but_not_come_back_twice() -> No
     assert "twice: ticket 7" in differences(again, TWO_TASKS, {7: 6})
 
 
+def test_an_issue_that_was_moved_is_in_any_project_with_everything_else_as_it_must_be() -> None:
+    state = as_it_must_be()
+    state["issues"][0]["project"] = "other"
+    assert "expected one of" in differences(state, TWO_TASKS)
+    assert Oracle(expect(TWO_TASKS, "5.0"), state, {}, {7}).differences() == []
+    state["time_entries"][0]["author"] = "admin"
+    assert "lost: ticket task 70" in "".join(Oracle(expect(TWO_TASKS, "5.0"), state, {}, {7}).differences())
+
+
 HELD = Held("ticket", 7, 7, "held", "in doubt", tracker_ids=(12,))
 
 

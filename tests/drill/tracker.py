@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from tests.drill.inject import Tally
 
 Later = Callable[[float, Callable[[], None]], None]
+MOVABLE = 10
+MOVED_TO = (4, "other")
 PATIENCE_S = 15.0
 """How long a fault waits for calls to hit."""
 
@@ -29,10 +31,12 @@ class Board:
 
     Attributes:
         deleted: ticket id to the issue that was deleted.
+        moved: tickets whose issue was moved to another tracker project.
     """
 
     def __init__(self, stand_in: StandIn, tally: Tally, mortal: set[int]) -> None:
         self.deleted: dict[int, int] = {}
+        self.moved: set[int] = set()
         self._stand_in = stand_in
         self._tally = tally
         self._mortal = mortal
@@ -66,16 +70,37 @@ class Board:
         if not found:
             return 0
         ticket_id = sorted(found)[int(share * len(found))]
-        with suppress(requests.RequestException):  # a fault may hit this call, too
-            requests.delete(
-                f"{self._stand_in.base_url}/issues/{found[ticket_id]}.json",
-                headers={"X-Redmine-API-Key": self._stand_in.api_key},
-                timeout=3,
-            )
+        self._ask("DELETE", found[ticket_id])
         if self._mortal_issues().get(ticket_id) == found[ticket_id]:
             return 0
         self.deleted[ticket_id] = found[ticket_id]
         return 1
+
+    def move_issue(self, share: float) -> int:
+        """Move one of the issues to another tracker project, where its people are no members, as in triage."""
+        found = {
+            ticket_id: row["id"]
+            for row in self._stand_in.state()["issues"]
+            if (ticket_id := ticket_named(row["subject"])) is not None
+            and ticket_id % MOVABLE == 3
+            and row["project"] != MOVED_TO[1]
+        }
+        if not found:
+            return 0
+        ticket_id = sorted(found)[int(share * len(found))]
+        self.moved.add(ticket_id)
+        self._ask("PUT", found[ticket_id], {"issue": {"project_id": MOVED_TO[0]}})
+        return 1
+
+    def _ask(self, method: str, issue_id: int, body: Any = None) -> None:
+        with suppress(requests.RequestException):  # a fault may hit this call, too
+            requests.request(
+                method,
+                f"{self._stand_in.base_url}/issues/{issue_id}.json",
+                headers={"X-Redmine-API-Key": self._stand_in.api_key},
+                json=body,
+                timeout=3,
+            )
 
     def _mortal_issues(self) -> dict[int, int]:
         """Return the issues that may be deleted, by ticket."""

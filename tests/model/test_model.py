@@ -6,7 +6,7 @@ import pytest
 
 from tests.model.machine import PROFILE, Bridge
 
-pytestmark = pytest.mark.promise("OPS-14", "OPS-16")
+pytestmark = [pytest.mark.promise("OPS-14", "OPS-16"), pytest.mark.timeout(900)]
 
 TestBridge = Bridge.TestCase
 TestBridge.settings = PROFILE

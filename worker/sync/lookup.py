@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import replace
 from datetime import datetime, timedelta
 
+from shared.codes.faults import Detail
+from shared.errors import OutcomeUnknown
 from shared.kinds import Kind
 from shared.tracker.answers import Answer
 from shared.tracker.lists import MOST_PAGES, Row
-from worker.sync.matching import moment_of
+from worker.sync.matching import Essence, found_essence, moment_of
 from worker.sync.run import Run
 
 
 def look_up(
-    run: Run, kind: Kind, within: int | None, since: datetime, *, most_pages: int = MOST_PAGES
+    run: Run,
+    kind: Kind,
+    within: int | None,
+    since: datetime,
+    sent: Collection[Essence],
+    *,
+    most_pages: int = MOST_PAGES,
 ) -> tuple[list[Row], timedelta]:
     """Return every object that may be the wanted one, and how far the tracker's clock is ahead of ours (at most).
 
-    A list that grows meanwhile hides nothing: what is wanted was there before, and new rows only push it on.
+    A list that grows meanwhile hides nothing: what is wanted was there before, and new rows only push it on. An issue
+    is looked for in every tracker project: somebody may have moved it since it was created.
 
     Args:
         run: the drain.
         kind: issue or time entry.
-        within: tracker project of an issue; issue of a time entry.
+        within: tracker project in which an issue was created; issue of a time entry.
         since: nothing that was created earlier is wanted (database clock).
+        sent: what the tracker keeps of each creation that may be found.
         most_pages: give up after so many.
 
     Raises:
@@ -39,13 +51,42 @@ def look_up(
     listed = run.lists.search(
         kind.path, kind.list_name, _filter(kind, within), enough=is_past, most_pages=most_pages
     )
+    if kind is Kind.TICKET:
+        listed = [row for one in listed if (row := _as_created(run, one, within, sent))]
     return listed, offset or timedelta(0)
 
 
 def _filter(kind: Kind, within: int | None) -> dict[str, str | int]:
     if kind is Kind.TICKET_TASK:
         return {"issue_id": within or 0}
-    return {"project_id": within or 0, "status_id": "*", "sort": "created_on:desc"}
+    return {"status_id": "*", "sort": "created_on:desc"}
+
+
+def _as_created(run: Run, row: Row, within: int | None, sent: Collection[Essence]) -> Row | None:
+    """Return a listed issue in the tracker project in which it was created; None where that is another one.
+
+    Its journal, which tells that, is read only where its text is one that is looked for.
+    """
+    essence = found_essence(Kind.TICKET, row)
+    if essence.place == within:
+        return row
+    here = replace(essence, place=within)
+    if not any(here.meets(one) for one in sent) or _birthplace(run, row) != within:
+        return None
+    return {**row, "project": {"id": within}}
+
+
+def _birthplace(run: Run, row: Row) -> int | None:
+    """Return the tracker project from which an issue was moved first, None where it never was."""
+    path = f"/issues/{row['id']}.json"
+    issue = run.lists.get(path, {"include": "journals"}).data
+    journals = issue.get("issue", {}).get("journals") if isinstance(issue, dict) else None
+    if not isinstance(journals, list):
+        raise OutcomeUnknown("GET", path, detail=Detail.NO_LIST(name="journals"))
+    for change in (change for journal in journals for change in journal.get("details", ())):
+        if change.get("name") == "project_id" and str(change.get("old_value")).isdigit():
+            return int(change["old_value"])
+    return None
 
 
 def _offset(run: Run, answer: Answer) -> timedelta:

@@ -54,10 +54,12 @@ def _settle_alike(run: Run, kind: Kind, row: Row, shared: str) -> None:
     if run.config.in_doubt_policy == "hold":
         _hold_all(run, kind, alike, Reason.POLICY_IS_HOLD())
         return
+    sent = {one.key: sent_essence(kind, one.body or {}) for one in alike}
     try:
         within = row.issue_id if kind is Kind.TICKET_TASK else row.tracker_project_id
         since = min(_since(one) for one in alike)
-        listed, offset = look_up(run, kind, within, since)
+        tried = [sent_essence(kind, body) for one in alike for body in one.earlier or ()]
+        listed, offset = look_up(run, kind, within, since, [*sent.values(), *tried])
         before = {one.key: _of_earlier(run, kind, one, within, listed, since) for one in alike if one.earlier}
     except (OutcomeUnknown, TrackerRejected) as failure:
         _another_round(run, kind, alike, failure)
@@ -65,7 +67,6 @@ def _settle_alike(run: Run, kind: Kind, row: Row, shared: str) -> None:
     with run.store.transaction() as tx:
         held = tx.ledger(kind).holders([one["id"] for one in listed if isinstance(one.get("id"), int)])
         others = tx.ledger(kind).unsettleable_like(shared, moment)
-    sent = {one.key: sent_essence(kind, one.body or {}) for one in alike}
     found = candidates(kind, listed, sent.values(), held)
     if found and others:
         _wait_for(run, kind, alike, others)
@@ -90,10 +91,11 @@ def _of_earlier(
     found: list[Candidate] = []
     for body in row.earlier or ():
         place = body["time_entry"]["issue_id"] if kind is Kind.TICKET_TASK else body["issue"]["project_id"]
-        rows = listed if place == within else look_up(run, kind, place, since)[0]
+        essence = sent_essence(kind, body)
+        rows = listed if place == within else look_up(run, kind, place, since, [essence])[0]
         with run.store.transaction() as tx:
             held = tx.ledger(kind).holders([one["id"] for one in rows if isinstance(one.get("id"), int)])
-        alike = candidates(kind, rows, [sent_essence(kind, body)], held)
+        alike = candidates(kind, rows, [essence], held)
         found += [
             replace(one, essence=None) for one in alike
         ]  # compared already, with the text of that attempt

@@ -14,7 +14,7 @@ from shared.gate import closed_gate
 from shared.kinds import Kind
 from shared.store.due import content_of
 from worker.sync.lookup import look_up
-from worker.sync.matching import Candidate, Doubt, fingerprint
+from worker.sync.matching import Candidate, Doubt, fingerprint, sent_essence
 from worker.sync.recall import Recalled, recall
 from worker.sync.results import Created, Waiting
 from worker.sync.run import Run
@@ -66,9 +66,10 @@ def _recall(run: Run, creation: Creation, since: datetime) -> Recalled:
     places = dict.fromkeys(
         form.issue_id if kind is Kind.TICKET_TASK else form.sender.project_id for form in forms
     )
+    sent = [sent_essence(kind, form.body) for form in forms]
     listed, ahead = [], timedelta(0)
     for place in places:
-        rows, offset = look_up(run, kind, place, since - MARGIN, most_pages=MOST_PAGES)
+        rows, offset = look_up(run, kind, place, since - MARGIN, sent, most_pages=MOST_PAGES)
         listed += rows
         ahead = min(ahead, offset)
     with run.store.transaction() as tx:
