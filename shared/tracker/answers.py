@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
+from http.client import HTTPMessage
 from typing import Any
 
 from shared.characters import NOT_FOR_A_TERMINAL
@@ -26,6 +28,7 @@ MOST_MESSAGES = 20
 LONGEST_WAIT_S = 3600.0
 QUOTA_EXCEEDED = "https://iana.org/assignments/http-problem-types#quota-exceeded"
 """The problem type (RFC 9457) of a limiter that let a request go no further (draft-ietf-httpapi-ratelimit-headers)."""
+Headers = Mapping[str, str] | HTTPMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +74,12 @@ class RawAnswer:
     is_trackers: bool = True
 
 
-def raw_answer(status: int, headers: Mapping[str, str], body: bytes) -> RawAnswer:
+def raw_answer(status: int, headers: Headers, body: bytes) -> RawAnswer:
     """Return an answer with nothing of it interpreted.
 
     Args:
         status: HTTP status.
-        headers: the answer's headers (case-insensitive mapping).
+        headers: the answer's headers (case-insensitive).
         body: the whole body.
     """
     own = not is_foreign(status, headers, body) and (status != 429 or is_limiters(status, body))
@@ -88,7 +91,7 @@ def read_answer(
     path: str,
     *,
     status: int,
-    headers: Mapping[str, str],
+    headers: Headers,
     body: bytes,
     impersonating: bool,
 ) -> Answer:
@@ -98,7 +101,7 @@ def read_answer(
         method: HTTP method of the call.
         path: path below base_url.
         status: HTTP status.
-        headers: the answer's headers (case-insensitive mapping).
+        headers: the answer's headers (case-insensitive).
         body: the whole body.
         impersonating: whether the call was made on behalf of a person.
 
@@ -115,7 +118,7 @@ def read_answer(
 
 
 def _error(
-    method: str, path: str, status: int, headers: Mapping[str, str], body: bytes, impersonating: bool
+    method: str, path: str, status: int, headers: Headers, body: bytes, impersonating: bool
 ) -> TrackerError:
     retry_after = _seconds(headers.get("Retry-After"), _date(headers.get("Date")))
     if status == 429 or (status == 503 and retry_after is not None):
@@ -134,7 +137,7 @@ def _error(
     return TrackerRejected(method, path, status=status, errors=errors, detail=detail)
 
 
-def is_foreign(status: int, headers: Mapping[str, str], body: bytes) -> bool:
+def is_foreign(status: int, headers: Headers, body: bytes) -> bool:
     """Tell whether an answer is none that the tracker's API gives (OBSERVED), such as a maintenance page.
 
     Its own refusals have an empty body or `{"errors": […]}` or `{"status": …}`, its empty 404 says that it is JSON,
@@ -204,6 +207,7 @@ def _object(body: bytes) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+@lru_cache(8)
 def _date(value: str | None) -> datetime | None:
     try:
         return parsedate_to_datetime(value).astimezone(UTC) if value else None

@@ -1,21 +1,22 @@
-"""The tracker's HTTP side: one keep-alive session per thread, five seconds per call, no retries of its own."""
+"""The tracker's HTTP side: one keep-alive connection per thread, five seconds per call, no retries of its own."""
 
 from __future__ import annotations
 
 import json
 import re
+import ssl
 import threading
 import time
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from http.cookiejar import DefaultCookiePolicy
+from http.client import HTTPException, HTTPMessage
 from typing import Any, Literal
+from urllib.parse import quote, urlencode, urlsplit
 
-import requests
-import urllib3
+import certifi
 from pydantic import SecretStr
-from requests.structures import CaseInsensitiveDict
 
 from shared.codes.coded import Coded
 from shared.codes.faults import Detail
@@ -29,13 +30,13 @@ from shared.errors import (
 )
 from shared.logs import get_logger
 from shared.tracker.answers import Answer, RawAnswer, raw_answer, read_answer
-from shared.tracker.watch import Watch, WatchedAdapter, watching
+from shared.tracker.connection import Connection, Watch
 
 log = get_logger("tracker")
 
 TIMEOUT_S = 5.0
 IDLE_S = 1.0
-LARGEST_ANSWER = 16 * 1024 * 1024
+IN_A_PATH = "/%!$&'()*+,;=:@~"
 LOGIN = re.compile(r"(?! )[^\x00-\x1f\x7f\ud800-\udfff]{1,255}(?<! )")
 USERS = "/users.json"
 """What anybody else's key, and anything else than the tracker, does not answer as it should."""
@@ -89,6 +90,9 @@ class TrackerClient:
         self._throttle = throttle
         self._timeout = timeout
         self._local = threading.local()
+        self._address = urlsplit(target.base_url)
+        self._base_path = quote(self._address.path, safe=IN_A_PATH)
+        self._tls = _tls(verify=target.verify_tls) if self._address.scheme == "https" else None
 
     def call(
         self,
@@ -215,10 +219,10 @@ class TrackerClient:
         self._local.has_turn = False
 
     def close(self) -> None:
-        """Close this thread's session."""
-        session: requests.Session | None = getattr(self._local, "session", None)
-        if session is not None:
-            session.close()
+        """Close this thread's connection."""
+        connection: Connection | None = getattr(self._local, "connection", None)
+        if connection is not None:
+            connection.close()
 
     def _exchange(
         self,
@@ -228,56 +232,40 @@ class TrackerClient:
         params: Mapping[str, str | int] | None,
         login: str | None,
         before_send: Callable[[], None] | None,
-    ) -> tuple[int, CaseInsensitiveDict[str], bytes]:
-        with watching(self._timeout, before_send, allow_link_local=self.target.allow_link_local) as watch:
-            try:
-                session = self._session(writing=method != "GET")
-                response = session.request(
-                    method,
-                    self.target.base_url + path,
-                    data=None if body is None else json.dumps(body).encode(),
-                    params=params,
-                    headers=self._headers(login, has_body=body is not None),
-                    timeout=self._timeout,
-                    allow_redirects=False,
-                    stream=True,
-                )
-                if (
-                    response.status_code >= HTTPStatus.BAD_REQUEST
-                ):  # SPEC 7; never its text, which may quote the key
-                    log.warning(
-                        "the tracker refused a call", method=method, path=path, status=response.status_code
-                    )
-                with response:
-                    content = _read(response)
-                # a socket shut by the watch reads like the end of headers, or of a body without a length
-                if watch.expired:
-                    raise OutcomeUnknown(method, path, detail=Detail.TIME_OUT())
-                return response.status_code, response.headers, content
-            except (requests.RequestException, urllib3.exceptions.HTTPError, OSError, ValueError) as error:
-                # the library's exception holds the request with its key, so it is not chained
-                raise _failure(watch, method, path, type(error).__name__) from None
-            finally:
-                self._local.used_at = time.monotonic()
-                if watch.expired:
-                    self.close()
+    ) -> tuple[int, HTTPMessage, bytes]:
+        url = f"{self._base_path}{path}?{urlencode(params)}" if params else self._base_path + path
+        content = None if body is None else json.dumps(body).encode()
+        watch = Watch(self._timeout, before_send, allow_link_local=self.target.allow_link_local)
+        try:
+            connection = self._connection(writing=method != "GET")
+            answer = connection.exchange(watch, method, url, content, self._headers(login, content))
+        except (HTTPException, OSError, ValueError, zlib.error) as error:
+            # the library's exception may hold the key, so it is not chained
+            raise _failure(watch, method, path, type(error).__name__) from None
+        if answer[0] >= HTTPStatus.BAD_REQUEST:  # SPEC 7; never its text, which may quote the key
+            log.warning("the tracker refused a call", method=method, path=path, status=answer[0])
+        return answer
 
-    def _session(self, *, writing: bool) -> requests.Session:
-        """Return this thread's session; a write does not trust a connection that was idle for a while."""
-        session: requests.Session | None = getattr(self._local, "session", None)
-        if session is None:
-            session = self._local.session = _new_session(verify=self.target.verify_tls)
-        elif writing and time.monotonic() - self._local.used_at > IDLE_S:
-            session.close()
-        return session
+    def _connection(self, *, writing: bool) -> Connection:
+        """Return this thread's connection; a write does not trust one that was idle for a while."""
+        connection: Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._local.connection = Connection(self._address, self._tls)
+        elif writing and connection.idle > IDLE_S:
+            connection.close()
+        return connection
 
-    def _headers(self, login: str | None, *, has_body: bool) -> dict[str, str | bytes]:
-        prefix = self.target.header_prefix
-        headers: dict[str, str | bytes] = {f"X-{prefix}-API-Key": self.target.api_key.get_secret_value()}
-        if has_body:
+    def _headers(self, login: str | None, content: bytes | None) -> dict[str, str | bytes]:
+        headers: dict[str, str | bytes] = {
+            "Accept": "*/*",
+            "Accept-Encoding": "gzip",
+            "User-Agent": "deskbridge",
+            f"X-{self.target.header_prefix}-API-Key": self.target.api_key.get_secret_value(),
+        }
+        if content is not None:
             headers["Content-Type"] = "application/json"
         if login is not None:
-            headers[f"X-{prefix}-Switch-User"] = login.encode()
+            headers[f"X-{self.target.header_prefix}-Switch-User"] = login.encode()
         return headers
 
 
@@ -293,28 +281,14 @@ def _failure(watch: Watch, method: str, path: str, name: str) -> TrackerError:
     if not watch.sent:
         return TrackerUnreachable(method, path, detail=Detail.NO_CONNECTION(error=name))
     return OutcomeUnknown(
-        method, path, detail=Detail.TIME_OUT() if watch.expired else Detail.CONNECTION_LOST(error=name)
+        method, path, detail=Detail.TIME_OUT() if watch.is_over else Detail.CONNECTION_LOST(error=name)
     )
 
 
-def _new_session(*, verify: bool) -> requests.Session:
-    session = requests.Session()
-    session.trust_env = False  # no .netrc or proxy of the environment takes the key elsewhere
-    session.verify = verify
-    # what the tracker remembers of one person's call is not sent with the next one's
-    session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
-    # the library reads a redirect's target and its whole body even where it does not follow it
-    session.get_redirect_target = lambda resp: None  # type: ignore[method-assign]  # noqa: ARG005
-    adapter = WatchedAdapter()
-    session.mount("http://", adapter)
-    session.mount("https://", adapter)
-    return session
-
-
-def _read(response: requests.Response) -> bytes:
-    content = bytearray()
-    for chunk in response.iter_content(65536):
-        content += chunk
-        if len(content) > LARGEST_ANSWER:
-            raise requests.exceptions.ContentDecodingError("the answer is too large")
-    return bytes(content)
+def _tls(*, verify: bool) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=certifi.where())
+    context.set_alpn_protocols(["http/1.1"])
+    if not verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context

@@ -26,6 +26,7 @@ from shared.errors import (
     TrackerUnreachable,
 )
 from shared.tracker import client as client_module
+from shared.tracker import connection as connection_module
 from shared.tracker.client import Target, TrackerClient
 from tests.support.wire import Script, WireServer, answer, reset, saying, trickle
 
@@ -252,7 +253,7 @@ BIG = b"[" + b" " * 2_000_000 + b"]"
 def test_an_oversize_answer_is_no_clear_answer(
     connect: Connect, serve: Serve, monkeypatch: pytest.MonkeyPatch, raw: bytes
 ) -> None:
-    monkeypatch.setattr(client_module, "LARGEST_ANSWER", 1_000_000)
+    monkeypatch.setattr(connection_module, "LARGEST_ANSWER", 1_000_000)
     assert type(create(connect(serve(saying(raw)), timeout=5))) is OutcomeUnknown
 
 
@@ -319,6 +320,26 @@ def test_a_raw_call_without_an_answer_says_whether_it_was_sent(connect: Connect,
         connect(f"http://127.0.0.1:{free_port()}").raw("POST", "/issues.json", body={})
     with pytest.raises(OutcomeUnknown):
         connect(serve(resets_after_reading)).raw("POST", "/issues.json", body={})
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [answer(b"12345")[:-1], answer(gzip.compress(b"12345")[:-1], "200 OK", "Content-Encoding: gzip")],
+    ids=["plain", "compressed"],
+)
+def test_a_part_of_an_answer_is_not_taken_for_the_whole(connect: Connect, serve: Serve, raw: bytes) -> None:
+    def cut_off(server: WireServer, connection: socket.socket, _number: int) -> None:
+        server.read_request(connection)
+        connection.sendall(raw)
+
+    with pytest.raises(OutcomeUnknown):
+        connect(serve(cut_off)).raw("GET", "/issues.json")
+
+
+def test_a_compressed_answer_is_read(connect: Connect, serve: Serve) -> None:
+    body = gzip.compress(b'{"issues": []}')
+    server = serve(saying(answer(body, "200 OK", "Content-Encoding: gzip")))
+    assert connect(server).call("GET", "/issues.json").data == {"issues": []}
 
 
 def test_a_raw_call_waits_for_the_rate_limit_and_can_be_stopped_before_it_is_sent(

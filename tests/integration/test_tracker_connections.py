@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import http.client
 import ipaddress
 import socket
 import ssl
@@ -85,17 +84,18 @@ def test_the_lease_is_checked_last_and_head_and_body_leave_as_one(
 ) -> None:
     """A worker may be stopped anywhere; the less there is between the check and the wire, the better."""
     order: list[str] = []
-    send, connect = http.client.HTTPConnection.send, socket.socket.connect
+    send, connect = socket.socket.send, socket.socket.connect
 
-    def sending(self: http.client.HTTPConnection, data: bytes) -> None:
-        order.append("sent whole" if data.endswith(b'{"issue": 1}') and data.startswith(b"POST") else "piece")
-        send(self, data)
+    def sending(self: socket.socket, data: bytes) -> int:
+        whole = bytes(data).endswith(b'{"issue": 1}') and bytes(data).startswith(b"POST")
+        order.append("sent whole" if whole else "piece")
+        return send(self, data)
 
     def connecting(self: socket.socket, address: object) -> None:
         order.append("connected")
         connect(self, address)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(http.client.HTTPConnection, "send", sending)
+    monkeypatch.setattr(socket.socket, "send", sending)
     monkeypatch.setattr(socket.socket, "connect", connecting)
     client = TrackerClient(Target(server.url, SecretStr("key")), throttle=lambda: order.append("throttled"))
     client.call("POST", "/issues.json", body={"issue": 1}, before_send=lambda: order.append("checked"))
@@ -223,9 +223,73 @@ def test_a_certificate_that_nobody_vouches_for_is_refused_before_anything_is_sen
     assert tls_server.requests == []
 
 
-@pytest.mark.filterwarnings("ignore::urllib3.exceptions.InsecureRequestWarning")
 def test_certificates_are_not_checked_where_a_person_switched_that_off(tls_server: WireServer) -> None:
     client = client_of(tls_server.url, verify_tls=False)
     assert client.call("POST", "/issues.json", body={}).data == {"ok": True}
     client.close()
     assert len(tls_server.requests) == 1
+
+
+@pytest.mark.promise("SEC-40")
+def test_the_environment_s_proxies_and_netrc_do_not_get_the_key(
+    server: WireServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / ".netrc").write_text("machine 127.0.0.1 login somebody password else\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with WireServer(saying(OK)) as proxy:
+        for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+            monkeypatch.setenv(name, proxy.url)
+        client = client_of(server.url)
+        client.call("GET", "/issues.json")
+        client.close()
+        assert proxy.requests == []
+    assert b"authorization" not in server.requests[0].lower()
+
+
+def test_a_request_that_nobody_reads_stays_within_the_time() -> None:
+    def deaf(server: WireServer, connection: socket.socket, _number: int) -> None:
+        while not server.ended.wait(0.05):
+            connection.recv(200_000)
+
+    with WireServer(deaf) as server:
+        client, left = client_of(server.url, timeout=0.5), list[float]()
+        with pytest.raises(OutcomeUnknown):
+            client.call(
+                "POST",
+                "/issues.json",
+                body={"issue": "x" * 16_000_000},
+                before_send=lambda: left.append(time.monotonic()),
+            )
+        assert time.monotonic() - left[0] < 0.9
+        client.close()
+
+
+def test_connecting_and_the_handshake_share_the_call_s_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow(server: WireServer, connection: socket.socket, _number: int) -> None:
+        connection.recv(65536)
+        server.ended.wait(3)
+
+    connect = socket.socket.connect
+
+    def connecting(self: socket.socket, address: object) -> None:
+        time.sleep(0.4)
+        connect(self, address)  # type: ignore[arg-type]
+
+    with WireServer(slow) as server:
+        monkeypatch.setattr(socket.socket, "connect", connecting)
+        client = client_of(server.url.replace("http:", "https:"), timeout=0.6)
+        started = time.monotonic()
+        with pytest.raises(TrackerUnreachable):
+            client.call("POST", "/issues.json", body={})
+        assert time.monotonic() - started < 0.9
+        client.close()
+
+
+def test_calls_under_way_need_no_thread_of_their_own() -> None:
+    with WireServer(saying(OK, OK)) as server:
+        client = client_of(server.url)
+        client.call("GET", "/issues.json")
+        before, during = threading.active_count(), list[int]()
+        client.call("GET", "/issues.json", before_send=lambda: during.append(threading.active_count()))
+        client.close()
+        assert during == [before]

@@ -1,7 +1,7 @@
 """What we use of libraries beyond what they promise. A minor version may take it away, so they are pinned to one.
 
 Before a pin is raised, this test runs on the new version: it names what has gone. What passes here is tested for its
-effect elsewhere (slow requests, calls that were not sent, HTML to text).
+effect elsewhere (slow requests, HTML to text).
 """
 
 from __future__ import annotations
@@ -19,15 +19,12 @@ from inscriptis.model.canvas import Canvas
 from inscriptis.model.config import ParserConfig
 from inscriptis.model.html_document_state import HtmlDocumentState
 from inscriptis.model.html_element import HtmlElement
-from requests.adapters import HTTPAdapter
-from urllib3 import HTTPConnectionPool, PoolManager
-from urllib3.connection import HTTPConnection, HTTPSConnection
 from uvicorn import Config
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-PINNED = ("inscriptis", "urllib3", "uvicorn")
+PINNED = ("inscriptis", "uvicorn")
 
 
 def parts_of_uvicorn() -> dict[str, object]:
@@ -54,24 +51,6 @@ def parts_of_uvicorn() -> dict[str, object]:
     }
 
 
-def parts_of_urllib3() -> dict[str, object]:
-    made = HTTPConnection("127.0.0.1", 1)
-    source = inspect.getsource(HTTPConnection)
-    adapter = HTTPAdapter()
-    return {
-        "_new_conn, called by connect": "self._new_conn()" in inspect.getsource(HTTPConnection.connect),
-        "_new_conn of HTTPS": "self._new_conn()" in inspect.getsource(HTTPSConnection.connect),
-        "_dns_host": getattr(made, "_dns_host", None) == "127.0.0.1",
-        "sock, None before connect": made.sock is None,
-        "request, which sends everything by self.send": "self.send("
-        in inspect.getsource(HTTPConnection.request)
-        and "sock.send" not in source,
-        "ConnectionCls": HTTPConnectionPool.ConnectionCls is HTTPConnection,
-        "pool_classes_by_scheme": set(PoolManager().pool_classes_by_scheme) == {"http", "https"},
-        "poolmanager of requests": isinstance(adapter.poolmanager, PoolManager),
-    }
-
-
 def parts_of_inscriptis() -> dict[str, object]:
     config: Any = ParserConfig()
     state: Any = HtmlDocumentState(config)
@@ -95,7 +74,7 @@ def parts_of_inscriptis() -> dict[str, object]:
     }
 
 
-@pytest.mark.parametrize("parts", [parts_of_uvicorn, parts_of_urllib3, parts_of_inscriptis])
+@pytest.mark.parametrize("parts", [parts_of_uvicorn, parts_of_inscriptis])
 def test_the_private_parts_that_we_use_are_there(parts: Any) -> None:
     gone = [name for name, there in parts().items() if not there]
     assert gone == []

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import builtins
 import http.client
 import json
+import socket
 import ssl
+import zlib
 from collections.abc import Mapping
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from types import ModuleType
 from typing import Any
 
 import pytest
-import requests
-import urllib3.exceptions
 from pydantic import SecretStr
 from requests.structures import CaseInsensitiveDict
 
@@ -28,10 +30,9 @@ from shared.errors import (
     TrackerRejected,
     TrackerUnreachable,
 )
-from shared.tracker import watch
 from shared.tracker.answers import LONGEST_WAIT_S, Answer, read_answer
 from shared.tracker.client import Target, TrackerClient
-from shared.tracker.watch import WatchedAdapter
+from shared.tracker.connection import Connection
 
 METHODS = ["GET", "POST", "PUT", "DELETE"]
 ERRORS = b'{"errors": ["Subject cannot be blank"]}'
@@ -49,52 +50,62 @@ def exceptions_of(module: ModuleType) -> list[type[BaseException]]:
     ]
 
 
-FOREIGN = [*exceptions_of(requests.exceptions), *exceptions_of(urllib3.exceptions)]
-SYSTEM = [OSError, ConnectionResetError, BrokenPipeError, TimeoutError, ssl.SSLError, UnicodeError]
+FOREIGN = [*exceptions_of(http.client), *exceptions_of(ssl), ssl.SSLError, zlib.error]
+SYSTEM = [one for one in exceptions_of(builtins) if issubclass(one, OSError | ValueError)] + [socket.gaierror]
 
 
 def test_the_library_s_exceptions_were_found() -> None:
-    assert len(FOREIGN) > 40
-    assert {requests.ReadTimeout, urllib3.exceptions.ProtocolError} <= set(FOREIGN)
+    assert len(FOREIGN) > 15
+    assert {http.client.RemoteDisconnected, http.client.IncompleteRead, ssl.SSLCertVerificationError} <= set(
+        FOREIGN
+    )
+    assert {TimeoutError, ConnectionResetError, UnicodeError} <= set(SYSTEM)
+
+
+def blank(kind: type[Exception]) -> Exception:
+    """Return an exception of any class, whatever its constructor wants."""
+    return kind.__new__(kind)
 
 
 @pytest.mark.parametrize("sent", [False, True])
-@pytest.mark.parametrize("foreign", [*FOREIGN, *SYSTEM], ids=lambda one: f"{one.__module__}.{one.__name__}")
+@pytest.mark.parametrize(
+    "foreign", dict.fromkeys([*FOREIGN, *SYSTEM]), ids=lambda one: f"{one.__module__}.{one.__name__}"
+)
 def test_a_failure_of_the_library_tells_whether_anything_was_sent(
     monkeypatch: pytest.MonkeyPatch, foreign: type[Exception], sent: bool
 ) -> None:
-    def fail(*_: Any, **__: Any) -> requests.Response:
-        watch._current.watch.sent = sent
-        raise foreign.__new__(foreign)
+    def fail(connection: Connection, *_: Any) -> None:
+        connection._watch.sent = sent
+        raise blank(foreign)
 
-    monkeypatch.setattr(WatchedAdapter, "send", fail)
+    monkeypatch.setattr(Connection, "request", fail)
     client = TrackerClient(Target("http://127.0.0.1:1", SecretStr("key")))
     with pytest.raises(TrackerError) as failure:
         client.call("POST", "/issues.json", body={"issue": {}})
     client.close()
     assert type(failure.value) is (OutcomeUnknown if sent else TrackerUnreachable)
-    assert failure.value.__cause__ is None, "the library's exception holds the request with its key"
+    assert failure.value.__cause__ is None, "the library's exception may hold the key"
     assert failure.value.__suppress_context__
 
 
-@pytest.mark.parametrize("foreign", [*FOREIGN, http.client.IncompleteRead])
+@pytest.mark.parametrize("foreign", dict.fromkeys([*FOREIGN, *SYSTEM]))
 def test_a_failure_while_the_body_is_read_is_no_clear_answer(
     monkeypatch: pytest.MonkeyPatch, foreign: type[Exception]
 ) -> None:
-    def answer(*_: Any, **__: Any) -> requests.Response:
-        watch._current.watch.sent = True
-        response = requests.Response()
-        response.status_code = 201
-        response.iter_content = fail  # type: ignore[method-assign, assignment]
-        response.close = lambda: None  # type: ignore[method-assign]
-        return response
+    class Answer(nullcontext[Any]):
+        status, headers = 201, http.client.HTTPMessage()
 
-    def fail(*_: Any) -> None:
-        if issubclass(foreign, http.client.HTTPException) and not issubclass(foreign, OSError):
-            raise urllib3.exceptions.ProtocolError("as urllib3 wraps it")
-        raise foreign.__new__(foreign)
+        def __enter__(self) -> Answer:
+            return self
 
-    monkeypatch.setattr(requests.Session, "request", answer)
+        def read(self, _size: int) -> bytes:
+            raise blank(foreign)
+
+    def send(connection: Connection) -> None:
+        connection._watch.sent = True
+
+    monkeypatch.setattr(Connection, "_send_whole", send)
+    monkeypatch.setattr(Connection, "getresponse", lambda _: Answer())
     with pytest.raises(OutcomeUnknown):
         TrackerClient(Target("http://127.0.0.1:1", SecretStr("key"))).call("POST", "/issues.json", body={})
 

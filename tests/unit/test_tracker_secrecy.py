@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-import io
+import http.client
 import traceback
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import pytest
-import requests
 import structlog
 from pydantic import SecretStr
 
 from shared.errors import TrackerError
 from shared.logs import get_logger
-from shared.tracker import watch
 from shared.tracker.client import CallRecord, Target, TrackerClient
-from shared.tracker.watch import WatchedAdapter
+from shared.tracker.connection import Connection
 
 KEY = "0123456789abcdef-the-key"
 URL = "http://tracker.test"
@@ -26,21 +25,22 @@ def client_of(prefix: Literal["Tracker", "Redmine"] = "Redmine") -> TrackerClien
     return TrackerClient(Target(URL, SecretStr(KEY), prefix))
 
 
+Headers = Mapping[str, str | bytes]
+
+
 @pytest.fixture
-def sent(monkeypatch: pytest.MonkeyPatch) -> list[requests.PreparedRequest]:
-    """What a fake network was given; it answers 422 to all."""
-    requests_sent: list[requests.PreparedRequest] = []
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[Headers]:
+    """The headers that a fake network was given; it answers 422 to all."""
+    given: list[Headers] = []
 
-    def answer(_self: WatchedAdapter, request: requests.PreparedRequest, **_: Any) -> requests.Response:
-        requests_sent.append(request)
-        watch._current.watch.sent = True
-        response = requests.Response()
-        response.status_code = 422
-        response.raw = io.BytesIO(b'{"errors": ["no"]}')
-        return response
+    def exchange(
+        _self: Connection, _watch: Any, _method: str, _url: str, _body: Any, headers: Headers
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        given.append(headers)
+        return 422, {}, b'{"errors": ["no"]}'
 
-    monkeypatch.setattr(WatchedAdapter, "send", answer)
-    return requests_sent
+    monkeypatch.setattr(Connection, "exchange", exchange)
+    return given
 
 
 def calls(client: TrackerClient, **options: Any) -> tuple[TrackerError, CallRecord]:
@@ -65,23 +65,23 @@ def test_repr_and_str_of_client_and_target_hide_the_key() -> None:
 
 
 @pytest.mark.promise("SEC-32")
-def test_errors_records_and_tracebacks_hide_the_key(sent: list[requests.PreparedRequest]) -> None:
+def test_errors_records_and_tracebacks_hide_the_key(sent: list[Headers]) -> None:
     error, record = calls(client_of(), login="alice")
     trace = "".join(traceback.format_exception(error))
     assert KEY not in f"{error!r} {error} {record!r} {vars(error)} {trace}"
-    assert KEY in str(sent[0].headers.values())
+    assert KEY in str(sent[0].values())
 
 
 def test_a_failure_of_the_library_hides_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_self: WatchedAdapter, request: requests.PreparedRequest, **_: Any) -> requests.Response:
-        raise requests.ConnectionError(f"could not send {request.headers}", request=request)
+    def fail(_self: Connection, _method: str, _url: str, _body: Any, headers: Headers) -> None:
+        raise http.client.HTTPException(f"could not send {headers}")
 
-    monkeypatch.setattr(WatchedAdapter, "send", fail)
+    monkeypatch.setattr(Connection, "request", fail)
     error, record = calls(client_of(), login="alice")
     assert KEY not in f"{error!r} {error} {record!r} {''.join(traceback.format_exception(error))}"
 
 
-def test_logging_a_client_and_its_errors_hides_the_key(sent: list[requests.PreparedRequest]) -> None:
+def test_logging_a_client_and_its_errors_hides_the_key(sent: list[Headers]) -> None:
     client = client_of()
     error, record = calls(client)
     with structlog.testing.capture_logs() as logged:
@@ -96,11 +96,9 @@ def test_a_key_that_no_header_can_hold_is_not_shown_by_the_refusal() -> None:
 
 
 @pytest.mark.parametrize("prefix", ["Tracker", "Redmine"])
-def test_both_dialects_name_their_headers(
-    sent: list[requests.PreparedRequest], prefix: Literal["Tracker", "Redmine"]
-) -> None:
+def test_both_dialects_name_their_headers(sent: list[Headers], prefix: Literal["Tracker", "Redmine"]) -> None:
     calls(client_of(prefix), login="alice")
-    headers = sent[0].headers
+    headers = sent[0]
     assert headers[f"X-{prefix}-API-Key"] == KEY
     assert headers[f"X-{prefix}-Switch-User"] in ("alice", b"alice")
     other = "Redmine" if prefix == "Tracker" else "Tracker"
@@ -108,37 +106,26 @@ def test_both_dialects_name_their_headers(
 
 
 @pytest.mark.parametrize("login", ["alice", "jörg", "用户", "a b"])
-def test_a_login_travels_as_utf_8(sent: list[requests.PreparedRequest], login: str) -> None:
+def test_a_login_travels_as_utf_8(sent: list[Headers], login: str) -> None:
     calls(client_of(), login=login)
-    value = sent[0].headers["X-Redmine-Switch-User"]
+    value = sent[0]["X-Redmine-Switch-User"]
     assert (value if isinstance(value, bytes) else value.encode()) == login.encode()
 
 
-def test_the_administrator_s_call_has_no_switch_header(sent: list[requests.PreparedRequest]) -> None:
+def test_the_administrator_s_call_has_no_switch_header(sent: list[Headers]) -> None:
     calls(client_of())
-    assert "X-Redmine-Switch-User" not in sent[0].headers
+    assert "X-Redmine-Switch-User" not in sent[0]
 
 
-def test_only_calls_with_a_body_have_a_content_type(sent: list[requests.PreparedRequest]) -> None:
+def test_only_calls_with_a_body_have_a_content_type(sent: list[Headers]) -> None:
     calls(client_of())
     with pytest.raises(TrackerError):
         client_of().call("GET", "/issues.json")
-    assert sent[0].headers["Content-Type"] == "application/json"
-    assert "Content-Type" not in sent[1].headers
+    assert sent[0]["Content-Type"] == "application/json"
+    assert "Content-Type" not in sent[1]
 
 
-@pytest.mark.promise("SEC-40")
-def test_the_environment_s_proxies_and_netrc_do_not_get_the_key(
-    sent: list[requests.PreparedRequest], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HTTP_PROXY", "http://proxy.test:1")
-    client = client_of()
-    calls(client)
-    assert client._session(writing=False).trust_env is False
-    client.close()
-
-
-def test_the_record_tells_the_call_without_its_headers(sent: list[requests.PreparedRequest]) -> None:
+def test_the_record_tells_the_call_without_its_headers(sent: list[Headers]) -> None:
     _, record = calls(client_of(), login="alice")
     assert (record.method, record.path, record.login, record.status) == ("POST", "/issues.json", "alice", 422)
     assert record.body == {"issue": {"subject": "ü"}}
