@@ -205,10 +205,11 @@ class Verdicts:
         self.tell(What.ISSUE_WENT_AWAY(issue_id=issue_id), ticket_id=ticket_id, task_id=None, warning=True)
         return reason
 
-    def adopt_by_person(self, row: Row, tracker_id: int) -> None:
-        """Link a held or gone row to what a person named."""
+    def adopt_by_person(self, row: Row, tracker_id: int, tracker_project_id: int | None = None) -> None:
+        """Link a held or gone row to what a person named, in the project where it was seen."""
         ticket_id, before = row.ticket_id, row.tracker_id
-        self._decide(row, Verdict.ADOPT(kind=self.kind, tracker_id=tracker_id), tracker_id)
+        adopt = Verdict.ADOPT(kind=self.kind, tracker_id=tracker_id)
+        self._decide(row, adopt, tracker_id, tracker_project_id)
         if self.kind is Kind.TICKET:
             if before is not None and before != tracker_id:
                 given_up = Reason.ISSUE_GIVEN_UP(issue_id=before, adopted_id=tracker_id)
@@ -224,9 +225,11 @@ class Verdicts:
             self._log_again(ticket_id, before)
         return self.kind is Kind.TICKET or self.tx.journal.has_pending(ticket_id)
 
-    def _decide(self, row: Row, verdict: Coded, tracker_id: int | None) -> None:
+    def _decide(
+        self, row: Row, verdict: Coded, tracker_id: int | None, tracker_project_id: int | None = None
+    ) -> None:
         before, decided = row.coded, Reason.PERSON_DECIDED(verdict=verdict)
-        self.tx.ledger(self.kind).resolve(row.key, tracker_id, decided)
+        self.tx.ledger(self.kind).resolve(row.key, tracker_id, decided, tracker_project_id)
         self.tx.journal.reopen_held(row.ticket_id, decided)
         if tracker_id is None:
             self._ask_again(row, decided, tuple(EventState))

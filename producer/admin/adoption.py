@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError
 from shared.kinds import Kind
 from shared.store.ledger import Row
 from shared.tracker.client import TrackerClient
-from shared.tracker.lists import Params, TrackerLists
+from shared.tracker.lists import PAGE_SIZE, Params, TrackerLists, project_of
 
 
 class NotThere(BridgeError):
@@ -16,7 +18,7 @@ class NotThere(BridgeError):
     otherwise = Refusal.NOT_ON_TRACKER
 
 
-def check_there(client: TrackerClient, kind: Kind, row: Row, tracker_id: int) -> None:
+def check_there(client: TrackerClient, kind: Kind, row: Row, tracker_id: int) -> int | None:
     """Make sure that an issue, or a time entry of the row's issue, exists.
 
     Args:
@@ -24,6 +26,9 @@ def check_there(client: TrackerClient, kind: Kind, row: Row, tracker_id: int) ->
         kind: issue or time entry.
         row: the ledger row that is to adopt it.
         tracker_id: the object's id.
+
+    Returns:
+        The tracker project of an issue; None for a time entry, which is where its issue is.
 
     Raises:
         NotThere: it does not exist.
@@ -33,5 +38,21 @@ def check_there(client: TrackerClient, kind: Kind, row: Row, tracker_id: int) ->
     where = ""
     if kind is Kind.TICKET_TASK:
         params, where = {"issue_id": row.issue_id or 0}, f" on issue #{row.issue_id}"
-    if TrackerLists(client).find(kind.path, kind.list_name, tracker_id, params) is None:
+    found = TrackerLists(client).find(kind.path, kind.list_name, tracker_id, params)
+    if found is None:
         raise NotThere(f"the tracker has no {kind.noun} #{tracker_id}{where}: check the number")
+    return project_of(found) if kind is Kind.TICKET else None
+
+
+def projects_of(client: TrackerClient, issue_ids: Sequence[int]) -> dict[int, int]:
+    """Return the tracker projects of issues, as far as the tracker has them.
+
+    Raises:
+        TrackerError: the tracker could not be asked.
+    """
+    kind, lists, found = Kind.TICKET, TrackerLists(client), dict[int, int]()
+    for start in range(0, len(issue_ids), PAGE_SIZE):
+        wanted = ",".join(map(str, issue_ids[start : start + PAGE_SIZE]))
+        rows = lists.whole(kind.path, kind.list_name, {"issue_id": wanted, "status_id": "*"})
+        found |= {one["id"]: project for one in rows if (project := project_of(one))}
+    return found

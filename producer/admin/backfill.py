@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TextIO
 
 from sqlalchemy.exc import IntegrityError
@@ -128,13 +128,20 @@ def export_links(store: Store, out: TextIO) -> tuple[int, int]:
     return count, undecided
 
 
-def import_links(store: Store, text: Iterable[str], *, same_tracker: bool = False) -> Imported:
+def import_links(
+    store: Store,
+    text: Iterable[str],
+    *,
+    same_tracker: bool = False,
+    projects_of: Callable[[Sequence[int]], Mapping[int, int]] = lambda _: {},
+) -> Imported:
     """Add every link of a file, all or nothing; those that are here already change nothing.
 
     Args:
         store: where to.
         text: the lines of the file.
         same_tracker: the file's tracker is ours under another address.
+        projects_of: is asked for the tracker projects of issues that the file names none for.
 
     Raises:
         NotImported: naming each line that cannot be read, or would link something a second time.
@@ -145,6 +152,7 @@ def import_links(store: Store, text: Iterable[str], *, same_tracker: bool = Fals
     faults += _twice(lines)
     if faults:
         raise NotImported(sorted(faults))
+    lines = _with_projects(lines, projects_of)
     try:
         with store.transaction() as tx:
             return _add_all(tx, lines)
@@ -219,6 +227,24 @@ def _twice(lines: Sequence[Line]) -> Faults:
             if first != line.number:
                 faults.append((line.number, f"{kind} with {name} {value} is in line {first}, too"))
     return faults
+
+
+def _with_projects(
+    lines: Sequence[Line], projects_of: Callable[[Sequence[int]], Mapping[int, int]]
+) -> list[Line]:
+    """Return the lines, those of issues with their tracker project where that can be known."""
+    lacking = [
+        one.values["tracker_id"] or 0
+        for one in lines
+        if one.kind is Kind.TICKET and one.values["tracker_project_id"] is None
+    ]
+    found = projects_of(lacking) if lacking else {}
+    return [
+        replace(one, values={**one.values, "tracker_project_id": found[one.values["tracker_id"] or 0]})
+        if one.kind is Kind.TICKET and one.values["tracker_id"] in found
+        else one
+        for one in lines
+    ]
 
 
 def _add_all(tx: Transaction, lines: Sequence[Line]) -> Imported:

@@ -37,7 +37,7 @@ def resolve(
     kind: Kind,
     key: int,
     adopt: int | None,
-    check: Callable[[Kind, Row, int], None] = lambda *_: None,
+    check: Callable[[Kind, Row, int], int | None] = lambda *_: None,
 ) -> int:
     """Link a held row to an existing object of the tracker, or let it be created again.
 
@@ -46,7 +46,8 @@ def resolve(
         kind: an issue of a ticket, or a time entry of a ticket task.
         key: ticket id or ticket-task id.
         adopt: the tracker id to adopt; None: create again.
-        check: makes sure that it exists on the tracker; whatever it raises stops the verdict.
+        check: makes sure that it exists on the tracker, and returns an issue's project; whatever it raises stops the
+            verdict.
 
     Returns:
         The ticket, to be rung.
@@ -55,10 +56,11 @@ def resolve(
         NotFound: nothing of this kind and key waits for a person.
         NotResolved: the tracker id belongs to another row, or no event is left that would have it created again.
     """
+    project_id = None
     if adopt is not None:
         with store.transaction() as tx:
             waiting = _waiting(tx, kind, key)
-        check(kind, waiting, adopt)
+        project_id = check(kind, waiting, adopt)
     try:
         with store.transaction() as tx:
             row = _waiting(tx, kind, key)
@@ -68,7 +70,7 @@ def resolve(
             config, _ = tx.configs.get()
             verdicts = Verdicts(tx, kind, into_trace(tx), config)
             if adopt is not None:
-                verdicts.adopt_by_person(row, adopt)
+                verdicts.adopt_by_person(row, adopt, project_id)
             elif not verdicts.create_again(row):
                 raise NotResolved(
                     f"nothing would have the time logged again: the events of ticket task {key} are past their "

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Literal, TextIO
 
 import typer
 
-from producer.commands.desk import open_desk
+from producer.commands.desk import CommandDesk, open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import console, count, print_json, say, warn
 from producer.commands.register import Json, add
@@ -96,12 +97,28 @@ def import_links(
                 "Nothing was imported (--preview).",
             )
             return
-        done = carry_out(desk.store, lines, same_tracker=same_tracker)
+        done = carry_out(
+            desk.store, lines, same_tracker=same_tracker, projects_of=partial(_projects_of, desk)
+        )
         desk.ring(done.tickets)
     if as_json:
         print_json({"added": done.added, "unchanged": done.unchanged})
     else:
         say(f"{count(done.added, 'link')} added; {done.unchanged} were here already.")
+
+
+def _projects_of(desk: CommandDesk, issue_ids: Sequence[int]) -> Mapping[int, int]:
+    """Ask the tracker in which projects issues are that the file names none for."""
+    from producer.admin.adoption import projects_of
+    from shared.errors import SettingsError, TrackerError
+
+    try:
+        _, client = desk.connector.connect()
+        return projects_of(client, issue_ids)
+    except (SettingsError, TrackerError) as failure:
+        issues = count(len(issue_ids), "issue")
+        warn(f"{issues} imported without a tracker project, which is asked for later: {failure}")
+        return {}
 
 
 def _of_version_one(text: Iterable[str], table: str, columns: str, delimiter: str) -> Iterable[str]:

@@ -128,13 +128,14 @@ def resolve(
     )
 
 
-def _check(desk: CommandDesk, kind: Kind, row: Row, tracker_id: int) -> None:
-    """Ask the tracker for what is to be adopted."""
+def _check(desk: CommandDesk, kind: Kind, row: Row, tracker_id: int) -> int | None:
+    """Ask the tracker for what is to be adopted; return the project of an issue."""
     from producer.admin.adoption import check_there
     from shared.errors import SettingsError, TrackerError
 
     try:
         _, client = desk.connector.connect()
-        check_there(client, kind, row, tracker_id)
+        return check_there(client, kind, row, tracker_id)
     except (SettingsError, TrackerError) as failure:
         warn(f"{kind.noun} #{tracker_id} is adopted without a check: {failure}")
+        return None

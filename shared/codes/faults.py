@@ -21,6 +21,7 @@ class Fault(Code):
     LOCK_RAN_OUT = "lock_ran_out"
     LEASE_RAN_OUT = "lease_ran_out"
     MEMBERSHIP_UNKNOWN = "membership_unknown"
+    PROJECT_UNKNOWN = "project_unknown"
     LOGIN_UNKNOWN = "login_unknown"
     OPENNESS_UNKNOWN = "openness_unknown"
     OWN_FAULT = "own_fault"

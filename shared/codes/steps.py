@@ -22,6 +22,7 @@ class What(Code):
     # on whose behalf
     SENT_AS_ADMINISTRATOR = "sent_as_administrator"
     REPEATED_AS_ADMINISTRATOR = "repeated_as_administrator"
+    ISSUE_MOVED = "issue_moved"
     LOGIN_CHANGED = "login_changed"
     MADE_MEMBER = "made_member"
     NOT_MADE_MEMBER = "not_made_member"

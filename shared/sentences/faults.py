@@ -21,6 +21,7 @@ SENTENCES: Table = {
     Fault.LOCK_RAN_OUT: "the lock ran out while its holder worked",
     Fault.LEASE_RAN_OUT: "the claim's lease ran out before the call was made",
     Fault.MEMBERSHIP_UNKNOWN: "whether the person is a member is not known yet: {because}",
+    Fault.PROJECT_UNKNOWN: "in which tracker project issue #{issue_id} is, is not known yet: {because}",
     Fault.LOGIN_UNKNOWN: "whether {login} has another login now is not known yet: {because}",
     Fault.OPENNESS_UNKNOWN: "{refusal}; whether the tracker is open is not known: {because}",
     Fault.OWN_FAULT: "a fault of deskbridge ({error}); please report it",

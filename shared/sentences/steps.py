@@ -19,6 +19,7 @@ SENTENCES: Table = {
     What.REPEATED_AS_ADMINISTRATOR: (
         "The tracker refused to let {login} do it; repeated as the administrator"
     ),
+    What.ISSUE_MOVED: "Issue #{issue_id} is in tracker project {tracker_project_id} now",
     What.LOGIN_CHANGED: "{before} is {login} now",
     What.MADE_MEMBER: "{login} was made a member of tracker project {tracker_project_id}",
     What.NOT_MADE_MEMBER: "{login} could not be made a member",
@@ -83,6 +84,7 @@ WHY: Table = {
     What.REPEATED_AS_ADMINISTRATOR: (
         "{because}. Give {login} a role in tracker project {tracker_project_id} that may do it."
     ),
+    What.ISSUE_MOVED: "a person moved it; whoever logs time on it is made a member there",
     What.LOGIN_CHANGED: "the tracker did not know the login any more",
     What.MADE_MEMBER: "the tracker lets only members work in a private project",
     What.NOT_MADE_MEMBER: "{because}",

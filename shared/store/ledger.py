@@ -223,6 +223,13 @@ class Ledger(LedgerQueries):
             **keeping(Reason.POSSIBLY_TWICE(tracker_ids=ids)),
         )
 
+    def moved(self, key: int, tracker_id: int, tracker_project_id: int) -> bool:
+        """Note that an issue belongs to another tracker project than it was known to."""
+        return self._set(
+            and_(self._model.key == key, self._model.tracker_id == tracker_id),
+            tracker_project_id=tracker_project_id,
+        )
+
     def gone(self, key: int, tracker_id: int, reason: Coded) -> bool:
         """Mark a link whose object no longer exists on the tracker."""
         return self._set(
@@ -265,10 +272,18 @@ class Ledger(LedgerQueries):
             self._set(where, state=LedgerState.GONE, **keeping(lost))
         return holder
 
-    def resolve(self, key: int, tracker_id: int | None, reason: Coded) -> bool:
+    def resolve(
+        self, key: int, tracker_id: int | None, reason: Coded, tracker_project_id: int | None = None
+    ) -> bool:
         """Carry out a person's verdict on a held or gone row: adopt an id, or (None) create again.
 
         The candidates that a person has refused so are kept: no lookup takes one of them again.
+
+        Args:
+            key: ticket id or ticket-task id.
+            tracker_id: what is adopted.
+            reason: the verdict.
+            tracker_project_id: where that is, as far as it was seen; None: where it was.
         """
         adopting = tracker_id is not None
         return self._set(
@@ -283,6 +298,7 @@ class Ledger(LedgerQueries):
             earlier=None,
             settle_after=None,
             candidates=None if adopting else self._model.candidates,
+            tracker_project_id=func.coalesce(tracker_project_id, self._model.tracker_project_id),
             **keeping(reason),
         )
 

@@ -260,5 +260,12 @@ def rows_of(answer: Answer, name: str, path: str) -> list[Row]:
     return rows
 
 
+def project_of(issue: Row) -> int | None:
+    """Return the tracker project of an issue's row, as far as it names one."""
+    project = issue.get("project")
+    project_id = project.get("id") if isinstance(project, dict) else None
+    return project_id if isinstance(project_id, int) else None
+
+
 def _is_row(row: Any) -> bool:
     return isinstance(row, dict) and isinstance(row.get("id"), int | str | None)

@@ -12,13 +12,15 @@ from shared.codes.coded import Coded
 from shared.codes.faults import Fault
 from shared.codes.reasons import Matching
 from shared.codes.steps import What
-from shared.errors import BridgeError, ImpersonationRefused, NotYet, OutcomeUnknown, TrackerRejected
+from shared.errors import ImpersonationRefused, NotYet, OutcomeUnknown, TrackerRejected
+from shared.kinds import Kind
 from shared.metadata.synchronisation import refresh, refresh_people
 from shared.payloads import Body, membership_body, roles_beyond
 from shared.store.metadata import MetadataKind
 from shared.store.people import Match, TrackerPerson
 from shared.templating import Operation
 from shared.tracker.answers import Answer
+from shared.tracker.lists import Params, project_of
 from worker.sync.bodies import body_for
 from worker.sync.probes import call_as_administrator
 from worker.sync.run import Run
@@ -68,6 +70,8 @@ class Sender:
             TrackerError: an outage; a refusal never blocks what is to be sent.
             NotYet: whether there is a membership is not known yet.
         """
+        if self.person is not None and self.about.issue_id is not None and not self.project_id:
+            self._learn_project(self.about.issue_id)
         if self.person is None:
             self.run.warn(What.SENT_AS_ADMINISTRATOR(match=self.match.why))
         elif not self.is_member and self._may_become_member():
@@ -123,16 +127,39 @@ class Sender:
         except ImpersonationRefused as refusal:
             if refusal.status == NOBODY and (login := self._login_now(person)) != person.login:
                 return call(login)
-            if (
-                self._ensured_now
-                or refusal.status not in MEMBERSHIP_MAY_HELP
-                or not self._may_become_member()
-            ):
+            if refusal.status not in MEMBERSHIP_MAY_HELP:
+                raise
+            moved = self.about.issue_id is not None and self._learn_project(self.about.issue_id)
+            if (self._ensured_now and not moved) or not self._may_become_member():
                 raise
         with self.run.transaction() as tx:
             tx.people.forget_member(self.project_id, person.tracker_user_id)
         self._ensure_membership(person)
         return call(person.login)
+
+    def _learn_project(self, issue_id: int) -> bool:
+        """Look where an issue is, since the person is refused there; True where it is elsewhere than was known.
+
+        Raises:
+            NotYet: it is not known.
+            TrackerError: an outage.
+        """
+        kind, before = Kind.TICKET, self.project_id
+        params: Params = {"issue_id": issue_id, "status_id": "*"}
+        try:
+            found = self.run.lists.find(kind.path, kind.list_name, issue_id, params)
+        except (OutcomeUnknown, TrackerRejected) as unclear:
+            self._not_yet(Fault.PROJECT_UNKNOWN(issue_id=issue_id, because=unclear.coded))
+            return False
+        project_id = project_of(found) if found else None
+        if project_id in (None, before):
+            return False
+        self.about = replace(self.about, project_id=project_id)
+        self.run.moved[issue_id] = project_id
+        self.run.note(What.ISSUE_MOVED(issue_id=issue_id, tracker_project_id=project_id))
+        with self.run.transaction() as tx:
+            tx.issues.moved(self.run.ticket_id, issue_id, project_id)
+        return True
 
     def _login_now(self, person: TrackerPerson) -> str:
         """Return a person's login after the tracker did not know the cached one; the cache then has all of them.
@@ -206,20 +233,20 @@ class Sender:
                 self.run.warn(What.NOT_MADE_MEMBER(login=person.login, because=rejection.coded))
                 return
         except (NotYet, OutcomeUnknown) as unclear:
-            self._not_yet(unclear)
+            self._not_yet(Fault.MEMBERSHIP_UNKNOWN(because=unclear.coded))
             self.run.warn(What.MEMBERSHIP_UNCLEAR(login=person.login, because=unclear.coded))
             return
         with self.run.transaction() as tx:
             tx.people.remember_member(self.project_id, person.tracker_user_id)
 
-    def _not_yet(self, unclear: BridgeError) -> None:
-        """Wait a few times where the membership is not known, rather than let the administrator be the author.
+    def _not_yet(self, because: Coded) -> None:
+        """Wait a few times where membership or project are not known: else the administrator would be the author.
 
         Raises:
             NotYet: except where it was tried often enough; it never blocks a creation for good.
         """
         if self.run.attempts < MEMBERSHIP_TRIES:
-            raise NotYet(Fault.MEMBERSHIP_UNKNOWN(because=unclear.coded))
+            raise NotYet(because)
 
     def _become_member(self, path: str, body: Body, plain: Body) -> None:
         """Ask for a membership; a role that only the template names may be why it is refused, so 1.x comes next.

@@ -34,6 +34,7 @@ class Run:
         ticket_id: the ticket whose lock is held.
         templates: the payload templates in force, by operation.
         rung: tickets that others' waiting work should be rung for when the drain ends.
+        moved: issues that are in another tracker project than was known when the drain began.
         answered: whether the tracker has answered anything in this drain.
         attempts: how often what is being done now was tried before.
     """
@@ -48,6 +49,7 @@ class Run:
     templates: Mapping[str, ActiveTemplate] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
     rung: set[int] = field(default_factory=set)
+    moved: dict[int, int] = field(default_factory=dict)
     answered: bool = False
     attempts: int = 0
 

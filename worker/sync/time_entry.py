@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -72,6 +73,7 @@ def _logged(wrong: Coded | None, **made: object) -> Coded:
 def _creation(run: Run, work: Work, wanted: TimeWanted, issue: Created, event: Event) -> Creation:
     """Return the creation as an event of the ticket task asks for it: the newest, or an earlier one."""
     task, event_id = wanted.newest.task, wanted.newest.id
+    issue = replace(issue, project_id=run.moved.get(issue.tracker_id, issue.project_id))
     done = event.task or task
     with run.store.transaction() as tx:
         match = tx.people.pin(done.user, administrators=run.config.match_administrators)
