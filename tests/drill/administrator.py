@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from producer.admin.configuration import change
 from producer.admin.held import NotResolved, held_rows, resolve
 from producer.admin.links import make_link, remove_link
 from producer.admin.replay import replay_state
@@ -21,6 +22,7 @@ from shared.store.models import EventState, LedgerState
 from shared.templating.defaults import default_template
 from shared.templating.operations import Operation
 from tests.drill.day import PUBLIC_ENTITY
+from tests.support.bridge import STATUS_MAP
 
 if TYPE_CHECKING:
     from deploy.sandbox.tracker.control import StandIn
@@ -31,6 +33,7 @@ SUFFIX = " (by a template)"
 
 PUBLIC_PROJECT = 2
 FIELDS = {Operation.ISSUE_CREATE: "description", Operation.TIME_ENTRY_CREATE: "comments"}
+OTHERWISE = {1: 1, 2: 2, 5: 5}
 AGAIN_S = 1.0
 Later = Callable[[float, Callable[[], None]], None]
 
@@ -65,6 +68,11 @@ class Administrator:
         return self._for_a_while(
             later, lasts, operation, lambda: self._templates.deactivate(template_id, WHO)
         )
+
+    def status_map(self, later: Later, lasts: float) -> int:
+        """Map one status otherwise and one not at all, for some seconds."""
+        self._map(OTHERWISE)
+        return self._for_a_while(later, lasts, "status_map", lambda: self._map(STATUS_MAP))
 
     def replay(self, state: str) -> int:
         """Replay every event of a state."""
@@ -115,6 +123,9 @@ class Administrator:
 
     def _link(self, project_id: int) -> None:
         make_link(self._store, Link(LinkKind.ENTITY, PUBLIC_ENTITY, project_id, None), replay=True)
+
+    def _map(self, status_map: Mapping[int, int]) -> None:
+        change(self._store, {"status_map": json.dumps(status_map)}, replay=True)
 
     def _template(self, operation: Operation) -> int:
         for one in self._templates.list(operation):

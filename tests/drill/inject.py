@@ -207,6 +207,10 @@ def _template(injector: Injector, _kind: str, /, **options: Any) -> int:
     return injector.administrator.template(injector.later, **options)
 
 
+def _status_map(injector: Injector, _kind: str, /, lasts: float) -> int:
+    return injector.administrator.status_map(injector.later, lasts)
+
+
 def _replay(injector: Injector, _kind: str, /, state: str) -> int:
     return injector.administrator.replay(state)
 
@@ -239,6 +243,7 @@ ACTIONS: dict[str, Callable[..., int | None]] = {
     "tracker_move": _tracker_move,
     "link": _link,
     "template": _template,
+    "status_map": _status_map,
     "replay": _replay,
     "resolve": _resolve,
 }

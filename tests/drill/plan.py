@@ -212,6 +212,7 @@ KINDS = (
     Kind("tracker: a page, done all the same", "tracker", 2, _page("page_after", (200, 302, 404, 502))),
     Kind("administrator: links elsewhere", "link", 2, _lasting(8, project_id=(1, 3, None))),
     Kind("administrator: activates a template", "template", 2, _lasting(12, operation=TEMPLATED)),
+    Kind("administrator: maps statuses otherwise", "status_map", 2, _lasting(8)),
     Kind("administrator: replays", "replay", 1.5, lambda chance: {"state": chance.choice(REPLAYED)}),
     Kind("administrator: resolves", "resolve", 2, _none),
 )
