@@ -17,10 +17,17 @@ from shared.store.trace import Step
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """How many events are pending again, and the tickets to ring."""
+    """What a replay brought.
+
+    Attributes:
+        events: how many are pending again.
+        tickets: the tickets to ring.
+        unreadable: deliveries that still cannot be read; they stay as they are.
+    """
 
     events: int
     tickets: list[int]
+    unreadable: int = 0
 
 
 def replay_events(store: Store, event_ids: Collection[int]) -> Replayed:
@@ -35,7 +42,7 @@ def replay_events(store: Store, event_ids: Collection[int]) -> Replayed:
         left, read = _read_again(tx, wanted)
         names = ", ".join(map(str, sorted(wanted)))
         tx.trace.append([_step(ticket_id, f"`deskbridge replay {names}`") for ticket_id in tickets])
-    return Replayed(len(wanted) - left, sorted({*tickets, *read}))
+    return Replayed(len(wanted) - left, sorted({*tickets, *read}), left)
 
 
 def replay_state(store: Store, state: EventState) -> Replayed:
@@ -46,7 +53,7 @@ def replay_state(store: Store, state: EventState) -> Replayed:
         left, read = _read_again(tx) if state is EventState.FAILED else (0, [])
         why = f"`deskbridge replay --state {state}`"
         tx.trace.append([_step(ticket_id, why) for ticket_id in tickets])
-    return Replayed(count - left, sorted({*tickets, *read}))
+    return Replayed(count - left, sorted({*tickets, *read}), left)
 
 
 def _read_again(tx: Transaction, wanted: Collection[int] | None = None) -> tuple[int, list[int]]:
@@ -55,11 +62,11 @@ def _read_again(tx: Transaction, wanted: Collection[int] | None = None) -> tuple
     for row in tx.journal.unreadable():
         if wanted is not None and row.id not in wanted:
             continue
-        kept = json.loads(row.payload)
         try:
+            kept = json.loads(row.payload)
             item = Item(kept["source"].removeprefix("glpi/"))
             delivery = read(item, kept["body"].encode("utf-8", "surrogateescape"), row.delivery_id)
-        except (InvalidEvent, ValueError):
+        except (InvalidEvent, ValueError, KeyError, TypeError, AttributeError):
             left += 1
             continue
         tickets += [one.ticket_id for one in tx.journal.append([delivery], datetime.now(UTC))]

@@ -9,7 +9,7 @@ import typer
 from producer.admin.shapes import event_json
 from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
-from producer.commands.output import count, in_words, print_json, say, state_text, table
+from producer.commands.output import count, in_words, print_json, say, state_text, table, warn
 from producer.commands.register import Json, add, fit, fits
 
 if TYPE_CHECKING:
@@ -69,7 +69,8 @@ def replay(
 ) -> None:
     """Work on events once more.
 
-    What was done before is not done twice: every ticket keeps its one issue, every ticket task its one time entry.
+    What was done before is not done twice: every ticket keeps its one issue, every ticket task its one time entry. A
+    delivery that could not be read is read once more.
     """
     from producer.admin.replay import replay_events, replay_state
     from shared.store.models import EventState
@@ -84,11 +85,14 @@ def replay(
         )
         desk.ring(done.tickets)
     if as_json:
-        print_json({"events": done.events, "tickets": done.tickets})
-    elif not done.events:
-        say(f"No event is {state}.")
-    else:
+        print_json({"events": done.events, "tickets": done.tickets, "unreadable": done.unreadable})
+        return
+    if done.events:
         say(f"{count(done.events, 'event')} of {count(len(done.tickets), 'ticket')} will be worked on again.")
+    elif not done.unreadable:
+        say(f"No event is {state}.")
+    if done.unreadable:
+        warn(f"still cannot be read: {done.unreadable} (see `deskbridge events --state failed`)")
 
 
 def _cells(row: JournalEvent) -> tuple[object, ...]:
@@ -96,4 +100,4 @@ def _cells(row: JournalEvent) -> tuple[object, ...]:
     if row.state == "pending" and row.next_attempt_at:
         why = f"{why} (next attempt {in_words(row.next_attempt_at)})".strip()
     what = f"{row.event} {row.task_id or ''}".strip()
-    return row.id, in_words(row.received_at), what, row.ticket_id, state_text(row.state), why
+    return row.id, in_words(row.received_at), what, row.ticket_id or "", state_text(row.state), why

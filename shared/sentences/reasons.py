@@ -28,7 +28,7 @@ SENTENCES: Table = {
     Reason.STATUS_NOT_MAPPED: "ticket status {status} is not in status_map",
     Reason.STATUS_NOT_IN_TEMPLATE: "ticket status {status} gives nothing in the template in force",
     Reason.STATUS_REFUSED: "the status was not given: {because}",
-    Reason.DELIVERY_UNREADABLE: "cannot be read: {faults:; }",
+    Reason.DELIVERY_UNREADABLE: "a delivery[ to {source}] that cannot be read: {faults:; }",
     Reason.EVENT_UNREADABLE: (
         "the journal's row cannot be read, or is about something else than its event: no producer of ours wrote it"
     ),

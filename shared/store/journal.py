@@ -105,7 +105,11 @@ class Journal:
             "payload": json.dumps({"source": source, "body": body.decode("utf-8", "surrogateescape")}),
             "state": EventState.FAILED,
             "attempts": 0,
-            **keeping(Reason.DELIVERY_UNREADABLE(faults=[f"{path}: {problem}" for path, problem in faults])),
+            **keeping(
+                Reason.DELIVERY_UNREADABLE(
+                    source=source, faults=[f"{path}: {problem}" for path, problem in faults]
+                )
+            ),
         }
         self._session.execute(insert_for(self._session)(JOURNAL).values(row).on_conflict_do_nothing())
 

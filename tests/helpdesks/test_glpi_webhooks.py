@@ -101,7 +101,9 @@ def test_what_could_not_be_read_is_read_once_more_by_a_replay(glpi: GlpiProducer
         tx.journal.park("a-delivery", "glpi/ticket-task", one.body, [("item", "is not known")])
         tx.journal.park("another", "glpi/ticket", b"{}", [("item", "is missing")])
     parked, hopeless = glpi.producer.journal()
-    assert parked.coded == Reason.DELIVERY_UNREADABLE(faults=["item: is not known"])
+    assert parked.coded == Reason.DELIVERY_UNREADABLE(
+        source="glpi/ticket-task", faults=["item: is not known"]
+    )
     replayed = replay_state(store, EventState.FAILED)
     assert (replayed.events, replayed.tickets) == (1, [1])
     left, read = glpi.producer.journal()

@@ -8,7 +8,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from shared.codes.coded import written
+from shared.codes.reasons import Reason
 from shared.store.models import EventState
+from tests.helpdesks.recorded_requests import recorded
 from tests.support.events import task, task_event, ticket, ticket_event
 from tests.unit.commands.conftest import Shell
 
@@ -91,7 +93,7 @@ def test_text_of_the_outside_is_shown_as_it_is_and_moves_no_cursor(shell: Shell)
 def test_replay_takes_ids_and_rings_their_tickets(shell: Shell) -> None:
     first, second = shell.receive(task_event(1), ticket_event(2, of_ticket=ticket(4712)))
     shell.end([first, second], EventState.DONE, "done")
-    assert shell.ask("replay", str(first), str(first)) == {"events": 1, "tickets": [4711]}
+    assert shell.ask("replay", str(first), str(first)) == {"events": 1, "tickets": [4711], "unreadable": 0}
     assert shell.states() == {first: "pending", second: "done"}
     assert shell.rung == [4711]
 
@@ -116,6 +118,46 @@ def test_replaying_an_unknown_event_fails_and_replays_none(shell: Shell) -> None
 
 def test_replaying_a_state_that_no_event_has_says_so(shell: Shell) -> None:
     assert "No event is failed" in shell.do("replay", "--state", "failed")
+
+
+def park(shell: Shell, delivery: str, body: bytes) -> int:
+    """Keep a delivery that an older version could not read."""
+    with shell.store.transaction() as tx:
+        tx.journal.park(delivery, "glpi/ticket-task", body, [("item.state", "is required")])
+        return tx.journal.unreadable()[-1].id
+
+
+def test_a_delivery_that_cannot_be_read_is_shown_with_where_it_came_and_what_is_wrong(shell: Shell) -> None:
+    park(shell, "a", b'{"x": "\xff\x00"}')
+    (shown,) = shell.ask("events", "--state", "failed")
+    assert (shown["event"], shown["code"]) == ("unreadable", Reason.DELIVERY_UNREADABLE)
+    assert shown["reason"] == "a delivery to glpi/ticket-task that cannot be read: item.state: is required"
+    assert "unreadable" in shell.do("events")
+
+
+def test_a_replay_reads_it_once_more_and_rings_its_ticket(shell: Shell) -> None:
+    hopeless, readable = park(shell, "a", b"\xff"), park(shell, "b", recorded("task-update-done").body)
+    assert shell.ask("replay", str(hopeless)) == {"events": 0, "tickets": [], "unreadable": 1}
+    assert shell.ask("replay", str(hopeless), str(readable)) == {"events": 1, "tickets": [1], "unreadable": 1}
+    assert shell.rung == [1]
+    read, left = shell.ask("events")
+    assert (read["key"], read["state"], left["id"], left["state"]) == (
+        "ticket-task:1",
+        "pending",
+        hopeless,
+        "failed",
+    )
+
+
+def test_a_replay_says_what_still_cannot_be_read(shell: Shell) -> None:
+    park(shell, "a", b"{}")
+    park(shell, "b", recorded("task-new").body)
+    told = shell.type("replay", "--state", "failed")
+    assert "1 event of 1 ticket will be worked on again" in told.stdout
+    assert "still cannot be read: 1" in told.stderr
+    told = shell.type("replay", "--state", "failed")
+    assert told.stdout == ""
+    assert "still cannot be read: 1" in told.stderr
 
 
 def test_replay_wants_ids_or_a_state(shell: Shell) -> None:
