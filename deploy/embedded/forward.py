@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import http.client
 import json
 import time
@@ -34,17 +36,38 @@ class Delivered:
     duplicate: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Glpi:
+    """What GLPI's own webhooks are signed with.
+
+    Attributes:
+        secret: as it is typed into GLPI.
+        stamp: the time stamp of the first attempt, in seconds since the epoch; every repeat carries it.
+    """
+
+    secret: str
+    stamp: int
+
+    def headers(self, body: str) -> dict[str, str]:
+        """Return the headers that GLPI sends with a body."""
+        signed = f"{body}{self.stamp}".encode()
+        signature = hmac.new(self.secret.encode(), signed, hashlib.sha256).hexdigest()
+        return {"X-GLPI-signature": signature, "X-GLPI-timestamp": str(self.stamp)}
+
+
 class Helpdesk:
     """Signs events and posts them to the producer.
 
     Args:
         producer_url: the producer's address.
         secret: signing secret, `whsec_<base64>`.
+        glpi: signs what comes by GLPI's own webhooks.
     """
 
-    def __init__(self, producer_url: str, secret: str) -> None:
+    def __init__(self, producer_url: str, secret: str, glpi: Glpi) -> None:
         self._url = producer_url
         self._webhook = Webhook(secret)
+        self._glpi = glpi
 
     def deliver(self, sample: Sample) -> Delivered:
         """Post one event under its delivery id.
@@ -52,19 +75,26 @@ class Helpdesk:
         Raises:
             EmbeddedError: the producer did not accept it.
         """
-        body = json.dumps([{"delivery_id": sample.delivery_id, **sample.event}])
-        now = datetime.now(UTC)
-        headers = {
-            "Content-Type": "application/json",
-            "webhook-id": sample.delivery_id,
-            "webhook-timestamp": str(int(now.timestamp())),
-            "webhook-signature": self._webhook.sign(sample.delivery_id, now, body),
-        }
-        status, answer = exchange(self._url, "POST", "/events", body, headers)
+        if sample.glpi:
+            item, body = sample.glpi
+            path, headers = f"/webhooks/glpi/{item}", self._glpi.headers(body)
+        else:
+            body = json.dumps([{"delivery_id": sample.delivery_id, **sample.event}])
+            path, headers = "/events", self._headers(sample.delivery_id, body)
+        status, answer = exchange(self._url, "POST", path, body, headers)
         if status != 202:
             raise EmbeddedError(f"the producer refused {sample.delivery_id} with {status}: {answer}")
         (accepted,) = answer["accepted"]
         return Delivered(sample, int(accepted["event_id"]), bool(accepted["duplicate"]))
+
+    def _headers(self, delivery_id: str, body: str) -> dict[str, str]:
+        now = datetime.now(UTC)
+        return {
+            "Content-Type": "application/json",
+            "webhook-id": delivery_id,
+            "webhook-timestamp": str(int(now.timestamp())),
+            "webhook-signature": self._webhook.sign(delivery_id, now, body),
+        }
 
 
 class Tracker:

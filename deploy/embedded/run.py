@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from deploy.embedded.forward import Forwarding, Helpdesk, Tracker
+from deploy.embedded.forward import Forwarding, Glpi, Helpdesk, Tracker
 from deploy.embedded.outcome import Judge
 from deploy.embedded.show import Screen
 from deploy.embedded.stack import Stack
@@ -69,7 +69,11 @@ def run(workplace: Workplace, screen: Screen, *, once: bool) -> bool:
 def _forwarding(stack: Stack, samples: Samples, screen: Screen) -> Forwarding:
     return Forwarding(
         samples,
-        Helpdesk(stack.producer_url, stack.workplace.webhook_secret()),
+        Helpdesk(
+            stack.producer_url,
+            stack.workplace.webhook_secret(),
+            Glpi(stack.workplace.glpi_secret(), stack.workplace.glpi_stamp()),
+        ),
         Tracker(stack.tracker_url),
         stack.administration,
         stack.check,

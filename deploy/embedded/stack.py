@@ -21,7 +21,7 @@ from deploy.sandbox.tracker.seed import DEFAULT_KEY
 CONCURRENCY = 8
 SAID_BY = ("PATH", "TMPDIR", "TZ", "SYSTEMROOT")
 NEEDED_BY = {
-    "producer": ("DATABASE_URL", "REDIS_URL", "WEBHOOK_SECRETS_FILE"),
+    "producer": ("DATABASE_URL", "REDIS_URL", "WEBHOOK_SECRETS_FILE", "GLPI_WEBHOOK_SECRETS_FILE"),
     "worker": (
         "DATABASE_URL",
         "REDIS_URL",

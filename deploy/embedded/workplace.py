@@ -8,6 +8,7 @@ import json
 import os
 import secrets
 import shlex
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -25,6 +26,8 @@ SETTLING_TIME_S = 2
 # two calls of 5 s.
 CLAIM_LEASE_S = 12
 LOCK_LEASE_S = 15
+TAKEN_FOR_S = 6 * 86400
+"""Below the seven days for which the producer takes a time stamp of GLPI's."""
 
 
 class AlreadyRunning(EmbeddedError):
@@ -103,6 +106,15 @@ class Workplace:
             "webhook-secret", lambda: f"whsec_{base64.b64encode(secrets.token_bytes(32)).decode()}"
         )
 
+    def glpi_secret(self) -> str:
+        """Return the secret that GLPI's own webhooks are signed with; made at the first start."""
+        return self._secret("glpi-webhook-secret", lambda: secrets.token_urlsafe(32))
+
+    def glpi_stamp(self) -> int:
+        """Return the time stamp of GLPI's deliveries: the same at every start, as in GLPI's repeats."""
+        first = (self.directory / "glpi-webhook-secret").stat().st_mtime
+        return int(first if time.time() - first < TAKEN_FOR_S else time.time())
+
     def console_token(self) -> str:
         """Return the token that the console's API asks for; made at the first start."""
         return self._secret("console-token", lambda: secrets.token_urlsafe(32))
@@ -124,12 +136,14 @@ class Workplace:
         """Return the settings of this installation, secrets as paths of files; see docs/configuration.md."""
         self._secret("fernet-key", lambda: base64.urlsafe_b64encode(secrets.token_bytes(32)).decode())
         self.webhook_secret()
+        self.glpi_secret()
         self.console_token()
         return {
             "DESKBRIDGE_DATABASE_URL": self.database_url,
             "DESKBRIDGE_REDIS_URL": redis_url,
             "DESKBRIDGE_SECRET_KEYS_FILE": str(self.directory / "fernet-key"),
             "DESKBRIDGE_WEBHOOK_SECRETS_FILE": str(self.directory / "webhook-secret"),
+            "DESKBRIDGE_GLPI_WEBHOOK_SECRETS_FILE": str(self.directory / "glpi-webhook-secret"),
             "DESKBRIDGE_CONSOLE_TOKENS_FILE": str(self.directory / "console-token"),
             "DESKBRIDGE_SWEEP_INTERVAL": str(SWEEP_INTERVAL_S),
             "DESKBRIDGE_SETTLING_TIME": str(SETTLING_TIME_S),

@@ -16,7 +16,8 @@ import pytest
 from deploy.embedded.ports import is_free
 from deploy.embedded.workplace import ROOT
 from deploy.sandbox.samples import load_samples
-from shared.events import parse_event
+from producer.helpdesks.glpi.events import Item, read
+from shared.events import Event, parse_event
 
 pytestmark = pytest.mark.slow
 
@@ -225,7 +226,7 @@ def test_a_tracker_that_holds_something_else_is_told(directory: Path, starts: li
     starts.append(changed)
     assert changed.end() == 1
     file.write_text(held, encoding="utf-8")
-    assert "✗ 1 of 21 events did not end as expected" in changed.output
+    assert "✗ 1 of 23 events did not end as expected" in changed.output
     assert "hours is 4.0, not 3.0" in " ".join(changed.output.split())
 
 
@@ -239,7 +240,14 @@ def change_hours(file: Path, before: float, after: float) -> None:
 
 def test_every_sample_is_a_valid_event() -> None:
     for sample in SAMPLES.deliveries:
-        assert parse_event(sample.event).ticket.id in SAMPLES.tickets
+        event = parse_event(sample.event) if sample.glpi is None else of_glpi(*sample.glpi)
+        assert (event.ticket.id, event.task and event.task.id) == (sample.ticket_id, sample.task_id)
+        assert event.ticket.id in SAMPLES.tickets
+
+
+def of_glpi(item: str, body: str) -> Event:
+    """Return the event that the producer makes of a body of GLPI's webhooks."""
+    return read(Item(item), body.encode(), "a-delivery").event
 
 
 def test_the_samples_show_every_end_that_needs_no_person() -> None:

@@ -1,8 +1,9 @@
 """Sample events of a helpdesk, and what must become of each: every row of SPEC section 3, and more.
 
-Four files of data lie beside this one:
+Five files of data lie beside this one:
 
 - `events.jsonl`: one event a line, as `deskbridge send` takes them; a line that is there twice is delivered twice.
+- `glpi.jsonl`: bodies of GLPI's own webhooks, one a line, each with the address it is sent to; they come last.
 - `expectations.jsonl`: line N says what event N shows and how it must end.
 - `tracker.json`: by ticket, what the tracker must hold in the end: its issue and its time entries by ticket task.
 - `installation.json`: the configuration, links and user overrides that the samples need.
@@ -24,12 +25,13 @@ class Sample:
 
     Attributes:
         delivery_id: id of the delivery; fixed, so that a later start delivers the same once more.
-        event: the event's body.
+        event: the event's body; of GLPI's webhook only which ticket and ticket task it is about.
         what: what the sample shows, in a few words.
         state: the state in which the journal must end it.
         reason: words that the journal's reason must contain.
         trace: words that one step each of the ticket's trace must contain.
         fault: the fault to switch on at the tracker before it is sent for the first time.
+        glpi: the last part of the address of GLPI's webhook that it is sent to, and its body; None: a signed event.
         duplicate: it repeats an earlier line: the producer must say so, also at the first start.
     """
 
@@ -41,6 +43,7 @@ class Sample:
     trace: tuple[str, ...] = ()
     fault: dict[str, Any] | None = None
     duplicate: bool = False
+    glpi: tuple[str, str] | None = None
 
     @property
     def ticket_id(self) -> int:
@@ -102,12 +105,13 @@ def load_samples(directory: Path = DIRECTORY) -> Samples:
     """Read the samples.
 
     Args:
-        directory: where the four files are.
+        directory: where the files are.
 
     Raises:
         ValueError: the files do not belong together.
     """
-    pairs = zip(_lines(directory / "events.jsonl"), _lines(directory / "expectations.jsonl"), strict=True)
+    told = [*_lines(directory / "events.jsonl"), *_lines(directory / "glpi.jsonl")]
+    pairs = zip(told, _lines(directory / "expectations.jsonl"), strict=True)
     tickets = _document(directory / "tracker.json")
     return Samples(
         deliveries=[_sample(event, expected) for event, expected in pairs],
@@ -119,9 +123,19 @@ def load_samples(directory: Path = DIRECTORY) -> Samples:
 def _sample(event: dict[str, Any], expected: dict[str, Any]) -> Sample:
     if event["delivery_id"] != expected["delivery_id"]:
         raise ValueError(f"event {event['delivery_id']} stands beside {expected['delivery_id']}")
-    body = {name: value for name, value in event.items() if name != "delivery_id"}
     trace = tuple(expected.pop("trace", ()))
+    if "item" in event:
+        glpi = (event["item"], json.dumps(event["body"], indent=4))
+        return Sample(event=_about(event["body"]), trace=trace, glpi=glpi, **expected)
+    body = {name: value for name, value in event.items() if name != "delivery_id"}
     return Sample(event=body, trace=trace, **expected)
+
+
+def _about(body: dict[str, Any]) -> dict[str, Any]:
+    """Return which ticket, and which ticket task where it is about one, a body of GLPI's tells of."""
+    ticket = body.get("parent_item") or body["item"]
+    about = {"ticket": {"id": ticket["id"], "title": ticket["name"]}}
+    return about | {"task": {"id": body["item"]["id"]}} if "parent_item" in body else about
 
 
 def _ticket(held: dict[str, Any]) -> TicketOnTracker:
