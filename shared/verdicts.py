@@ -53,6 +53,7 @@ from shared.store.ledger import Claim, Row
 from shared.store.models import EventState, JournalEvent, LedgerState, TaskTimeLink
 from shared.store.trace import Step
 
+WAITING = (LedgerState.HELD, LedgerState.GONE)
 ENDED_WELL = (EventState.DONE, EventState.SUPERSEDED)
 
 
@@ -183,6 +184,14 @@ class Verdicts:
         what = What.PERHAPS_CREATED_BEFORE(kind=self.kind, candidates=sorted(candidates))
         self.tell(what, ticket_id=claim.ticket_id, task_id=self._task_id(claim.key))
         return True
+
+    def let_wait(self, key: int, event_ids: Collection[int], reason: Coded) -> bool:
+        """End events as held whose row waits for a person; where it does no more, they stay pending: False."""
+        row = self.tx.ledger(self.kind).lock(key)
+        waits = row is not None and row.state in WAITING
+        if waits:
+            self.tx.journal.end(event_ids, EventState.HELD, reason)
+        return waits
 
     def release(self, key: int, tracker_id: int) -> None:
         """Take a tracker id from another row that has it, for the row whose own answer named it."""

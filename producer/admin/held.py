@@ -11,10 +11,7 @@ from shared.errors import BridgeError, NotFound
 from shared.kinds import Kind
 from shared.store import Store, Transaction
 from shared.store.ledger import Row
-from shared.store.models import LedgerState
-from shared.verdicts import Verdicts, into_trace
-
-DECIDABLE = (LedgerState.HELD, LedgerState.GONE)
+from shared.verdicts import WAITING, Verdicts, into_trace
 
 
 class NotResolved(BridgeError):
@@ -84,7 +81,7 @@ def resolve(
 def _waiting(tx: Transaction, kind: Kind, key: int) -> Row:
     """Return a row that waits for a person, locked."""
     row = tx.ledger(kind).lock(key)
-    if row is None or row.state not in DECIDABLE:
+    if row is None or row.state not in WAITING:
         state = f"it is {row.state.replace('_', ' ')}" if row else "it is not known"
         raise NotFound(f"{kind} {key} does not wait for a person: {state} (see `deskbridge held`)")
     return row

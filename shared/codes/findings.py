@@ -80,6 +80,7 @@ class Finding(Code):
     EVERYTHING_PAUSED = "everything_paused"
     NOTHING_HELD = "nothing_held"
     ROWS_HELD = "rows_held"
+    HELD_FOR_NOTHING = "held_for_nothing"
     NOTHING_FAILED = "nothing_failed"
     EVENTS_FAILED = "events_failed"
     AUTHORS_RIGHT = "authors_right"

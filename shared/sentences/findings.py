@@ -105,6 +105,10 @@ SENTENCES: Table = {
         "{count} issue or time entry waits for a decision",
         "{count} issues or time entries wait for a decision",
     ),
+    Finding.HELD_FOR_NOTHING: Plural(
+        "{count} event is held, and nothing of its ticket waits for a decision",
+        "{count} events are held, and nothing of their tickets waits for a decision",
+    ),
     Finding.NOTHING_FAILED: "no event failed",
     Finding.EVENTS_FAILED: Plural("{count} event failed", "{count} events failed"),
     Finding.AUTHORS_RIGHT: "everything has the author who was meant",
@@ -190,6 +194,7 @@ WHY: Table = {
     Finding.DRY_RUNS_LEFT: "delete it on the tracker, or wait: the sweep tries again",
     Finding.EVENTS_PENDING: "`deskbridge trace {ticket_id}` shows what it waits for",
     Finding.ROWS_HELD: "`deskbridge held`",
+    Finding.HELD_FOR_NOTHING: "`deskbridge replay --state held`",
     Finding.EVENTS_FAILED: "`deskbridge events --state failed`, fix the cause, `deskbridge replay --state failed`",
     Finding.AUTHORS_WRONG: "`deskbridge misattributed`",
     Finding.RECOVERY_ON: "`deskbridge recover --end` once everything was sent again",

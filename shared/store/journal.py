@@ -28,7 +28,15 @@ from shared.store.due import (
 )
 from shared.store.explained import is_for, keeping
 from shared.store.ledger_queries import unsettled_tickets
-from shared.store.models import NO_SEQUENCE, EventState, JournalEvent, TicketState
+from shared.store.models import (
+    NO_SEQUENCE,
+    EventState,
+    JournalEvent,
+    LedgerState,
+    TaskTimeLink,
+    TicketIssueLink,
+    TicketState,
+)
 from shared.store.types import clock, insert_for, moment
 
 JOURNAL = cast(Table, JournalEvent.__table__)
@@ -303,6 +311,16 @@ class Journal:
         """Return how many events have a state."""
         statement = select(func.count()).select_from(JournalEvent).where(JournalEvent.state == state)
         return self._session.scalar(statement) or 0
+
+    def count_held_for_nothing(self) -> int:
+        """Return how many events are held while no issue or time entry of their ticket, or task, is."""
+        waiting = (LedgerState.HELD, LedgerState.GONE)
+        issue, time = TicketIssueLink, TaskTimeLink
+        of_ticket = exists().where(issue.ticket_id == JournalEvent.ticket_id, issue.state.in_(waiting))
+        its_own = or_(time.ticket_id == JournalEvent.ticket_id, time.task_id == JournalEvent.task_id)
+        of_task = exists().where(its_own, time.state.in_(waiting))
+        held = and_(JournalEvent.state == EventState.HELD, ~of_ticket, ~of_task)
+        return self._session.scalar(select(func.count()).select_from(JournalEvent).where(held)) or 0
 
     def oldest(self, state: EventState) -> JournalEvent | None:
         """Return the event of a state that came in first."""

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, func, select, update
+from sqlalchemy import ColumnElement, Select, and_, exists, func, literal, select, tuple_, update
+from sqlalchemy.orm import aliased
 
 from shared.codes.coded import Coded
 from shared.codes.reasons import Reason
 from shared.store.explained import keeping
 from shared.store.ledger_queries import IN_FLIGHT, NOT_LINKED, LedgerQueries, Row
-from shared.store.models import LedgerState
+from shared.store.models import EventState, JournalEvent, LedgerState
 from shared.store.types import clock, insert_for
 
 __all__ = ["IN_FLIGHT", "Claim", "Ledger", "Row"]
@@ -36,6 +37,8 @@ class Claim:
         authors: tracker user ids that may end as author (empty: anyone).
         fingerprint: the same for creations that might not be told apart on the tracker.
         earlier: other bodies that attempts before this one sent without a clear answer.
+        attempt_before: the row's attempt number as it was read, 0 where there was no row; None: whatever it is.
+        is_newest: only while no newer event of the key waits than the one that asks for it.
     """
 
     key: int
@@ -47,6 +50,8 @@ class Claim:
     authors: list[int]
     fingerprint: str
     earlier: list[dict[str, Any]] | None = None
+    attempt_before: int | None = None
+    is_newest: bool = False
 
 
 class Ledger(LedgerQueries):
@@ -60,7 +65,7 @@ class Ledger(LedgerQueries):
             lease: seconds in which it may be sent.
 
         Returns:
-            The attempt number, or None where the row is not free.
+            The attempt number, or None where the row is not free, or something is not as it was read.
         """
         values: dict[str, Any] = {
             "ticket_id": claim.ticket_id,
@@ -86,18 +91,38 @@ class Ledger(LedgerQueries):
             "attempt": self._model.attempt + 1,
             "first_claimed_at": func.coalesce(self._model.first_claimed_at, clock()),
         }
+        is_free = self._model.state == LedgerState.FREE
+        if claim.attempt_before is not None:
+            is_free = and_(is_free, self._model.attempt == claim.attempt_before)
+        inserted = self._values({**values, **first}, claim)
         statement = (
             insert_for(self._session)(self._table)
-            .values({**values, **first})
-            .on_conflict_do_update(
-                index_elements=[self._key_column],
-                set_={**values, **again},
-                where=self._model.state == LedgerState.FREE,
-            )
+            .from_select(list(inserted.selected_columns.keys()), inserted)
+            .on_conflict_do_update(index_elements=[self._key_column], set_={**values, **again}, where=is_free)
             .returning(self._model.attempt)
         )
         attempt: int | None = self._session.scalar(statement)
         return attempt
+
+    def _values(self, values: dict[str, Any], claim: Claim) -> Select[Any]:
+        """Return a claim's values as a row, or as none where a newer event of its key waits."""
+        columns = self._table.c
+        row = select(
+            *(
+                (value if isinstance(value, ColumnElement) else literal(value, columns[name].type)).label(
+                    name
+                )
+                for name, value in values.items()
+            )
+        )
+        if not claim.is_newest:
+            return row.where(literal(True))
+        this, newer = aliased(JournalEvent), aliased(JournalEvent)
+        is_newer = tuple_(this.occurred_at, this.sequence, this.id) < tuple_(
+            newer.occurred_at, newer.sequence, newer.id
+        )
+        waits = (newer.key == this.key, newer.state == EventState.PENDING)
+        return row.where(~exists().where(this.id == claim.event_id, *waits, is_newer))
 
     def regroup(self, issue_id: int, fingerprint_of: Callable[[dict[str, Any]], str]) -> None:
         """Correct the fingerprints of what is in flight on an issue: a version before took the hours into them."""

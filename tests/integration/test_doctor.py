@@ -254,6 +254,12 @@ def test_what_failed_or_is_held_is_counted(healthy: Bridge) -> None:
     assert found["held"].found == Finding.ROWS_HELD(count=1)
 
 
+def test_what_is_held_for_nothing_is_found(healthy: Bridge) -> None:
+    with healthy.store.database.transaction() as session:
+        session.execute(update(JournalEvent).values(state="held"))
+    assert wrong(healthy)["held"].found == Finding.HELD_FOR_NOTHING(count=1)
+
+
 @pytest.mark.parametrize(
     ("change", "check", "code"),
     [

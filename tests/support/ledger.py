@@ -69,7 +69,7 @@ def stopped(
     monkeypatch: pytest.MonkeyPatch,
     method: str,
     path: str,
-    meanwhile: Callable[[], None],
+    meanwhile: Callable[[], object],
     *,
     sent: bool = True,
 ) -> Iterator[None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -142,7 +142,7 @@ def ensure(
         if row.state == LedgerState.LINKED and row.tracker_id is not None:
             return Created(row.tracker_id, row.tracker_project_id or 0)
         if row.state in (LedgerState.HELD, LedgerState.GONE):
-            return Waiting(Reason.WAITS_FOR_PERSON(kind=kind, key=key, because=row.coded), for_person=True)
+            return Waiting(Reason.WAITS_FOR_PERSON(kind=kind, key=key, because=row.coded), held=(kind, key))
         waiting = _unsettled(run, kind, row, now)
         if waiting:
             return waiting
@@ -183,12 +183,14 @@ def _create(run: Run, creation: Creation, row: Row | None, *, looked: bool = Fal
         attempt = (
             None
             if look
-            else tx.ledger(kind).claim(creation.claim(run.ticket_id, row), run.settings.claim_lease)
+            else tx.ledger(kind).claim(
+                _as_read(creation.claim(run.ticket_id, row), row), run.settings.claim_lease
+            )
         )
     if look and mode is not None:
         return look_first(run, creation, mode.since) or _create(run, creation, row, looked=True)
     if attempt is None:
-        return Waiting(Reason.BEING_CREATED(kind=kind))
+        return Waiting(Reason.ROW_CHANGED())
     tell_choice(run, OPERATIONS[kind], creation.chosen, key if kind is Kind.TICKET_TASK else None)
     try:
         answer = sender.send("POST", kind.path, creation.body, window.check)
@@ -208,6 +210,11 @@ def _create(run: Run, creation: Creation, row: Row | None, *, looked: bool = Fal
     if isinstance(created, Created) and created.wrong_author and created.wrong_author.code == IGNORED:
         run.lists.ask_whether_open()  # it is not for a key that has lost its rights: everything waits
     return created
+
+
+def _as_read(claim: Claim, row: Row | None) -> Claim:
+    """Return a claim that counts only as long as its row, and what is known of its key, are as they were read."""
+    return replace(claim, attempt_before=row.attempt if row else 0, is_newest=True)
 
 
 def _is_decided(row: Row | None, mode: RecoveryMode) -> bool:
@@ -241,7 +248,7 @@ def _doubt(run: Run, kind: Kind, key: int, attempt: int, unclear: TrackerError) 
         if is_held:
             ledger.hold(key, attempt, unclear.coded)
             return Waiting(
-                Reason.WAITS_FOR_PERSON(kind=kind, key=key, because=unclear.coded), for_person=True
+                Reason.WAITS_FOR_PERSON(kind=kind, key=key, because=unclear.coded), held=(kind, key)
             )
         ledger.doubt(key, attempt, settling, unclear.coded)
         until = tx.now() + timedelta(seconds=settling)

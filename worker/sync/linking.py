@@ -79,7 +79,7 @@ def _record(
         if row is None or row.attempt != attempt or row.duplicate or _orphans(tx, kind, row, linked_to):
             verdicts.late(key, run.ticket_id, tracker_id)
             twice = Reason.WAITS_FOR_PERSON(kind=kind, key=key, because=Reason.POSSIBLY_TWICE())
-            return Waiting(twice, for_person=True)
+            return Waiting(twice, held=(kind, key))
         reason = Reason.CREATED_BY_EVENT(event_id=creation.event_id)
         verdicts.link(row, attempt, tracker_id, author_id, reason)
         if wrong:

@@ -112,7 +112,9 @@ def _hold(run: Run, creation: Creation, alike: list[Candidate]) -> Waiting:
         if not run.verdicts(tx, kind).hold_after_restore(claim, run.settings.claim_lease, may_be):
             return Waiting(Reason.BEING_CREATED(kind=kind))
     because = Reason.ALIKE_AFTER_RESTORE()
-    return Waiting(Reason.WAITS_FOR_PERSON(kind=kind, key=creation.key, because=because), for_person=True)
+    return Waiting(
+        Reason.WAITS_FOR_PERSON(kind=kind, key=creation.key, because=because), held=(kind, creation.key)
+    )
 
 
 def _task_id(creation: Creation) -> int | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from shared.codes.coded import Coded
+from shared.kinds import Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +38,13 @@ class Waiting:
         reason: what it waits for.
         until: when to look again (database clock); None: when whatever it waits for happens.
         attempt: whether an attempt was used up.
-        for_person: it waits for a person (`deskbridge held`).
+        held: the issue or time entry that a person is to decide on (`deskbridge held`): its kind and key.
     """
 
     reason: Coded
     until: datetime | None = None
     attempt: bool = False
-    for_person: bool = False
+    held: tuple[Kind, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

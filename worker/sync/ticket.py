@@ -11,6 +11,7 @@ from shared.codes.coded import Coded
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.errors import LeaseOver, NotYet, OutcomeUnknown, TrackerOutage, TrackerRejected
+from shared.kinds import Kind
 from shared.store.models import EventState, TicketState
 from worker.retry import is_exhausted
 from worker.sync.gates import Pending, Plan, TimeWanted, plan_times
@@ -212,15 +213,26 @@ class Drain:
     def _close(self, event_ids: Sequence[int], state: EventState, reason: Coded) -> None:
         if not event_ids:
             return
-        ids = list(event_ids)
-        self._run.note(What.EVENTS_ENDED(count=len(ids), events=ids, state=state, because=reason))
+        self._tell_end(event_ids, state, reason)
         with self._run.transaction() as tx:
             tx.journal.end(event_ids, state, reason)
 
+    def _tell_end(self, event_ids: Sequence[int], state: EventState, reason: Coded) -> None:
+        ids = list(event_ids)
+        self._run.note(What.EVENTS_ENDED(count=len(ids), events=ids, state=state, because=reason))
+
+    def _hold(self, event_ids: list[int], waiting: Waiting, kind: Kind, key: int) -> None:
+        """End events as held, unless the person has decided since the row was read: they are due at once then."""
+        if not event_ids:
+            return
+        with self._run.transaction() as tx:
+            if self._run.verdicts(tx, kind).let_wait(key, event_ids, waiting.reason):
+                self._tell_end(event_ids, EventState.HELD, waiting.reason)
+
     def _wait(self, events: Sequence[Pending], waiting: Waiting) -> None:
         self._results.append(waiting)
-        if waiting.for_person:
-            self._close(_ids(events), EventState.HELD, waiting.reason)
+        if waiting.held:
+            self._hold(_ids(events), waiting, *waiting.held)
             return
         until = waiting.until or self._work.now + SOON
         if not events:

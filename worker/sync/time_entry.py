@@ -117,4 +117,4 @@ def mark_gone(run: Run, issue_id: int) -> Waiting:
     """Mark the ticket's issue as no longer there, for a person to decide on."""
     with run.transaction() as tx:
         reason = run.verdicts(tx, Kind.TICKET).gone(run.ticket_id, issue_id)
-    return Waiting(reason, for_person=True)
+    return Waiting(reason, held=(Kind.TICKET, run.ticket_id))

@@ -43,9 +43,12 @@ def held(installation: Installation) -> Iterator[CheckResult]:
     """Nothing waits for a person."""
     with installation.store.transaction() as tx:
         count = len(tx.issues.waiting_for_a_person()) + len(tx.times.waiting_for_a_person())
+        lost = tx.journal.count_held_for_nothing()
+    if lost:
+        yield failure("held", Finding.HELD_FOR_NOTHING(count=lost))
     if count:
         yield warning("held", Finding.ROWS_HELD(count=count))
-    else:
+    elif not lost:
         yield ok("held", Finding.NOTHING_HELD())
 
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from shared.codes.coded import written
 from shared.kinds import Kind
-from shared.store.models import LedgerState
-from tests.integration.store.conftest import BODY, PRINT, Book
+from shared.store import Store
+from shared.store.ledger import Claim
+from shared.store.models import EventState, LedgerState
+from tests.integration.store.conftest import BODY, PRINT, Append, Book
+from tests.support.events import task, task_event
 
 EARLIER, LATER = datetime(2020, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
 
@@ -127,3 +132,21 @@ def test_the_sweep_finds_expired_claims(book: Book) -> None:
     book.take(lease=-20)
     assert len(book.due_tickets(10, 15)) == 1
     assert book.due_tickets(10, 25) == []
+
+
+def test_a_claim_that_was_read_counts_only_while_its_row_and_its_event_are_as_they_were(
+    store: Store, append: Append
+) -> None:
+    older, newer = append(task_event(0), task_event(1, of_task=task(actiontime=7200)))
+    with store.transaction() as tx:
+        asked = Claim(512, 4711, older.event_id, 1, 6, BODY, [], PRINT, attempt_before=0, is_newest=True)
+        assert tx.times.claim(asked, 20) is None, "a newer event waits"
+        asked = replace(asked, event_id=newer.event_id)
+        assert tx.times.claim(asked, 20) == 1
+        tx.times.free(512, 1, written("refused"))
+        assert tx.times.claim(asked, 20) is None, "there was no row when it was read"
+        assert tx.times.claim(replace(asked, attempt_before=1), 20) == 2
+        tx.times.free(512, 2, written("refused"))
+        tx.journal.end([newer.event_id], EventState.DONE, written("done"))
+        overtaken = replace(asked, event_id=older.event_id, attempt_before=2)
+        assert tx.times.claim(overtaken, 20) == 3, "only what waits stands in the way"
