@@ -199,6 +199,11 @@ class Settings(BaseSettings):
         return self
 
     @property
+    def is_loaded(self) -> bool:
+        """Whether the environment has any setting at all."""
+        return bool(self.model_fields_set)
+
+    @property
     def broker(self) -> str:
         """The broker's URL: BROKER_URL, else REDIS_URL."""
         return (self.broker_url or self.redis_url).get_secret_value()

@@ -34,7 +34,7 @@ def work(settings: Settings, concurrency: int) -> int:
         log.error("DESKBRIDGE_SECRET_KEYS is not set: a worker cannot open the API key")
         return 2
     try:
-        if not is_current(settings.database_url.get_secret_value()):
+        if not is_current(settings):
             log.warning("the database cannot be reached at the moment; starting all the same")
     except BridgeError as error:
         log.error(str(error))

@@ -8,11 +8,23 @@ from typing import Any
 
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
-from shared.errors import NotFound
+from shared.errors import BridgeError, NotFound
 from shared.metadata.confirming import confirm_link
+from shared.metadata.synchronisation import Connect
 from shared.store import Store, Transaction
 from shared.store.links import Link, LinkKind
 from shared.store.trace import Step
+from shared.tracker.lists import TrackerLists
+from shared.tracker.projects import ProjectNow, Standing, project_now
+
+NOT_CACHED = {
+    Standing.CLOSED: "tracker project {project} is closed: reopen it on the tracker, then link it",
+    Standing.ARCHIVED: "tracker project {project} is archived: unarchive it on the tracker, then link it",
+    Standing.ACTIVE: (
+        "tracker project {project}, or its category, was not there at the last metadata synchronisation: run "
+        "`deskbridge sync-metadata`, then link it"
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +48,9 @@ class Linked:
     confirmed: bool = True
 
 
-def make_link(store: Store, link: Link, *, replay: bool, keep_category: bool = False) -> Linked:
+def make_link(
+    store: Store, link: Link, *, replay: bool, keep_category: bool = False, connect: Connect | None = None
+) -> Linked:
     """Create or replace a link.
 
     Args:
@@ -44,12 +58,41 @@ def make_link(store: Store, link: Link, *, replay: bool, keep_category: bool = F
         link: the link.
         keep_category: the category of the link before stays, as long as the tracker project does.
         replay: make the events pending again that were skipped for want of it.
+        connect: returns the tracker, to be asked how a project stands that the cache does not hold.
 
     Raises:
         NotFound: the tracker project is unknown or not active, or the category is not one of its own.
     """
-    with store.transaction() as tx:
-        return put_link(tx, link, replay=replay, keep_category=keep_category)
+    try:
+        with store.transaction() as tx:
+            return put_link(tx, link, replay=replay, keep_category=keep_category)
+    except NotFound:
+        now = _now(connect, link.tracker_project_id) if connect else None
+        if now is None or not _is_newer(now, link):
+            raise
+        raise NotFound(NOT_CACHED[now.standing].format(project=now)) from None
+
+
+def _is_newer(now: ProjectNow, link: Link) -> bool:
+    """Tell whether the tracker says something else than the cache."""
+    if now.standing is not Standing.ACTIVE:
+        return now.standing is not Standing.ABSENT
+    return link.default_category_id is None or link.default_category_id in (now.categories or {})
+
+
+def _now(connect: Connect, project_id: int) -> ProjectNow | None:
+    """Return how a project stands now: what the cache does not hold may be closed, archived or new."""
+    try:
+        _, client = connect()
+        lists = TrackerLists(client)
+        try:
+            project = project_now(lists.get, project_id)
+            lists.ask_whether_open()
+        finally:
+            client.close()
+    except BridgeError:
+        return None
+    return project
 
 
 def put_link(tx: Transaction, link: Link, *, replay: bool, keep_category: bool = False) -> Linked:

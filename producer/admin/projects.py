@@ -96,7 +96,7 @@ class ProjectForms:
         Raises:
             NotFound: the tracker project or the category is unknown.
         """
-        linked = make_link(self.store, link, replay=replay, keep_category=keep_category)
+        linked = make_link(self.store, link, replay=replay, keep_category=keep_category, connect=self.connect)
         return Made(linked, created=False, metadata=synchronise(self.store, self.locks, self.connect))
 
     def create(

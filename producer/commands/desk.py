@@ -71,7 +71,7 @@ def open_desk() -> Iterator[CommandDesk]:
     loaded = settings()
     database = Database(loaded.database_url.get_secret_value())
     try:
-        require_current(database)
+        require_current(database, loaded=loaded.is_loaded)
         yield CommandDesk(loaded, Store(database))
     finally:
         database.close()

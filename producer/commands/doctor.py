@@ -14,7 +14,7 @@ from producer.commands.register import Json, add
 if TYPE_CHECKING:
     from producer.admin.doctor import CheckResult
 
-STYLES = {"ok": "green", "warning": "yellow", "failure": "red"}
+STYLES = {"ok": "green", "warning": "yellow", "failure": "red", "unknown": "magenta"}
 
 
 def register(app: typer.Typer, panel: str) -> None:
@@ -24,16 +24,15 @@ def register(app: typer.Typer, panel: str) -> None:
         doctor,
         panel,
         "deskbridge doctor",
-        "deskbridge doctor --probe",
         "deskbridge doctor --helpdesk",
         "deskbridge doctor --json",
     )
 
 
 def doctor(
-    probe: Annotated[
+    _probe: Annotated[
         bool,
-        typer.Option("--probe", help="Also ask the tracker about each linked project (read-only calls)."),
+        typer.Option("--probe", hidden=True, help="Of before: each linked project is always asked about."),
     ] = False,
     helpdesk: Annotated[
         bool, typer.Option("--helpdesk", help="Only whether the helpdesk is connected.")
@@ -45,7 +44,7 @@ def doctor(
     And where one is not, what is to be done. Exit code 1 where something fails; warnings alone do not. Each names the
     knowledge record that says more.
     """
-    findings = _findings(probe=probe, helpdesk=helpdesk)
+    findings = _findings(helpdesk=helpdesk)
     if as_json:
         print_json([finding_json(one) for one in findings])
     else:
@@ -54,7 +53,7 @@ def doctor(
         raise typer.Exit(1)
 
 
-def _findings(*, probe: bool, helpdesk: bool) -> list[CheckResult]:
+def _findings(*, helpdesk: bool) -> list[CheckResult]:
     from producer.admin.desk import Desk
     from producer.admin.doctor import Installation, examine, examine_helpdesk
     from shared.coordination.doorbell import Doorbell
@@ -71,7 +70,6 @@ def _findings(*, probe: bool, helpdesk: bool) -> list[CheckResult]:
         desk.vault,
         desk.connector.connect,
         Doorbell(loaded).is_answering,
-        probe,
     )
     try:
         return list((examine_helpdesk if helpdesk else examine)(patient))
@@ -79,14 +77,24 @@ def _findings(*, probe: bool, helpdesk: bool) -> list[CheckResult]:
         database.close()
 
 
+def _line(one: CheckResult, blind: list[CheckResult]) -> str:
+    """Return a finding; everything that was not looked at is one line."""
+    if one in blind:
+        return f"{', '.join(each.check for each in blind)}: {one.what}"
+    return f"{one.check:14} {one.what}"
+
+
 def _tell(findings: list[CheckResult]) -> None:
     from rich.text import Text
 
     out = console()
+    blind = [one for one in findings if one.status == "unknown"]
     for one in findings:
+        if one in blind[1:]:
+            continue
         line = Text(f"{one.status:8}", style=STYLES[one.status])
-        out.print(line.append(plain(f"{one.check:14} {one.what}"), style="default"), soft_wrap=True)
+        out.print(line.append(plain(_line(one, blind)), style="default"), soft_wrap=True)
         if one.todo:
             out.print(Text(plain(f"{'':8}→ {one.todo} ({one.record})"), style="dim"), soft_wrap=True)
     counts = {status: sum(one.status == status for one in findings) for status in STYLES}
-    say("", ", ".join(f"{count} {status}" for status, count in counts.items()))
+    say("", ", ".join(f"{count} {status}" for status, count in counts.items() if count or status == "ok"))

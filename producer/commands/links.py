@@ -82,7 +82,9 @@ def link(
     keep = category is None and not no_category
     wanted = Link(LinkKind(kind), helpdesk_id, tracker_project_id, category)
     with open_desk() as desk:
-        made = make_link(desk.store, wanted, replay=replay, keep_category=keep)
+        made = make_link(
+            desk.store, wanted, replay=replay, keep_category=keep, connect=desk.connector.connect
+        )
         if not made.confirmed:
             warn(
                 f"tracker project {tracker_project_id} is accepted without a check, since no metadata of the tracker "

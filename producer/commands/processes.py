@@ -101,7 +101,7 @@ def _require_migrated(loaded: Settings, process: str) -> None:
     from shared.logs import get_logger
     from shared.store.migrations import is_current
 
-    if not is_current(loaded.database_url.get_secret_value()):
+    if not is_current(loaded):
         get_logger(process).warning("the database cannot be reached at the moment; starting all the same")
 
 

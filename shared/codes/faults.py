@@ -49,3 +49,7 @@ class Detail(Code):
     NO_USERS = "no_users"
     STATUS_NOT_THERE = "status_not_there"
     UNCLEAR_TOO_OFTEN = "unclear_too_often"
+    KEY_IS_UNKNOWN = "key_is_unknown"
+    KEY_NOT_ADMINISTRATORS = "key_not_administrators"
+    REST_SWITCHED_OFF = "rest_switched_off"
+    EXPLAINED_BY = "explained_by"

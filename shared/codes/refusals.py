@@ -15,6 +15,8 @@ class Refusal(Code):
     EVENT_NOT_VALID = "event_not_valid"
     SIGNATURE_NOT_VALID = "signature_not_valid"
 
+    ENVIRONMENT_NOT_LOADED = "environment_not_loaded"
+    DATABASE_MISSING = "database_missing"
     DATABASE_CONFLICT = "database_conflict"
     DATABASE_NOT_MIGRATED = "database_not_migrated"
     DATABASE_DOWN = "database_down"

@@ -21,6 +21,8 @@ class What(Code):
 
     # on whose behalf
     SENT_AS_ADMINISTRATOR = "sent_as_administrator"
+    PERSON_NOT_ACTIVE = "person_not_active"
+    REFUSED_TO_ANYBODY = "refused_to_anybody"
     REPEATED_AS_ADMINISTRATOR = "repeated_as_administrator"
     ISSUE_MOVED = "issue_moved"
     LOGIN_CHANGED = "login_changed"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -61,19 +61,19 @@ def read_everything(client: TrackerClient, progress: Progress, *, project_activi
     return settled(lambda: _Reading(client, progress, project_activities=project_activities).run())
 
 
-def read_kind(lists: TrackerLists, kind: MetadataKind) -> dict[tuple[str, int], Entry]:
-    """Read everything of one kind that the tracker lists as a whole: not projects, nor their categories.
+def read_kinds(lists: TrackerLists, kinds: Collection[MetadataKind]) -> dict[tuple[str, int], Entry]:
+    """Read everything of some kinds that the tracker lists as a whole: not projects, nor their categories.
 
     Raises:
         TrackerError: it could not be read, or the key is refused.
     """
-    listing = next(one for one in LISTINGS if one.kind is kind)
     lists.ask_whether_open()
-    answer = lists.get(listing.path)
+    answers = [(one, lists.get(one.path)) for one in LISTINGS if one.kind in kinds]
     lists.ask_whether_open()
     found = Found()
-    for row in rows_of(answer, listing.name, listing.path):
-        found.add(listing.entry(row, listing.path))
+    for listing, answer in answers:
+        for row in rows_of(answer, listing.name, listing.path):
+            found.add(listing.entry(row, listing.path))
     return found.entries
 
 

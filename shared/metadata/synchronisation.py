@@ -13,7 +13,7 @@ from shared.config import PluginConfig
 from shared.coordination.locks import Locks
 from shared.errors import BridgeError, LockBusy
 from shared.logs import get_logger
-from shared.metadata.reading import Found, Progress, read_everything, read_kind, read_people
+from shared.metadata.reading import Found, Progress, read_everything, read_kinds, read_people
 from shared.store import Store, Transaction
 from shared.store.metadata import Entry, MetadataKind
 from shared.store.people import TrackerPerson
@@ -193,20 +193,20 @@ def sync_metadata(
     return result
 
 
-def refresh(store: Store, lists: TrackerLists, kind: MetadataKind) -> None:
-    """Read one kind afresh between two synchronisations, because an id is met that the cache does not hold.
+def refresh(store: Store, lists: TrackerLists, *kinds: MetadataKind) -> None:
+    """Read some kinds afresh between two synchronisations: an id is met that the cache does not hold, or a refusal.
 
     Args:
         store: where the cache is.
         lists: the tracker's.
-        kind: one that the tracker lists as a whole: not projects, nor their categories.
+        kinds: those that the tracker lists as a whole: not projects, nor their categories.
 
     Raises:
         TrackerError: it could not be read; the cache is as it was.
     """
-    now = read_kind(lists, kind)
+    now = read_kinds(lists, kinds)
     with store.transaction() as tx:
-        before = {one.key: one for one in tx.metadata.of_kind(kind)}
+        before = {one.key: one for kind in kinds for one in tx.metadata.of_kind(kind)}
         _write(tx, before, now)
 
 

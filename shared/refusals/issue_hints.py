@@ -6,16 +6,46 @@ from collections.abc import Iterator
 
 from shared.codes.hints import Hint
 from shared.payloads import LONGEST_SUBJECT
-from shared.refusals.judging import Fields, Rule, blank, choices_of, is_date, number, unknown, whole
+from shared.refusals.judging import (
+    Fields,
+    Rule,
+    blank,
+    choices_of,
+    is_date,
+    names_of,
+    number,
+    unknown,
+    whole,
+)
 from shared.refusals.known import Explanation, Known
+from shared.tracker.projects import Standing
+
+CLOSED_TO_ISSUES = {
+    Standing.CLOSED: Hint.PROJECT_CLOSED,
+    Standing.ARCHIVED: Hint.PROJECT_ARCHIVED,
+    Standing.ABSENT: Hint.PROJECT_ABSENT,
+}
 
 
 def project(fields: Fields, known: Known) -> Iterator[Explanation]:
     """An issue's project must be active."""
     if blank(fields.get("project_id")):
         yield Explanation("issue.project_id", Hint.NO_PROJECT_GIVEN())
+    elif known.project_now is not None:
+        yield from project_now(fields, known)
     elif whole(fields["project_id"]) is not None and unknown(fields, "project_id", known.projects):
         yield Explanation("issue.project_id", Hint.PROJECT_NOT_ACTIVE(project_id=fields["project_id"]))
+
+
+def project_now(_fields: Fields, known: Known) -> Iterator[Explanation]:
+    """Issues of a project that is not active, or has no issue module, cannot be created or changed."""
+    now = known.project_now
+    if now is None:
+        return
+    if now.standing is not Standing.ACTIVE:
+        yield Explanation("issue.project_id", CLOSED_TO_ISSUES[now.standing](project=str(now)))
+    elif now.modules is not None and "issue_tracking" not in now.modules:
+        yield Explanation("issue.project_id", Hint.NO_ISSUE_TRACKING(project=str(now)))
 
 
 def subject(fields: Fields, _known: Known) -> Iterator[Explanation]:
@@ -42,13 +72,16 @@ def priority(fields: Fields, known: Known) -> Iterator[Explanation]:
 
 def category(fields: Fields, known: Known) -> Iterator[Explanation]:
     """A category belongs to one project."""
-    if blank(fields.get("category_id")) or known.tracker_project_id not in known.projects:
+    now = known.project_now
+    categories = now.categories if now else None
+    if blank(fields.get("category_id")) or (
+        categories is None and known.tracker_project_id not in known.projects
+    ):
         return
-    if whole(fields["category_id"]) not in known.categories:
+    if whole(fields["category_id"]) not in (known.categories if categories is None else categories):
+        there_are = choices_of(known.categories.values()) if categories is None else names_of(categories)
         why = Hint.UNKNOWN_CATEGORY(
-            project_id=known.tracker_project_id,
-            category_id=fields["category_id"],
-            **choices_of(known.categories.values()),
+            project_id=known.tracker_project_id, category_id=fields["category_id"], **there_are
         )
         yield Explanation("issue.category_id", why)
 
@@ -113,10 +146,10 @@ def amounts(fields: Fields, _known: Known) -> Iterator[Explanation]:
 CREATION: tuple[Rule, ...] = (
     project, subject, priority, category, watchers, assignee, days, amounts, issue_type, status,
 )  # fmt: skip
-UPDATE: tuple[Rule, ...] = (amounts, some_status, status)
+UPDATE: tuple[Rule, ...] = (project_now, amounts, some_status, status)
 
 
-def guesses(fields: Fields, _known: Known) -> Iterator[Explanation]:
+def guesses(fields: Fields, known: Known) -> Iterator[Explanation]:
     """What may be wrong with a new issue that the cache cannot tell."""
     if not blank(fields.get("watcher_user_ids")):
         yield Explanation("issue.watcher_user_ids", Hint.MAYBE_WATCHER_LOCKED())
@@ -126,4 +159,5 @@ def guesses(fields: Fields, _known: Known) -> Iterator[Explanation]:
         yield Explanation("issue.fixed_version_id", Hint.MAYBE_VERSION_NOT_USABLE())
     if not blank(fields.get("parent_issue_id")):
         yield Explanation("issue.parent_issue_id", Hint.MAYBE_PARENT_ISSUE_NOT_USABLE())
-    yield Explanation("issue.project_id", Hint.MAYBE_PROJECT_CLOSED())
+    if known.project_now is None:
+        yield Explanation("issue.project_id", Hint.MAYBE_PROJECT_CLOSED())

@@ -59,6 +59,11 @@ def choices_of(entries: Iterable[Entry]) -> dict[str, Any]:
     return some_of([str(one) for one in sorted(entries, key=lambda one: one.tracker_id)], MOST_NAMED)
 
 
+def names_of(named: Mapping[int, str]) -> dict[str, Any]:
+    """Return the parameters `choices` and `more` for ids with names."""
+    return some_of([f"{one} ({named[one]})" for one in sorted(named)], MOST_NAMED)
+
+
 def some_of(names: Sequence[str], most: int) -> dict[str, Any]:
     """Return the parameters `choices` and `more` for texts."""
     return {"choices": list(names[:most]), "more": max(0, len(names) - most) or None}

@@ -10,6 +10,7 @@ from shared.refusals.records import RECORDS
 from shared.sentences.render import sentence
 from shared.store import Transaction
 from shared.store.metadata import Entry, MetadataKind
+from shared.tracker.projects import ProjectNow
 
 Entries = Mapping[int, Entry]
 
@@ -47,6 +48,7 @@ class Known:
         categories: of the project.
         custom_fields: of issues, time entries and projects.
         users: active users, id to login.
+        project_now: the project as it was read a moment ago; None: it was not.
     """
 
     tracker_project_id: int | None = None
@@ -59,6 +61,7 @@ class Known:
     categories: Entries = field(default_factory=dict)
     custom_fields: Entries = field(default_factory=dict)
     users: Mapping[int, str] = field(default_factory=dict)
+    project_now: ProjectNow | None = None
 
 
 def known_of(tx: Transaction, tracker_project_id: int | None) -> Known:

@@ -6,8 +6,19 @@ from collections.abc import Iterator
 
 from shared.codes.hints import Hint
 from shared.payloads import IDENTIFIER, LONGEST_COMMENT, LONGEST_IDENTIFIER, LONGEST_NAME, RESERVED
-from shared.refusals.judging import Fields, Rule, blank, choices_of, is_date, number, unknown, whole
+from shared.refusals.judging import (
+    Fields,
+    Rule,
+    blank,
+    choices_of,
+    is_date,
+    names_of,
+    number,
+    unknown,
+    whole,
+)
 from shared.refusals.known import Entries, Explanation, Known
+from shared.tracker.projects import Standing
 
 MOST_HOURS = 999
 HALF_A_MINUTE = 30 / 3600  # from here on no supported version rounds to 0; 5.0 takes 18 s
@@ -16,6 +27,14 @@ HALF_A_MINUTE = 30 / 3600  # from here on no supported version rounds to 0; 5.0 
 def activity(fields: Fields, known: Known) -> Iterator[Explanation]:
     """An activity must be enabled in the project, which may have one of its own in its place."""
     value, usable = fields.get("activity_id"), _usable_activities(known)
+    now = known.project_now
+    if now is not None and now.activities is not None and not blank(value):
+        if now.standing is Standing.ACTIVE and whole(value) not in now.activities:
+            why = Hint.ACTIVITY_NOT_USABLE_NOW(
+                activity_id=value, project=str(now), **names_of(now.activities)
+            )
+            yield Explanation("time_entry.activity_id", why)
+        return
     if not known.activities:
         return
     if blank(value):
@@ -67,10 +86,22 @@ def day(fields: Fields, _known: Known) -> Iterator[Explanation]:
         yield Explanation("time_entry.spent_on", Hint.NOT_A_DATE())
 
 
+CLOSED_TO_TIME = {
+    Standing.CLOSED: Hint.TIME_PROJECT_CLOSED,
+    Standing.ARCHIVED: Hint.TIME_PROJECT_ARCHIVED,
+    Standing.ABSENT: Hint.TIME_PROJECT_ABSENT,
+}
+
+
 def time_project(_fields: Fields, known: Known) -> Iterator[Explanation]:
     """Time is logged in active projects only."""
-    project_id = known.tracker_project_id
-    if project_id is not None and known.projects and project_id not in known.projects:
+    project_id, now = known.tracker_project_id, known.project_now
+    if now is not None:
+        if now.standing is not Standing.ACTIVE:
+            yield Explanation("time_entry.issue_id", CLOSED_TO_TIME[now.standing](project=str(now)))
+        elif now.modules is not None and "time_tracking" not in now.modules:
+            yield Explanation("time_entry.issue_id", Hint.NO_TIME_TRACKING(project=str(now)))
+    elif project_id is not None and known.projects and project_id not in known.projects:
         yield Explanation("time_entry.issue_id", Hint.TIME_PROJECT_NOT_ACTIVE(project_id=project_id))
 
 
@@ -81,9 +112,12 @@ def time_guesses(fields: Fields, known: Known) -> Iterator[Explanation]:
         yield Explanation("time_entry.comments", Hint.MAYBE_COMMENT_REQUIRED())
     if spent is not None and 0 <= spent < HALF_A_MINUTE:
         yield Explanation("time_entry.hours", Hint.MAYBE_HOURS_ROUND_TO_ZERO())
-    if project is None or "activity_ids" not in project.details:
-        yield Explanation("time_entry.activity_id", Hint.MAYBE_ACTIVITY_NOT_ENABLED())
-    yield Explanation("time_entry.issue_id", Hint.MAYBE_NO_TIME_TRACKING())
+    if known.project_now is not None:
+        yield Explanation("time_entry.issue_id", Hint.MAYBE_ISSUE_CLOSED())
+    else:
+        if project is None or "activity_ids" not in project.details:
+            yield Explanation("time_entry.activity_id", Hint.MAYBE_ACTIVITY_NOT_ENABLED())
+        yield Explanation("time_entry.issue_id", Hint.MAYBE_NO_TIME_TRACKING())
     if spent is not None and spent > 0:
         yield Explanation("time_entry.hours", Hint.MAYBE_TOO_MANY_HOURS_IN_A_DAY())
 

@@ -12,10 +12,12 @@ SENTENCES: Table = {
     Fault.TRACKER_UNREACHABLE: f"the tracker could not be reached: {CALL}",
     Fault.TRACKER_BUSY: f"the tracker asks to wait: {CALL}",
     Fault.TRACKER_AWAY: f"something that is not the tracker's API answers in its place: {CALL}",
-    Fault.TRACKER_CLOSED: f"the tracker refuses the API key, or its REST API is switched off: {CALL}",
+    Fault.TRACKER_CLOSED: (
+        "the tracker refuses every call[: {detail}] ({method} {path}[ answered {status}][: {errors:; }])"
+    ),
     Fault.OUTCOME_UNKNOWN: f"no clear answer from the tracker: {CALL}",
     Fault.IMPERSONATION_REFUSED: f"the tracker refused the call on behalf of the person: {CALL}",
-    Fault.TRACKER_REJECTED: f"the tracker refused the call: {CALL}",
+    Fault.TRACKER_REJECTED: f"the tracker refused the call: {CALL}[ – {{hints:; }}]",
     Fault.TEMPLATE_FAULTY: "line {line}, column {column}: {message}",
     Fault.LOCK_HELD: "{name} is locked by another worker",
     Fault.LOCK_RAN_OUT: "the lock ran out while its holder worked",
@@ -46,4 +48,14 @@ SENTENCES: Table = {
     Detail.NO_USERS: "no users at all, not even the key's own",
     Detail.STATUS_NOT_THERE: "it has no status {tracker_status_id} (see status_map)",
     Detail.UNCLEAR_TOO_OFTEN: "no clear answer, many times over",
+    Detail.KEY_IS_UNKNOWN: (
+        "it does not know the API key (changed, or its owner is locked); store another with "
+        "`deskbridge config set-api-key`"
+    ),
+    Detail.KEY_NOT_ADMINISTRATORS: (
+        "the API key is {login}'s, who is no administrator; store an administrator's with "
+        "`deskbridge config set-api-key`"
+    ),
+    Detail.REST_SWITCHED_OFF: "its REST API is switched off; switch it on in its settings (Administration, API)",
+    Detail.EXPLAINED_BY: "[{field}: ]{problem} ({record})",
 }

@@ -9,12 +9,19 @@ SYNC = "run `deskbridge sync-metadata`"
 SET_UP_FIRST = "set up the tracker first"
 
 SENTENCES: Table = {
-    Finding.DATABASE_ANSWERS: "{kind} answers",
+    Finding.DATABASE_ANSWERS: "{kind} answers ({name})",
+    Finding.DATABASE_OF_DEFAULT: "DESKBRIDGE_DATABASE_URL is not set: this is the database of the default, {file}",
+    Finding.NO_DATABASE: "{problem}",
     Finding.DATABASE_UNREACHABLE: "cannot be reached ({error})",
     Finding.MIGRATIONS_CURRENT: "revision {revision}",
     Finding.MIGRATIONS_DUE: "{problem}",
     Finding.REDIS_ANSWERS: "answers",
     Finding.REDIS_UNREACHABLE: "cannot be reached ({error}): no worker can acquire a lock",
+    Finding.REDIS_FULL: (
+        "its memory is full (maxmemory {most:.0f} MiB): nothing can be locked, so nothing is sent; of {keys} keys "
+        "looked at, deskbridge's take {ours:.1f} MiB and others' {others:.1f} MiB"
+    ),
+    Finding.REDIS_NOT_WRITABLE: "answers, but takes nothing ({error}): nothing can be locked, so nothing is sent",
     Finding.REDIS_MAY_EVICT: "maxmemory-policy is {policy}: locks may be evicted",
     Finding.BROKER_ANSWERS: "answers",
     Finding.BROKER_UNREACHABLE: "cannot be reached: no event is processed",
@@ -38,8 +45,9 @@ SENTENCES: Table = {
         "{count} link, to an active project", "{count} links, all to active projects"
     ),
     Finding.NOTHING_LINKED: "nothing is linked, so nothing is sent",
-    Finding.LINK_NOT_USABLE: "{link}: {problem}",
+    Finding.CATEGORY_GONE: "{link}: tracker project {project} has no issue category {category_id}[; it has: {choices}]",
     Finding.CONFIG_ID_UNKNOWN: "{name}: {problem}",
+    Finding.CONFIG_IDS_KNOWN: "every other id of the configuration exists on the tracker",
     Finding.ROLE_KNOWN: "technicians are given role {role_id}",
     Finding.ROLE_NOT_SET: (
         "default_role_id is empty: no memberships are created; the administrator acts for non-members"
@@ -64,14 +72,20 @@ SENTENCES: Table = {
         "{projects}",
     ),
     Finding.PEOPLE_UNKNOWN: (
-        "{unknown} of {total} helpdesk users have no tracker user: {people}; the administrator acts for them"
+        "{unknown} of {total} helpdesk users have no active tracker user: {people}; the administrator acts for them"
+    ),
+    Finding.PEOPLE_LOCKED: Plural(
+        "a helpdesk user is locked on the tracker: {people}; the administrator acts for them",
+        "{count} helpdesk users are locked on the tracker: {people}; the administrator acts for them",
     ),
     Finding.TRACKER_ANSWERS: "{base_url} answers",
     Finding.TRACKER_NOT_SET_UP: "{problem}",
     Finding.TRACKER_NOT_USABLE: "{problem}",
     Finding.KEY_OF_ADMINISTRATOR: "the API key is an administrator's, and the REST API is on",
-    Finding.KEY_NOT_KNOWN: "the tracker does not know the API key",
-    Finding.KEY_NOT_ADMINISTRATOR: "the REST API is switched off, or the API key is not an administrator's",
+    Finding.KEY_NOT_KNOWN: "the tracker does not know the API key: it was changed, or its owner is locked",
+    Finding.KEY_NOT_ADMINISTRATOR: "the API key is {login}'s, who is no administrator of the tracker",
+    Finding.REST_API_OFF: "the tracker's REST API is switched off",
+    Finding.TRACKER_REFUSES: "{problem}",
     Finding.IMPERSONATION_WORKS: "the tracker respects {header}",
     Finding.IMPERSONATION_IGNORED: "the tracker ignores {header}: everything would be attributed to the administrator",
     Finding.IMPERSONATION_UNEXPECTED: "the tracker answered {status} to {header}",
@@ -81,15 +95,16 @@ SENTENCES: Table = {
         "all {count} linked tracker projects have what is needed",
     ),
     Finding.MODULES_MISSING: "{project} lacks {modules}",
-    Finding.MODULES_NOT_CHECKED: "not checked (`deskbridge doctor --probe`)",
-    Finding.LINKED_PROJECT_CLOSED: "{project} is closed",
-    Finding.LINKED_PROJECT_GONE: "tracker project {project_id} ({link}) is closed, archived or deleted: {problem}",
-    Finding.PROJECT_NOT_READ: "{problem}",
+    Finding.NOT_LOOKED_AT: "not looked at: what it needs is not there",
+    Finding.LINKED_PROJECT_CLOSED: "tracker project {project} ({link}) is closed",
+    Finding.LINKED_PROJECT_ARCHIVED: "tracker project {project} ({link}) is archived",
+    Finding.LINKED_PROJECT_GONE: "tracker project {project} ({link}) does not exist: it was deleted",
     Finding.TEMPLATES_RENDER: "in force: {templates}",
     Finding.TEMPLATES_NOT_USED: "none in force: the standard bodies are sent",
     Finding.TEMPLATE_NOT_RENDERED: (
         "{template} for {operation} cannot be rendered, so the standard body is sent: {problem}"
     ),
+    Finding.TEMPLATE_OUT_OF_DATE: "{template} for {operation} names what the tracker does not have: {field}: {problem}",
     Finding.CUSTOM_FIELDS_SENT: "all required ones are sent, or have a default value",
     Finding.CUSTOM_FIELDS_NOT_SENT: "{operation} lacks required custom fields: {fields}",
     Finding.DRY_RUNS_CLEANED: "nothing is left on the tracker",
@@ -138,9 +153,16 @@ SENTENCES: Table = {
 }
 
 WHY: Table = {
+    Finding.DATABASE_OF_DEFAULT: "load the environment of the installation, if it has another database",
+    Finding.NO_DATABASE: "load the environment of the installation, or set DESKBRIDGE_DATABASE_URL",
     Finding.DATABASE_UNREACHABLE: "check that it runs, and DESKBRIDGE_DATABASE_URL",
     Finding.MIGRATIONS_DUE: "run `deskbridge migrate`",
     Finding.REDIS_UNREACHABLE: "check that it runs, and DESKBRIDGE_REDIS_URL",
+    Finding.REDIS_FULL: (
+        "raise `maxmemory` of Redis (`CONFIG SET maxmemory …` and redis.conf), or give deskbridge a Redis of its own "
+        "(DESKBRIDGE_REDIS_URL)"
+    ),
+    Finding.REDIS_NOT_WRITABLE: "mend what Redis says (disk full? a replica?), or check DESKBRIDGE_REDIS_URL",
     Finding.REDIS_MAY_EVICT: "set `maxmemory-policy noeviction`",
     Finding.BROKER_UNREACHABLE: "check that it runs, and DESKBRIDGE_BROKER_URL",
     Finding.NO_WORKER: "start `deskbridge worker`",
@@ -160,7 +182,8 @@ WHY: Table = {
     Finding.METADATA_OLD: f"start `deskbridge beat`, or {SYNC}",
     Finding.METADATA_NOT_READ: SYNC,
     Finding.NOTHING_LINKED: "`deskbridge link entity ID TRACKER_PROJECT_ID`",
-    Finding.LINK_NOT_USABLE: "change it with `deskbridge link {kind} {id} …`",
+    Finding.NOT_LOOKED_AT: "mend what fails, then run `deskbridge doctor` again",
+    Finding.CATEGORY_GONE: "`deskbridge link {kind} {id} {project_id} --category …`, or `--no-category`",
     Finding.CONFIG_ID_UNKNOWN: "`deskbridge config set {name}=…`",
     Finding.ROLE_NOT_SET: "`deskbridge config set default_role_id=…`",
     Finding.ACTIVITY_NOT_SET: "`deskbridge config set default_activity_id=…`",
@@ -173,19 +196,25 @@ WHY: Table = {
         "`deskbridge config set membership_for=confirmed`, then `deskbridge users --confirm-all`"
     ),
     Finding.PEOPLE_UNKNOWN: "`deskbridge users`, then `map-user`",
+    Finding.PEOPLE_LOCKED: "unlock them on the tracker, or say who does their work now with `deskbridge map-user`",
     Finding.TRACKER_NOT_SET_UP: SET_UP_FIRST,
     Finding.TRACKER_NOT_USABLE: "check that it runs, and `deskbridge config show`",
     Finding.KEY_NOT_KNOWN: "store another with `deskbridge config set-api-key`",
-    Finding.KEY_NOT_ADMINISTRATOR: "enable the REST API in the tracker's settings, or store an administrator's key",
+    Finding.KEY_NOT_ADMINISTRATOR: "store an administrator's with `deskbridge config set-api-key`",
+    Finding.REST_API_OFF: "switch it on in the tracker's settings (Administration, Settings, API)",
+    Finding.TRACKER_REFUSES: "run `deskbridge doctor` again",
     Finding.IMPERSONATION_IGNORED: "check header_prefix (`deskbridge config show`) and the proxies in between",
     Finding.IMPERSONATION_UNEXPECTED: "check header_prefix (`deskbridge config show`) and the proxies in between",
     Finding.IMPERSONATION_UNKNOWN: "check header_prefix (`deskbridge config show`) and the proxies in between",
     Finding.MODULES_MISSING: "enable them in the project's settings",
-    Finding.LINKED_PROJECT_CLOSED: "open it, or link another one",
-    Finding.LINKED_PROJECT_GONE: "open it, or `deskbridge unlink {kind} {id}`",
-    Finding.PROJECT_NOT_READ: "try again",
+    Finding.LINKED_PROJECT_CLOSED: "reopen it on the tracker, or `deskbridge link {kind} {id} …` to another one",
+    Finding.LINKED_PROJECT_ARCHIVED: "unarchive it on the tracker, or `deskbridge link {kind} {id} …` to another one",
+    Finding.LINKED_PROJECT_GONE: "`deskbridge link {kind} {id} …` to another one, or `deskbridge unlink {kind} {id}`",
     Finding.TEMPLATE_NOT_RENDERED: (
         "`deskbridge template preview {id}`, fix it, or `deskbridge template rollback {id}`"
+    ),
+    Finding.TEMPLATE_OUT_OF_DATE: (
+        "`deskbridge template save`, corrected, then `activate`; or `deskbridge template deactivate {id}`"
     ),
     Finding.CUSTOM_FIELDS_NOT_SENT: (
         "give them a default value on the tracker, or activate a template for {operation} "

@@ -6,6 +6,9 @@ from shared.codes.hints import Hint
 from shared.sentences.template import Table
 
 SINCE = "as of the last metadata synchronisation"
+CLOSED = "tracker project {project} is closed; reopen it there, or link another one"
+ARCHIVED = "tracker project {project} is archived; unarchive it there, or link another one"
+ABSENT = "tracker project {project} does not exist: it was deleted; link another one"
 CHOICES = "[; there are: {choices}][ and {more} more]"
 
 SENTENCES: Table = {
@@ -13,6 +16,10 @@ SENTENCES: Table = {
     Hint.REFERENCE_REPLACED: "sent {sent}, but the tracker used {used}[ ({name})]",
     Hint.NO_PROJECT_GIVEN: "no tracker project is given",
     Hint.PROJECT_NOT_ACTIVE: f"tracker project {{project_id}} is closed, archived or deleted {SINCE}",
+    Hint.PROJECT_CLOSED: CLOSED,
+    Hint.PROJECT_ARCHIVED: ARCHIVED,
+    Hint.PROJECT_ABSENT: ABSENT,
+    Hint.NO_ISSUE_TRACKING: "tracker project {project} lacks the module issue_tracking; enable it in its settings",
     Hint.MAYBE_PROJECT_CLOSED: f"possibly the project was closed or archived; it was active {SINCE}",
     Hint.SUBJECT_EMPTY: "the subject is empty",
     Hint.SUBJECT_TOO_LONG: "the subject has {length} characters; the maximum is {most}",
@@ -34,11 +41,22 @@ SENTENCES: Table = {
     Hint.NEGATIVE_ESTIMATE: "the estimated time is negative",
     Hint.PERCENT_OUT_OF_RANGE: "percent done must be between 0 and 100",
     Hint.TIME_PROJECT_NOT_ACTIVE: f"tracker project {{project_id}} is closed, archived or deleted {SINCE}",
+    Hint.TIME_PROJECT_CLOSED: CLOSED,
+    Hint.TIME_PROJECT_ARCHIVED: ARCHIVED,
+    Hint.TIME_PROJECT_ABSENT: ABSENT,
+    Hint.NO_TIME_TRACKING: "tracker project {project} lacks the module time_tracking; enable it in its settings",
+    Hint.MAYBE_ISSUE_CLOSED: (
+        "possibly the issue is closed, and the tracker takes no time on closed issues (Redmine 6.1)"
+    ),
     Hint.MAYBE_NO_TIME_TRACKING: "possibly the project lacks the module time_tracking, or has since been closed"
     " (Redmine 6.1: or the issue)",
     Hint.NO_DEFAULT_ACTIVITY: f"no activity is sent, and the tracker has no default activity{CHOICES}",
     Hint.ACTIVITY_NOT_ENABLED: (
         f"activity {{activity_id}} is not enabled in tracker project {{project_id}} {SINCE}{CHOICES}"
+    ),
+    Hint.ACTIVITY_NOT_USABLE_NOW: (
+        f"activity {{activity_id}} cannot be used in tracker project {{project}}{CHOICES}; enable it there, or change "
+        "default_activity_id"
     ),
     Hint.MAYBE_ACTIVITY_NOT_ENABLED: (
         "possibly the activity is not enabled in this project (not checked; see project_activities)"

@@ -112,7 +112,8 @@ SENTENCES: Table = {
     Matching.BY_EMAIL: "e-mail: helpdesk user {helpdesk_user_id} is {login}",
     Matching.NO_EMAIL: "helpdesk user {helpdesk_user_id} has no override and no e-mail",
     Matching.EMAIL_UNKNOWN: (
-        "helpdesk user {helpdesk_user_id} has no override, and no tracker user has the same e-mail"
+        "helpdesk user {helpdesk_user_id} has no override, and no active tracker user (one that is locked is not) has "
+        "the same e-mail"
     ),
     Matching.EMAIL_CHANGED: (
         "helpdesk user {helpdesk_user_id} was tracker user {tracker_user_id} by e-mail, and the e-mail is {login}'s "

@@ -14,6 +14,13 @@ SENTENCES: Table = {
     Refusal.DOES_NOT_EXIST: TEXT,
     Refusal.EVENT_NOT_VALID: TEXT,
     Refusal.SIGNATURE_NOT_VALID: TEXT,
+    Refusal.ENVIRONMENT_NOT_LOADED: (
+        "the environment of the installation is not loaded: no DESKBRIDGE_ variable is set, and the database of the "
+        "default, {file}, does not exist; load the environment, or begin a new installation with `deskbridge migrate`"
+    ),
+    Refusal.DATABASE_MISSING: (
+        "the SQLite database {file} does not exist: check DESKBRIDGE_DATABASE_URL, or make it with `deskbridge migrate`"
+    ),
     Refusal.DATABASE_CONFLICT: "the same data was changed at the same time; try again ({error})",
     Refusal.DATABASE_NOT_MIGRATED: (
         "the database's tables are not those of this version: run `deskbridge migrate` ({error})"

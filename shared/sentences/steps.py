@@ -20,6 +20,8 @@ SENTENCES: Table = {
         "The tracker refused to let {login} do it; repeated as the administrator"
     ),
     What.ISSUE_MOVED: "Issue #{issue_id} is in tracker project {tracker_project_id} now",
+    What.PERSON_NOT_ACTIVE: "{login} is no active user of the tracker; asked as the administrator",
+    What.REFUSED_TO_ANYBODY: "The tracker refused it to {login} and to the administrator alike",
     What.LOGIN_CHANGED: "{before} is {login} now",
     What.MADE_MEMBER: "{login} was made a member of tracker project {tracker_project_id}",
     What.NOT_MADE_MEMBER: "{login} could not be made a member",
@@ -85,6 +87,10 @@ WHY: Table = {
         "{because}. Give {login} a role in tracker project {tracker_project_id} that may do it."
     ),
     What.ISSUE_MOVED: "a person moved it; whoever logs time on it is made a member there",
+    What.PERSON_NOT_ACTIVE: (
+        "{because}. Unlock {login} on the tracker, or say who it is with `deskbridge map-user`."
+    ),
+    What.REFUSED_TO_ANYBODY: "{because}. The rights of {login} are not the cause.",
     What.LOGIN_CHANGED: "the tracker did not know the login any more",
     What.MADE_MEMBER: "the tracker lets only members work in a private project",
     What.NOT_MADE_MEMBER: "{because}",

@@ -29,6 +29,20 @@ class Database:
     def __init__(self, url: str, *, pool_size: int = 5) -> None:
         self.engine = _engine(url, pool_size)
 
+    @property
+    def missing_file(self) -> str | None:
+        """The file of an SQLite database that does not exist; to connect would make it."""
+        url = self.engine.url
+        if url.get_backend_name() != "sqlite" or url.database in (None, "", ":memory:"):
+            return None
+        return None if Path(str(url.database)).exists() else str(url.database)
+
+    @property
+    def name(self) -> str:
+        """Which database it is, without account and password."""
+        url = self.engine.url
+        return f"{url.host}/{url.database}" if url.host else str(url.database)
+
     @contextmanager
     def transaction(self) -> Iterator[Session]:
         """Open one transaction: committed at the end of the block, rolled back when it raises."""
@@ -62,8 +76,6 @@ def _engine(url: str, pool_size: int) -> Engine:
         event.listen(engine, "checkin", _note_use)
         event.listen(engine, "checkout", _ping_after_idling)
         return engine
-    if parsed.database:
-        Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
     engine = create_engine(
         parsed,
         pool_size=pool_size,

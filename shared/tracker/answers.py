@@ -125,7 +125,8 @@ def _error(
         limited = is_limiters(status, body)
         return TrackerBusy(method, path, status=status, retry_after=retry_after, limited=limited)
     if status == 401 or (status == 403 and path == "/users.json"):
-        return TrackerClosed(method, path, status=status)
+        known = Detail.KEY_IS_UNKNOWN() if status == 401 else None  # what 403 means takes another question
+        return TrackerClosed(method, path, status=status, detail=known)
     if status >= 500 or status < 300:
         return OutcomeUnknown(method, path, status=status)
     errors = messages(body)

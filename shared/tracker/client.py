@@ -25,11 +25,13 @@ from shared.errors import (
     ImpersonationRefused,
     OutcomeUnknown,
     TrackerAway,
+    TrackerClosed,
     TrackerError,
+    TrackerRejected,
     TrackerUnreachable,
 )
 from shared.logs import get_logger
-from shared.tracker.answers import Answer, RawAnswer, raw_answer, read_answer
+from shared.tracker.answers import Answer, RawAnswer, clean, raw_answer, read_answer
 from shared.tracker.connection import Connection, Watch
 
 log = get_logger("tracker")
@@ -40,6 +42,8 @@ IN_A_PATH = "/%!$&'()*+,;=:@~"
 LOGIN = re.compile(r"(?! )[^\x00-\x1f\x7f\ud800-\udfff]{1,255}(?<! )")
 USERS = "/users.json"
 """What anybody else's key, and anything else than the tracker, does not answer as it should."""
+MYSELF = "/users/current.json"
+"""What every key is answered as long as the REST API is on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +132,10 @@ class TrackerClient:
             )  # this person's fault, no outage
         try:
             return self._call(method, path, body, params, login, before_send, observe)
+        except TrackerClosed as closed:
+            if closed.status != 403:
+                raise
+            raise self._told_apart(closed, observe) from None
         except TrackerError as failure:
             if not failure.foreign:
                 raise
@@ -162,6 +170,24 @@ class TrackerClient:
             elapsed = round((time.monotonic() - started) * 1000)
             if observe:
                 observe(CallRecord(method, path, login, body, status, elapsed, error))
+
+    def _told_apart(
+        self, closed: TrackerClosed, observe: Callable[[CallRecord], None] | None
+    ) -> TrackerClosed:
+        """Return a refusal of the list of users with its cause: no administrator's key, or no REST API at all."""
+        try:
+            answer = self._call("GET", MYSELF, None, None, None, None, observe)
+        except TrackerRejected as refused:
+            detail = Detail.REST_SWITCHED_OFF() if refused.status == 403 else None
+        except TrackerClosed as unknown:
+            return unknown
+        except TrackerError:
+            detail = None
+        else:
+            user = answer.data.get("user") if isinstance(answer.data, dict) else None
+            login = user.get("login") if isinstance(user, dict) else None
+            detail = Detail.KEY_NOT_ADMINISTRATORS(login=clean(str(login or "?")))
+        return TrackerClosed(closed.method, closed.path, status=closed.status, detail=detail)
 
     def _ask_whether_there(self, failure: TrackerError, observe: Callable[[CallRecord], None] | None) -> None:
         """Ask once for something that only the tracker's API answers as it should: the list of users.

@@ -144,7 +144,7 @@ def test_the_doctor_finds_a_configured_tracker_well(desk: Desk) -> None:
     configuration.change(desk.store, values)
     desk.project_forms.link(Link(LinkKind.ENTITY, 3, seed.Project.SUPPORT, seed.Category.HARDWARE))
     patient = Installation(
-        desk.settings, desk.store, desk.redis, desk.vault, desk.connector.connect, lambda: True, probe=True
+        desk.settings, desk.store, desk.redis, desk.vault, desk.connector.connect, lambda: True
     )
     wrong = {one.check: one.what for one in examine(patient) if one.status is not Status.OK}
     assert {check: what for check, what in wrong.items() if check not in {*NOT_HERE, "role"}} == {}

@@ -107,11 +107,7 @@ class InRedis:
     def _examine(self) -> None:
         desk = Desk(self._bridge.settings, self._bridge.store)
         connect = desk.connector.connect
-        list(
-            examine(
-                Installation(desk.settings, desk.store, desk.redis, desk.vault, connect, lambda: True, False)
-            )
-        )
+        list(examine(Installation(desk.settings, desk.store, desk.redis, desk.vault, connect, lambda: True)))
         desk.redis.close()
 
     def _message(self, chance: Chance) -> bytes:

@@ -156,7 +156,7 @@ class OfTheTracker:
     def _examine(self) -> None:
         desk = Desk(self._bridge.settings, self._bridge.store)
         patient = Installation(
-            desk.settings, desk.store, desk.redis, desk.vault, desk.connector.connect, lambda: True, True
+            desk.settings, desk.store, desk.redis, desk.vault, desk.connector.connect, lambda: True
         )
         for finding in examine(patient):
             str(finding)

@@ -335,9 +335,12 @@ def test_two_entities_that_want_one_identifier_do_not_share_it(
     assert len(projects(stand_in)) == 1
 
 
-@pytest.mark.parametrize("project_id", [6, 7, 999])
-def test_only_active_projects_can_be_linked(forms: ProjectForms, project_id: int) -> None:
-    with pytest.raises(NotFound, match="Support"):
+@pytest.mark.parametrize(
+    ("project_id", "told"), [(6, "is closed: reopen"), (7, "is archived: unarchive"), (999, "Support")]
+)
+def test_only_active_projects_can_be_linked(forms: ProjectForms, project_id: int, told: str) -> None:
+    """Closed is not absent: of what the cache does not hold the tracker is asked."""
+    with pytest.raises(NotFound, match=told):
         forms.link(Link(ENTITY, 9, project_id, None))
 
 

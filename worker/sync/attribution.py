@@ -90,15 +90,24 @@ class Sender:
         try:
             return self._as_person(self.person, method, path, body, before_send)
         except ImpersonationRefused as refusal:
+            refused = refusal
             self.refused = refusal.coded
-            if refusal.status in MEMBERSHIP_MAY_HELP:
-                self._look_for_reasons(self.person)
-            self.run.warn(
-                What.REPEATED_AS_ADMINISTRATOR(
-                    login=self.person.login, tracker_project_id=self.project_id, because=refusal.coded
-                )
+        if refused.status in MEMBERSHIP_MAY_HELP:
+            self._look_for_reasons(self.person)
+        if refused.status == NOBODY:
+            told = What.PERSON_NOT_ACTIVE(login=self.person.login, because=refused.coded)
+        else:
+            told = What.REPEATED_AS_ADMINISTRATOR(
+                login=self.person.login, tracker_project_id=self.project_id, because=refused.coded
             )
-        return call_as_administrator(self.run, method, path, body, before_send)
+        try:
+            return call_as_administrator(self.run, method, path, body, before_send)
+        except TrackerRejected:
+            if refused.status != NOBODY:  # nobody may: the rights of this person are not the cause
+                told = What.REFUSED_TO_ANYBODY(login=self.person.login, because=refused.coded)
+            raise
+        finally:
+            self.run.warn(told)
 
     def wrong_author(self, author_id: int | None) -> Coded | None:
         """Return why the author of an answer is another than was meant; None where nobody else was."""

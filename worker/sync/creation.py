@@ -39,7 +39,7 @@ from worker.sync.linking import link
 from worker.sync.matching import fingerprint
 from worker.sync.reconcile import reconcile
 from worker.sync.recovery import look_first
-from worker.sync.refusals import OPERATIONS, tell_why
+from worker.sync.refusals import OPERATIONS, explained
 from worker.sync.results import Created, Waiting
 from worker.sync.run import Run
 
@@ -204,7 +204,10 @@ def _create(run: Run, creation: Creation, row: Row | None, *, looked: bool = Fal
         with run.transaction() as tx:
             tx.ledger(kind).free(key, attempt, definite.coded)
         if isinstance(definite, TrackerRejected):
-            tell_why(run, kind, key, creation.body, sender.project_id, definite)
+            task_id = key if kind is Kind.TICKET_TASK else None
+            raise explained(
+                run, OPERATIONS[kind], creation.body, sender.project_id, definite, task_id
+            ) from None
         raise
     created = link(run, creation, attempt, found, tracker_id)
     if isinstance(created, Created) and created.wrong_author and created.wrong_author.code == IGNORED:

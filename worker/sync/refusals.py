@@ -1,33 +1,56 @@
-"""What may explain a refusal, for the trace: the tracker's own words are in its language, and name no field."""
+"""What explains a refusal: the tracker's own words are in its language, and name no field."""
 
 from __future__ import annotations
 
+from shared.codes.coded import Coded
+from shared.codes.faults import Detail
 from shared.codes.steps import What
-from shared.errors import TrackerRejected
+from shared.errors import BridgeError, TrackerRejected
 from shared.kinds import Kind
 from shared.payloads import Body
 from shared.refusals.hints import explain
-from shared.refusals.known import known_of
+from shared.refusals.known import Known, known_of
+from shared.refusals.reading import known_now
+from shared.refusals.records import IGNORED
 from shared.templating import Operation
 from worker.sync.run import Run
 
 OPERATIONS = {Kind.TICKET: Operation.ISSUE_CREATE, Kind.TICKET_TASK: Operation.TIME_ENTRY_CREATE}
 
 
-def tell_why(run: Run, kind: Kind, key: int, body: Body, project_id: int, refusal: TrackerRejected) -> None:
-    """Note what the payload and the cached metadata tell of a refusal, each with its knowledge record.
+def explained(
+    run: Run,
+    operation: Operation,
+    body: Body,
+    project_id: int,
+    refusal: TrackerRejected,
+    task_id: int | None = None,
+) -> TrackerRejected:
+    """Return a refusal with what explains it, which is noted for the trace as well, each with its knowledge record.
 
     Args:
         run: the drain.
-        kind: issue or time entry.
-        key: ticket id or ticket-task id.
+        operation: what was asked for.
         body: what was sent.
         project_id: the tracker project it was for.
         refusal: the tracker's answer.
+        task_id: the ticket task that it is about.
     """
-    with run.store.transaction() as tx:
-        known = known_of(tx, project_id)
-    for hint in explain(OPERATIONS[kind], body, known, refusal.status or 422):
-        task_id = key if kind is Kind.TICKET_TASK else None
+    known = _known(run, operation, body, project_id)
+    found = [one for one in explain(operation, body, known, refusal.status or 422) if one.record != IGNORED]
+    for hint in found:
         told = What.PERHAPS_REFUSED_FOR(field=hint.field, problem=hint.why, record=hint.record)
         run.warn(told, task_id=task_id)
+    hints = [Detail.EXPLAINED_BY(field=one.field, problem=one.why, record=one.record) for one in found]
+    if hints:
+        refusal.coded = Coded(refusal.coded.code, {**refusal.coded.params, "hints": hints})
+    return refusal
+
+
+def _known(run: Run, operation: Operation, body: Body, project_id: int) -> Known:
+    """Return the tracker as it is now; as the cache has it where it cannot be read."""
+    try:
+        return known_now(run.store, run.lists, operation, body, project_id)
+    except BridgeError:
+        with run.store.transaction() as tx:
+            return known_of(tx, project_id)

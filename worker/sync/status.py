@@ -14,6 +14,7 @@ from shared.templating import Operation
 from worker.retry import is_exhausted
 from worker.sync.bodies import body_for
 from worker.sync.probes import call_as_administrator, is_gone
+from worker.sync.refusals import explained
 from worker.sync.results import Created, Result, Sent, Skipped
 from worker.sync.run import Run
 from worker.sync.time_entry import mark_gone
@@ -57,7 +58,7 @@ def sync_status(run: Run, work: Work, issue: Created) -> Result:
     except TrackerRejected as rejection:
         if rejection.status == 404 and is_gone(run, issue_id):
             return mark_gone(run, issue_id)
-        raise
+        raise explained(run, Operation.ISSUE_UPDATE_STATUS, body, issue.project_id, rejection) from None
     told, done = (
         (What.UPDATE_GIVEN, Reason.ISSUE_UPDATED)
         if status_id is None

@@ -151,6 +151,10 @@ class StandIn:
         """Change fields of a row, such as `patch("users", 6, language="de")`."""
         self._call("POST", "/patch", {"table": table, "id": row_id, "set": values})
 
+    def remove(self, table: str, row_id: int) -> None:
+        """Delete a row of the definitions, such as `remove("roles", 4)`, as an administrator of the tracker may."""
+        self._call("POST", "/remove", {"table": table, "id": row_id})
+
     def reset(self) -> None:
         """Back to the seed: data, switches, faults, log."""
         self._call("POST", "/reset")

@@ -24,6 +24,7 @@ HELP = {
     "DELETE /_control/faults": "all off; /_control/faults/N: one",
     "GET|POST /_control/settings": "the switches",
     "POST /_control/patch": 'change a row: {"table": "users", "id": 6, "set": {"language": "de"}}',
+    "POST /_control/remove": 'delete a row of the definitions: {"table": "roles", "id": 4}',
     "POST /_control/reset": "back to the seed: data, switches, faults, log",
     "GET /_control/state": "everything the tracker holds",
     "GET /_control/requests?since=N": "the requests after number N",
@@ -109,6 +110,18 @@ def _patch(sandbox: Sandbox, _request: Request, body: dict[str, Any]) -> object:
     return {"patched": body["id"]}
 
 
+def _remove(sandbox: Sandbox, _request: Request, body: dict[str, Any]) -> object:
+    tracker, table = sandbox.tracker, body["table"]
+    if table not in TABLES:
+        raise ValueError(f"unknown table {table!r}; known: {', '.join(TABLES)}")
+    with tracker.lock:
+        if getattr(tracker, table).pop(body["id"], None) is None:
+            raise ValueError(f"no {table} row {body['id']}")
+        tracker.reindex()
+        tracker.changes += 1
+    return {"removed": body["id"]}
+
+
 def _reset(sandbox: Sandbox, _request: Request, _body: dict[str, Any]) -> object:
     sandbox.reset()
     return {"reset": True}
@@ -184,6 +197,7 @@ _WORK: dict[tuple[str, str], Callable[[Sandbox, Request, dict[str, Any]], object
     ("GET", "/settings"): _settings,
     ("POST", "/settings"): _set_settings,
     ("POST", "/patch"): _patch,
+    ("POST", "/remove"): _remove,
     ("POST", "/reset"): _reset,
     ("GET", "/state"): _state,
     ("GET", "/requests"): _requests,

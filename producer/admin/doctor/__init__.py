@@ -5,16 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 
-from producer.admin.doctor import helpdesk, services, setup, templates, tracker, work
-from producer.admin.doctor.finding import RECORDS, CheckResult, Status
+from producer.admin.doctor import helpdesk, live, services, setup, templates, tracker, work
+from producer.admin.doctor.finding import RECORDS, CheckResult, Status, unknown
 from producer.admin.doctor.installation import Installation
+from shared.codes.findings import Finding
 from shared.errors import BridgeError
 
 __all__ = ["RECORDS", "CheckResult", "Installation", "Status", "examine", "examine_helpdesk"]
 
+Check = Callable[[Installation], Iterator[CheckResult]]
+LOCAL: tuple[Check, ...] = (setup.metadata, *work.CHECKS, *helpdesk.CHECKS)
+"""What the database and the helpdesk tell."""
+LIVE: tuple[Check, ...] = (*tracker.CHECKS, *setup.CHECKS, *templates.CHECKS)
+"""What only the tracker can confirm."""
+
 
 def examine(installation: Installation) -> Iterator[CheckResult]:
-    """Check every part, those first without which the others cannot be checked.
+    """Check every part, those first without which the others cannot be checked; what could not be is unknown.
 
     Args:
         installation: the installation.
@@ -22,6 +29,16 @@ def examine(installation: Installation) -> Iterator[CheckResult]:
     Yields:
         One result or more for each check.
     """
+    seen = set()
+    for result in _examine(installation):
+        seen.add(result.check)
+        yield result
+    for check in RECORDS:
+        if check not in seen:
+            yield unknown(check, Finding.NOT_LOOKED_AT())
+
+
+def _examine(installation: Installation) -> Iterator[CheckResult]:
     alive = yield from _all(services.database, installation)
     yield from services.redis(installation)
     yield from services.broker(installation)
@@ -31,14 +48,9 @@ def examine(installation: Installation) -> Iterator[CheckResult]:
     yield from setup.api_key(installation)
     yield from tracker.connection(installation)
     yield from services.clocks(installation)
-    checks: list[Callable[[Installation], Iterator[CheckResult]]] = [
-        *setup.CHECKS,
-        *templates.CHECKS,
-        *tracker.CHECKS,
-        *work.CHECKS,
-        *helpdesk.CHECKS,
-    ]
-    for check in checks:
+    if installation.is_tracker_open:
+        yield from live.read(installation)
+    for check in (*(LIVE if installation.projects is not None else ()), *LOCAL):
         with suppress(BridgeError):
             yield from check(installation)
 
@@ -54,9 +66,7 @@ def examine_helpdesk(installation: Installation) -> Iterator[CheckResult]:
             yield from check(installation)
 
 
-def _all(
-    check: Callable[[Installation], Iterator[CheckResult]], installation: Installation
-) -> Generator[CheckResult, None, bool]:
+def _all(check: Check, installation: Installation) -> Generator[CheckResult, None, bool]:
     """Yield a check's results; return whether none is a failure."""
     fine = True
     for result in check(installation):

@@ -50,6 +50,7 @@ class Status(StrEnum):
     OK = "ok"
     WARNING = "warning"
     FAILURE = "failure"
+    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,11 @@ class CheckResult:
 def ok(check: str, found: Coded) -> CheckResult:
     """All is well."""
     return CheckResult(check, Status.OK, found)
+
+
+def unknown(check: str, found: Coded) -> CheckResult:
+    """It was not looked at."""
+    return CheckResult(check, Status.UNKNOWN, found)
 
 
 def warning(check: str, found: Coded) -> CheckResult:

@@ -11,6 +11,8 @@ from redis import Redis
 from shared.metadata.synchronisation import Connect
 from shared.settings import Settings
 from shared.store import Store
+from shared.store.people import TrackerPerson
+from shared.tracker.projects import ProjectNow
 from shared.vault import Vault
 
 
@@ -21,9 +23,10 @@ class Installation:
     Attributes:
         connect: returns the configuration and the tracker.
         is_broker_answering: asks the broker.
-        probe: also ask the tracker about each linked project (calls beyond SPEC 4.2).
         tracker_clocks: (the tracker's time, ours) of each answer of the tracker.
         is_tracker_open: whether the tracker answered as it should.
+        projects: the linked tracker projects as they are now; None: they could not be read.
+        locked: the tracker's locked users.
     """
 
     settings: Settings
@@ -32,6 +35,7 @@ class Installation:
     vault: Vault
     connect: Connect
     is_broker_answering: Callable[[], bool]
-    probe: bool = False
     tracker_clocks: list[tuple[datetime, datetime]] = field(default_factory=list)
     is_tracker_open: bool = False
+    projects: dict[int, ProjectNow] | None = None
+    locked: list[TrackerPerson] = field(default_factory=list)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import islice
 
-from redis.exceptions import RedisError, ResponseError
+from redis.exceptions import OutOfMemoryError, RedisError, ResponseError
 from sqlalchemy.exc import SQLAlchemyError
 
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
+from shared.codes.coded import Coded
 from shared.codes.findings import Finding
+from shared.coordination.doorbell import PREFIX
 from shared.coordination.presence import BEAT, WORKER, Presence
 from shared.errors import SettingsError
 from shared.store.migrations import HEAD, require_current
@@ -18,19 +21,31 @@ from shared.store.migrations import HEAD, require_current
 CLOCK_WARNING_S = 5.0
 CLOCK_FAILURE_S = 120.0
 ROUNDS_MISSED = 4
+CHECKED = f"{PREFIX}checked"
+CHECKED_S = 60
+LONGEST_ERROR = 200
+MOST_KEYS = 5000
+MIB = 1024 * 1024
 
 
 def database(installation: Installation) -> Iterator[CheckResult]:
     """The database answers, and its tables are those of this version."""
+    settings, name = installation.settings, installation.store.database.name
     try:
-        require_current(installation.store.database)
+        require_current(installation.store.database, loaded=settings.is_loaded)
     except SettingsError as due:
-        yield ok("database", Finding.DATABASE_ANSWERS(kind=_kind(installation)))
+        if installation.store.database.missing_file is not None:
+            yield failure("database", Finding.NO_DATABASE(problem=due.coded))
+            return
+        yield ok("database", Finding.DATABASE_ANSWERS(kind=_kind(installation), name=name))
         yield failure("migrations", Finding.MIGRATIONS_DUE(problem=due.coded))
     except SQLAlchemyError as error:
         yield failure("database", Finding.DATABASE_UNREACHABLE(error=type(error).__name__))
     else:
-        yield ok("database", Finding.DATABASE_ANSWERS(kind=_kind(installation)))
+        if "database_url" in settings.model_fields_set:
+            yield ok("database", Finding.DATABASE_ANSWERS(kind=_kind(installation), name=name))
+        else:
+            yield warning("database", Finding.DATABASE_OF_DEFAULT(file=name))
         yield ok("migrations", Finding.MIGRATIONS_CURRENT(revision=HEAD))
 
 
@@ -41,8 +56,14 @@ def _kind(installation: Installation) -> str:
 def redis(installation: Installation) -> Iterator[CheckResult]:
     """Redis answers, and keeps what it is given."""
     try:
-        installation.redis.ping()
+        installation.redis.set(CHECKED, "1", ex=CHECKED_S)
         policy = _policy(installation)
+    except OutOfMemoryError:
+        yield failure("redis", _full(installation))
+        return
+    except ResponseError as error:
+        yield failure("redis", Finding.REDIS_NOT_WRITABLE(error=str(error)[:LONGEST_ERROR]))
+        return
     except RedisError as error:
         yield failure("redis", Finding.REDIS_UNREACHABLE(error=type(error).__name__))
         return
@@ -50,6 +71,22 @@ def redis(installation: Installation) -> Iterator[CheckResult]:
         yield warning("redis", Finding.REDIS_MAY_EVICT(policy=policy))
     else:
         yield ok("redis", Finding.REDIS_ANSWERS())
+
+
+def _full(installation: Installation) -> Coded:
+    """Say whose memory is used up, as far as the first keys tell."""
+    redis = installation.redis
+    memory = redis.info("memory")
+    keys = list(islice(redis.scan_iter(count=1000), MOST_KEYS))
+    pipe = redis.pipeline(transaction=False)
+    for key in keys:
+        pipe.memory_usage(key)
+    sizes = dict(zip(keys, pipe.execute(), strict=True))
+    ours = sum(size or 0 for key, size in sizes.items() if key.startswith(PREFIX.encode()))
+    others = sum(size or 0 for size in sizes.values()) - ours
+    return Finding.REDIS_FULL(
+        most=int(memory["maxmemory"]) / MIB, ours=ours / MIB, others=others / MIB, keys=len(keys)
+    )
 
 
 def _policy(installation: Installation) -> str | None:

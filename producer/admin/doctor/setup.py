@@ -7,12 +7,12 @@ from datetime import UTC
 
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
-from producer.admin.people import confirm_people, user_map
+from producer.admin.people import Mapped, confirm_people, user_map
 from shared.codes.coded import Coded
 from shared.codes.findings import Finding
 from shared.config import PluginConfig
 from shared.errors import NotFound, SettingsError
-from shared.metadata.confirming import OF_SPEC, confirm, confirm_link
+from shared.metadata.confirming import OF_SPEC, confirm
 from shared.store.metadata import MetadataKind
 
 INTERVALS_MISSED = 3
@@ -55,20 +55,6 @@ def metadata(installation: Installation) -> Iterator[CheckResult]:
         yield ok("metadata", Finding.METADATA_CURRENT(at=at))
 
 
-def links(installation: Installation) -> Iterator[CheckResult]:
-    """Something is linked, and each link leads to an active project, its category to one of it."""
-    with installation.store.transaction() as tx:
-        found = tx.links.all()
-        faults = [(link, fault) for link in found if (fault := _fault(confirm_link, tx, link))]
-    if not found:
-        yield warning("links", Finding.NOTHING_LINKED())
-    for link, fault in faults:
-        why = Finding.LINK_NOT_USABLE(link=str(link), problem=fault, kind=str(link.kind), id=link.helpdesk_id)
-        yield failure("links", why)
-    if found and not faults:
-        yield ok("links", Finding.LINKS_USABLE(count=len(found)))
-
-
 def ids(installation: Installation) -> Iterator[CheckResult]:
     """Every id of the plugin config exists on the tracker."""
     with installation.store.transaction() as tx:
@@ -83,6 +69,8 @@ def ids(installation: Installation) -> Iterator[CheckResult]:
     checks = {"default_role_id": "role", "default_activity_id": "activity"}
     for name, fault in faults.items():
         yield failure(checks.get(name, "ids"), Finding.CONFIG_ID_UNKNOWN(name=name, problem=fault))
+    if not faults.keys() - checks.keys():
+        yield ok("ids", Finding.CONFIG_IDS_KNOWN())
     yield from _left_out(config, faults)
 
 
@@ -109,21 +97,6 @@ def memberships(installation: Installation) -> Iterator[CheckResult]:
         yield warning("role", why)
 
 
-def activities_of_projects(installation: Installation) -> Iterator[CheckResult]:
-    """The default activity can be used in each linked project, where the cache knows that."""
-    with installation.store.transaction() as tx:
-        config, _ = tx.configs.get()
-        projects = {link.tracker_project_id for link in tx.links.all()}
-        entries = [tx.metadata.get(MetadataKind.PROJECT, one) for one in sorted(projects)]
-    wanted = config.default_activity_id
-    for entry in entries:
-        usable = entry.details.get("activity_ids") if entry else None
-        if wanted and usable is not None and wanted not in usable:
-            project = f"tracker project {entry}"
-            why = Finding.ACTIVITY_NOT_USABLE(activity_id=wanted, project=project, choices=usable)
-            yield failure("activity", why)
-
-
 def statuses(installation: Installation) -> Iterator[CheckResult]:
     """Every status that events have named is mapped, and to one that exists."""
     with installation.store.transaction() as tx:
@@ -148,7 +121,10 @@ def people(installation: Installation) -> Iterator[CheckResult]:
     """Everybody named in events has a tracker user."""
     found = user_map(installation.store)
     waiting = [one for one in found if one.waits]
-    unknown = [one for one in found if one.login is None and not one.waits]
+    is_locked = _locked_among(installation)
+    nobody = [one for one in found if one.login is None and not one.waits]
+    locked = [one for one in nobody if is_locked(one)]
+    unknown = [one for one in nobody if not is_locked(one)]
     new = [one for one in found if one.new]
     if waiting:
         reasons = [one.match for one in waiting[:MOST_NAMED]]
@@ -160,8 +136,17 @@ def people(installation: Installation) -> Iterator[CheckResult]:
         named = [f"{one.helpdesk_user_id} ({one.email or 'no e-mail'})" for one in unknown[:MOST_NAMED]]
         why = Finding.PEOPLE_UNKNOWN(unknown=len(unknown), total=len(found), people=named)
         yield warning("people", why)
-    elif not waiting:
+    if locked:
+        named = [f"{one.helpdesk_user_id} ({one.email or 'no e-mail'})" for one in locked[:MOST_NAMED]]
+        yield warning("people", Finding.PEOPLE_LOCKED(count=len(locked), people=named))
+    if not (nobody or waiting):
         yield ok("people", Finding.PEOPLE_KNOWN(total=len(found)))
+
+
+def _locked_among(installation: Installation) -> Callable[[Mapped], bool]:
+    ids = {one.tracker_user_id for one in installation.locked}
+    mails = {one.mail.lower() for one in installation.locked if one.mail}
+    return lambda one: one.tracker_user_id in ids or (one.email or "").lower() in mails
 
 
 def _fault(check: Callable[..., object], *arguments: object) -> Coded | None:
@@ -173,4 +158,4 @@ def _fault(check: Callable[..., object], *arguments: object) -> Coded | None:
     return None
 
 
-CHECKS = (metadata, links, ids, memberships, activities_of_projects, statuses, people)
+CHECKS = (ids, memberships, statuses, people)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,9 +12,12 @@ from producer.admin.doctor.installation import Installation
 from producer.admin.dryrun.run import DryRuns
 from shared.bodies.contexts import custom_fields_of, engine_for
 from shared.codes.findings import Finding
+from shared.codes.hints import Hint
 from shared.config import PluginConfig
 from shared.errors import TemplateError
 from shared.refusals.custom_field_hints import given_values
+from shared.refusals.hints import hints
+from shared.refusals.known import Explanation, known_of
 from shared.store import Transaction
 from shared.store.metadata import MetadataKind
 from shared.store.templates import ActiveTemplate
@@ -20,6 +25,15 @@ from shared.templating import Operation
 from shared.templating.contexts import sample
 from shared.templating.operations import CustomField
 
+GONE = (
+    Hint.UNKNOWN_CUSTOM_FIELD,
+    Hint.UNKNOWN_PRIORITY,
+    Hint.UNKNOWN_STATUS,
+    Hint.UNKNOWN_ISSUE_TYPE,
+    Hint.UNKNOWN_WATCHERS,
+    Hint.UNKNOWN_ASSIGNEE,
+)
+CHOSEN = (Hint.CUSTOM_FIELD_NOT_A_CHOICE,)
 CREATING = (Operation.ISSUE_CREATE, Operation.TIME_ENTRY_CREATE)
 """Operations that the worker makes alone; a project's form asks for what is required."""
 
@@ -39,6 +53,34 @@ def in_force(installation: Installation) -> Iterator[CheckResult]:
         yield ok("templates", Finding.TEMPLATES_RENDER(templates=named))
     elif not found:
         yield ok("templates", Finding.TEMPLATES_NOT_USED())
+
+
+def up_to_date(installation: Installation) -> Iterator[CheckResult]:
+    """Each template in force names only what the tracker has: it silently ignores an unknown field or status."""
+    with installation.store.transaction() as tx:
+        known = known_of(tx, None)
+        payloads = [(one, _payload(tx, one)) for one in tx.templates.active().values()]
+    for template, payload in payloads:
+        operation = Operation(template.operation)
+        if isinstance(payload, TemplateError):
+            continue
+        for hint in hints(operation, payload, known):
+            if hint.why.code in GONE or (hint.why.code in CHOSEN and _is_literal(template, payload, hint)):
+                why = Finding.TEMPLATE_OUT_OF_DATE(
+                    template=str(template),
+                    operation=template.operation,
+                    id=template.id,
+                    field=hint.field,
+                    problem=hint.why,
+                )
+                yield warning("templates", why)
+
+
+def _is_literal(template: ActiveTemplate, payload: dict[str, Any], hint: Explanation) -> bool:
+    """Tell whether a custom field's value stands in the template itself, and so is the same for every ticket."""
+    field_id = int(re.sub(r"[^0-9]", "", hint.field.rpartition("custom_field")[2]))
+    value = given_values(payload[Operation(template.operation).top_key]).get(field_id)
+    return json.dumps(value, ensure_ascii=False) in template.body
 
 
 def custom_fields(installation: Installation) -> Iterator[CheckResult]:
@@ -100,4 +142,4 @@ def _payload(tx: Transaction, template: ActiveTemplate) -> dict[str, Any] | Temp
         return fault
 
 
-CHECKS = (in_force, custom_fields, left_by_dry_runs)
+CHECKS = (in_force, up_to_date, custom_fields, left_by_dry_runs)

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any
 
-from producer.admin.doctor.finding import CheckResult, failure, ok
+from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
+from shared.codes.coded import Coded
+from shared.codes.faults import Detail
 from shared.codes.findings import Finding
-from shared.errors import (
-    BridgeError,
-    ImpersonationRefused,
-    OutcomeUnknown,
-    SettingsError,
-    TrackerClosed,
-    TrackerError,
-    TrackerRejected,
-)
+from shared.errors import ImpersonationRefused, SettingsError, TrackerClosed, TrackerError
 from shared.store.links import Link
 from shared.tracker.client import USERS, TrackerClient
 from shared.tracker.lists import PAGE_SIZE
+from shared.tracker.projects import ProjectNow, Standing
 
 MODULES = ("issue_tracking", "time_tracking")
-MOST_PROBED = 200
+MOST_NAMED = 10
+GONE = {
+    Standing.CLOSED: Finding.LINKED_PROJECT_CLOSED,
+    Standing.ARCHIVED: Finding.LINKED_PROJECT_ARCHIVED,
+    Standing.ABSENT: Finding.LINKED_PROJECT_GONE,
+}
 
 
 def connection(installation: Installation) -> Iterator[CheckResult]:
@@ -38,8 +37,7 @@ def connection(installation: Installation) -> Iterator[CheckResult]:
         answer = client.call("GET", USERS, params={"limit": PAGE_SIZE, "offset": 0})
     except TrackerClosed as closed:
         yield ok("tracker", Finding.TRACKER_ANSWERS(base_url=config.base_url))
-        known = closed.status != 401
-        yield failure("administrator", Finding.KEY_NOT_ADMINISTRATOR() if known else Finding.KEY_NOT_KNOWN())
+        yield failure("administrator", _why_closed(closed))
     except TrackerError as error:
         yield failure("tracker", Finding.TRACKER_NOT_USABLE(problem=error.coded))
     else:
@@ -51,6 +49,15 @@ def connection(installation: Installation) -> Iterator[CheckResult]:
         yield from _impersonation(client)
     finally:
         client.close()
+
+
+def _why_closed(closed: TrackerClosed) -> Coded:
+    why = closed.coded.params.get("detail")
+    if not isinstance(why, Coded):
+        return Finding.TRACKER_REFUSES(problem=closed.coded)
+    if why.code == Detail.KEY_NOT_ADMINISTRATORS:
+        return Finding.KEY_NOT_ADMINISTRATOR(login=why.params["login"])
+    return Finding.KEY_NOT_KNOWN() if why.code == Detail.KEY_IS_UNKNOWN else Finding.REST_API_OFF()
 
 
 def _impersonation(client: TrackerClient) -> Iterator[CheckResult]:
@@ -71,66 +78,72 @@ def _impersonation(client: TrackerClient) -> Iterator[CheckResult]:
 
 
 def projects(installation: Installation) -> Iterator[CheckResult]:
-    """Each linked project has the modules and the activity that are needed; asked only where that is wanted."""
-    if not installation.is_tracker_open:
-        return
-    if not installation.probe:
-        yield ok("modules", Finding.MODULES_NOT_CHECKED())
-        return
+    """Each link leads to an active project with the modules, the category and the activity that are needed."""
     with installation.store.transaction() as tx:
-        links = list({link.tracker_project_id: link for link in tx.links.all()}.values())[:MOST_PROBED]
-    config, client = installation.connect()
-    try:
-        found = [one for link in links for one in _probe(client, link, config.default_activity_id)]
-    finally:
-        client.close()
-    yield from found or [ok("modules", Finding.MODULES_ENABLED(count=len(links)))]
+        config, _ = tx.configs.get()
+        found = tx.links.all()
+    if not found:
+        yield warning("links", Finding.NOTHING_LINKED())
+    first = {link.tracker_project_id: link for link in reversed(found)}
+    now = installation.projects or {}
+    wrong = [one for link in found for one in _category(link, now[link.tracker_project_id])]
+    for project_id, link in first.items():
+        wrong += _standing(link, now[project_id])
+        wrong += _usable(now[project_id], config.default_activity_id)
+    yield from wrong
+    told = {one.check for one in wrong}
+    if found and "links" not in told:
+        yield ok("links", Finding.LINKS_USABLE(count=len(found)))
+    if "modules" not in told:
+        yield ok("modules", Finding.MODULES_ENABLED(count=len(first)))
 
 
-def _probe(client: TrackerClient, link: Link, activity_id: int | None) -> Iterator[CheckResult]:
-    project_id = link.tracker_project_id
-    path, params = f"/projects/{project_id}.json", {"include": "enabled_modules,time_entry_activities"}
-    try:
-        project = client.call("GET", path, params=params).object("project")
-    except KeyError:
-        yield failure("tracker", Finding.PROJECT_NOT_READ(problem=OutcomeUnknown("GET", path).coded))
-        return
-    except TrackerRejected as refused:
-        gone = Finding.LINKED_PROJECT_GONE(
-            project_id=project_id,
-            link=str(link),
-            problem=refused.coded,
-            kind=str(link.kind),
-            id=link.helpdesk_id,
-        )
-        yield failure("links", gone)
-        return
-    except BridgeError as error:
-        yield failure("tracker", Finding.PROJECT_NOT_READ(problem=error.coded))
-        return
-    name = f"tracker project {project_id} ({project.get('name')})"
-    if project.get("status", 1) != 1:
-        yield failure("links", Finding.LINKED_PROJECT_CLOSED(project=name))
-    missing = [module for module in MODULES if module not in _names(project.get("enabled_modules"))]
-    if missing:
-        yield failure("modules", Finding.MODULES_MISSING(project=name, modules=missing))
-    activities = project.get("time_entry_activities")
-    if activity_id and isinstance(activities, list) and activity_id not in _ids(activities):
-        choices = [f"{one.get('id')} ({one.get('name')})" for one in activities if isinstance(one, dict)]
-        why = Finding.ACTIVITY_NOT_USABLE(activity_id=activity_id, project=name, choices=choices)
-        yield failure("activity", why)
+def _standing(link: Link, project: ProjectNow) -> list[CheckResult]:
+    found = GONE.get(project.standing)
+    if found is None:
+        return []
+    about = {"project": str(project), "link": str(link), "kind": str(link.kind), "id": link.helpdesk_id}
+    return [failure("links", found(**about))]
 
 
-def _names(rows: Any) -> list[Any]:
-    return (
-        [one.get("name") for one in rows if isinstance(one, dict)]
-        if isinstance(rows, list)
-        else list(MODULES)
+def _category(link: Link, project: ProjectNow) -> list[CheckResult]:
+    wanted, categories = link.default_category_id, project.categories
+    if (
+        project.standing is not Standing.ACTIVE
+        or wanted is None
+        or categories is None
+        or wanted in categories
+    ):
+        return []
+    why = Finding.CATEGORY_GONE(
+        link=str(link),
+        category_id=wanted,
+        project=str(project),
+        choices=_choices(categories) or None,
+        kind=str(link.kind),
+        id=link.helpdesk_id,
+        project_id=project.id,
     )
+    return [failure("links", why)]
 
 
-def _ids(rows: list[Any]) -> list[Any]:
-    return [one.get("id") for one in rows if isinstance(one, dict)]
+def _usable(project: ProjectNow, activity_id: int | None) -> list[CheckResult]:
+    if project.standing is not Standing.ACTIVE:
+        return []
+    name, found = f"tracker project {project}", []
+    missing = [module for module in MODULES if project.modules is not None and module not in project.modules]
+    if missing:
+        found.append(failure("modules", Finding.MODULES_MISSING(project=name, modules=missing)))
+    usable = project.activities
+    if activity_id and usable is not None and activity_id not in usable and "time_tracking" not in missing:
+        choices = _choices(usable) or None
+        why = Finding.ACTIVITY_NOT_USABLE(activity_id=activity_id, project=name, choices=choices)
+        found.append(failure("activity", why))
+    return found
+
+
+def _choices(named: Mapping[int, str]) -> list[str]:
+    return [f"{one} ({name})" for one, name in sorted(named.items())][:MOST_NAMED]
 
 
 CHECKS = (projects,)

@@ -16,7 +16,9 @@ from sqlalchemy import inspect, text
 from sqlalchemy.engine import Connection
 from sqlalchemy.exc import OperationalError
 
+from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
+from shared.settings import Settings
 from shared.store.database import Database
 
 HEAD = "0012"
@@ -51,6 +53,8 @@ def upgrade(database: Database, *, tries: int = TRIES) -> tuple[str | None, str]
     from alembic import command
     from alembic.config import Config
 
+    if (file := database.missing_file) is not None:
+        Path(file).parent.mkdir(parents=True, exist_ok=True)
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
 
@@ -94,13 +98,20 @@ def beside_others(database: Database, change: Callable[[Connection], T], *, trie
     )
 
 
-def require_current(database: Database) -> None:
-    """Make sure that the schema is the one this version works with.
+def require_current(database: Database, *, loaded: bool = True) -> None:
+    """Make sure that the schema is the one this version works with; no SQLite file is made by looking.
+
+    Args:
+        database: the database.
+        loaded: whether the environment has any setting.
 
     Raises:
         SettingsError: `deskbridge migrate` is due, or the database belongs to a newer version.
         OperationalError: the database cannot be reached.
     """
+    if (file := database.missing_file) is not None:
+        missing = Refusal.DATABASE_MISSING if loaded else Refusal.ENVIRONMENT_NOT_LOADED
+        raise SettingsError(missing(file=file))
     with database.engine.connect() as connection:
         found = _revision(connection)
     if found is None:
@@ -113,11 +124,11 @@ def require_current(database: Database) -> None:
         raise SettingsError(f"the database is at revision {found}, not at {HEAD}: run `deskbridge migrate`")
 
 
-def is_current(url: str) -> bool:
+def is_current(settings: Settings) -> bool:
     """Make sure at the start of a process that the schema is the one this version works with.
 
     Args:
-        url: the database's address.
+        settings: the process's settings.
 
     Returns:
         False where the database cannot be reached: it may be down for a while, and that is no reason not to start.
@@ -125,9 +136,9 @@ def is_current(url: str) -> bool:
     Raises:
         SettingsError: `deskbridge migrate` is due, or the database belongs to a newer version.
     """
-    database = Database(url)
+    database = Database(settings.database_url.get_secret_value())
     try:
-        require_current(database)
+        require_current(database, loaded=settings.is_loaded)
     except OperationalError:
         return False
     finally:

@@ -17,7 +17,7 @@ from shared.sentences.template import Plural, fill, names
 
 ROOT = Path(shared.codes.__file__).parents[2]
 SAMPLES: dict[str, object] = {"kind": "ticket"}
-LISTS = ("errors", "facts", "faults", "warnings", "candidates", "tracker_ids")
+LISTS = ("errors", "facts", "faults", "warnings", "candidates", "tracker_ids", "hints")
 
 
 def subjects() -> list[type[Code]]:

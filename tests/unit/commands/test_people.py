@@ -126,7 +126,7 @@ def test_a_failure_on_any_page_leaves_the_cache_as_it_was(
     shell.do("sync-metadata")
     before = cached(shell)
     tracker.users, tracker.fails_at = [user(900 + number) for number in range(150)], fails_at
-    assert "refuses the API key" in shell.fail("sync-metadata")
+    assert "refuses every call" in shell.fail("sync-metadata")
     assert cached(shell) == before
 
 

@@ -1,0 +1,194 @@
+"""The stage: what fails, how one asks, and what may be seen of the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from cryptography.fernet import Fernet
+from pydantic import SecretStr
+
+from deploy.sandbox.tracker.control import StandIn
+from producer.admin.doctor import CheckResult, Installation, examine
+from producer.admin.replay import replay_state
+from producer.admin.shapes import event_json, finding_json, trace_json
+from producer.admin.story import trace_ticket
+from shared.codes.coded import Code
+from shared.connection import Connector
+from shared.store.models import EventState
+from shared.vault import Vault
+from tests.support.bridge import Bridge
+from tests.support.events import task, task_event
+
+
+@dataclass(frozen=True)
+class Told:
+    """An answer: the codes in it, at any depth, and its sentences as a person reads them."""
+
+    codes: set[str]
+    text: str
+
+    @classmethod
+    def of(cls, document: Any) -> Told:
+        """Gather codes and sentences of a JSON document as `--json` prints it."""
+        return cls(
+            {code for one in _objects(document) if (code := one.get("code"))}, "\n".join(_texts(document))
+        )
+
+
+def _objects(document: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(document, dict):
+        yield document
+    for one in _below(document):
+        yield from _objects(one)
+
+
+def _texts(document: Any) -> Iterator[str]:
+    if isinstance(document, dict):
+        yield from (document[name] for name in ("what", "why", "todo", "reason") if document.get(name))
+    for one in _below(document):
+        yield from _texts(one)
+
+
+def _below(document: Any) -> list[Any]:
+    if isinstance(document, dict):
+        return [one for name, one in document.items() if name != "call"]
+    return document if isinstance(document, list) else []
+
+
+class Stage:
+    """A deskbridge and its tracker."""
+
+    def __init__(self, bridge: Bridge, tracker: StandIn) -> None:
+        self.bridge, self.tracker = bridge, tracker
+        self.is_broker_answering = True
+        self.tasks = 600
+
+    def work(self, **of_task: Any) -> str:
+        """Let a technician finish a ticket task; return what became of its event."""
+        self.tasks += 1
+        return self.bridge.forward(task_event(self.tasks, of_task=task(self.tasks, **of_task)))[0]
+
+    def findings(self) -> list[CheckResult]:
+        """Return what `deskbridge doctor` finds."""
+        return list(examine(self.installation()))
+
+    def installation(self) -> Installation:
+        """Return what the doctor looks at."""
+        bridge, vault = self.bridge, Vault(self.bridge.settings.secret_keys)
+        connect = Connector(bridge.store, vault).connect
+        return Installation(
+            bridge.settings, bridge.store, bridge.redis, vault, connect, lambda: self.is_broker_answering
+        )
+
+    def doctor(self) -> Told:
+        """Ask `deskbridge doctor`; what is well is left out."""
+        return Told.of([finding_json(one) for one in self.findings() if one.status != "ok"])
+
+    def trace(self) -> Told:
+        """Ask `deskbridge trace 4711`."""
+        return Told.of(trace_json(trace_ticket(self.bridge.store, 4711)))
+
+    def events(self) -> Told:
+        """Ask `deskbridge events`."""
+        with self.bridge.store.transaction() as tx:
+            return Told.of([event_json(row) for row in tx.journal.find(limit=None)])
+
+    def replay(self) -> None:
+        """Replay what failed, and let what waits go on."""
+        tickets = replay_state(self.bridge.store, EventState.FAILED).tickets
+        self.bridge.pause.end()
+        self.bridge.hurry()
+        for ticket_id in tickets or [4711]:
+            self.bridge.sync(ticket_id)
+
+    def goes_on(self) -> bool:
+        """Tell whether nothing is left undone."""
+        with self.bridge.store.transaction() as tx:
+            return not any(
+                tx.journal.count(state) for state in (EventState.FAILED, EventState.PENDING, EventState.HELD)
+            )
+
+    def api_key(self, text: str, *, foreign: bool = False) -> None:
+        """Store an API key; a foreign one was encrypted with a key that nobody has any more."""
+        keys = [SecretStr(Fernet.generate_key().decode())] if foreign else self.bridge.settings.secret_keys
+        with self.bridge.store.transaction() as tx:
+            tx.configs.put_api_key(Vault(keys).encrypt(SecretStr(text)))
+
+    def template(self, operation: str, body: str) -> None:
+        """Put a template in force, whatever its text."""
+        with self.bridge.store.transaction() as tx:
+            tx.templates.activate(tx.templates.create(operation, "of the test", body, "a test"), 1, "a test")
+
+
+Act = Callable[[Stage], object]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A staged failure.
+
+    Attributes:
+        sentence: what fails.
+        stage: makes it fail.
+        code: of the cause that must be named.
+        step: words of the next step that must be named.
+        never: words that must not be claimed.
+        repair: what the named step does.
+    """
+
+    sentence: str
+    stage: Act
+    code: Code
+    step: str
+    never: tuple[str, ...] = ()
+    repair: Act = field(default=lambda _: None)
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+def patch(table: str, row_id: int, **values: Any) -> Act:
+    """Change a row on the tracker."""
+    return lambda stage: stage.tracker.patch(table, row_id, **values)
+
+
+def remove(table: str, row_id: int) -> Act:
+    """Delete a row on the tracker."""
+    return lambda stage: stage.tracker.remove(table, row_id)
+
+
+def settings(**values: Any) -> Act:
+    """Change settings of the tracker."""
+    return lambda stage: stage.tracker.settings(**values)
+
+
+def configure(**values: Any) -> Act:
+    """Change the configuration."""
+    return lambda stage: stage.bridge.configure(**values)
+
+
+def template(operation: str, body: str) -> Act:
+    """Put a template in force."""
+    return lambda stage: stage.template(operation, body)
+
+
+def key(text: str) -> Act:
+    """Store an API key."""
+    return lambda stage: stage.api_key(text)
+
+
+def both(*acts: Act) -> Act:
+    """Do one after the other."""
+
+    def act(stage: Stage) -> None:
+        for one in acts:
+            one(stage)
+
+    return act
+
+
+def own_key(stage: Stage) -> None:
+    """Store the administrator's key."""
+    stage.api_key(stage.tracker.api_key)

@@ -1,0 +1,273 @@
+"""What `deskbridge doctor` says of a failure that no event has met yet, or of one that stops everything."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from deploy.embedded.ports import free_port
+from deploy.sandbox.tracker.seed import user_key
+from producer.admin.doctor import RECORDS
+from producer.admin.people import map_user
+from shared.codes.findings import Finding
+from shared.store.links import LinkKind
+from tests.failures.stage import (
+    Act,
+    Failure,
+    Stage,
+    both,
+    configure,
+    key,
+    own_key,
+    patch,
+    remove,
+    settings,
+    template,
+)
+from tests.support.events import ticket, ticket_event
+
+LIST_TEMPLATE = '{"issue": {"subject": "{{ticket.title}}", "custom_fields": [{"id": 4, "value": "Fax"}]}}'
+GONE_TEMPLATE = '{"issue": {"subject": "{{ticket.title}}", "custom_fields": [{"id": 77, "value": "x"}]}}'
+EITHER_OR = ("or the API key", "or its REST API", "closed, archived or deleted")
+
+
+def seen(email: str | None, number: int = 77) -> Act:
+    technician = {"id": number, "email": email}
+    event = ticket_event(5, of_ticket=ticket(4712, technician=technician))
+    return lambda stage: stage.bridge.forward(event, ticket_id=4712)
+
+
+def nobody_linked(stage: Stage) -> None:
+    with stage.bridge.store.transaction() as tx:
+        tx.links.remove(LinkKind.ENTITY, 3)
+
+
+def full_redis(stage: Stage) -> None:
+    stage.bridge.redis.config_set("maxmemory", 1)
+
+
+def roomy_redis(stage: Stage) -> None:
+    stage.bridge.redis.config_set("maxmemory", 0)
+
+
+def broker(*, answers: bool) -> Act:
+    return lambda stage: setattr(stage, "is_broker_answering", answers)
+
+
+FAILURES = [
+    Failure(
+        "the API key was changed on the tracker",
+        key("0" * 40), Finding.KEY_NOT_KNOWN, "config set-api-key", ("REST",), own_key,
+    ),
+    Failure(
+        "the API key is no administrator's",
+        key(user_key("alice")), Finding.KEY_NOT_ADMINISTRATOR, "set-api-key", ("REST",), own_key,
+    ),
+    Failure(
+        "the REST API was switched off",
+        settings(rest_enabled=False), Finding.REST_API_OFF, "switch it on", ("key",), settings(rest_enabled=True),
+    ),
+    Failure(
+        "the key was encrypted with another secret key",
+        lambda stage: stage.api_key("x", foreign=True),
+        Finding.API_KEY_UNREADABLE, "DESKBRIDGE_SECRET_KEYS", ("REST",), own_key,
+    ),
+    Failure(
+        "no tracker is configured",
+        configure(base_url=None), Finding.TRACKER_NOT_SET_UP, "set up the tracker first",
+    ),
+    Failure(
+        "nothing listens at base_url",
+        configure(base_url=f"http://127.0.0.1:{free_port()}"),
+        Finding.TRACKER_NOT_USABLE, "check that it runs", ("REST",),
+    ),
+    Failure(
+        "the tracker answers 500",
+        lambda stage: stage.tracker.fault("status_before", status=500),
+        Finding.TRACKER_NOT_USABLE, "check that it runs", ("REST",), lambda stage: stage.tracker.clear_faults(),
+    ),
+    Failure(
+        "a proxy drops the header of impersonation",
+        lambda stage: stage.tracker.fault("switch_ignored", path="/trackers.json"),
+        Finding.IMPERSONATION_IGNORED, "header_prefix", (), lambda stage: stage.tracker.clear_faults(),
+    ),
+    Failure(
+        "a linked project was closed",
+        patch("projects", 1, status=5), Finding.LINKED_PROJECT_CLOSED, "reopen it",
+        ("archived", "deleted", "does not exist"), patch("projects", 1, status=1),
+    ),
+    Failure(
+        "a linked project was archived",
+        patch("projects", 1, status=9), Finding.LINKED_PROJECT_ARCHIVED, "unarchive it",
+        ("closed", "deleted", "does not exist"), patch("projects", 1, status=1),
+    ),
+    Failure(
+        "a linked project was deleted",
+        lambda stage: stage.bridge.link(LinkKind.ENTITY, 9, 99), Finding.LINKED_PROJECT_GONE,
+        "deskbridge unlink entity 9", ("closed", "archived"),
+        lambda stage: stage.bridge.link(LinkKind.ENTITY, 9, 1),
+    ),
+    Failure(
+        "a link's category was deleted",
+        lambda stage: stage.bridge.link(LinkKind.ENTITY, 9, 1, 3), Finding.CATEGORY_GONE, "--category",
+        ("closed",), lambda stage: stage.bridge.link(LinkKind.ENTITY, 9, 1, 2),
+    ),
+    Failure(
+        "a linked project lacks time tracking",
+        patch("projects", 1, modules=["issue_tracking"]), Finding.MODULES_MISSING, "enable them", ("closed",),
+        patch("projects", 1, modules=["issue_tracking", "time_tracking"]),
+    ),
+    Failure(
+        "a linked project lacks issue tracking",
+        patch("projects", 1, modules=["time_tracking"]), Finding.MODULES_MISSING, "enable them", ("closed",),
+        patch("projects", 1, modules=["issue_tracking", "time_tracking"]),
+    ),
+    Failure(
+        "the default activity was switched off in the project",
+        patch("activities", 13, parent_id=9, active=False), Finding.ACTIVITY_NOT_USABLE,
+        "change default_activity_id", ("closed",), patch("activities", 13, parent_id=10),
+    ),
+    Failure(
+        "the default activity was switched off on the whole tracker",
+        patch("activities", 9, active=False), Finding.CONFIG_ID_UNKNOWN, "config set default_activity_id",
+        ("closed",), patch("activities", 9, active=True),
+    ),
+    Failure(
+        "the default role was deleted",
+        remove("roles", 4), Finding.CONFIG_ID_UNKNOWN, "config set default_role_id", ("closed",),
+        configure(default_role_id=5),
+    ),
+    Failure(
+        "a status of status_map was deleted",
+        remove("statuses", 5), Finding.STATUS_MAP_WRONG, "status_map", ("closed",),
+        configure(status_map={1: 1, 2: 2, 5: 3, 6: 6}),
+    ),
+    Failure(
+        "the default priority was deleted",
+        both(configure(default_priority_id=4), remove("priorities", 4)), Finding.CONFIG_ID_UNKNOWN,
+        "config set default_priority_id", ("closed",), configure(default_priority_id=2),
+    ),
+    Failure(
+        "the default issue type was deleted",
+        both(configure(default_tracker_id=3), patch("projects", 1, tracker_ids=[1]), remove("issue_types", 3)),
+        Finding.CONFIG_ID_UNKNOWN, "config set default_tracker_id", ("closed",), configure(default_tracker_id=1),
+    ),
+    Failure(
+        "a default watcher was locked",
+        both(configure(default_watcher_ids=(6,)), patch("users", 6, status=3)), Finding.CONFIG_ID_UNKNOWN,
+        "config set default_watcher_ids", ("closed",), patch("users", 6, status=1),
+    ),
+    Failure(
+        "a custom field of issues was made required",
+        settings(required_custom_fields=[3]), Finding.CUSTOM_FIELDS_NOT_SENT, "give them a default value",
+        ("closed",), settings(required_custom_fields=[]),
+    ),
+    Failure(
+        "a custom field of time entries was made required",
+        settings(required_custom_fields=[5]), Finding.CUSTOM_FIELDS_NOT_SENT, "template generate",
+        ("closed",), settings(required_custom_fields=[]),
+    ),
+    Failure(
+        "a template gives a list a value that it does not have",
+        template("issue.create", LIST_TEMPLATE), Finding.TEMPLATE_OUT_OF_DATE, "template save", ("closed",),
+        patch("custom_fields", 4, possible_values=["Fax"]),
+    ),
+    Failure(
+        "a template fills a custom field that was deleted",
+        template("issue.create", GONE_TEMPLATE), Finding.TEMPLATE_OUT_OF_DATE, "template save",
+    ),
+    Failure(
+        "a template cannot be rendered",
+        template("issue.create", '{"issue": {"subject": "{{a}}"}}'), Finding.TEMPLATE_NOT_RENDERED,
+        "template preview",
+    ),
+    Failure(
+        "a technician was locked on the tracker",
+        seen("dave@example.test"), Finding.PEOPLE_LOCKED, "unlock them", ("no active tracker user",),
+        patch("users", 10, status=1),
+    ),
+    Failure(
+        "a technician is mapped to a locked user",
+        both(
+            lambda stage: map_user(stage.bridge.store, 77, 6), patch("users", 6, status=3), seen(None),
+        ),
+        Finding.PEOPLE_LOCKED, "map-user", ("no active tracker user",), patch("users", 6, status=1),
+    ),
+    Failure(
+        "a technician is nobody on the tracker",
+        seen("nobody@example.test"), Finding.PEOPLE_UNKNOWN, "map-user", ("locked",),
+        lambda stage: map_user(stage.bridge.store, 77, 6),
+    ),
+    Failure("nothing is linked", nobody_linked, Finding.NOTHING_LINKED, "deskbridge link entity"),
+    Failure(
+        "the memory of Redis is full",
+        full_redis, Finding.REDIS_FULL, "raise `maxmemory`", ("no sign of life",), roomy_redis,
+    ),
+    Failure(
+        "the broker is down",
+        broker(answers=False), Finding.BROKER_UNREACHABLE, "DESKBRIDGE_BROKER_URL", (), broker(answers=True),
+    ),
+    Failure(
+        "the tracker's clock is ten minutes ahead",
+        settings(clock_offset=600.0), Finding.CLOCKS_DIFFER, "NTP", (), settings(clock_offset=0.0),
+    ),
+    Failure(
+        "a ticket status is not mapped",
+        both(configure(status_map={1: 1}), seen("alice@example.test", 7)), Finding.STATUSES_NOT_MAPPED,
+        "status_map", (), configure(status_map={1: 1, 2: 2}),
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("failure", FAILURES, ids=str)
+def test_the_doctor_names_the_cause_and_the_next_step(stage: Stage, failure: Failure) -> None:
+    assert failure.code not in stage.doctor().codes, "it is well before"
+    failure.stage(stage)
+    try:
+        started = time.monotonic()
+        told = stage.doctor()
+        assert time.monotonic() - started < 10
+        assert failure.code in told.codes, told.text
+        assert failure.step in told.text, told.text
+        for word in (*failure.never, *EITHER_OR):
+            assert word not in told.text, told.text
+    finally:
+        failure.repair(stage)
+    if failure.repair is not Failure.__dataclass_fields__["repair"].default:
+        assert failure.code not in stage.doctor().codes, "repaired, it is well again at once"
+
+
+def test_what_could_not_be_looked_at_is_unknown_and_never_ok(stage: Stage) -> None:
+    stage.tracker.fault("status_before", status=500)
+    found = {one.check: one.status for one in stage.findings()}
+    assert found.keys() == RECORDS.keys()
+    depends = (
+        "links",
+        "modules",
+        "role",
+        "activity",
+        "ids",
+        "statuses",
+        "custom fields",
+        "templates",
+        "people",
+    )
+    assert {check: str(found[check]) for check in depends} == dict.fromkeys(depends, "unknown")
+
+
+def test_before_the_first_synchronisation_nothing_claims_that_links_are_active(stage: Stage) -> None:
+    stage.bridge.link(LinkKind.ENTITY, 9, 6)
+    with stage.bridge.store.transaction() as tx:
+        tx.metadata.forget_tracker()
+    assert Finding.LINKED_PROJECT_CLOSED in stage.doctor().codes
+    stage.tracker.fault("status_before", status=500)
+    assert Finding.LINKS_USABLE not in {one.found.code for one in stage.findings()}
+
+
+def test_the_doctor_is_quick_with_fifty_links(stage: Stage) -> None:
+    for number in range(50):
+        stage.bridge.link(LinkKind.PROJECT, 1 + number, 1 + number % 2)
+    started = time.monotonic()
+    assert stage.findings()
+    assert time.monotonic() - started < 2

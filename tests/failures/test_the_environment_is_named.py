@@ -1,0 +1,69 @@
+"""What commands say in a shell that has not the installation's environment; none of them makes a database."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+COMMANDS = [
+    ["events"],
+    ["trace", "4711"],
+    ["held"],
+    ["links"],
+    ["config", "show"],
+    ["doctor"],
+    ["replay", "--state", "failed"],
+]
+
+
+def run(where: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "producer.commands.main", *arguments]
+    return subprocess.run(
+        command, cwd=where, env=environ, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def found(answer: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads(answer.stdout)["error"]
+    return told
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_without_the_environment_a_command_says_so_and_makes_no_file(
+    tmp_path: Path, command: list[str]
+) -> None:
+    answer = run(tmp_path, *command)
+    told = answer.stdout + answer.stderr
+    assert answer.returncode == 1
+    assert "the environment of the installation is not loaded" in told
+    assert "var/deskbridge.sqlite3" in told
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_database_that_does_not_exist_is_named_and_not_made(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/other/place.sqlite3"
+    answer = run(tmp_path, "events", "--json", DESKBRIDGE_DATABASE_URL=url)
+    assert found(answer)["code"] == "database_missing"
+    assert f"{tmp_path}/other/place.sqlite3" in found(answer)["message"]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("process", ["producer", "console"])
+def test_no_process_makes_a_database(tmp_path: Path, process: str) -> None:
+    answer = run(tmp_path, process, DESKBRIDGE_REDIS_URL="redis://127.0.0.1:1/0")
+    assert answer.returncode != 0
+    assert "does not exist" in answer.stdout + answer.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_migrate_makes_the_database_and_the_doctor_says_that_it_is_the_default(tmp_path: Path) -> None:
+    assert run(tmp_path, "migrate").returncode == 0
+    assert (tmp_path / "var" / "deskbridge.sqlite3").exists()
+    told = {one["check"]: one for one in json.loads(run(tmp_path, "doctor", "--json").stdout)}
+    assert told["database"]["code"] == "database_of_default"
+    assert "load the environment" in told["database"]["todo"]
