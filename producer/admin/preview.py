@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from producer.admin.template_values import unfit_values
 from shared.bodies.contexts import custom_fields_of, engine_for, preview_context
 from shared.config import PluginConfig
 from shared.payloads import roles_beyond
@@ -70,10 +71,12 @@ def preview(
     compiled = time.perf_counter()
     rendering = engine.render(body, data)
     ended = time.perf_counter()
+    with store.transaction() as tx:
+        unfit = [str(one) for one in unfit_values(tx, operation, rendering.payload)]
     return Preview(
         operation,
         rendering.payload,
-        (*rendering.warnings, *_refused_roles(operation, rendering.payload, config)),
+        (*rendering.warnings, *unfit, *_refused_roles(operation, rendering.payload, config)),
         rendering.filled_in,
         rendering.pruned,
         tuple(unknown_fields(operation, rendering.payload, custom_fields)),

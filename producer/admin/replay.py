@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from producer.helpdesks.glpi.events import Item, read
+from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.errors import InvalidEvent
 from shared.store import Store, Transaction
@@ -45,13 +46,14 @@ def replay_events(store: Store, event_ids: Collection[int]) -> Replayed:
     return Replayed(len(wanted) - left, sorted({*tickets, *read}), left)
 
 
-def replay_state(store: Store, state: EventState) -> Replayed:
-    """Replay every event of a state."""
+def replay_state(store: Store, state: EventState, code: str | None = None) -> Replayed:
+    """Replay every event of a state, or those that have it for one reason, named by its code."""
     with store.transaction() as tx:
-        count = tx.journal.count(state)
-        tickets = tx.journal.replay_state(state)
-        left, read = _read_again(tx) if state is EventState.FAILED else (0, [])
-        why = f"`deskbridge replay --state {state}`"
+        count = tx.journal.count(state, code=code)
+        tickets = tx.journal.replay_state(state, code=code)
+        unreadable = state is EventState.FAILED and code in (None, Reason.DELIVERY_UNREADABLE)
+        left, read = _read_again(tx) if unreadable else (0, [])
+        why = f"`deskbridge replay --state {state}{f' --code {code}' if code else ''}`"
         tx.trace.append([_step(ticket_id, why) for ticket_id in tickets])
     return Replayed(count - left, sorted({*tickets, *read}), left)
 

@@ -12,6 +12,7 @@ from datetime import datetime
 
 from sqlalchemy.exc import IntegrityError
 
+from producer.admin.template_values import unfit_constant
 from shared.bodies.contexts import engine_for, operation_of
 from shared.characters import NOT_STORABLE
 from shared.codes.refusals import Refusal
@@ -272,7 +273,7 @@ def fault_of(tx: Transaction, operation: Operation, body: str) -> TemplateError 
         engine_for(operation, tx).check(body)
     except TemplateError as fault:
         return fault
-    return None
+    return unfit_constant(tx, operation, body)
 
 
 def _in_force_before(history: Sequence[TemplateChange], now: int | None) -> int | None:

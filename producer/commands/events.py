@@ -28,7 +28,14 @@ def register(app: typer.Typer, look: str, decide: str) -> None:
         "deskbridge events --state failed",
         "deskbridge events --ticket 4711 --json",
     )
-    add(app, replay, decide, "deskbridge replay 12 13", "deskbridge replay --state failed")
+    add(
+        app,
+        replay,
+        decide,
+        "deskbridge replay 12 13",
+        "deskbridge replay --state failed",
+        "deskbridge replay --state skipped --code no_link",
+    )
 
 
 def events(
@@ -65,6 +72,10 @@ def replay(
         typer.Argument(metavar="EVENT_ID", min=1, callback=fit, help="Ids as `events` shows them."),
     ] = None,
     state: Annotated[State | None, typer.Option(help="Every event in this state.")] = None,
+    code: Annotated[
+        str | None,
+        typer.Option(metavar="CODE", help="With --state: only those of this code (`events --json`)."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Work on events once more.
@@ -77,9 +88,11 @@ def replay(
 
     if bool(event_ids) == bool(state):
         raise WrongUsage("name events to replay, or a --state: see `deskbridge replay --help`")
+    if code and not state:
+        raise WrongUsage("--code narrows a --state")
     with open_desk() as desk:
         done = (
-            replay_state(desk.store, EventState(state))
+            replay_state(desk.store, EventState(state), code)
             if state
             else replay_events(desk.store, event_ids or [])
         )
@@ -90,7 +103,7 @@ def replay(
     if done.events:
         say(f"{count(done.events, 'event')} of {count(len(done.tickets), 'ticket')} will be worked on again.")
     elif not done.unreadable:
-        say(f"No event is {state}.")
+        say(f"No event is {state}{f' with the code {code}' if code else ''}.")
     if done.unreadable:
         warn(f"still cannot be read: {done.unreadable} (see `deskbridge events --state failed`)")
 

@@ -76,7 +76,7 @@ def keeping(reason: Coded | None, prefix: str = "") -> dict[str, Any]:
     return {f"{prefix}reason": code, f"{prefix}code": code, f"{prefix}params": params}
 
 
-def is_for(model: type[Explained], code: Code) -> ColumnElement[bool]:
+def is_for(model: type[Explained], code: Code | str) -> ColumnElement[bool]:
     """Match the rows whose reason has a code, those included that the version before codes wrote."""
     sentences = [text for text, known in SENTENCES_OF_BEFORE.items() if known == code]
     return model.reason_text.in_([str(code), *sentences])

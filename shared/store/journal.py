@@ -293,9 +293,11 @@ class Journal:
         wanted = or_(JournalEvent.id.in_(event_ids), failed_alike)
         return self.reopen(and_(wanted, JournalEvent.key != UNREADABLE), reason)
 
-    def replay_state(self, state: EventState, reason: Coded = REPLAYED) -> list[int]:
-        """Make every event of a state pending again; return their tickets."""
-        return self.reopen(and_(JournalEvent.state == state, JournalEvent.key != UNREADABLE), reason)
+    def replay_state(
+        self, state: EventState, reason: Coded = REPLAYED, *, code: str | None = None
+    ) -> list[int]:
+        """Make every event of a state pending again, of one reason's code where one is named; return their tickets."""
+        return self.reopen(and_(_ended_so(state, code), JournalEvent.key != UNREADABLE), reason)
 
     def unreadable(self) -> Sequence[JournalEvent]:
         """Return the deliveries that are kept and could not be read, oldest first."""
@@ -307,9 +309,9 @@ class Journal:
         where = and_(JournalEvent.id == event_id, JournalEvent.key == UNREADABLE)
         self._session.execute(delete(JournalEvent).where(where))
 
-    def count(self, state: EventState) -> int:
-        """Return how many events have a state."""
-        statement = select(func.count()).select_from(JournalEvent).where(JournalEvent.state == state)
+    def count(self, state: EventState, *, code: str | None = None) -> int:
+        """Return how many events have a state, and a reason of a code where one is named."""
+        statement = select(func.count()).select_from(JournalEvent).where(_ended_so(state, code))
         return self._session.scalar(statement) or 0
 
     def count_held_for_nothing(self) -> int:
@@ -439,6 +441,11 @@ class Journal:
 
     def _change(self, where: ColumnElement[bool], reason: Coded, **values: object) -> None:
         self._session.execute(update(JOURNAL).where(where).values(**values, **keeping(reason)))
+
+
+def _ended_so(state: EventState, code: str | None) -> ColumnElement[bool]:
+    has_state = JournalEvent.state == state
+    return has_state if code is None else and_(has_state, is_for(JournalEvent, code))
 
 
 def _pending(event_ids: Collection[int]) -> ColumnElement[bool]:

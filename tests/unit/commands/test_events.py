@@ -171,3 +171,13 @@ def test_a_broker_that_is_down_is_only_a_warning(shell: Shell, monkeypatch: pyte
     result = shell.type("replay", str(event_id))
     assert result.exit_code == 0
     assert "sweep" in result.stderr
+
+
+def test_a_replay_of_a_state_is_narrowed_by_the_code_of_its_reason(shell: Shell) -> None:
+    linkless, undone = shell.receive(task_event(), task_event(1, of_task=task(513, state=1)))
+    shell.skip([linkless])
+    shell.end([undone], EventState.SKIPPED, Reason.NOT_DONE(state=1, done_state=2))
+    assert shell.ask("replay", "--state", "skipped", "--code", "no_link")["events"] == 1
+    assert shell.states() == {linkless: "pending", undone: "skipped"}
+    assert "no event is skipped" in shell.do("replay", "--state", "skipped", "--code", "no_link").lower()
+    assert "--state" in shell.fail("replay", "--code", "no_link", "1", code=2)
