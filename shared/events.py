@@ -21,6 +21,7 @@ Fact = Literal["ticket.project_id", "ticket.technician", "ticket.technician.emai
 Integer = Annotated[int, Field(ge=-LARGEST, le=LARGEST)]
 RFC3339 = re.compile(r"(19[7-9]\d|2\d{3})-\d\d-\d\d[Tt ]\d\d:\d\d")
 SURROGATE = re.compile(r"[\ud800-\udfff]")
+ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 DEEPEST = 20
 DELIVERY_ID = re.compile(r"[\x21-\x7e]{1,255}")
 
@@ -117,11 +118,12 @@ class Delivery:
         return self.delivery_id, self.digest
 
 
-def parse_event(data: object) -> Event:
+def parse_event(data: object, source: str | None = None) -> Event:
     """Validate one event as JSON data.
 
     Args:
         data: the decoded JSON.
+        source: the text that it was decoded from, in which whoever has it sees at once that nothing is to be left out.
 
     Returns:
         The event; `task` is dropped from ticket.updated.
@@ -137,7 +139,8 @@ def parse_event(data: object) -> Event:
     if data.get("event") == "ticket.updated":
         data.pop("task", None)
     try:
-        event = Event.model_validate(_without_surrogates(data))
+        clean = source is not None and not ESCAPED_SURROGATE.search(source)
+        event = Event.model_validate(data if clean else _without_surrogates(data))
     except ValidationError as error:
         faults = model_faults(error)
         if _task_missing(data):
@@ -148,12 +151,13 @@ def parse_event(data: object) -> Event:
     return event
 
 
-def parse_delivery(data: object, delivery_id: str) -> Delivery:
+def parse_delivery(data: object, delivery_id: str, source: str | None = None) -> Delivery:
     """Validate one event and keep it as it was sent.
 
     Args:
         data: the decoded JSON of the event.
         delivery_id: the id of the delivery; 1 to 255 printable ASCII characters.
+        source: as for `parse_event`.
 
     Returns:
         The delivery, ready for the journal.
@@ -161,7 +165,7 @@ def parse_delivery(data: object, delivery_id: str) -> Delivery:
     Raises:
         InvalidEvent: naming every fault by its path.
     """
-    event = parse_event(data)
+    event = parse_event(data, source)
     if not DELIVERY_ID.fullmatch(delivery_id):
         raise InvalidEvent([("delivery_id", "expected 1 to 255 printable ASCII characters without blanks")])
     try:
@@ -182,7 +186,7 @@ def stored_event(payload: str, completion: str | None = None) -> Event:
     Raises:
         InvalidEvent: it was not validated.
     """
-    return parse_event(stored_data(payload, completion))
+    return parse_event(stored_data(payload, completion), None if completion else payload)
 
 
 def stored_data(payload: str, completion: str | None = None) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 
 from celery import Celery
@@ -30,6 +32,8 @@ class Worker:
 
     Attributes:
         lookup: the helpdesk, None where none can be asked.
+        threads: work on tickets, whichever message names them.
+        stopping: set once the process is to end.
     """
 
     app: Celery
@@ -43,6 +47,8 @@ class Worker:
     presence: Presence
     watchdog: Watchdog
     lookup: HelpdeskLookup | None
+    threads: Executor
+    stopping: threading.Event
 
 
 def bootstrap(settings: Settings, *, concurrency: int) -> Worker:
@@ -72,6 +78,8 @@ def bootstrap(settings: Settings, *, concurrency: int) -> Worker:
         pause=pause,
         presence=Presence(redis),
         watchdog=Watchdog(),
+        threads=ThreadPoolExecutor(concurrency, thread_name_prefix="ticket"),
+        stopping=threading.Event(),
         connector=connector,
         lookup=lookup,
         service=SyncService(store, settings, locks, pause, connector.connect, doorbell.ring, completion),

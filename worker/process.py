@@ -46,11 +46,15 @@ def work(settings: Settings, concurrency: int) -> int:
     # what Celery prints when it is told to stop
     celery.apps.worker.safe_say = lambda text, *_: log.info(str(text).strip())
     log.info("started", concurrency=concurrency)
-    stop = threading.Event()
-    threading.Thread(target=_sweep_without_beat, args=(worker, stop), daemon=True, name="sweep").start()
-    threading.Thread(target=_keep_up_without_beat, args=(worker, stop), daemon=True, name="upkeep").start()
+    threading.Thread(target=_sweep_without_beat, args=(worker,), daemon=True, name="sweep").start()
+    threading.Thread(target=_keep_up_without_beat, args=(worker,), daemon=True, name="upkeep").start()
+
+    def stop(**_: object) -> None:
+        worker.stopping.set()
+
+    worker_shutting_down.connect(stop)
     code = run_celery(worker.app, ["--quiet", "worker", "--concurrency", str(concurrency), *OPTIONS])
-    stop.set()
+    stop()
     return code
 
 
@@ -79,13 +83,13 @@ def run_celery(app: Celery, arguments: list[str]) -> int:
     return int(started[-1].exitcode or 0) if started and signalled else 1
 
 
-def _sweep_without_beat(worker: Worker, stop: threading.Event) -> None:
+def _sweep_without_beat(worker: Worker) -> None:
     """Sweep now and then from every worker, in case that no beat does; the sweep's own lock makes it harmless.
 
     Each round leaves a sign of life for `deskbridge doctor`, and looks whether this process is still handed anything.
     """
     due = False
-    while not stop.is_set():
+    while not worker.stopping.is_set():
         try:
             worker.presence.mark(WORKER)
             if due:
@@ -94,15 +98,15 @@ def _sweep_without_beat(worker: Worker, stop: threading.Event) -> None:
         except Exception as error:  # noqa: BLE001  (the next round tries again; nothing may end this thread)
             worker.watchdog.look_away()
             log.error("the sweep failed; the next round tries again", error=type(error).__name__)
-        due = not stop.wait(worker.settings.sweep_interval * SWEEP_WITHOUT_BEAT)
+        due = not worker.stopping.wait(worker.settings.sweep_interval * SWEEP_WITHOUT_BEAT)
 
 
-def _keep_up_without_beat(worker: Worker, stop: threading.Event) -> None:
+def _keep_up_without_beat(worker: Worker) -> None:
     """Do what is due by its age from the start, in a thread of its own: reading the metadata may take minutes."""
-    while not stop.is_set():
+    while not worker.stopping.is_set():
         with left_to_the_sweep():
             keep_up(worker)
-        stop.wait(worker.settings.sweep_interval * SWEEP_WITHOUT_BEAT)
+        worker.stopping.wait(worker.settings.sweep_interval * SWEEP_WITHOUT_BEAT)
 
 
 def _end_where_starved(worker: Worker) -> None:

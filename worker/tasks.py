@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from celery import Celery
@@ -27,12 +27,22 @@ def register(app: Celery, worker: Worker) -> None:
         with worker.watchdog.at_work(), left_to_the_sweep(**about):
             yield
 
-    @app.task(name=SYNC_TICKET)  # type: ignore[untyped-decorator]
-    def sync_ticket(*, ticket_id: int, **_: object) -> None:
-        with at_work(ticket_id=ticket_id):
-            worker.service.sync(ticket_id)
+    @app.task(name=SYNC_TICKET, shared=False)  # type: ignore[untyped-decorator]
+    def sync_ticket(*, ticket_id: int, others: Sequence[int] = (), **_: object) -> None:
+        with worker.watchdog.at_work():
+            begun = {one: worker.threads.submit(sync, one) for one in (ticket_id, *others)}
+            if left := [one for one, done in begun.items() if not done.result()]:
+                worker.service.ring(left)
 
-    @app.task(name=SWEEP)  # type: ignore[untyped-decorator]
+    def sync(ticket_id: int) -> bool:
+        """Forward what is due for a ticket, unless the process is to end; False: it was not begun."""
+        if worker.stopping.is_set():
+            return False
+        with left_to_the_sweep(ticket_id=ticket_id):
+            worker.service.sync(ticket_id)
+        return True
+
+    @app.task(name=SWEEP, shared=False)  # type: ignore[untyped-decorator]
     def sweep(**_: object) -> None:
         with at_work():
             worker.presence.mark(BEAT)
@@ -40,8 +50,8 @@ def register(app: Celery, worker: Worker) -> None:
             clean_dry_runs(worker)
             keep_up(worker)
 
-    @app.task(name=SYNC_METADATA)  # type: ignore[untyped-decorator]
-    @app.task(name=PRUNE)  # type: ignore[untyped-decorator]
+    @app.task(name=SYNC_METADATA, shared=False)  # type: ignore[untyped-decorator]
+    @app.task(name=PRUNE, shared=False)  # type: ignore[untyped-decorator]
     def upkeep(**_: object) -> None:
         """What a beat of the version before sends."""
         with at_work():

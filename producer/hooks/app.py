@@ -6,10 +6,9 @@ import asyncio
 import hashlib
 import ipaddress
 import math
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -18,9 +17,11 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
+from starlette.routing import Route
 
 from producer.helpdesks.glpi import webhooks as glpi
 from producer.helpdesks.port import Unreadable
+from producer.hooks.appender import Appender
 from producer.hooks.description import DOCUMENTED, schemas
 from producer.hooks.intake import MOST_FAULTS, deliveries
 from producer.hooks.metrics import Metrics
@@ -68,6 +69,8 @@ def create_app(settings: Settings, *, host: str = "127.0.0.1") -> FastAPI:
     app.add_exception_handler(Problem, producer.refuse)
     app.add_exception_handler(HTTPException, producer.refuse_unknown)
     app.add_exception_handler(Exception, producer.refuse_by_our_fault)
+    # it reads and answers for itself: FastAPI, which describes it, would only look for what it has no use for
+    app.router.routes.append(Route("/events", producer.events, methods=["POST"]))
     app.add_api_route("/events", producer.events, methods=["POST"], **DOCUMENTED["events"])
     app.include_router(glpi.webhooks(settings.glpi_webhook_secrets, producer))
     app.add_api_route("/healthz", producer.healthz)
@@ -90,6 +93,7 @@ class Producer:
     def __init__(self, settings: Settings, host: str) -> None:
         self._verifier = _verifier(settings, host)
         self._store = Store(Database(settings.database_url.get_secret_value(), pool_size=POOL_SIZE))
+        self._appender = Appender(lambda some: append(self._store, some))
         self._doorbell = Doorbell(settings)
         self._ringer = Ringer(self._doorbell.ring)
         self._metrics = Metrics()
@@ -123,7 +127,11 @@ class Producer:
         request.scope.setdefault("state", {})[KNOWN] = ANSWER_S
         self._refuse_flood(source)
         webhook_id = request.headers.get("webhook-id") or _unsigned_id(body)
-        accepted = await run_in_threadpool(self._take_in, body, webhook_id)
+        if len(body) <= EVENT_BYTES:
+            delivered = deliveries(body, webhook_id)
+        else:  # one made for it keeps the parser busy for a second
+            delivered = await run_in_threadpool(deliveries, body, webhook_id)
+        accepted = await self._append(delivered)
         if self._sources:
             self._sources.take(source, _weight(len(accepted), body) - 1)
         return JSONResponse(self._accepted(accepted), 202)
@@ -134,19 +142,32 @@ class Producer:
 
     async def keep(self, delivery: Delivery | Unreadable, *, within: float | None = None) -> dict[str, Any]:
         """Commit a helpdesk's delivery to the journal and ring for it (see `producer.helpdesks.port.Intake`)."""
-        keep = (
-            partial(append, self._store, [delivery])
-            if isinstance(delivery, Delivery)
-            else partial(park, self._store, delivery)
-        )
+        accepted: list[Accepted] = []
         try:
             async with asyncio.timeout(within):
-                accepted = await asyncio.to_thread(keep)
+                if isinstance(delivery, Delivery):
+                    accepted = await self._append([delivery])
+                else:
+                    await asyncio.to_thread(park, self._store, delivery)
+                    self._metrics.parked(delivery.source)
         except TimeoutError:
             raise _unwritable("the journal is slow; send it again") from None
-        if isinstance(delivery, Unreadable):
-            self._metrics.parked(delivery.source)
         return self._accepted(accepted)
+
+    async def _append(self, delivered: list[Delivery]) -> list[Accepted]:
+        """Append to the journal; return once that is committed.
+
+        Raises:
+            Problem: 503, the journal cannot be written; nothing was kept.
+        """
+        with _as_unwritable():
+            accepted = await self._appender.append(delivered)
+        for one in accepted:
+            if one.conflicting:
+                log.warning(
+                    "a delivery id came again with another body; kept as a new event", event_id=one.event_id
+                )
+        return accepted
 
     def _accepted(self, accepted: list[Accepted]) -> dict[str, Any]:
         """Ring for what is new, count, and return the answer for the sender."""
@@ -178,10 +199,6 @@ class Producer:
                 return tx.reconciliation.get()
         except SQLAlchemyError:
             return None
-
-    def _take_in(self, body: str, webhook_id: str) -> list[Accepted]:
-        """Parse, validate, append; in a thread, since a body made for it keeps the parser busy for a second."""
-        return append(self._store, deliveries(body, webhook_id))
 
     def _refuse_flood(self, source: int) -> None:
         """Refuse a source that sends more than its limit, before anything is parsed; every request counts as one event.
@@ -233,42 +250,32 @@ async def read_body(request: Request, bodies: Bodies) -> str:
         raise Problem(400, "Not JSON", "the body is not UTF-8") from None
 
 
-def append(store: Store, delivered: list[Delivery]) -> list[Accepted]:
-    """Append to the journal and commit.
-
-    Raises:
-        Problem: 503, the journal cannot be written; nothing was kept.
-    """
-    try:
-        with store.transaction() as tx:
-            accepted = tx.journal.append(delivered, datetime.now(UTC))
-    except SQLAlchemyError as error:
-        log.error("the journal cannot be written", error=type(error).__name__)
-        raise _unwritable("send it again") from None
-    for one in accepted:
-        if one.conflicting:
-            log.warning(
-                "a delivery id came again with another body; kept as a new event", event_id=one.event_id
-            )
-    return accepted
+def append(store: Store, delivered: Sequence[Delivery]) -> list[Accepted]:
+    """Append to the journal and commit."""
+    with store.transaction() as tx:
+        return tx.journal.append(delivered, datetime.now(UTC))
 
 
-def park(store: Store, unreadable: Unreadable) -> list[Accepted]:
+def park(store: Store, unreadable: Unreadable) -> None:
     """Keep in the journal what cannot be read, as `failed`: shown by `events`, replayed once it can be read.
 
     Raises:
         Problem: 503, the journal cannot be written; nothing was kept.
     """
     log.warning("a delivery cannot be read", source=unreadable.source, faults=unreadable.faults[:MOST_FAULTS])
+    with _as_unwritable(), store.transaction() as tx:
+        tx.journal.park(
+            unreadable.delivery_id, unreadable.source, unreadable.body, unreadable.faults[:MOST_FAULTS]
+        )
+
+
+@contextmanager
+def _as_unwritable() -> Iterator[None]:
     try:
-        with store.transaction() as tx:
-            tx.journal.park(
-                unreadable.delivery_id, unreadable.source, unreadable.body, unreadable.faults[:MOST_FAULTS]
-            )
+        yield
     except SQLAlchemyError as error:
         log.error("the journal cannot be written", error=type(error).__name__)
         raise _unwritable("send it again") from None
-    return []
 
 
 def _unwritable(what_to_do: str) -> Problem:

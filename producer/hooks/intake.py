@@ -25,10 +25,10 @@ def deliveries(body: str, webhook_id: str) -> list[Delivery]:
     """
     data = _decoded(body)
     if not isinstance(data, list):
-        return _parsed([(data, webhook_id, "")])
+        return _parsed([(data, webhook_id, "")], body)
     if not 1 <= len(data) <= MOST_EVENTS:
         raise Problem(422, "Not valid events", f"expected 1 to {MOST_EVENTS} events, got {len(data)}")
-    return _parsed([_numbered(item, index, webhook_id) for index, item in enumerate(data)])
+    return _parsed([_numbered(item, index, webhook_id) for index, item in enumerate(data)], body)
 
 
 def _numbered(item: Any, index: int, webhook_id: str) -> tuple[Any, str, str]:
@@ -39,12 +39,12 @@ def _numbered(item: Any, index: int, webhook_id: str) -> tuple[Any, str, str]:
     return event, own if isinstance(own, str) else "", f"[{index}]."
 
 
-def _parsed(items: list[tuple[Any, str, str]]) -> list[Delivery]:
+def _parsed(items: list[tuple[Any, str, str]], source: str) -> list[Delivery]:
     parsed: list[Delivery] = []
     faults: list[tuple[str, str]] = []
     for data, delivery_id, where in items:
         try:
-            parsed.append(parse_delivery(data, delivery_id))
+            parsed.append(parse_delivery(data, delivery_id, source))
         except InvalidEvent as invalid:
             faults += [(where + path, problem) for path, problem in invalid.faults]
     if faults:

@@ -9,6 +9,8 @@ from shared.logs import get_logger
 
 log = get_logger("doorbell")
 QUIET_S = 1.0
+PACE_S = 0.02
+"""From one ring to the next, so that under load a message names several tickets; the first is rung at once."""
 
 
 class Ringer:
@@ -56,8 +58,9 @@ class Ringer:
                 self._change.wait_for(lambda: self._waiting or self._stopping)
                 tickets, self._waiting = list(self._waiting), {}
                 stopping = self._stopping
-            if tickets and not self._try_to_ring(tickets):
-                with self._change:  # what was not rung is the sweep's; leave the broker alone for a moment
-                    self._change.wait_for(lambda: self._stopping, timeout=QUIET_S)
+            # what was not rung is the sweep's; leave the broker alone for a moment
+            rung = not tickets or self._try_to_ring(tickets)
+            with self._change:
+                self._change.wait_for(lambda: self._stopping, timeout=PACE_S if rung else QUIET_S)
             if stopping:
                 return

@@ -1,11 +1,12 @@
 """The doorbell: Celery's configuration and the ring, shared by both sides (what was measured: docs/decisions).
 
-A ring is a message with a ticket's id and nothing else. Losing one loses nothing: the sweep rings again.
+A ring is a message with some tickets' ids and nothing else. Losing one loses nothing: the sweep rings again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 from typing import NoReturn
 
 from celery import Celery
@@ -15,7 +16,15 @@ from kombu.exceptions import DecodeError, OperationalError
 from redis import Redis
 from redis.exceptions import RedisError
 
-from shared.coordination.rings import PRUNE, SWEEP, SYNC_METADATA, SYNC_TICKET, guard_queue
+from shared.coordination.rings import (
+    MOST_RUNG_TOGETHER,
+    PRUNE,
+    SWEEP,
+    SYNC_METADATA,
+    SYNC_TICKET,
+    guard_queue,
+    ring_of,
+)
 from shared.logs import get_logger
 from shared.settings import Settings
 
@@ -129,12 +138,12 @@ class Doorbell:
         self._app = make_celery(settings, publish_only=True)
 
     def ring(self, ticket_ids: Iterable[int]) -> bool:
-        """Publish one message per ticket; False where the broker could not be reached."""
+        """Publish messages that name some tickets each; False where the broker could not be reached."""
+        left = iter(ticket_ids)
         try:
             with self._app.producer_or_acquire() as producer:
-                for ticket_id in ticket_ids:
-                    message = {"ticket_id": ticket_id}
-                    self._app.send_task(SYNC_TICKET, kwargs=message, queue=QUEUE, producer=producer)
+                while some := list(islice(left, MOST_RUNG_TOGETHER)):
+                    self._app.send_task(SYNC_TICKET, kwargs=ring_of(some), queue=QUEUE, producer=producer)
         except (OperationalError, OSError, RedisError) as error:
             log.warning("not rung; the sweep rings later", error=type(error).__name__)
             return False

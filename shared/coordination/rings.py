@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -20,6 +20,9 @@ SWEEP = "deskbridge.sweep"
 SYNC_METADATA = "deskbridge.sync_metadata"
 PRUNE = "deskbridge.prune"
 BY_THE_CLOCK = (SWEEP, SYNC_METADATA, PRUNE)
+MOST_RUNG_TOGETHER = 16
+"""Tickets of one message: a message costs as much as a few of them, and a worker is not to take all that there are."""
+
 LARGEST_RING = 64 * 1024
 """Characters; one of ours has some hundreds."""
 
@@ -89,15 +92,25 @@ def _body(text: str, task: str) -> str:
     if len(text) > LARGEST_RING:
         raise ValueError("larger than any ring")
     _, given, _ = json.loads(base64.b64decode(text, validate=True))
-    named: Mapping[str, int] = {}
+    named: Mapping[str, int | list[int]] = {}
     if task == SYNC_TICKET:
-        ticket_id = given["ticket_id"]
-        if type(ticket_id) is not int or not 1 <= ticket_id <= LARGEST_ID:
-            raise ValueError("no ticket")
-        named = {"ticket_id": ticket_id}
+        tickets = [given["ticket_id"], *given.get("others", [])]
+        if len(tickets) > MOST_RUNG_TOGETHER or not all(map(_is_ticket, tickets)):
+            raise ValueError("no tickets")
+        named = ring_of(tickets)
     elif task not in BY_THE_CLOCK:
         raise ValueError("no task of ours")
     return base64.b64encode(json.dumps([[], named, {}]).encode()).decode()
+
+
+def ring_of(ticket_ids: Sequence[int]) -> dict[str, int | list[int]]:
+    """Return what a ring says: a worker of the version before knows of one ticket, and the sweep rings the others."""
+    first, *others = ticket_ids
+    return {"ticket_id": first, "others": others} if others else {"ticket_id": first}
+
+
+def _is_ticket(value: Any) -> bool:
+    return type(value) is int and 1 <= value <= LARGEST_ID
 
 
 def _name(text: Any) -> str:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any, cast
 
 from sqlalchemy import ColumnElement, Delete, Table, and_, delete, exists, func, or_, select, tuple_, update
@@ -37,7 +38,7 @@ from shared.store.models import (
     TicketIssueLink,
     TicketState,
 )
-from shared.store.types import clock, insert_for, moment
+from shared.store.types import Insert, clock, insert_for, moment
 
 JOURNAL = cast(Table, JournalEvent.__table__)
 UNREADABLE = "unreadable"
@@ -124,13 +125,7 @@ class Journal:
     def _insert(self, deliveries: Sequence[Delivery], received_at: datetime) -> set[tuple[str, str]]:
         """Insert what is new; return its identities."""
         rows = [_row(one, received_at) for one in deliveries]
-        statement = (
-            insert_for(self._session)(JOURNAL)
-            .values(rows if len(rows) > 1 else rows[0])
-            .on_conflict_do_nothing(index_elements=["delivery_id", "digest"])
-            .returning(JOURNAL.c.delivery_id, JOURNAL.c.digest)
-        )
-        return {(delivery_id, digest) for delivery_id, digest in self._session.execute(statement)}
+        return {tuple(row) for row in self._session.execute(_appending(insert_for(self._session)), rows)}
 
     def _known(self, deliveries: Sequence[Delivery]) -> dict[str, dict[str, int]]:
         """Return what the journal holds of these delivery ids: digest to event id, by delivery id."""
@@ -452,6 +447,17 @@ def _pending(event_ids: Collection[int]) -> ColumnElement[bool]:
     return and_(JournalEvent.id.in_(event_ids), JournalEvent.state == EventState.PENDING)
 
 
+@cache
+def _appending(insert: Insert) -> Any:
+    """Return the statement that appends rows and tells which were new; made once, since that costs more than a row."""
+    return (
+        insert(JOURNAL)
+        .values(received_at=clock(), state=EventState.PENDING, attempts=0)
+        .on_conflict_do_nothing(index_elements=["delivery_id", "digest"])
+        .returning(JOURNAL.c.delivery_id, JOURNAL.c.digest)
+    )
+
+
 def _row(one: Delivery, received_at: datetime) -> dict[str, object]:
     event = one.event
     latest = received_at + CLOCK_TOLERANCE
@@ -465,8 +471,5 @@ def _row(one: Delivery, received_at: datetime) -> dict[str, object]:
         "occurred_at": min(event.occurred_at, latest),
         "clamped": event.occurred_at > latest,
         "sequence": NO_SEQUENCE if event.sequence is None else event.sequence,
-        "received_at": clock(),
         "payload": one.payload,
-        "state": EventState.PENDING,
-        "attempts": 0,
     }

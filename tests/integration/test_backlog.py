@@ -6,6 +6,7 @@ import pytest
 from pydantic import SecretStr
 
 from shared.coordination.doorbell import Doorbell, make_celery
+from shared.coordination.rings import MOST_RUNG_TOGETHER
 from shared.settings import Settings
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket
@@ -20,7 +21,7 @@ def test_rings_that_wait_are_counted(redis_url: str) -> None:
     settings = Settings(redis_url=SecretStr(redis_url))
     app = make_celery(settings)
     assert backlog(app) == 0
-    assert Doorbell(settings).ring([1, 2, 3])
+    assert Doorbell(settings).ring(range(1, 2 * MOST_RUNG_TOGETHER + 2))
     assert backlog(app) == 3
 
 

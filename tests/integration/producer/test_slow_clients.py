@@ -303,7 +303,7 @@ def test_a_body_that_takes_long_to_parse_keeps_nobody_waiting(
 
     monkeypatch.setattr(app_module, "deliveries", slow)
     with ThreadPoolExecutor(1) as thread:
-        answer = thread.submit(producer.send, task_event())
+        answer = thread.submit(producer.send, task_event(extra="x" * app_module.EVENT_BYTES))
         try:
             assert parsing.wait(5)
             assert producer.http.get(f"{producer.base_url}/healthz", timeout=2).status_code == 200

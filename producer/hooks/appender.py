@@ -1,0 +1,88 @@
+"""Appends to the journal what waits, together: under load many requests share one INSERT and one commit.
+
+Nobody waits for a group: the first who comes is written at once, and whoever comes meanwhile is written next.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from itertools import chain, islice
+
+from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as NoConnection
+
+from shared.events import Delivery
+from shared.store.journal import Accepted
+
+MOST_TOGETHER = 500
+"""Events of one transaction, beside a single request's own."""
+
+AWAY = (OperationalError, InterfaceError, NoConnection)
+"""The database is not there, which every request of a group would only find out again."""
+
+Request = list[Delivery]
+Outcome = list[Accepted] | Exception
+
+
+class Appender:
+    """Appends requests' deliveries; the answer follows the commit.
+
+    Args:
+        append: appends deliveries in one transaction; called in a thread, once at a time.
+    """
+
+    def __init__(self, append: Callable[[Sequence[Delivery]], list[Accepted]]) -> None:
+        self._append = append
+        self._waiting: deque[tuple[Request, asyncio.Future[list[Accepted]]]] = deque()
+        self._writing: asyncio.Task[None] | None = None
+
+    async def append(self, deliveries: Request) -> list[Accepted]:
+        """Append a request's deliveries and commit; all of them or none.
+
+        Returns:
+            One answer per delivery, in their order.
+
+        Raises:
+            Exception: whatever `append` raised for them.
+        """
+        committed: asyncio.Future[list[Accepted]] = asyncio.get_running_loop().create_future()
+        self._waiting.append((deliveries, committed))
+        if self._writing is None:
+            self._writing = asyncio.create_task(self._write())
+        return await committed
+
+    async def _write(self) -> None:
+        try:
+            while self._waiting:
+                group = self._next_group()
+                outcomes = await asyncio.to_thread(self._together, [request for request, _ in group])
+                for (_, committed), outcome in zip(group, outcomes, strict=True):
+                    if committed.done():  # whoever asked has stopped waiting
+                        continue
+                    if isinstance(outcome, Exception):
+                        committed.set_exception(outcome)
+                    else:
+                        committed.set_result(outcome)
+        finally:
+            self._writing = None
+
+    def _next_group(self) -> list[tuple[Request, asyncio.Future[list[Accepted]]]]:
+        group = [self._waiting.popleft()]
+        size = len(group[0][0])
+        while self._waiting and (size := size + len(self._waiting[0][0])) <= MOST_TOGETHER:
+            group.append(self._waiting.popleft())
+        return group
+
+    def _together(self, requests: Sequence[Request]) -> Sequence[Outcome]:
+        """Append requests in one transaction; where that fails, each in its own, so that none harms its neighbours."""
+        try:
+            answers = iter(self._append(list(chain.from_iterable(requests))))
+            return [list(islice(answers, len(one))) for one in requests]
+        except AWAY as failure:
+            return [failure] * len(requests)
+        except Exception as failure:  # noqa: BLE001 (raised where it is waited for)
+            if len(requests) == 1:
+                return [failure]
+            return [self._together([one])[0] for one in requests]

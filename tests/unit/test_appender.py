@@ -1,0 +1,118 @@
+"""Requests that wait share one transaction; none waits for a group, and none suffers for another."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Sequence
+
+import pytest
+from sqlalchemy.exc import DataError, OperationalError
+
+from producer.hooks import appender as appender_module
+from producer.hooks.appender import Appender
+from shared.events import Delivery, parse_delivery
+from shared.store.journal import Accepted
+from tests.support.events import task_event
+
+
+def delivery(name: str) -> Delivery:
+    return parse_delivery(task_event(), name)
+
+
+class Journal:
+    """Stands for the journal: remembers each transaction; the first waits until it is let go."""
+
+    def __init__(self, *, failing: dict[str, Exception] | None = None) -> None:
+        self.transactions: list[list[str]] = []
+        self.go_on = threading.Event()
+        self._failing = failing or {}
+
+    def append(self, deliveries: Sequence[Delivery]) -> list[Accepted]:
+        names = [one.delivery_id for one in deliveries]
+        self.transactions.append(names)
+        self.go_on.wait(5)
+        for name in names:
+            if name in self._failing:
+                raise self._failing[name]
+        return [Accepted(ord(name[0]), name, 1, duplicate=False) for name in names]
+
+
+async def send(journal: Journal, *requests: str) -> list[list[str] | BaseException]:
+    """Append the first request, then all others while it is on its way; return the keys that each was answered."""
+    appender = Appender(journal.append)
+    first = asyncio.create_task(appender.append([delivery(one) for one in requests[0].split()]))
+    while not journal.transactions:
+        await asyncio.sleep(0.001)
+    others = [
+        asyncio.create_task(appender.append([delivery(one) for one in names.split()]))
+        for names in requests[1:]
+    ]
+    await asyncio.sleep(0)
+    journal.go_on.set()
+    answers = await asyncio.gather(first, *others, return_exceptions=True)
+    return [one if isinstance(one, BaseException) else [each.key for each in one] for one in answers]
+
+
+def test_what_comes_during_a_commit_is_committed_together_and_each_gets_its_own_answers() -> None:
+    journal = Journal()
+    answers = asyncio.run(send(journal, "a", "b c", "d", "e f"))
+    assert journal.transactions == [["a"], ["b", "c", "d", "e", "f"]]
+    assert answers == [["a"], ["b", "c"], ["d"], ["e", "f"]]
+
+
+def test_a_request_alone_waits_for_nobody() -> None:
+    journal = Journal()
+    assert asyncio.run(send(journal, "a")) == [["a"]]
+
+
+def test_a_group_is_bounded_and_no_request_is_torn_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(appender_module, "MOST_TOGETHER", 3)
+    journal = Journal()
+    asyncio.run(send(journal, "a", "b c", "d e", "f g h i"))
+    assert journal.transactions == [["a"], ["b", "c"], ["d", "e"], ["f", "g", "h", "i"]]
+
+
+def test_a_request_that_cannot_be_stored_fails_alone() -> None:
+    bad = DataError("INSERT", {}, Exception("bad"))
+    journal = Journal(failing={"c": bad})
+    assert asyncio.run(send(journal, "a", "b", "c", "d")) == [["a"], ["b"], bad, ["d"]]
+    assert journal.transactions == [["a"], ["b", "c", "d"], ["b"], ["c"], ["d"]]
+
+
+def test_a_database_that_is_away_is_asked_once_for_all() -> None:
+    away = OperationalError("INSERT", {}, Exception("away"))
+    journal = Journal(failing={"b": away})
+    assert asyncio.run(send(journal, "a", "b", "c")) == [["a"], away, away]
+    assert journal.transactions == [["a"], ["b", "c"]]
+
+
+def test_whoever_stops_waiting_keeps_nobody_else_waiting() -> None:
+    journal = Journal()
+
+    async def leave() -> list[str]:
+        appender = Appender(journal.append)
+        impatient = asyncio.create_task(appender.append([delivery("a")]))
+        while not journal.transactions:
+            await asyncio.sleep(0.001)
+        patient = asyncio.create_task(appender.append([delivery("b")]))
+        await asyncio.sleep(0)
+        impatient.cancel()
+        await asyncio.sleep(0)
+        journal.go_on.set()
+        return [one.key for one in await patient]
+
+    assert asyncio.run(leave()) == ["b"]
+
+
+def test_the_next_request_after_a_failure_is_written() -> None:
+    journal = Journal(failing={"a": ValueError("ours")})
+    journal.go_on.set()
+
+    async def twice() -> list[str]:
+        appender = Appender(journal.append)
+        with pytest.raises(ValueError, match="ours"):
+            await appender.append([delivery("a")])
+        return [one.key for one in await appender.append([delivery("b")])]
+
+    assert asyncio.run(twice()) == ["b"]
