@@ -67,13 +67,8 @@ redmine: ## Install and start a real Redmine (VERSION=5.0|6.0|6.1; Debian or Ubu
 test-redmine: install ## The contract tests against a real Redmine (VERSION=5.0|6.0|6.1)
 	@$(BIN)/python -m pytest tests/contract --tracker=redmine --redmine=$(or $(VERSION),5.0)
 
-bench: install ## The benchmarks beside a plain Celery peer and other template engines; exit 1 when a goal is missed
-	@$(BIN)/python -m pytest -m bench tests/bench
+bench: install ## Every benchmark beside its peers in one table; exit 1 when a goal is missed
 	@$(BIN)/python -m tests.bench
-	@$(BIN)/python -m tests.bench.metadata
-	@$(BIN)/python -m tests.bench.templates
-	@$(BIN)/python -m tests.bench.retention
-	@$(BIN)/python -m tests.bench.backpressure
 
 drill: install ## A whole deskbridge under load and faults (SEED=N PROFILE=short|long REDMINE=5.0|6.0|6.1); exit 1 on anything lost or done twice
 	@$(BIN)/python -m tests.drill $(if $(SEED),--seed $(SEED)) $(if $(REDMINE),--redmine $(REDMINE)) --profile $(or $(PROFILE),short)

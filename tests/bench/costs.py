@@ -66,13 +66,14 @@ class _Reading:
         )
 
 
-def count_costs(servers: Servers, side: Side, size: int) -> tuple[Costs, Costs]:
-    """Count one untimed round: events posted one by one, then forwarded.
+def count_costs(servers: Servers, side: Side, size: int, per_request: int) -> tuple[Costs, Costs]:
+    """Count one untimed round: events posted one by one or in arrays, then forwarded.
 
     Args:
         servers: what both sides share.
         side: warmed up; the other one is frozen.
         size: how many events.
+        per_request: 1, or the length of the arrays that are posted.
 
     Returns:
         Costs of accepting an event, and of forwarding it.
@@ -82,7 +83,7 @@ def count_costs(servers: Servers, side: Side, size: int) -> tuple[Costs, Costs]:
     with _logged_statements(servers):
         side.freeze_workers()
         start = _read(servers, side)
-        post(side.port, events.deliveries(1))
+        post(side.port, events.deliveries(per_request))
         side.wait_until_rung()
         loaded = _read(servers, side)
         sync(side, servers.stand_in, events)
@@ -124,18 +125,19 @@ def _read(servers: Servers, side: Side) -> _Reading:
         if name.removeprefix("cmdstat_").partition("|")[0] not in OWN_REDIS
     )
     calls = [one for one in servers.stand_in.requests() if f"{one['path']}?{one['query']}" != QUERY]
-    processor = sum(_processor_ms(child.pid) for child in [*side.producers, *side.workers])
-    database = sum(map(_processor_ms, _children(servers.postgres.child.pid)))
+    processor = sum(processor_ms(child.pid) for child in [*side.producers, *side.workers])
+    database = sum(map(processor_ms, children(servers.postgres.child.pid)))
     return _Reading(Counter(match[2].upper() for match in logged), redis, len(calls), processor, database)
 
 
-def _processor_ms(pid: int) -> float:
+def processor_ms(pid: int) -> float:
     """Return the processor time that a process has used; 0 where the system does not tell (not Linux)."""
     stat = _stat(pid)
     return (int(stat[11]) + int(stat[12])) * 1000 / os.sysconf("SC_CLK_TCK") if stat else 0.0
 
 
-def _children(pid: int) -> list[int]:
+def children(pid: int) -> list[int]:
+    """Return the processes that a process has started."""
     found = [int(path.name) for path in Path("/proc").glob("[0-9]*")]
     return [child for child in found if (stat := _stat(child)) and int(stat[1]) == pid]
 

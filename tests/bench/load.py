@@ -13,7 +13,7 @@ from deploy.embedded.ports import HOST
 from tests.bench.errors import BrokenRun
 from tests.bench.workload import Delivery
 
-CONNECTIONS = 8
+CONNECTIONS = 32
 
 
 @dataclass(frozen=True)
@@ -23,19 +23,26 @@ class Posted:
     Attributes:
         events: how many were accepted (202).
         seconds: from the first request to the last answer.
+        waited: seconds that each request took.
     """
 
     events: int
     seconds: float
+    waited: list[float]
 
     @property
     def rate(self) -> float:
         """Events accepted per second."""
         return self.events / self.seconds
 
+    @property
+    def p99_ms(self) -> float:
+        """Milliseconds within which 99 of 100 requests were answered."""
+        return sorted(self.waited)[len(self.waited) * 99 // 100] * 1000
+
 
 def post(port: int, deliveries: Sequence[Delivery], *, seconds: float = 60) -> Posted:
-    """Post deliveries over 8 connections until all are accepted or the time is over.
+    """Post deliveries over 32 connections until all are accepted or the time is over.
 
     Args:
         port: of the producer.
@@ -47,6 +54,7 @@ def post(port: int, deliveries: Sequence[Delivery], *, seconds: float = 60) -> P
     """
     waiting = deque(deliveries)
     accepted: list[int] = []
+    waited: list[float] = []
     failures: list[str] = []
     deadline = time.monotonic() + seconds
 
@@ -54,7 +62,9 @@ def post(port: int, deliveries: Sequence[Delivery], *, seconds: float = 60) -> P
         connection = http.client.HTTPConnection(HOST, port, timeout=30)
         try:
             while waiting and time.monotonic() < deadline and not failures:
+                began = time.monotonic()
                 accepted.append(_post(connection, waiting.popleft()))
+                waited.append(time.monotonic() - began)
         except IndexError:  # another connection took the last one
             pass
         except (OSError, BrokenRun, http.client.HTTPException) as error:
@@ -70,7 +80,7 @@ def post(port: int, deliveries: Sequence[Delivery], *, seconds: float = 60) -> P
         thread.join()
     if failures:
         raise BrokenRun(f"not accepted: {failures[0]}")
-    return Posted(sum(accepted), time.monotonic() - started)
+    return Posted(sum(accepted), time.monotonic() - started, waited)
 
 
 def _post(connection: http.client.HTTPConnection, delivery: Delivery) -> int:

@@ -1,22 +1,28 @@
-"""The measures, their goals, and the run that takes them: rounds of both sides in turn, medians."""
+"""The measures of the comparison, their goals, and the run that takes them: rounds of both sides in turn, medians."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 from statistics import median
 
-from tests.bench.costs import Costs, count_costs
+from tests.bench.costs import Costs, count_costs, processor_ms
 from tests.bench.deskbridge import Deskbridge
 from tests.bench.errors import BrokenRun
+from tests.bench.limits import Limits
+from tests.bench.load import post
 from tests.bench.plain import Plain
-from tests.bench.rounds import accept, load, sync, warm_up
+from tests.bench.rounds import accept, load, one_at_a_time, sync, warm_up
 from tests.bench.servers import Servers, servers
 from tests.bench.side import THREADS, WORKERS, Side
 from tests.bench.workload import batch
 
 LATENCIES_MS = (0.0, 20.0, 100.0)
+ARRAY = 50
+CALLS = 2.0
 Say = Callable[[str], None]
 
 
@@ -27,80 +33,75 @@ class Size:
     Attributes:
         rounds: of each side for each measure.
         accept_s: seconds of posting in a round.
+        tickets: how many are synced in a round.
+        single: events that are sent one at a time.
         accept_rate: events per second that no side accepts one by one; requests for so many are prepared.
         accept_array_rate: the same for arrays.
-        tickets: how many are synced in a round.
     """
 
     rounds: int
     accept_s: float
     tickets: int
+    single: int
     accept_rate: int = 2500
     accept_array_rate: int = 12000
 
 
-FULL = Size(rounds=3, accept_s=2.5, tickets=300)
-QUICK = Size(rounds=1, accept_s=0.5, tickets=40)
+FULL = Size(rounds=3, accept_s=2.5, tickets=300, single=20)
+QUICK = Size(rounds=1, accept_s=0.5, tickets=40, single=2)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Measure:
     """One figure of both sides.
 
     Attributes:
-        name: what is measured.
-        goal: the least ratio of deskbridge to the peer.
-        figures: events per second of each round, by side.
+        name: what is measured, with its unit.
+        goal: the least that it may be, or the most.
+        at_most: whether the goal is the most.
+        alone: whether deskbridge's own figure is judged, and not its ratio to the peer's.
+        figures: of each round, by side.
+        limits: what limited the rounds of deskbridge.
     """
 
     name: str
     goal: float
+    at_most: bool = False
+    alone: bool = False
     figures: dict[str, list[float]] = field(default_factory=dict)
+    limits: str = ""
 
     def of(self, side: str) -> float:
         """Return a side's median."""
         return median(self.figures[side])
 
+    def note(self, side: Side, *figures: float) -> None:
+        """Keep figures of a side."""
+        self.figures.setdefault(side.name, []).extend(figures)
+
     @property
-    def ratio(self) -> float:
-        """Deskbridge's median over the peer's."""
-        return self.of(Deskbridge.name) / self.of(Plain.name)
+    def judged(self) -> float:
+        """What the goal is for: deskbridge's figure, or its ratio to the peer's."""
+        own = self.of(Deskbridge.name)
+        return own if self.alone else own / self.of(Plain.name)
 
     @property
     def is_met(self) -> bool:
         """Whether the goal is met."""
-        return self.ratio >= self.goal
+        return self.judged <= self.goal if self.at_most else self.judged >= self.goal
 
 
-@dataclass(frozen=True)
+@dataclass
 class Outcome:
     """What a run found: the measures, and each side's costs of accepting and of forwarding one event."""
 
-    measures: list[Measure]
-    costs: dict[str, tuple[Costs, Costs]]
+    measures: list[Measure] = field(default_factory=list)
+    costs: dict[str, tuple[Costs, Costs]] = field(default_factory=dict)
 
-
-def goals() -> list[Measure]:
-    """Return the measures without figures, each with its goal.
-
-    A goal is a bound against regressions: about two thirds of the lowest ratio seen on 2 cores that others used,
-    too. It is to be raised with every gain that lasts. What the ratios have to pay for, per event:
-
-    - accepted: one transaction that reaches the disk before the 202; the peer's message is in Redis' memory.
-      In arrays one commit serves 50 events while the peer publishes 50 messages, so there the peer is slower;
-      deskbridge's rings follow behind the 202, and are not in the figure.
-    - synced: a claim and a link around each of the two calls, the trace, the desired state: 5 commits that
-      reach the disk in place of 2, most of it processor time, which is all that counts while the tracker
-      answers at once. No real tracker does: a Redmine on 2 cores creates 20 to 60 issues a second and takes
-      100 ms and more for each under 8 connections, so the last measure is the one that people will notice.
-    """
-    return [
-        Measure("accepted, one event per request", 0.28),
-        Measure("accepted, arrays of 50", 1.10),
-        Measure("synced, tracker answers at once", 0.17),
-        Measure(f"synced, tracker answers after {LATENCIES_MS[1]:g} ms", 0.24),
-        Measure(f"synced, tracker answers after {LATENCIES_MS[2]:g} ms", 0.55),
-    ]
+    def measure(self, name: str, goal: float, *, at_most: bool = False, alone: bool = False) -> Measure:
+        """Begin a measure."""
+        self.measures.append(Measure(name, goal, at_most, alone))
+        return self.measures[-1]
 
 
 def run(size: Size, say: Say) -> Outcome:
@@ -113,7 +114,7 @@ def run(size: Size, say: Say) -> Outcome:
     Raises:
         BrokenRun: a side lost or doubled something.
     """
-    measures = goals()
+    outcome = Outcome()
     with ExitStack() as stack:
         say("starting PostgreSQL, Redis and the stand-in tracker")
         shared = stack.enter_context(servers())
@@ -121,64 +122,155 @@ def run(size: Size, say: Say) -> Outcome:
         for side in sides:
             stack.callback(side.stop)
         try:
-            _accepting(size, sides, measures[:2], say)
-            _syncing(size, shared, sides, measures[2:], say)
-            say("counting what one event costs")
-            return Outcome(measures, _counting(size, shared, sides))
+            _starting(shared, sides, outcome, say)
+            _accepting(size, shared, sides, outcome, say)
+            _syncing(size, shared, sides, outcome, say)
+            _counting(size, shared, sides, outcome, say)
+            return outcome
         except BrokenRun as broken:
             logs = "\n".join(side.log_ends() for side in sides)
             raise BrokenRun(f"{broken}\n{logs}") from None
 
 
-def _accepting(size: Size, sides: list[Side], measures: list[Measure], say: Say) -> None:
+def _starting(shared: Servers, sides: list[Side], outcome: Outcome, say: Say) -> None:
+    """Start everything, one process after the other; a worker is there once it has forwarded what waits for it."""
+    producer = outcome.measure("producer: start, s", 1.2, at_most=True, alone=True)
+    worker = outcome.measure("worker: start to its first event forwarded, s", 1.2, at_most=True, alone=True)
+    memory = outcome.measure("resident memory, the largest process, MB", 100, at_most=True, alone=True)
     for side in sides:
+        say(f"starting {side.name}: {WORKERS} workers of {THREADS} threads")
         side.set_up()
-        side.start_producer()
-    single, arrays = measures
-    _each(size, sides, single, say, lambda side: _accept(side, size, 1, size.accept_rate))
-    _each(size, sides, arrays, say, lambda side: _accept(side, size, 50, size.accept_array_rate))
-
-
-def _syncing(size: Size, shared: Servers, sides: list[Side], measures: list[Measure], say: Say) -> None:
-    say(f"starting {WORKERS} workers of {THREADS} threads for each side, and warming up")
-    for side in sides:
-        side.start_workers()
+        producer.note(side, _timed(side.start_producer))
+        waiting = batch(1)
+        post(side.port, waiting.deliveries(1))
+        worker.note(side, _timed(lambda side=side, waiting=waiting: _first(shared, side, waiting)))  # type: ignore[misc]
         warm_up(side, shared.stand_in, 4 * WORKERS * THREADS)
+        children = [*side.producers, *side.workers]
+        memory.note(side, max(_resident_mb(child.pid) for child in children))
+        used = {child.name: processor_ms(child.pid) / 1000 for child in children}
+        producer.limits = f"{used['producer']:.1f} s of processor time so far" if side is sides[0] else ""
         side.freeze()
-    for measure, latency_ms in zip(measures, LATENCIES_MS, strict=True):
-        _each(size, sides, measure, say, lambda side, ms=latency_ms: _sync(shared, side, size, ms))  # type: ignore[misc]
+    producer.limits = worker.limits = "the interpreter's imports"
+    memory.limits = "modules that are loaded"
 
 
-def _counting(size: Size, shared: Servers, sides: list[Side]) -> dict[str, tuple[Costs, Costs]]:
-    costs = {}
-    for side in sides:
-        side.thaw()
-        costs[side.name] = count_costs(shared, side, min(100, size.tickets))
-        side.freeze()
-    return costs
+def _first(shared: Servers, side: Side, waiting: object) -> None:
+    side.start_workers()
+    before = time.monotonic()
+    while waiting.differences(shared.stand_in.state()):  # type: ignore[attr-defined]
+        if time.monotonic() - before > 60:
+            raise BrokenRun(f"{side.name} forwarded nothing after its start")
+        time.sleep(0.02)
 
 
-def _each(size: Size, sides: list[Side], measure: Measure, say: Say, take: Callable[[Side], float]) -> None:
+def _accepting(size: Size, shared: Servers, sides: list[Side], outcome: Outcome, say: Say) -> None:
+    single = outcome.measure("accepted events/s, one by one", 2.5)
+    slowest = outcome.measure("accepted one by one, p99 in ms", 25, at_most=True, alone=True)
+    arrays = outcome.measure(f"accepted events/s, arrays of {ARRAY}", 8)
+
+    def take(per_request: int, rate: int, measure: Measure) -> Callable[[Side], float]:
+        def one(side: Side) -> float:
+            _only(side, sides, producers=True)
+            posted = accept(side, batch(int(rate * size.accept_s)), per_request, size.accept_s)
+            if measure is single:
+                slowest.note(side, posted.p99_ms)
+            return posted.rate
+
+        return one
+
+    _each(size, shared, sides, single, say, take(1, size.accept_rate, single))
+    _each(size, shared, sides, arrays, say, take(ARRAY, size.accept_array_rate, arrays))
+    slowest.limits = single.limits
+
+
+def _syncing(size: Size, shared: Servers, sides: list[Side], outcome: Outcome, say: Say) -> None:
+    for latency_ms, goal in zip(LATENCIES_MS, (2.5, 2.5, 3.5), strict=True):
+
+        def take(side: Side, latency_ms: float = latency_ms) -> float:
+            _only(side, sides)
+            return _sync(shared, side, size, latency_ms)
+
+        measure = outcome.measure(f"synced events/s, tracker answers after {latency_ms:g} ms", goal)
+        _each(size, shared, sides, measure, say, take)
+    latency = outcome.measure("one event at a time, to its time entry, ms", 1.3, at_most=True)
+
+    def alone(side: Side) -> float:
+        _only(side, sides)
+        return one_at_a_time(side, shared.stand_in, size.single)
+
+    _each(size, shared, sides, latency, say, alone)
+
+
+def _counting(size: Size, shared: Servers, sides: list[Side], outcome: Outcome, say: Say) -> None:
+    say("counting what one event costs")
+    processor = outcome.measure("processor time per synced event, ms", 0.45, at_most=True)
+    database = outcome.measure("PostgreSQL's per synced event, ms", 0.6, at_most=True)
+    counted = []
+    for posted, per_request in (("in arrays", ARRAY), ("one by one", 1)):
+        statements = outcome.measure(
+            f"SQL statements per synced event, posted {posted}", 3, at_most=True, alone=True
+        )
+        commits = outcome.measure(f"commits per synced event, posted {posted}", 0.4, at_most=True, alone=True)
+        counted += [statements, commits]
+        for side in sides:
+            _only(side, sides)
+            accepted, synced = count_costs(shared, side, min(100, size.tickets), per_request)
+            if synced.calls != CALLS:
+                raise BrokenRun(
+                    f"{side.name} makes {synced.calls:g} calls an event: the ratios would compare different work"
+                )
+            outcome.costs[side.name] = accepted, synced
+            statements.note(side, synced.statements)
+            commits.note(side, synced.commits)
+            processor.note(side, synced.processor_ms)
+            database.note(side, synced.database_ms)
+    for measure in (processor, database, *counted):
+        measure.limits = "rows that are written one by one"
+
+
+def _only(side: Side, sides: list[Side], *, producers: bool = False) -> None:
+    """Let one side alone go on, or of it only what accepts."""
+    for other in sides:
+        other.freeze()
+    side.thaw()
+    if producers:
+        side.freeze_workers()
+
+
+def _each(
+    size: Size, shared: Servers, sides: list[Side], measure: Measure, say: Say, take: Callable[[Side], float]
+) -> None:
     """Take rounds in turn, the first side first in one and last in the next, so that a drift hits both alike."""
+    limits = Limits(shared)
     for number in range(size.rounds):
         for side in sides if number % 2 == 0 else reversed(sides):
-            figure = take(side)
-            measure.figures.setdefault(side.name, []).append(figure)
-            say(f"{measure.name}: {side.name} {figure:.0f}/s")
-
-
-def _accept(side: Side, size: Size, per_request: int, rate: int) -> float:
-    return accept(side, batch(int(rate * size.accept_s)), per_request, size.accept_s)
+            if side is sides[0]:
+                with limits.watch(side):
+                    figure = take(side)
+            else:
+                figure = take(side)
+            measure.note(side, figure)
+            say(f"{measure.name}: {side.name} {figure:.0f}")
+    measure.limits = limits.told()
 
 
 def _sync(shared: Servers, side: Side, size: Size, latency_ms: float) -> float:
     events = batch(size.tickets)
     shared.latency(0.0)
-    side.thaw()
     load(side, events)
     shared.latency(latency_ms)
     try:
         return sync(side, shared.stand_in, events)
     finally:
         shared.latency(0.0)
-        side.freeze()
+
+
+def _timed(start: Callable[[], None]) -> float:
+    began = time.monotonic()
+    start()
+    return time.monotonic() - began
+
+
+def _resident_mb(pid: int) -> float:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024

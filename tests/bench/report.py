@@ -1,9 +1,9 @@
-"""The table of ratios and goals, and the same as JSON."""
+"""One table of figures and goals, and the same as JSON."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -12,72 +12,94 @@ from tests.bench.deskbridge import Deskbridge
 from tests.bench.measures import Measure, Outcome
 from tests.bench.plain import Plain
 
-COSTS = {
-    "statements": "SQL statements",
-    "commits": "commits",
-    "redis": "Redis commands",
-    "calls": "calls to the tracker",
-    "processor_ms": "processor time, ms",
-    "database_ms": "PostgreSQL's, ms",
-}
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table.
+
+    Attributes:
+        part: which benchmark it is of.
+        name: what is measured.
+        ours: deskbridge's figure as it is shown.
+        peer: the peer's.
+        judged: what the goal is for.
+        goal: as it is shown.
+        ok: whether it is met; None: not judged.
+        limits: what limits the figure.
+    """
+
+    part: str
+    name: str
+    ours: str
+    peer: str
+    judged: str
+    goal: str
+    ok: bool | None
+    limits: str = ""
 
 
-def show(outcome: Outcome, console: Console, *, judged: bool) -> None:
-    """Print the table, and below it what one event costs."""
-    title = "Events per second (median), deskbridge beside a plain Celery task"
-    table = Table("measure", title=title, title_justify="left")
-    for column in ("deskbridge", "plain", "ratio", "goal", "ok?"):
-        table.add_column(column, justify="right")
-    for measure in outcome.measures:
-        verdict = ("yes" if measure.is_met else "NO") if judged else "not judged"
-        table.add_row(
-            measure.name,
-            _spread(measure, Deskbridge.name),
-            _spread(measure, Plain.name),
-            f"{measure.ratio:.2f}",
-            f"≥ {measure.goal:.2f}",
-            verdict,
+def rows_of(outcome: Outcome, *, judged: bool) -> list[Row]:
+    """Return the lines of the comparison."""
+    return [
+        Row(
+            "core",
+            one.name,
+            _spread(one, Deskbridge.name),
+            _spread(one, Plain.name),
+            f"{one.judged:.2f}",
+            f"{'≤' if one.at_most else '≥'} {one.goal:g}{'' if one.alone else ' of the peer'}",
+            one.is_met if judged else None,
+            one.limits,
         )
-    console.print(table)
-    console.print(_costs(outcome))
-
-
-def as_json(outcome: Outcome, *, judged: bool) -> str:
-    """Return one JSON document."""
-    measures = [
-        {
-            "name": measure.name,
-            "deskbridge": measure.of(Deskbridge.name),
-            "plain": measure.of(Plain.name),
-            "ratio": measure.ratio,
-            "goal": measure.goal,
-            "ok": measure.is_met if judged else None,
-            "rounds": measure.figures,
-        }
-        for measure in outcome.measures
+        for one in outcome.measures
     ]
-    costs = {
-        side: {"accepted": asdict(accepted), "synced": asdict(synced)}
-        for side, (accepted, synced) in outcome.costs.items()
+
+
+def as_data(outcome: Outcome, *, judged: bool) -> dict[str, Any]:
+    """Return the comparison as JSON data."""
+    return {
+        "rows": [asdict(row) for row in rows_of(outcome, judged=judged)],
+        "measures": [
+            {
+                "name": one.name,
+                "deskbridge": one.of(Deskbridge.name),
+                "plain": one.of(Plain.name),
+                "judged": one.judged,
+                "goal": one.goal,
+                "ok": one.is_met if judged else None,
+                "rounds": one.figures,
+            }
+            for one in outcome.measures
+        ],
+        "costs_per_event": {
+            side: {"accepted": asdict(accepted), "synced": asdict(synced)}
+            for side, (accepted, synced) in outcome.costs.items()
+        },
     }
-    return json.dumps({"measures": measures, "costs_per_event": costs}, indent=2)
+
+
+def show(rows: list[Row], console: Console) -> None:
+    """Print the table."""
+    table = Table(
+        "measure", title="deskbridge beside its peers, medians (lowest–highest)", title_justify="left"
+    )
+    for column in ("deskbridge", "peer", "judged", "goal", "ok?"):
+        table.add_column(column, justify="right")
+    table.add_column("what limits it")
+    part = ""
+    for row in rows:
+        if row.part != part:
+            table.add_section()
+            part = row.part
+        verdict = {True: "yes", False: "NO", None: "not judged"}[row.ok]
+        table.add_row(row.name, row.ours, row.peer, row.judged, row.goal, verdict, row.limits)
+    console.print(table)
 
 
 def _spread(measure: Measure, side: str) -> str:
     figures = measure.figures[side]
-    return f"{measure.of(side):.0f} ({min(figures):.0f}–{max(figures):.0f})"
-
-
-def _costs(outcome: Outcome) -> Table:
-    table = Table("one event costs", title="Counted in one more round", title_justify="left")
-    for phase in ("accepted", "synced"):
-        for side in (Deskbridge.name, Plain.name):
-            table.add_column(f"{phase}: {side}", justify="right")
-    for name, words in COSTS.items():
-        cells = [
-            f"{getattr(outcome.costs[side][phase], name):.1f}"
-            for phase in (0, 1)
-            for side in (Deskbridge.name, Plain.name)
-        ]
-        table.add_row(words, *cells)
-    return table
+    middle = measure.of(side)
+    digits = 0 if middle >= 100 else 1 if middle >= 10 else 2
+    if len(figures) == 1:
+        return f"{middle:.{digits}f}"
+    return f"{middle:.{digits}f} ({min(figures):.{digits}f}–{max(figures):.{digits}f})"

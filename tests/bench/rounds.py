@@ -5,21 +5,23 @@ from __future__ import annotations
 import http.client
 import json
 import time
+from statistics import median
 from urllib.parse import urlsplit
 
 from deploy.sandbox.tracker.control import StandIn
 from tests.bench.errors import BrokenRun
-from tests.bench.load import post
+from tests.bench.load import Posted, post
 from tests.bench.side import Side
 from tests.bench.workload import Batch, batch
 
 SYNC_TIMEOUT_S = 60.0
 POLL_S = 0.02
+ASKED_EVERY_S = 0.003
 QUERY = "/time_entries.json?limit=1"
 
 
-def accept(side: Side, events: Batch, per_request: int, seconds: float) -> float:
-    """Return the events that a side accepts per second; its workers are not running.
+def accept(side: Side, events: Batch, per_request: int, seconds: float) -> Posted:
+    """Have a side accept events; its workers are not running.
 
     Args:
         side: its producer runs.
@@ -36,7 +38,7 @@ def accept(side: Side, events: Batch, per_request: int, seconds: float) -> float
     side.forget()
     if kept != posted.events:
         raise BrokenRun(f"{side.name} accepted {posted.events} events and has {kept}")
-    return posted.rate
+    return posted
 
 
 def load(side: Side, events: Batch) -> None:
@@ -74,6 +76,27 @@ def sync(side: Side, stand_in: StandIn, events: Batch) -> float:
     if differences := events.differences(stand_in.state()):
         raise BrokenRun(f"{side.name}: {'; '.join(differences)}")
     return len(events.events) / took
+
+
+def one_at_a_time(side: Side, stand_in: StandIn, size: int) -> float:
+    """Return the milliseconds from posting an event to its time entry on the tracker (median of so many)."""
+    address = urlsplit(stand_in.base_url)
+    connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=30)
+    took = []
+    try:
+        for delivery in batch(size).deliveries(1):
+            wanted = _total(connection, stand_in) + 1
+            began = time.monotonic()
+            post(side.port, [delivery])
+            while _total(connection, stand_in) < wanted:
+                if time.monotonic() - began > SYNC_TIMEOUT_S:
+                    raise BrokenRun(f"{side.name} did not forward an event in {SYNC_TIMEOUT_S:g} s")
+                time.sleep(ASKED_EVERY_S)
+            took.append((time.monotonic() - began) * 1000)
+    finally:
+        connection.close()
+    _wait_until_idle(side)
+    return median(took)
 
 
 def warm_up(side: Side, stand_in: StandIn, size: int) -> None:
