@@ -16,9 +16,12 @@ from shared.codes.steps import What
 from shared.config import PluginConfig
 from shared.errors import NotFound, SettingsError
 from shared.metadata.confirming import OF_SPEC, confirm
+from shared.metadata.synchronisation import Connect
 from shared.store import Store, Transaction
 from shared.store.metadata import MetadataKind
 from shared.store.trace import Step
+from shared.tracker.answers import clean
+from shared.tracker.client import MYSELF, USERS
 from shared.vault import Vault
 
 API_KEY = re.compile(r"[\x21-\x7e]{1,255}")
@@ -131,6 +134,23 @@ def store_api_key(store: Store, vault: Vault, text: str) -> None:
     encrypted = encrypted_key(vault, text)
     with store.transaction() as tx:
         tx.configs.put_api_key(encrypted)
+
+
+def ask_whose_key(connect: Connect) -> str:
+    """Ask the tracker whether it takes the stored API key as an administrator's; return whose it is.
+
+    Raises:
+        SettingsError: no tracker is configured.
+        TrackerError: it does not, and why, or it could not be asked.
+    """
+    _, client = connect()
+    try:
+        client.call("GET", USERS, params={"limit": 1})
+        answer = client.call("GET", MYSELF)
+    finally:
+        client.close()
+    user = answer.data.get("user") if isinstance(answer.data, dict) else None
+    return clean(str(user.get("login") or "?")) if isinstance(user, dict) else "?"
 
 
 def rotate_keys(store: Store, vault: Vault) -> bool:

@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from producer.helpdesks.glpi.events import Item, read
+from shared.codes.coded import codes_in
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.errors import InvalidEvent
 from shared.store import Store, Transaction
 from shared.store.models import EventState
 from shared.store.trace import Step
+
+AT_ONCE = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,22 @@ def replay_state(store: Store, state: EventState, code: str | None = None) -> Re
         why = f"`deskbridge replay --state {state}{f' --code {code}' if code else ''}`"
         tx.trace.append([_step(ticket_id, why) for ticket_id in tickets])
     return Replayed(count - left, sorted({*tickets, *read}), left)
+
+
+def replay_code(store: Store, state: EventState, code: str) -> Replayed:
+    """Replay the events of a state whose reason, or what explains it, has a code."""
+    if code == Reason.DELIVERY_UNREADABLE:
+        return replay_state(store, state, code)
+    with store.transaction() as tx:
+        wanted = [event_id for event_id, why in tx.journal.reasons(state) if code in codes_in(why)]
+        tickets = {
+            ticket_id
+            for first in range(0, len(wanted), AT_ONCE)
+            for ticket_id in tx.journal.replay(wanted[first : first + AT_ONCE])
+        }
+        command = f"`deskbridge replay --state {state} --code {code}`"
+        tx.trace.append([_step(ticket_id, command) for ticket_id in sorted(tickets)])
+    return Replayed(len(wanted), sorted(tickets))
 
 
 def _read_again(tx: Transaction, wanted: Collection[int] | None = None) -> tuple[int, list[int]]:

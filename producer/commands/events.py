@@ -35,6 +35,7 @@ def register(app: typer.Typer, look: str, decide: str) -> None:
         "deskbridge replay 12 13",
         "deskbridge replay --state failed",
         "deskbridge replay --state skipped --code no_link",
+        "deskbridge replay --state failed --code project_closed",
     )
 
 
@@ -74,7 +75,7 @@ def replay(
     state: Annotated[State | None, typer.Option(help="Every event in this state.")] = None,
     code: Annotated[
         str | None,
-        typer.Option(metavar="CODE", help="With --state: only those of this code (`events --json`)."),
+        typer.Option(metavar="CODE", help="With --state: only those whose reason or cause has this code."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -83,7 +84,7 @@ def replay(
     What was done before is not done twice: every ticket keeps its one issue, every ticket task its one time entry. A
     delivery that could not be read is read once more.
     """
-    from producer.admin.replay import replay_events, replay_state
+    from producer.admin.replay import replay_code, replay_events, replay_state
     from shared.store.models import EventState
 
     if bool(event_ids) == bool(state):
@@ -91,11 +92,12 @@ def replay(
     if code and not state:
         raise WrongUsage("--code narrows a --state")
     with open_desk() as desk:
-        done = (
-            replay_state(desk.store, EventState(state), code)
-            if state
-            else replay_events(desk.store, event_ids or [])
-        )
+        if state and code:
+            done = replay_code(desk.store, EventState(state), code)
+        elif state:
+            done = replay_state(desk.store, EventState(state))
+        else:
+            done = replay_events(desk.store, event_ids or [])
         desk.ring(done.tickets)
     if as_json:
         print_json({"events": done.events, "tickets": done.tickets, "unreadable": done.unreadable})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -38,6 +38,15 @@ class Written(Code):
 def written(text: str) -> Coded:
     """Return a text that has no code of its own."""
     return Written.AS_WRITTEN(text=text)
+
+
+def codes_in(value: Any) -> Iterator[str]:
+    """Yield every code of a Coded, its own first, then those within its parameters."""
+    if isinstance(value, Coded):
+        yield str(value.code)
+        value = list(value.params.values())
+    for one in value if isinstance(value, list) else ():
+        yield from codes_in(one)
 
 
 def to_json(params: Mapping[str, Any]) -> dict[str, Any]:

@@ -92,6 +92,8 @@ class Finding(Code):
     HELD_FOR_NOTHING = "held_for_nothing"
     NOTHING_FAILED = "nothing_failed"
     EVENTS_FAILED = "events_failed"
+    EVENTS_FAILED_FOR = "events_failed_for"
+    EVENTS_MENDED = "events_mended"
     AUTHORS_RIGHT = "authors_right"
     AUTHORS_WRONG = "authors_wrong"
     NO_EVENT_YET = "no_event_yet"

@@ -125,6 +125,11 @@ SENTENCES: Table = {
         "{count} events are held, and nothing of their tickets waits for a decision",
     ),
     Finding.NOTHING_FAILED: "no event failed",
+    Finding.EVENTS_FAILED_FOR: Plural("{count} event failed: {cause}", "{count} events failed: {cause}"),
+    Finding.EVENTS_MENDED: Plural(
+        "{count} event failed, and its cause is mended (it was: {cause})",
+        "{count} events failed, and their cause is mended (it was: {cause})",
+    ),
     Finding.EVENTS_FAILED: Plural("{count} event failed", "{count} events failed"),
     Finding.AUTHORS_RIGHT: "everything has the author who was meant",
     Finding.AUTHORS_WRONG: Plural(
@@ -224,6 +229,8 @@ WHY: Table = {
     Finding.EVENTS_PENDING: "`deskbridge trace {ticket_id}` shows what it waits for",
     Finding.ROWS_HELD: "`deskbridge held`",
     Finding.HELD_FOR_NOTHING: "`deskbridge replay --state held`",
+    Finding.EVENTS_FAILED_FOR: "mend it, then `deskbridge replay --state failed --code {code}`",
+    Finding.EVENTS_MENDED: "`deskbridge replay --state failed --code {code}`",
     Finding.EVENTS_FAILED: "`deskbridge events --state failed`, fix the cause, `deskbridge replay --state failed`",
     Finding.AUTHORS_WRONG: "`deskbridge misattributed`",
     Finding.RECOVERY_ON: "`deskbridge recover --end` once everything was sent again",

@@ -27,7 +27,7 @@ from shared.store.due import (
     due_with_their_keys,
     is_due,
 )
-from shared.store.explained import is_for, keeping
+from shared.store.explained import is_for, keeping, kept
 from shared.store.ledger_queries import unsettled_tickets
 from shared.store.models import (
     NO_SEQUENCE,
@@ -308,6 +308,12 @@ class Journal:
         """Return how many events have a state, and a reason of a code where one is named."""
         statement = select(func.count()).select_from(JournalEvent).where(_ended_so(state, code))
         return self._session.scalar(statement) or 0
+
+    def reasons(self, state: EventState) -> list[tuple[int, Coded | None]]:
+        """Return the events of a state with their reasons, oldest first."""
+        columns = (JournalEvent.id, JournalEvent.reason_text, JournalEvent.code, JournalEvent.params)
+        statement = select(*columns).where(JournalEvent.state == state).order_by(JournalEvent.id)
+        return [(event_id, kept(*reason)) for event_id, *reason in self._session.execute(statement)]
 
     def count_held_for_nothing(self) -> int:
         """Return how many events are held while no issue or time entry of their ticket, or task, is."""

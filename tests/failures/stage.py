@@ -11,10 +11,11 @@ from pydantic import SecretStr
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.doctor import CheckResult, Installation, examine
-from producer.admin.replay import replay_state
+from producer.admin.replay import replay_code, replay_state
 from producer.admin.shapes import event_json, finding_json, trace_json
 from producer.admin.story import trace_ticket
 from shared.codes.coded import Code
+from shared.codes.findings import Finding
 from shared.connection import Connector
 from shared.store.models import EventState
 from shared.vault import Vault
@@ -95,9 +96,15 @@ class Stage:
         with self.bridge.store.transaction() as tx:
             return Told.of([event_json(row) for row in tx.journal.find(limit=None)])
 
-    def replay(self) -> None:
-        """Replay what failed, and let what waits go on."""
-        tickets = replay_state(self.bridge.store, EventState.FAILED).tickets
+    def offered(self) -> str | None:
+        """Return the replay that the doctor offers, as a code, where it says that a cause is mended."""
+        mended = [one.found for one in self.findings() if one.found.code == Finding.EVENTS_MENDED]
+        return next((one.params["code"] for one in mended), None)
+
+    def replay(self, code: str | None = None) -> None:
+        """Replay what failed, by a code where one is given, and let what waits go on."""
+        store, failed = self.bridge.store, EventState.FAILED
+        tickets = (replay_code(store, failed, code) if code else replay_state(store, failed)).tickets
         self.bridge.pause.end()
         self.bridge.hurry()
         for ticket_id in tickets or [4711]:

@@ -113,8 +113,11 @@ def test_a_refusal_names_its_cause_and_the_next_step_also_in_events(stage: Stage
         for word in failure.never:
             assert word not in told.text, told.text
     assert What.REPEATED_AS_ADMINISTRATOR not in stage.trace().codes
+    assert stage.offered() is None, "nothing is offered before it is mended"
+    assert failure.code in stage.doctor().codes
     failure.repair(stage)
-    stage.replay()
+    assert stage.offered() == failure.code, stage.doctor().text
+    stage.replay(failure.code)
     assert stage.goes_on(), stage.events().text
 
 

@@ -29,12 +29,12 @@ def examine(installation: Installation) -> Iterator[CheckResult]:
     Yields:
         One result or more for each check.
     """
-    seen = set()
+    well = installation.well
     for result in _examine(installation):
-        seen.add(result.check)
+        well[result.check] = well.get(result.check, True) and result.status is Status.OK
         yield result
     for check in RECORDS:
-        if check not in seen:
+        if check not in well:
             yield unknown(check, Finding.NOT_LOOKED_AT())
 
 

@@ -26,6 +26,7 @@ class Installation:
         tracker_clocks: (the tracker's time, ours) of each answer of the tracker.
         is_tracker_open: whether the tracker answered as it should.
         projects: the linked tracker projects as they are now; None: they could not be read.
+        well: whether each check that was made found all well.
         locked: the tracker's locked users.
     """
 
@@ -38,4 +39,5 @@ class Installation:
     tracker_clocks: list[tuple[datetime, datetime]] = field(default_factory=list)
     is_tracker_open: bool = False
     projects: dict[int, ProjectNow] | None = None
+    well: dict[str, bool] = field(default_factory=dict)
     locked: list[TrackerPerson] = field(default_factory=list)

@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 
 from redis.exceptions import RedisError
 
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
-from shared.codes.coded import Coded
+from shared.codes.coded import Coded, Written
 from shared.codes.findings import Finding
+from shared.codes.hints import Hint
 from shared.coordination.pause import Pause
 from shared.store.models import EventState
 
 SLOW_S = 120.0
 STUCK_S = 3600.0
+MOST_NAMED = 10
+MENDED_WHERE: Mapping[str, tuple[str, ...]] = {
+    Hint.PROJECT_CLOSED: ("links",),
+    Hint.PROJECT_ARCHIVED: ("links",),
+    Hint.PROJECT_ABSENT: ("links",),
+    Hint.TIME_PROJECT_CLOSED: ("links",),
+    Hint.TIME_PROJECT_ARCHIVED: ("links",),
+    Hint.TIME_PROJECT_ABSENT: ("links",),
+    Hint.UNKNOWN_CATEGORY: ("links", "templates"),
+    Hint.NO_ISSUE_TRACKING: ("modules",),
+    Hint.NO_TIME_TRACKING: ("modules",),
+    Hint.ACTIVITY_NOT_USABLE_NOW: ("activity",),
+    Hint.CUSTOM_FIELD_REQUIRED: ("custom fields",),
+    Hint.CUSTOM_FIELD_NOT_A_CHOICE: ("templates",),
+    Hint.UNKNOWN_PRIORITY: ("ids", "templates"),
+    Hint.UNKNOWN_WATCHERS: ("ids", "templates"),
+}
+"""Checks that find a cause for as long as it stands; where they find all well, what failed for it may be replayed."""
 
 
 def pending(installation: Installation) -> Iterator[CheckResult]:
@@ -53,13 +73,32 @@ def held(installation: Installation) -> Iterator[CheckResult]:
 
 
 def failed(installation: Installation) -> Iterator[CheckResult]:
-    """Nothing was refused."""
+    """Nothing was refused; what was, by its cause, and whether that is mended."""
     with installation.store.transaction() as tx:
-        count = tx.journal.count(EventState.FAILED)
-    if count:
-        yield warning("failed", Finding.EVENTS_FAILED(count=count))
-    else:
+        reasons = [why for _, why in tx.journal.reasons(EventState.FAILED)]
+    if not reasons:
         yield ok("failed", Finding.NOTHING_FAILED())
+        return
+    causes = [_cause(why) for why in reasons]
+    by_code = Counter(str(cause.code) for cause in causes if cause)
+    newest = {str(cause.code): cause for cause in causes if cause}
+    for code, count in by_code.most_common(MOST_NAMED):
+        checks = MENDED_WHERE.get(code, ())
+        mended = bool(checks) and all(installation.well.get(check) for check in checks)
+        found = Finding.EVENTS_MENDED if mended else Finding.EVENTS_FAILED_FOR
+        yield warning("failed", found(count=count, cause=newest[code], code=code))
+    if left := len(reasons) - sum(dict(by_code.most_common(MOST_NAMED)).values()):
+        yield warning("failed", Finding.EVENTS_FAILED(count=left))
+
+
+def _cause(why: Coded | None) -> Coded | None:
+    """Return what explains a refusal, where something definite does, else the reason itself."""
+    if why is None or why.code == Written.AS_WRITTEN:
+        return None
+    hints = [one.params["problem"] for one in why.params.get("hints") or () if isinstance(one, Coded)]
+    definite = [one for one in hints if not str(one.code).startswith("maybe_")]
+    because = why.params.get("because")
+    return next(iter(definite), None) or (_cause(because) if isinstance(because, Coded) else None) or why
 
 
 def authors(installation: Installation) -> Iterator[CheckResult]:

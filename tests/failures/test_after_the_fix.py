@@ -1,0 +1,67 @@
+"""After the fix it goes on: a new key is tried at once, and one command replays what failed for a cause."""
+
+from __future__ import annotations
+
+import pytest
+
+from deploy.sandbox.tracker.control import StandIn
+from deploy.sandbox.tracker.seed import user_key
+from shared.coordination.pause import Pause
+from shared.store.models import EventState
+from tests.failures.stage import Stage
+from tests.unit.commands.conftest import Shell
+
+
+@pytest.fixture
+def shell(stage: Stage, redis_url: str, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    """The command line of the stage's installation."""
+    settings = stage.bridge.settings
+    monkeypatch.setenv("DESKBRIDGE_DATABASE_URL", settings.database_url.get_secret_value())
+    monkeypatch.setenv("DESKBRIDGE_REDIS_URL", redis_url)
+    monkeypatch.setenv("DESKBRIDGE_SECRET_KEYS", settings.secret_keys[0].get_secret_value())
+    return Shell(stage.bridge.store, [])
+
+
+def test_a_new_key_is_tried_at_once_and_ends_the_pause(stage: Stage, shell: Shell) -> None:
+    stage.api_key("0" * 40)
+    assert stage.work() == EventState.PENDING
+    assert Pause(stage.bridge.redis).current() is not None
+    told = shell.do("config", "set-api-key", stdin=stage.tracker.api_key)
+    assert "it is admin's, an administrator" in told
+    assert "goes on" in told
+    assert Pause(stage.bridge.redis).current() is None
+    stage.replay()
+    assert stage.goes_on()
+
+
+@pytest.mark.parametrize(
+    ("key", "rest", "told"),
+    [
+        ("0" * 40, True, "does not know the API key"),
+        (user_key("alice"), True, "the API key is alice's, who is no administrator"),
+        (None, False, "REST API is switched off"),
+    ],
+    ids=["unknown", "no administrator's", "REST off"],
+)
+def test_a_key_that_does_not_work_says_which_of_the_three_is_wrong(
+    stage: Stage, stand_in: StandIn, shell: Shell, key: str | None, rest: bool, told: str
+) -> None:
+    stand_in.settings(rest_enabled=rest)
+    assert told in shell.fail("config", "set-api-key", stdin=key or stand_in.api_key)
+
+
+def test_of_two_causes_the_mended_one_is_offered_with_its_count_and_replayed_alone(
+    stage: Stage, stand_in: StandIn, shell: Shell
+) -> None:
+    stand_in.settings(required_custom_fields=[5])
+    stage.work()
+    stage.work()
+    stand_in.settings(required_custom_fields=[])
+    stand_in.patch("activities", 9, active=False)
+    stage.work()
+    assert stage.offered() == "custom_field_required"
+    assert "2 events failed, and their cause is mended" in stage.doctor().text
+    told = shell.do("replay", "--state", "failed", "--code", "custom_field_required")
+    assert "2 events of 1 ticket will be worked on again" in told
+    with stage.bridge.store.transaction() as tx:
+        assert tx.journal.count(EventState.FAILED) == 1
