@@ -407,7 +407,7 @@ def test_the_tab_reads_the_link_with_its_token_and_leads_to_the_form(play: Play,
     ]
     console = settings(console_address=scripted.address, console_token="the-token")
     *_, (form, link) = play(console, tab("Project", 7))
-    assert form == scripted.address + "/console/links?helpdesk=project&id=7"
+    assert form == scripted.address + "/console/links/project/7"
     assert link == {"project": 12, "category": 3, "error": None}
     ((path, headers),) = scripted.received
     assert (path, headers["authorization"]) == ("/api/links/projects/7", "Bearer the-token")
@@ -416,7 +416,7 @@ def test_the_tab_reads_the_link_with_its_token_and_leads_to_the_form(play: Play,
 def test_the_tab_of_the_root_entity_that_is_not_linked(play: Play, scripted: Scripted) -> None:
     scripted.answers = [(404, '{"title": "Not found", "status": 404}')]
     *_, (form, link) = play(settings(console_address=scripted.address), tab("Entity", 0))
-    assert form.endswith("/console/links?helpdesk=entity&id=0")
+    assert form.endswith("/console/links/entity/0")
     assert link == {"project": None, "category": None, "error": None}
 
 

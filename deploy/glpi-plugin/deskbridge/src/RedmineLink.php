@@ -43,11 +43,8 @@ final class RedmineLink extends CommonGLPI
     /** The address of the console's form for an item; empty: no console is set. */
     public static function form(Settings $settings, CommonGLPI $item): string
     {
-        $query = http_build_query([
-            'helpdesk' => $item instanceof Entity ? 'entity' : 'project',
-            'id'       => $item->getID(),
-        ]);
-        return $settings->console_address === '' ? '' : "{$settings->console_address}/console/links?$query";
+        $kind = $item instanceof Entity ? 'entity' : 'project';
+        return $settings->console_address === '' ? '' : "{$settings->console_address}/console/links/$kind/{$item->getID()}";
     }
 
     /**
