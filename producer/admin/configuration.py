@@ -266,7 +266,8 @@ def _change_address(tx: Transaction, before: PluginConfig, base_url: str | None,
 
 def _why_guarded(before: str, base_url: str | None, issues: int, times: int) -> str:
     """Return why the address stays, and what to do in each of the cases that a person may have in mind."""
-    made = f"{issues} issues and {times} time entries were created at {before}"
+    issue, entry = "issue" if issues == 1 else "issues", "time entry" if times == 1 else "time entries"
+    made = f"{issues} {issue} and {times} {entry} were created at {before}"
     if base_url is None:
         return f"base_url cannot be emptied: {made}; to stop sending, stop the workers"
     return (

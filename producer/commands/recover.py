@@ -74,7 +74,7 @@ def _tell_end(found: Recovering) -> None:
     if found.pending:
         warn(f"{count(found.pending, 'event')} still wait: what they create is created without asking")
     if found.held:
-        warn(f"{found.held} issues or time entries wait for a person: see `deskbridge held`")
+        warn(f"issues or time entries that wait for a person: {found.held} (see `deskbridge held`)")
     say("Off: things are created without asking the tracker first.")
 
 

@@ -39,11 +39,11 @@ def known_now(
         TrackerError: it could not be read.
     """
     fields = payload.get(operation.top_key)
-    if KINDS[operation]:
-        refresh(store, lists, *KINDS[operation])
     if isinstance(fields, dict) and any(not blank(fields.get(name)) for name in PEOPLE):
         refresh_people(store, lists)
     project = project_now(lists.get, project_id)
-    lists.ask_whether_open()  # a REST API that is off answers 403 as well, and that is no archived project
+    refresh(
+        store, lists, *KINDS[operation]
+    )  # it asks whether the tracker is open, too: a REST API that is off is 403
     with store.transaction() as tx:
         return replace(known_of(tx, project_id), project_now=project)

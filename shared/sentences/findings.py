@@ -58,7 +58,7 @@ SENTENCES: Table = {
     Finding.STATUSES_MAPPED: "{mapped} mapped; every status seen in events is",
     Finding.STATUSES_NOT_MAPPED: "helpdesk statuses that are not mapped, so never sent: {statuses}",
     Finding.STATUS_MAP_WRONG: "status_map: {problem}",
-    Finding.PEOPLE_KNOWN: "all {total} helpdesk users seen in events are known on the tracker",
+    Finding.PEOPLE_KNOWN: "helpdesk users seen in events: {total}, each known on the tracker",
     Finding.MATCHES_NEW: Plural(
         "a helpdesk user was matched by e-mail, and nobody has confirmed it: {people}",
         "{count} helpdesk users were matched by e-mail, and nobody has confirmed it: {people}",

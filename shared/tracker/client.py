@@ -8,7 +8,7 @@ import ssl
 import threading
 import time
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import HTTPException, HTTPMessage
@@ -108,6 +108,7 @@ class TrackerClient:
         login: str | None = None,
         before_send: Callable[[], None] | None = None,
         observe: Callable[[CallRecord], None] | None = None,
+        expected: Collection[int] = (),
     ) -> Answer:
         """Make one call.
 
@@ -119,6 +120,7 @@ class TrackerClient:
             login: tracker login of the person on whose behalf it is made; None: the administrator.
             before_send: called right before the request leaves, the connection made; what it raises stops the call.
             observe: is told of the call once it has ended.
+            expected: refusals that are as normal as success, by status: neither logged nor told as errors.
 
         Returns:
             The answer, with any status 2xx.
@@ -131,7 +133,7 @@ class TrackerClient:
                 method, path, detail=Detail.LOGIN_NO_HEADER()
             )  # this person's fault, no outage
         try:
-            return self._call(method, path, body, params, login, before_send, observe)
+            return self._call(method, path, body, params, login, before_send, observe, expected)
         except TrackerClosed as closed:
             if closed.status != 403:
                 raise
@@ -153,6 +155,7 @@ class TrackerClient:
         login: str | None,
         before_send: Callable[[], None] | None,
         observe: Callable[[CallRecord], None] | None,
+        expected: Collection[int] = (),
     ) -> Answer:
         self._use_turn()
         started = time.monotonic()
@@ -160,11 +163,13 @@ class TrackerClient:
         error: Coded | None = None
         try:
             status, headers, content = self._exchange(method, path, body, params, login, before_send)
+            if status not in expected:
+                _tell_refusal(method, path, status)
             return read_answer(
                 method, path, status=status, headers=headers, body=content, impersonating=login is not None
             )
         except BridgeError as failure:
-            error = failure.coded
+            error = failure.coded if status not in expected else None
             raise
         finally:
             elapsed = round((time.monotonic() - started) * 1000)
@@ -231,7 +236,9 @@ class TrackerClient:
             OutcomeUnknown: sent, and no whole answer came.
         """
         self._use_turn()
-        return raw_answer(*self._exchange(method, path, body, None, None, before_send))
+        answer = self._exchange(method, path, body, None, None, before_send)
+        _tell_refusal(method, path, answer[0])
+        return raw_answer(*answer)
 
     def take_turn(self) -> None:
         """Wait for the rate limit now, so that this thread's next call need not: a claim's lease does not wait."""
@@ -268,8 +275,6 @@ class TrackerClient:
         except (HTTPException, OSError, ValueError, zlib.error) as error:
             # the library's exception may hold the key, so it is not chained
             raise _failure(watch, method, path, type(error).__name__) from None
-        if answer[0] >= HTTPStatus.BAD_REQUEST:  # SPEC 7; never its text, which may quote the key
-            log.warning("the tracker refused a call", method=method, path=path, status=answer[0])
         return answer
 
     def _connection(self, *, writing: bool) -> Connection:
@@ -293,6 +298,11 @@ class TrackerClient:
         if login is not None:
             headers[f"X-{self.target.header_prefix}-Switch-User"] = login.encode()
         return headers
+
+
+def _tell_refusal(method: str, path: str, status: int) -> None:
+    if status >= HTTPStatus.BAD_REQUEST:  # SPEC 7; never its text, which may quote the key
+        log.warning("the tracker refused a call", method=method, path=path, status=status)
 
 
 def is_header(login: str) -> bool:

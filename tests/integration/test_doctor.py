@@ -269,6 +269,7 @@ def test_a_database_without_tables_or_servers_that_are_down_end_in_findings(
     down = Redis(port=free_port(), socket_connect_timeout=1)
     ill = patient(bridge)
     ill.redis, ill.is_broker_answering = down, lambda: False
+    (tmp_path / "empty.sqlite3").touch()
     ill.store = Store(Database(f"sqlite:///{tmp_path}/empty.sqlite3"))
     found = {one.check: one.status for one in examine(ill)}
     ill.store.database.close()

@@ -166,7 +166,8 @@ def test_what_answers_one_path_alone_in_the_tracker_s_place_stops_that_path_only
 def test_what_the_tracker_itself_refuses_asks_for_nothing_more(bridge: Bridge, stand_in: StandIn) -> None:
     bridge.configure(default_priority_id=999)
     assert bridge.forward(task_event()) == ["failed"]
-    assert sent(stand_in, "GET", "/users.json") == 0
+    assert sent(stand_in, "POST", "/issues.json") == 2, "the person and the administrator"
+    assert bridge.pause.current() is None
 
 
 def test_a_login_page_in_front_of_the_tracker_is_told_as_such(bridge: Bridge, stand_in: StandIn) -> None:

@@ -26,6 +26,7 @@ from worker.sync.probes import call_as_administrator
 from worker.sync.run import Run
 
 MEMBERSHIP_MAY_HELP = (403, 422)
+IS_MEMBER = (422,)
 MEMBERSHIP_TRIES = 5
 ONCE_S = 3600
 NOBODY = 412
@@ -264,8 +265,8 @@ class Sender:
             TrackerError: the last answer.
         """
         try:
-            call_as_administrator(self.run, "POST", path, body)
+            call_as_administrator(self.run, "POST", path, body, expected=IS_MEMBER)
         except TrackerRejected as rejection:
             if rejection.status != 422 or body == plain:
                 raise
-            call_as_administrator(self.run, "POST", path, plain)
+            call_as_administrator(self.run, "POST", path, plain, expected=IS_MEMBER)

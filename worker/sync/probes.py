@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from shared.codes.faults import Fault
 from shared.errors import NotYet, OutcomeUnknown, TrackerRejected
@@ -13,7 +13,12 @@ from worker.sync.run import Run
 
 
 def call_as_administrator(
-    run: Run, method: str, path: str, body: Body, before_send: Callable[[], None] | None = None
+    run: Run,
+    method: str,
+    path: str,
+    body: Body,
+    before_send: Callable[[], None] | None = None,
+    expected: Collection[int] = (),
 ) -> Answer:
     """Make a call as the administrator; a 403 counts only when it comes again while the tracker is open.
 
@@ -25,7 +30,9 @@ def call_as_administrator(
         TrackerError: as any call.
     """
     try:
-        return run.tracker.call(method, path, body=body, before_send=before_send, observe=run.observe)
+        return run.tracker.call(
+            method, path, body=body, before_send=before_send, observe=run.observe, expected=expected
+        )
     except TrackerRejected as rejection:
         if rejection.status != 403:
             raise

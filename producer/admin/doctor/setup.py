@@ -111,7 +111,11 @@ def statuses(installation: Installation) -> Iterator[CheckResult]:
         yield failure("statuses", Finding.STATUS_MAP_WRONG(problem=fault))
     unmapped = sorted(seen.keys() - config.status_map.keys())
     if unmapped:
-        named = [f"{status} ({seen[status]} tickets)" for status in unmapped[:MOST_NAMED]]
+        nouns = {1: "ticket"}
+        named = [
+            f"{status} ({seen[status]} {nouns.get(seen[status], 'tickets')})"
+            for status in unmapped[:MOST_NAMED]
+        ]
         yield warning("statuses", Finding.STATUSES_NOT_MAPPED(statuses=named))
     elif not faults:
         yield ok("statuses", Finding.STATUSES_MAPPED(mapped=len(config.status_map)))

@@ -64,7 +64,9 @@ def _impersonation(client: TrackerClient) -> Iterator[CheckResult]:
     """Nobody can be impersonated who does not exist: an answer of 412 proves that the header is respected."""
     header = f"X-{client.target.header_prefix}-Switch-User"
     try:
-        client.call("GET", "/trackers.json", login=f"deskbridge-nobody-{secrets.token_hex(8)}")
+        client.call(
+            "GET", "/trackers.json", login=f"deskbridge-nobody-{secrets.token_hex(8)}", expected=(412,)
+        )
     except ImpersonationRefused as refused:
         if refused.status == 412:
             yield ok("impersonation", Finding.IMPERSONATION_WORKS(header=header))

@@ -1,0 +1,52 @@
+"""What is normal is neither shown nor logged as a refusal, and is said as people say it."""
+
+from __future__ import annotations
+
+import pytest
+
+from producer.admin.story import trace_ticket
+from shared.codes.faults import Fault
+from shared.store.links import LinkKind
+from shared.store.models import EventState
+from shared.validation import in_words
+from tests.failures.stage import Stage
+from tests.support.events import ticket, ticket_event
+
+
+def test_who_is_a_member_already_is_no_refusal(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
+    stage.bridge.configure(membership_for="matched")
+    assert stage.work() == EventState.DONE
+    told = [one for one in trace_ticket(stage.bridge.store, 4711).steps if one.call]
+    assert any(one.call and one.call["status"] == 422 for one in told), "the membership was asked for"
+    assert Fault.TRACKER_REJECTED not in stage.trace().codes
+    assert "refused" not in capsys.readouterr().out
+
+
+def test_the_doctor_logs_no_refusal_where_all_is_well(
+    stage: Stage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stage.work()
+    capsys.readouterr()
+    stage.findings()
+    assert "refused" not in capsys.readouterr().out
+
+
+def test_one_is_one(stage: Stage) -> None:
+    stage.bridge.configure(status_map={1: 1})
+    stage.bridge.forward(ticket_event(5, of_ticket=ticket(4712)), ticket_id=4712)
+    with stage.bridge.store.transaction() as tx:
+        tx.links.remove(LinkKind.ENTITY, 3)
+    assert "(1 ticket)" in stage.doctor().text
+    assert "1 tickets" not in stage.doctor().text
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("Value error, expected a date", "expected a date"),
+        ("Input should be a valid dictionary", "expected an object"),
+        ("Input should be a valid integer", "expected an integer"),
+    ],
+)
+def test_no_words_of_libraries(theirs: str, ours: str) -> None:
+    assert in_words(theirs) == ours
