@@ -8,6 +8,8 @@ import sys
 from celery.signals import setup_logging
 
 from shared.coordination.doorbell import make_celery
+from shared.coordination.locks import make_redis
+from shared.coordination.presence import BEAT, Presence
 from shared.dumps import guard_memory
 from shared.errors import BridgeError
 from shared.logs import configure_logging, get_logger, log_crashes
@@ -49,6 +51,7 @@ def _beat(settings: Settings) -> int:
     """Run beat without a file of its own: every entry is an interval, and a restart only begins them anew."""
     app = make_celery(settings)
     app.conf.beat_schedule = schedule(settings)
+    Presence(make_redis(settings)).keep_marking(BEAT)
     get_logger("beat").info("started")
     app.Beat(scheduler="celery.beat:Scheduler", loglevel="WARNING", max_interval=5, quiet=True).run()
     return 0

@@ -45,6 +45,7 @@ def work(settings: Settings, concurrency: int) -> int:
     register(worker.app, worker)
     # what Celery prints when it is told to stop
     celery.apps.worker.safe_say = lambda text, *_: log.info(str(text).strip())
+    worker.presence.keep_marking(WORKER)
     log.info("started", concurrency=concurrency)
     threading.Thread(target=_sweep_without_beat, args=(worker,), daemon=True, name="sweep").start()
     threading.Thread(target=_keep_up_without_beat, args=(worker,), daemon=True, name="upkeep").start()
@@ -86,12 +87,11 @@ def run_celery(app: Celery, arguments: list[str]) -> int:
 def _sweep_without_beat(worker: Worker) -> None:
     """Sweep now and then from every worker, in case that no beat does; the sweep's own lock makes it harmless.
 
-    Each round leaves a sign of life for `deskbridge doctor`, and looks whether this process is still handed anything.
+    Each round looks whether this process is still handed anything.
     """
     due = False
     while not worker.stopping.is_set():
         try:
-            worker.presence.mark(WORKER)
             if due:
                 worker.sweep.run()
                 _end_where_starved(worker)

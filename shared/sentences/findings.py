@@ -171,7 +171,7 @@ WHY: Table = {
     Finding.REDIS_MAY_EVICT: "set `maxmemory-policy noeviction`",
     Finding.BROKER_UNREACHABLE: "check that it runs, and DESKBRIDGE_BROKER_URL",
     Finding.NO_WORKER: "start `deskbridge worker`",
-    Finding.NO_BEAT: "start `deskbridge beat` (and a worker, which answers it)",
+    Finding.NO_BEAT: "start `deskbridge beat` (it needs DESKBRIDGE_REDIS_URL, too)",
     Finding.NO_EVENT_YET: "save a ticket task on the helpdesk; is the address right, and the secret the same?",
     Finding.LAST_EVENT: "is that how busy the helpdesk is? Look at what it has queued",
     Finding.DELIVERIES_UNREADABLE: "use GLPI's default payload, then `deskbridge reconcile`",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 
 import pytest
@@ -11,6 +13,7 @@ from deploy.sandbox.tracker.seed import user_key
 from producer.admin.doctor import RECORDS
 from producer.admin.people import map_user
 from shared.codes.findings import Finding
+from shared.coordination.presence import BEAT, WORKER, Presence
 from shared.store.links import LinkKind
 from tests.failures.stage import (
     Act,
@@ -55,7 +58,31 @@ def broker(*, answers: bool) -> Act:
     return lambda stage: setattr(stage, "is_broker_answering", answers)
 
 
+def silent(name: str) -> Act:
+    return lambda stage: stage.bridge.redis.delete(f"deskbridge:seen:{name}")
+
+
+def alive(name: str) -> Act:
+    return lambda stage: Presence(stage.bridge.redis).mark(name)
+
+
 FAILURES = [
+    Failure(
+        "no worker runs",
+        silent(WORKER),
+        Finding.NO_WORKER,
+        "start `deskbridge worker`",
+        ("deskbridge beat",),
+        alive(WORKER),
+    ),
+    Failure(
+        "no beat runs",
+        silent(BEAT),
+        Finding.NO_BEAT,
+        "start `deskbridge beat`",
+        ("deskbridge worker",),
+        alive(BEAT),
+    ),
     Failure(
         "the API key was changed on the tracker",
         key("0" * 40), Finding.KEY_NOT_KNOWN, "config set-api-key", ("REST",), own_key,
@@ -271,3 +298,18 @@ def test_the_doctor_is_quick_with_fifty_links(stage: Stage) -> None:
     started = time.monotonic()
     assert stage.findings()
     assert time.monotonic() - started < 2
+
+
+def test_a_beat_leaves_its_own_sign_of_life_without_any_worker(stage: Stage, redis_url: str) -> None:
+    stage.bridge.redis.flushdb()
+    environ = {"DESKBRIDGE_REDIS_URL": redis_url}
+    command = [sys.executable, "-m", "worker", "beat"]
+    with subprocess.Popen(command, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as beat:
+        try:
+            until = time.monotonic() + 60
+            while Presence(stage.bridge.redis).seconds_since(BEAT) is None:
+                assert time.monotonic() < until, "no sign of life"
+                time.sleep(0.1)
+            assert {Finding.NO_WORKER} == stage.doctor().codes & {Finding.NO_WORKER, Finding.NO_BEAT}
+        finally:
+            beat.terminate()

@@ -20,7 +20,7 @@ from shared.store.migrations import HEAD, require_current
 
 CLOCK_WARNING_S = 5.0
 CLOCK_FAILURE_S = 120.0
-ROUNDS_MISSED = 4
+ALIVE_S = 30.0
 CHECKED = f"{PREFIX}checked"
 CHECKED_S = 60
 LONGEST_ERROR = 200
@@ -108,17 +108,17 @@ def broker(installation: Installation) -> Iterator[CheckResult]:
 
 def workers(installation: Installation) -> Iterator[CheckResult]:
     """A worker and a beat were alive recently."""
-    interval = installation.settings.sweep_interval
     try:
         presence = Presence(installation.redis)
         worker, beat = presence.seconds_since(WORKER), presence.seconds_since(BEAT)
     except RedisError:
         return
-    if worker is None or worker > interval * 3 * ROUNDS_MISSED:
+    has_worker = worker is not None and worker <= ALIVE_S
+    if not has_worker:
         yield failure("worker", Finding.NO_WORKER(seconds=worker))
     else:
         yield ok("worker", Finding.WORKER_ALIVE(seconds=worker))
-    if beat is None or beat > interval * ROUNDS_MISSED:
+    if beat is None or beat > ALIVE_S:
         yield warning("beat", Finding.NO_BEAT(seconds=beat))
     else:
         yield ok("beat", Finding.BEAT_ALIVE(seconds=beat))
