@@ -12,6 +12,7 @@ from shared.coordination.locks import make_redis
 from shared.coordination.presence import BEAT, Presence
 from shared.dumps import guard_memory
 from shared.errors import BridgeError
+from shared.loading import loading
 from shared.logs import configure_logging, get_logger, log_crashes
 from shared.settings import Settings, load_settings
 from worker.schedule import schedule
@@ -31,7 +32,8 @@ def main() -> int:
     setup_logging.connect(_is_set_up, weak=False)
     if arguments.process == "beat":
         return _beat(settings)
-    from worker.process import work  # here: beat needs nothing of it
+    with loading():
+        from worker.process import work  # here: beat needs nothing of it
 
     return work(settings, arguments.concurrency)
 

@@ -11,6 +11,7 @@ import typer
 
 from producer.commands.desk import settings
 from producer.commands.register import add
+from shared.loading import loading
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -36,7 +37,8 @@ def producer(
     Secrets that it has no use for (SECRET_KEYS, those of the console) are dropped before it listens.
     """
     _drop_secrets("producer", "--host", host, "--port", str(port))
-    from producer.hooks.app import create_app
+    with loading():
+        from producer.hooks.app import create_app
 
     loaded = settings("producer")
     _require_migrated(loaded, "producer")

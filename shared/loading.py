@@ -1,0 +1,18 @@
+"""What a process loads when it starts stays until its end, so looking for garbage in it is in vain, then and later."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def loading() -> Iterator[None]:
+    """Load modules inside the block without a look for garbage; none that follows looks at them again."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
