@@ -36,6 +36,7 @@ class Costs:
         calls: HTTP calls to the tracker.
         processor_ms: processor time in milliseconds of the side's own processes.
         database_ms: the same of PostgreSQL's processes.
+        kinds: SQL statements by their first word.
     """
 
     statements: float
@@ -44,6 +45,7 @@ class Costs:
     calls: float
     processor_ms: float
     database_ms: float
+    kinds: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,7 @@ class _Reading:
             (self.calls - before.calls) / events,
             (self.processor_ms - before.processor_ms) / events,
             (self.database_ms - before.database_ms) / events,
+            {kind: count / events for kind, count in statements.most_common()},
         )
 
 

@@ -18,7 +18,7 @@ from tests.bench.plain import Plain
 from tests.bench.rounds import accept, load, one_at_a_time, sync, warm_up
 from tests.bench.servers import Servers, servers
 from tests.bench.side import THREADS, WORKERS, Side
-from tests.bench.workload import batch
+from tests.bench.workload import Batch, batch
 
 LATENCIES_MS = (0.0, 20.0, 100.0)
 ARRAY = 50
@@ -47,7 +47,7 @@ class Size:
     accept_array_rate: int = 12000
 
 
-FULL = Size(rounds=3, accept_s=2.5, tickets=300, single=20)
+FULL = Size(rounds=3, accept_s=2.5, tickets=200, single=20)
 QUICK = Size(rounds=1, accept_s=0.5, tickets=40, single=2)
 
 
@@ -122,8 +122,9 @@ def run(size: Size, say: Say) -> Outcome:
         for side in sides:
             stack.callback(side.stop)
         try:
-            _starting(shared, sides, outcome, say)
-            _accepting(size, shared, sides, outcome, say)
+            _starting_producers(sides, outcome, say)
+            _accepting(size, shared, sides, outcome, say)  # before a worker could take a message
+            _starting_workers(shared, sides, outcome, say)
             _syncing(size, shared, sides, outcome, say)
             _counting(size, shared, sides, outcome, say)
             return outcome
@@ -132,32 +133,42 @@ def run(size: Size, say: Say) -> Outcome:
             raise BrokenRun(f"{broken}\n{logs}") from None
 
 
-def _starting(shared: Servers, sides: list[Side], outcome: Outcome, say: Say) -> None:
-    """Start everything, one process after the other; a worker is there once it has forwarded what waits for it."""
-    producer = outcome.measure("producer: start, s", 1.2, at_most=True, alone=True)
-    worker = outcome.measure("worker: start to its first event forwarded, s", 1.2, at_most=True, alone=True)
+def _starting_producers(sides: list[Side], outcome: Outcome, say: Say) -> None:
+    measure = outcome.measure("producer: start, s", 1.2, at_most=True, alone=True)
+    for side in sides:
+        say(f"starting the producer of {side.name}")
+        side.set_up()
+        measure.note(side, _timed(side.start_producer))
+        if side is sides[0]:
+            measure.limits = f"{processor_ms(side.producers[0].pid) / 1000:.1f} s of processor time"
+        side.freeze()
+
+
+def _starting_workers(shared: Servers, sides: list[Side], outcome: Outcome, say: Say) -> None:
+    """Start the workers; they are there once they have forwarded what waits for them."""
+    start = outcome.measure("workers: start to the first event forwarded, s", 1.2, at_most=True, alone=True)
     memory = outcome.measure("resident memory, the largest process, MB", 100, at_most=True, alone=True)
     for side in sides:
         say(f"starting {side.name}: {WORKERS} workers of {THREADS} threads")
-        side.set_up()
-        producer.note(side, _timed(side.start_producer))
+        _only(side, sides)
         waiting = batch(1)
         post(side.port, waiting.deliveries(1))
-        worker.note(side, _timed(lambda side=side, waiting=waiting: _first(shared, side, waiting)))  # type: ignore[misc]
+        start.note(side, _timed(lambda side=side, waiting=waiting: _first(shared, side, waiting)))  # type: ignore[misc]
+        if side is sides[0]:
+            used = [processor_ms(child.pid) / 1000 for child in side.workers]
+            start.limits = f"{max(used):.1f} s of processor time, {len(used)} processes beside one another"
         warm_up(side, shared.stand_in, 4 * WORKERS * THREADS)
-        children = [*side.producers, *side.workers]
-        memory.note(side, max(_resident_mb(child.pid) for child in children))
-        used = {child.name: processor_ms(child.pid) / 1000 for child in children}
-        producer.limits = f"{used['producer']:.1f} s of processor time so far" if side is sides[0] else ""
+        sizes = {child.name: _resident_mb(child.pid) for child in [*side.producers, *side.workers]}
+        memory.note(side, max(sizes.values()))
+        if side is sides[0]:
+            memory.limits = ", ".join(f"{name} {size:.0f}" for name, size in sizes.items())
         side.freeze()
-    producer.limits = worker.limits = "the interpreter's imports"
-    memory.limits = "modules that are loaded"
 
 
-def _first(shared: Servers, side: Side, waiting: object) -> None:
+def _first(shared: Servers, side: Side, waiting: Batch) -> None:
     side.start_workers()
     before = time.monotonic()
-    while waiting.differences(shared.stand_in.state()):  # type: ignore[attr-defined]
+    while waiting.differences(shared.stand_in.state()):
         if time.monotonic() - before > 60:
             raise BrokenRun(f"{side.name} forwarded nothing after its start")
         time.sleep(0.02)
@@ -170,7 +181,7 @@ def _accepting(size: Size, shared: Servers, sides: list[Side], outcome: Outcome,
 
     def take(per_request: int, rate: int, measure: Measure) -> Callable[[Side], float]:
         def one(side: Side) -> float:
-            _only(side, sides, producers=True)
+            _only(side, sides)
             posted = accept(side, batch(int(rate * size.accept_s)), per_request, size.accept_s)
             if measure is single:
                 slowest.note(side, posted.p99_ms)
@@ -224,17 +235,17 @@ def _counting(size: Size, shared: Servers, sides: list[Side], outcome: Outcome, 
             commits.note(side, synced.commits)
             processor.note(side, synced.processor_ms)
             database.note(side, synced.database_ms)
+    own = outcome.costs[Deskbridge.name][1]
+    kinds = ", ".join(f"{count:.1f} {kind}" for kind, count in list(own.kinds.items())[:4])
     for measure in (processor, database, *counted):
-        measure.limits = "rows that are written one by one"
+        measure.limits = f"{kinds}; {own.redis:.0f} Redis commands"
 
 
-def _only(side: Side, sides: list[Side], *, producers: bool = False) -> None:
-    """Let one side alone go on, or of it only what accepts."""
+def _only(side: Side, sides: list[Side]) -> None:
+    """Let one side alone go on."""
     for other in sides:
         other.freeze()
     side.thaw()
-    if producers:
-        side.freeze_workers()
 
 
 def _each(
