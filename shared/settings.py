@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from cryptography.fernet import Fernet
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
@@ -85,6 +86,9 @@ class Settings(BaseSettings):
         default=3600, ge=0, description="Seconds that an event waits for a helpdesk that cannot be asked"
     )
     console_tokens: SecretList = Field(default=(), description="Comma-separated bearer tokens for the API")
+    console_url: str | None = Field(
+        default=None, description="Where browsers reach the console, such as https://deskbridge.example.org"
+    )
     trusted_proxies: Annotated[tuple[IPv4Network | IPv6Network, ...], NoDecode] = Field(
         default=(), description="Comma-separated addresses or networks whose X-Forwarded-For is believed"
     )
@@ -99,6 +103,9 @@ class Settings(BaseSettings):
     )
     retention_days: float = Field(
         default=90, gt=0, description="Days that ended events and the trace are kept"
+    )
+    changes_days: float = Field(
+        default=730, gt=0, description="Days that the record of who changed what is kept"
     )
     rate_limit: float = Field(default=0, ge=0, description="Calls per second to the tracker, 0 = no limit")
     allow_link_local: bool = Field(
@@ -163,6 +170,14 @@ class Settings(BaseSettings):
         if any(network.prefixlen == 0 for network in networks):
             raise ValueError("a network of all addresses would let everybody name an address of their choice")
         return networks
+
+    @field_validator("console_url")
+    @classmethod
+    def _origin(cls, url: str | None) -> str | None:
+        parts = urlsplit(url or "")
+        if url and (parts.scheme not in ("http", "https") or not parts.netloc or parts.path.strip("/")):
+            raise ValueError("expected an address without a path, such as https://deskbridge.example.org")
+        return url.rstrip("/") if url else None
 
     @field_validator("database_url")
     @classmethod

@@ -69,11 +69,12 @@ class Sweep:
         return list(found)[:limit]
 
     def prune(self) -> int:
-        """Delete ended events and trace steps past their retention, in small batches; return how many."""
+        """Delete what is past its retention, in small batches; return how many rows."""
         days, total = self.settings.retention_days, 0
         for _ in range(MOST_PRUNED):
             with self.store.transaction() as tx:
                 deleted = tx.journal.prune(days, PRUNED_AT_ONCE) + tx.trace.prune(days, PRUNED_AT_ONCE)
+                deleted += tx.changes.prune(self.settings.changes_days, PRUNED_AT_ONCE)
             total += deleted
             if not deleted:
                 break

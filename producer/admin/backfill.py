@@ -9,6 +9,7 @@ from typing import Any, Literal, TextIO
 
 from sqlalchemy.exc import IntegrityError
 
+from shared.codes.changes import Did
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound
 from shared.ids import LARGEST
@@ -265,6 +266,8 @@ def _add_all(tx: Transaction, lines: Sequence[Line]) -> Imported:
             tickets |= {line.ticket_id: None} if isinstance(line.kind, Kind) else {}
     if faults:
         raise NotImported(faults)
+    if added:
+        tx.changes.note(Did.LINKS_IMPORTED(count=added))
     return Imported(added, len(lines) - added, list(tickets))
 
 

@@ -12,6 +12,7 @@ from pydantic import SecretStr
 
 from producer.admin.people import confirm_people
 from shared.addresses import why_forbidden
+from shared.codes.changes import Did
 from shared.codes.steps import What
 from shared.config import PluginConfig
 from shared.errors import NotFound, SettingsError
@@ -88,8 +89,10 @@ def change(
             warnings += _change_address(tx, before, config.base_url, moved=moved)
         warnings += _check_ids(tx, config, assignments)
         tx.configs.put(config)
+        _note(tx, before, config)
         if api_key:
             tx.configs.put_api_key(api_key)
+            tx.changes.note(Did.KEY_STORED())
         owed = tx.tickets.owed(config.status_map, before.status_map) if "status_map" in assignments else []
         if replay:
             _give_statuses(tx, owed)
@@ -102,7 +105,7 @@ def _give_statuses(tx: Transaction, ticket_ids: list[int]) -> None:
     tx.trace.append([Step(ticket_id, What.STATUS_MAP_CHANGED()) for ticket_id in ticket_ids])
 
 
-def _checked_key(text: str) -> str:
+def checked_key(text: str) -> str:
     """Return an API key without its outer blanks.
 
     Raises:
@@ -122,7 +125,7 @@ def encrypted_key(vault: Vault, text: str) -> str:
     Raises:
         SettingsError: it is empty or holds characters that no key has, or there is nothing to encrypt it with.
     """
-    return vault.encrypt(SecretStr(_checked_key(text)))
+    return vault.encrypt(SecretStr(checked_key(text)))
 
 
 def store_api_key(store: Store, vault: Vault, text: str) -> None:
@@ -134,6 +137,7 @@ def store_api_key(store: Store, vault: Vault, text: str) -> None:
     encrypted = encrypted_key(vault, text)
     with store.transaction() as tx:
         tx.configs.put_api_key(encrypted)
+        tx.changes.note(Did.KEY_STORED())
 
 
 def ask_whose_key(connect: Connect) -> str:
@@ -164,7 +168,19 @@ def rotate_keys(store: Store, vault: Vault) -> bool:
         if encrypted is None:
             return False
         tx.configs.put_api_key(vault.rotate(encrypted))
+        tx.changes.note(Did.KEY_ROTATED())
     return True
+
+
+def _note(tx: Transaction, before: PluginConfig, after: PluginConfig) -> None:
+    was, now = before.model_dump(mode="json"), after.model_dump(mode="json")
+    changed = sorted(name for name in now if now[name] != was[name])
+    if changed:
+        tx.changes.note(
+            Did.CONFIG_CHANGED(keys=changed),
+            before={name: was[name] for name in changed},
+            after={name: now[name] for name in changed},
+        )
 
 
 def _check_ids(tx: Transaction, config: PluginConfig, assignments: Mapping[str, str]) -> list[str]:
@@ -203,6 +219,20 @@ CHECKS: dict[str, Callable[[Transaction, Any], bool]] = {
     "default_watcher_ids": confirm_people,
 }
 """How the ids of a key are confirmed: False where nothing is cached, NotFound where they are unknown."""
+
+
+def change_of_address(
+    config: PluginConfig, before: PluginConfig, *, typed: bool, allow_link_local: bool
+) -> None:
+    """Refuse to ask an address that no tracker has, or one to which the stored key must not go.
+
+    Raises:
+        SettingsError: it is one of these.
+    """
+    if not typed:
+        _check_trust(config, before)
+    if config.base_url and not allow_link_local:
+        _check_address(config.base_url)
 
 
 def _check_trust(config: PluginConfig, before: PluginConfig) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from redis import Redis
 
+    from producer.admin.accounts import AccountStore
     from producer.admin.dryrun.run import DryRuns
     from producer.admin.projects import ProjectForms
     from producer.admin.templates import TemplateStore
@@ -63,6 +64,13 @@ class Desk:
         from producer.admin.projects import ProjectForms
 
         return ProjectForms(self.store, self.locks, self.connector.connect, self.settings.settling_time)
+
+    @property
+    def accounts(self) -> AccountStore:
+        """Who may come in."""
+        from producer.admin.accounts import AccountStore
+
+        return AccountStore(self.store)
 
     @property
     def templates(self) -> TemplateStore:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from shared.codes.changes import Did
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound
 from shared.scrubbing import Person, Scrubber
@@ -69,6 +70,8 @@ def forget(store: Store, helpdesk_user_id: int | None, email: str | None) -> For
     changed = +changed
     if not changed:
         raise NotFound("nothing that is kept names this person")
+    with store.transaction() as tx:
+        tx.changes.note(Did.PERSON_FORGOTTEN(), after=dict(changed))
     return Forgotten(person, dict(changed), failed, _warnings(store, person))
 
 

@@ -6,6 +6,10 @@ from collections.abc import Callable, Sequence
 
 from sqlalchemy.exc import IntegrityError
 
+from producer.admin.shapes import coded_json
+from shared.codes.changes import Did
+from shared.codes.coded import Coded
+from shared.codes.reasons import Verdict
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound
 from shared.kinds import Kind
@@ -63,7 +67,7 @@ def resolve(
             row = _waiting(tx, kind, key)
             if adopt is not None:
                 _check_free(tx, kind, key, adopt)
-            ticket_id = row.ticket_id
+            ticket_id, was = row.ticket_id, row.coded
             config, _ = tx.configs.get()
             verdicts = Verdicts(tx, kind, into_trace(tx), config)
             if adopt is not None:
@@ -73,9 +77,19 @@ def resolve(
                     f"nothing would have the time logged again: the events of ticket task {key} are past their "
                     "retention; have the helpdesk send it again, then resolve it"
                 )
+            verdict = _verdict(kind, adopt)
+            tx.changes.note(
+                Did.HELD_RESOLVED(kind=kind, id=key, verdict=verdict), before=was and coded_json(was)
+            )
             return ticket_id
     except IntegrityError:
         raise NotResolved(f"{kind.noun} #{adopt} was linked to something else just now") from None
+
+
+def _verdict(kind: Kind, adopt: int | None) -> Coded:
+    if adopt is None:
+        return Verdict.CREATE_AGAIN(kind=kind)
+    return Verdict.ADOPT(kind=kind, tracker_id=adopt)
 
 
 def _waiting(tx: Transaction, kind: Kind, key: int) -> Row:

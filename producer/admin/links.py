@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from producer.admin.shapes import link_json
+from shared.codes.changes import Did
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.errors import BridgeError, NotFound
@@ -102,11 +104,18 @@ def put_link(tx: Transaction, link: Link, *, replay: bool, keep_category: bool =
         link = replace(link, default_category_id=before.default_category_id)
     confirmed = confirm_link(tx, link)
     tx.links.put(link)
+    if link != before:
+        did = Did.LINK_CHANGED(
+            kind=link.kind, id=link.helpdesk_id, tracker_project_id=link.tracker_project_id
+        )
+        tx.changes.note(did, before=link_json(before) if before else None, after=link_json(link))
     skipped = [one for one in tx.journal.skipped_tickets(Reason.NO_LINK) if _belongs(one[2], link)]
     tickets = [ticket_id for ticket_id, _, _ in skipped]
+    events = sum(count for _, count, _ in skipped)
     if replay and tickets:
         _replay(tx, tickets, link)
-    return Linked(link, before, tickets, sum(count for _, count, _ in skipped), replay, confirmed)
+        tx.changes.note(Did.EVENTS_REPLAYED(count=events, which=str(link)))
+    return Linked(link, before, tickets, events, replay, confirmed)
 
 
 def remove_link(store: Store, kind: LinkKind, helpdesk_id: int) -> Link:
@@ -123,6 +132,7 @@ def remove_link(store: Store, kind: LinkKind, helpdesk_id: int) -> Link:
         if link is None:
             raise NotFound(f"{kind} {helpdesk_id} is not linked (see `deskbridge links`)")
         tx.links.remove(kind, helpdesk_id)
+        tx.changes.note(Did.LINK_REMOVED(kind=kind, id=helpdesk_id), before=link_json(link))
     return link
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
+from shared.codes.changes import Did
 from shared.codes.coded import Coded
 from shared.errors import NotFound
 from shared.events import HelpdeskUser
@@ -31,7 +32,10 @@ def map_user(store: Store, helpdesk_user_id: int, tracker_user_id: int) -> Track
     """
     with store.transaction() as tx:
         confirmed = confirm_people(tx, [tracker_user_id])
+        before = tx.people.overrides().get(helpdesk_user_id)
         tx.people.put_override(helpdesk_user_id, tracker_user_id)
+        did = Did.PERSON_MAPPED(helpdesk_user_id=helpdesk_user_id, tracker_user_id=tracker_user_id)
+        tx.changes.note(did, before=before, after=tracker_user_id)
         people = tx.people.cached() if confirmed else []
     return next((person for person in people if person.tracker_user_id == tracker_user_id), None)
 
@@ -115,6 +119,9 @@ def confirm_matches(store: Store, helpdesk_user_ids: Collection[int] | None) -> 
     with store.transaction() as tx:
         for one in matched:
             tx.people.confirm(one.helpdesk_user_id, one.tracker_user_id or 0)
+        if matched:
+            people = [one.helpdesk_user_id for one in matched]
+            tx.changes.note(Did.MATCHES_CONFIRMED(count=len(people), people=people[:MOST_NAMED]))
     return [replace(one, new=False) for one in matched]
 
 
@@ -125,8 +132,10 @@ def unmap_user(store: Store, helpdesk_user_id: int) -> None:
         NotFound: there is neither.
     """
     with store.transaction() as tx:
+        before = tx.people.overrides().get(helpdesk_user_id)
         if not (tx.people.remove_override(helpdesk_user_id) | tx.people.remove_pin(helpdesk_user_id)):
             raise NotFound(f"helpdesk user {helpdesk_user_id} has no override (see `deskbridge users`)")
+        tx.changes.note(Did.PERSON_UNMAPPED(helpdesk_user_id=helpdesk_user_id), before=before)
 
 
 def confirm_people(tx: Transaction, tracker_user_ids: Collection[int]) -> bool:

@@ -54,7 +54,7 @@ class ProjectForm(BaseModel):
     enabled_module_names: (
         Annotated[list[Annotated[Text, Field(max_length=255)]], Field(max_length=100)] | None
     ) = None
-    custom_field_values: Annotated[dict[str, Text], Field(max_length=MOST_FIELDS)] = {}
+    custom_field_values: Annotated[dict[str, Text | list[Text]], Field(max_length=MOST_FIELDS)] = {}
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> ProjectForm:
@@ -70,6 +70,14 @@ class ProjectForm(BaseModel):
         return form.model_copy(
             update={"name": form.name.strip(), "identifier": form.identifier.strip().lower()}
         )
+
+    def for_templates(self) -> dict[str, Any]:
+        """Return the form as templates see it: several values of a field as one text."""
+        values = {
+            name: ", ".join(value) if isinstance(value, list) else value
+            for name, value in self.custom_field_values.items()
+        }
+        return {**self.model_dump(), "custom_field_values": values}
 
     def body(self) -> Body:
         """Return the request that creates it; what is empty is left to the tracker's own defaults."""
@@ -156,7 +164,10 @@ def _custom_field_faults(tx: Transaction, project: Mapping[str, Any]) -> Faults:
             faults.append((place, f"the tracker requires {field.name} ({FIELD_RECORD})"))
         choices = [one["value"] for one in field.details["possible_values"]]
         closed = choices and field.details["field_format"] in ("list", "enumeration")
-        if closed and isinstance(value, str) and value and value not in choices:
+        unknown = [
+            one for one in (value if isinstance(value, list) else [value]) if one and one not in choices
+        ]
+        if closed and unknown:
             faults.append((place, f"{field.name} is one of: {', '.join(choices[:20])}"))
     return faults
 

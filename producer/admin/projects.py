@@ -17,6 +17,7 @@ from producer.admin.links import Linked, make_link, put_link
 from producer.admin.project_forms import FormRefused, ProjectForm, faults_of, refusal
 from shared.bodies.contexts import engine_for
 from shared.bodies.precedence import choose
+from shared.codes.changes import Did
 from shared.codes.coded import Coded
 from shared.codes.refusals import Refusal
 from shared.config import PluginConfig
@@ -155,7 +156,7 @@ class ProjectForms:
             chosen = choose(
                 template,
                 lambda: engine_for(Operation.PROJECT_CREATE, tx),
-                lambda: from_form(FormPart.model_validate(form), config),
+                lambda: from_form(FormPart.model_validate(form.for_templates()), config),
                 form.body,
             )
             project: dict[str, Any] = chosen.body["project"]
@@ -250,6 +251,9 @@ class ProjectForms:
         with self.store.transaction() as tx:
             tx.metadata.put([project])
             tx.project_claims.created(str(project.details["identifier"]), project.tracker_id)
+            tx.changes.note(
+                Did.PROJECT_CREATED(name=project.name), after={"id": project.tracker_id, **project.details}
+            )
             return put_link(tx, link, replay=replay, keep_category=keep_category)
 
     def _free(self, identifier: str, attempt: int, reason: Coded) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from shared.codes.changes import Did
 from shared.errors import SettingsError
 from shared.store import Store
 from shared.store.models import EventState
@@ -51,6 +52,7 @@ def begin(store: Store, retention_days: float, since: datetime | None = None) ->
             last = tx.recovery.last_activity()
             since = min(last, now) - MARGIN if last else now - timedelta(days=retention_days)
         tx.recovery.begin(since)
+        tx.changes.note(Did.RECOVERY_BEGUN(), after=f"{since:%Y-%m-%d %H:%M}")
     found = status(store)
     assert found is not None, "it was just begun"  # noqa: S101
     return found
@@ -71,4 +73,6 @@ def end(store: Store) -> Recovering | None:
     before = status(store)
     with store.transaction() as tx:
         tx.recovery.end()
+        if before is not None:
+            tx.changes.note(Did.RECOVERY_ENDED())
     return before

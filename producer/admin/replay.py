@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 
 from producer.helpdesks.glpi.events import Item, read
+from shared.codes.changes import Did
 from shared.codes.coded import codes_in
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.errors import InvalidEvent
 from shared.store import Store, Transaction
+from shared.store.event_search import Wanted
+from shared.store.journal import UNREADABLE
 from shared.store.models import EventState
 from shared.store.trace import Step
 
 AT_ONCE = 1000
+LONGEST_NAMED = 200
+MOST_TOLD = 10_000
+REPLAYABLE = (EventState.FAILED, EventState.SKIPPED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +52,7 @@ def replay_events(store: Store, event_ids: Collection[int]) -> Replayed:
         left, read = _read_again(tx, wanted)
         names = ", ".join(map(str, sorted(wanted)))
         tx.trace.append([_step(ticket_id, f"`deskbridge replay {names}`") for ticket_id in tickets])
+        tx.changes.note(Did.EVENTS_REPLAYED(count=len(wanted) - left, which=names[:LONGEST_NAMED]))
     return Replayed(len(wanted) - left, sorted({*tickets, *read}), left)
 
 
@@ -57,6 +64,8 @@ def replay_state(store: Store, state: EventState, code: str | None = None) -> Re
         unreadable = state is EventState.FAILED and code in (None, Reason.DELIVERY_UNREADABLE)
         left, read = _read_again(tx) if unreadable else (0, [])
         why = f"`deskbridge replay --state {state}{f' --code {code}' if code else ''}`"
+        which = f"{state} {code or ''}".strip()
+        tx.changes.note(Did.EVENTS_REPLAYED(count=count - left, which=which))
         tx.trace.append([_step(ticket_id, why) for ticket_id in tickets])
     return Replayed(count - left, sorted({*tickets, *read}), left)
 
@@ -74,7 +83,45 @@ def replay_code(store: Store, state: EventState, code: str) -> Replayed:
         }
         command = f"`deskbridge replay --state {state} --code {code}`"
         tx.trace.append([_step(ticket_id, command) for ticket_id in sorted(tickets)])
+        tx.changes.note(Did.EVENTS_REPLAYED(count=len(wanted), which=f"{state} {code}"))
     return Replayed(len(wanted), sorted(tickets))
+
+
+def replay_matching(store: Store, wanted: Wanted) -> tuple[Replayed, int | None]:
+    """Replay every failed or skipped event that a filter matches, up to the highest id that was seen.
+
+    As with single events, failed ones of the same keys go with them.
+
+    Args:
+        store: where the journal is.
+        wanted: the filter; its state is `failed` or `skipped`, and its `upto` is set.
+
+    Returns:
+        What was replayed, and the number of the change that keeps which events these were; None where nothing matched.
+    """
+    with store.transaction() as tx:
+        found = tx.events.page(wanted, limit=MOST_TOLD)
+        count, told = len(found), [row.id for row in found]
+        unreadable = [row.id for row in found if row.key == UNREADABLE]
+        tickets = tx.journal.replay_where(tx.events.where(wanted))
+        left, read = _read_again(tx, unreadable) if unreadable else (0, [])
+        tx.trace.append(
+            [_step(ticket_id, f"every {wanted.state} event that matches") for ticket_id in tickets]
+        )
+        if not count:
+            return Replayed(0, []), None
+        which = ", ".join(f"{name} {value}" for name, value in _named(wanted))
+        change = tx.changes.note(
+            Did.EVENTS_REPLAYED(count=count - left, which=which[:LONGEST_NAMED]), after={"event_ids": told}
+        )
+    return Replayed(count - left, sorted({*tickets, *read})), change
+
+
+def _named(wanted: Wanted) -> Iterator[tuple[str, object]]:
+    for one in fields(wanted):
+        value = getattr(wanted, one.name)
+        if value is not None:
+            yield one.name, value
 
 
 def _read_again(tx: Transaction, wanted: Collection[int] | None = None) -> tuple[int, list[int]]:

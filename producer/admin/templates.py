@@ -15,6 +15,8 @@ from sqlalchemy.exc import IntegrityError
 from producer.admin.template_values import unfit_constant
 from shared.bodies.contexts import engine_for, operation_of
 from shared.characters import NOT_STORABLE
+from shared.codes.changes import Did
+from shared.codes.coded import Coded
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound, TemplateError
 from shared.store import Store, Transaction
@@ -122,7 +124,9 @@ class TemplateStore:
             with self._store.transaction() as tx:
                 if tx.templates.named(wanted, name) is not None:
                     raise taken
-                return _as_it_is(tx, tx.templates.create(wanted, name, body, who))
+                kept = tx.templates.create(wanted, name, body, who)
+                _note(tx, Did.TEMPLATE_SAVED(version=1, name=name), kept)
+                return _as_it_is(tx, kept)
         except IntegrityError:
             raise taken from None
 
@@ -148,6 +152,7 @@ class TemplateStore:
                     f"template {template_id} is at version {template.version}, not {based_on}: look at what changed, "
                     "and edit that version"
                 )
+            _note(tx, Did.TEMPLATE_SAVED(version=template.version, name=template.name), template)
             return _as_it_is(tx, template)
 
     def activate(self, template_id: int, who: str, version: int | None = None) -> Described:
@@ -173,6 +178,7 @@ class TemplateStore:
             template = _found(tx, template_id, lock=True)
             if template.active_version is None:
                 raise TemplateRefused("", f"template {template_id} is not active")
+            _note(tx, Did.TEMPLATE_DEACTIVATED(name=template.name), template)
             tx.templates.deactivate(template, who)
             return _as_it_is(tx, template)
 
@@ -199,8 +205,10 @@ class TemplateStore:
             TemplateRefused: it is active.
         """
         with self._store.transaction() as tx:
-            if _found(tx, template_id, lock=True).active_version is not None:
+            template = _found(tx, template_id, lock=True)
+            if template.active_version is not None:
                 raise TemplateRefused("", f"template {template_id} is active: deactivate it first")
+            _note(tx, Did.TEMPLATE_DELETED(name=template.name), template)
             tx.templates.delete(template_id)
 
     def history(self, template_id: int) -> Sequence[TemplateChange]:
@@ -218,13 +226,26 @@ class TemplateStore:
         tx: Transaction, template: PayloadTemplate, version: int, who: str, what: Change
     ) -> Described:
         engine_for(Operation(template.operation), tx).check(_text(tx, template, version))
+        did = Did.TEMPLATE_ROLLED_BACK if what is Change.ROLLED_BACK else Did.TEMPLATE_ACTIVATED
+        before = {"active_version": template.active_version}
         try:
             tx.templates.activate(template, version, who, what)
         except IntegrityError:
             raise TemplateRefused(
                 "", "another template was activated at the same moment; try again"
             ) from None
+        _note(tx, did(version=version, name=template.name), template, before, {"active_version": version})
         return _as_it_is(tx, template)
+
+
+def _note(
+    tx: Transaction,
+    did: Coded,
+    template: PayloadTemplate,
+    before: dict[str, int | None] | None = None,
+    after: dict[str, int | None] | None = None,
+) -> None:
+    tx.changes.note(Coded(did.code, {**did.params, "template_id": template.id}), before=before, after=after)
 
 
 def _found(tx: Transaction, template_id: int, *, lock: bool = False) -> PayloadTemplate:

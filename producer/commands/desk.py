@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -27,6 +28,14 @@ class CommandDesk(Desk):
                 "picks this up as soon as a worker runs"
             )
         return rung
+
+
+def who_types() -> str:
+    """Return who types, as histories name them."""
+    try:
+        return f"{getpass.getuser()} at the command line"
+    except (OSError, KeyError):  # a user of the system without a name
+        return "the command line"
 
 
 def settings(process: str = "command") -> Settings:
@@ -65,6 +74,7 @@ def open_desk() -> Iterator[CommandDesk]:
         SettingsError: `deskbridge migrate` is due.
     """
     from shared.store import Store
+    from shared.store.changes import acting
     from shared.store.database import Database
     from shared.store.migrations import require_current
 
@@ -72,6 +82,7 @@ def open_desk() -> Iterator[CommandDesk]:
     database = Database(loaded.database_url.get_secret_value())
     try:
         require_current(database, loaded=loaded.is_loaded)
-        yield CommandDesk(loaded, Store(database))
+        with acting(who_types()):
+            yield CommandDesk(loaded, Store(database))
     finally:
         database.close()

@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 
 from producer.admin.shapes import coded_json
 from producer.commands import (
+    account,
     backfill,
     config,
     doctor,
@@ -114,6 +115,7 @@ def _options(
 
 setup.register(app, SET_UP)
 app.add_typer(config.app, name="config", rich_help_panel=SET_UP)
+app.add_typer(account.app, name="account", rich_help_panel=SET_UP)
 links.register(app, SET_UP)
 backfill.register(app, SET_UP)
 projects.register(app, SET_UP)

@@ -112,10 +112,10 @@ def sync_metadata(as_json: Json = False) -> None:
     Users, projects, issue types, statuses and so on. All or nothing: where the tracker cannot be read
     as a whole, the cache stays as it was, and the exit code is 1.
     """
-    from shared.metadata.synchronisation import synchronise
+    from producer.admin.metadata import read_now
 
     with open_desk() as desk:
-        result = synchronise(desk.store, desk.locks, desk.connector.connect, None if as_json else _progress())
+        result = read_now(desk, None if as_json else _progress())
     if not result:
         raise NotSynchronised(result.error or "not synchronised")
     if as_json:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import getpass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from producer.admin.template_shapes import change_json, template_json
 from producer.commands import trials
-from producer.commands.desk import open_desk
+from producer.commands.desk import open_desk, who_types
 from producer.commands.failures import WrongUsage
 from producer.commands.output import in_words, print_json, say, table, warn
 from producer.commands.register import Json, add, fits
@@ -84,15 +83,15 @@ def save(
     with open_desk() as desk:
         if number is not None and operation is None and name is None:
             edited = based_on or desk.templates.show(number).version
-            kept = desk.templates.edit(number, body, _who(), based_on=edited)
+            kept = desk.templates.edit(number, body, who_types(), based_on=edited)
         elif operation is not None and name is not None and number is None and based_on is None:
-            kept = desk.templates.create(operation, name, body, _who())
+            kept = desk.templates.create(operation, name, body, who_types())
         else:
             raise WrongUsage(
                 "give --operation and --name for a new template, or --id (and --based-on) for one that there is"
             )
         if activate and not kept.fault:
-            kept = desk.templates.activate(kept.id, _who(), kept.version)
+            kept = desk.templates.activate(kept.id, who_types(), kept.version)
     if as_json:
         print_json(template_json(kept))
     else:
@@ -107,14 +106,14 @@ def activate_template(number: Number, version: Version = None) -> None:
     Whatever was in force for the operation ends. What is sent from now on has this template's body.
     """
     with open_desk() as desk:
-        now = desk.templates.activate(number, _who(), version)
+        now = desk.templates.activate(number, who_types(), version)
     say(f"Template {now.id} ({now.name}), version {now.active_version}, is in force for {now.operation}.")
 
 
 def deactivate(number: Number) -> None:
     """Take a template out of force: the standard body is sent again."""
     with open_desk() as desk:
-        now = desk.templates.deactivate(number, _who())
+        now = desk.templates.deactivate(number, who_types())
     say(f"No template is in force for {now.operation}; it has its standard body.")
 
 
@@ -134,7 +133,7 @@ def history(number: Number, as_json: Json = False) -> None:
 def roll_back(number: Number, version: Version = None) -> None:
     """Put the version that was in force before in force again, or another one."""
     with open_desk() as desk:
-        now = desk.templates.roll_back(number, _who(), version)
+        now = desk.templates.roll_back(number, who_types(), version)
     say(f"Template {now.id} ({now.name}), version {now.active_version}, is in force again.")
 
 
@@ -163,14 +162,6 @@ def _row(one: Described) -> tuple[object, ...]:
         place = f"line {one.fault.line}, column {one.fault.column}"
         newest = Text(f"version {one.version}, a draft ({place})", style="yellow")
     return one.id, one.operation, one.name, force, newest, in_words(one.changed_at), one.changed_by
-
-
-def _who() -> str:
-    """Return who types, as histories name them."""
-    try:
-        return f"{getpass.getuser()} at the command line"
-    except (OSError, KeyError):
-        return "the command line"
 
 
 add(app, list_templates, None, "deskbridge template list", name="list")

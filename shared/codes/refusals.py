@@ -38,3 +38,5 @@ class Refusal(Code):
     TEMPLATE_CONFLICT = "template_conflict"
     TEMPLATE_REFUSED = "template_refused"
     HELPDESK_FAILED = "helpdesk_failed"
+    ACCOUNT_REFUSED = "account_refused"
+    SIGN_IN_BUSY = "sign_in_busy"

@@ -45,6 +45,8 @@ SENTENCES: Table = {
     Refusal.TEMPLATE_CONFLICT: TEXT,
     Refusal.TEMPLATE_REFUSED: TEXT,
     Refusal.HELPDESK_FAILED: TEXT,
+    Refusal.ACCOUNT_REFUSED: TEXT,
+    Refusal.SIGN_IN_BUSY: TEXT,
 }
 
 WHY: Table = {}

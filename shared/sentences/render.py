@@ -1,10 +1,14 @@
-"""Says in English what a code means. Nothing that is stored, compared or counted may depend on what comes out."""
+"""Says what a code means, in English or the language of whoever reads it.
+
+Nothing that is stored, compared or counted may depend on what comes out.
+"""
 
 from __future__ import annotations
 
 from shared.codes.coded import Coded, Written, to_json
-from shared.sentences import authors, faults, findings, hints, reasons, refusals, steps
-from shared.sentences.template import Table, fill
+from shared.sentences import authors, changes, faults, findings, hints, reasons, refusals, steps
+from shared.sentences.language import counted, said
+from shared.sentences.template import Plural, Sentence, Table, fill
 
 WHAT: Table = {
     Written.AS_WRITTEN: "{text}",
@@ -15,6 +19,7 @@ WHAT: Table = {
     **hints.SENTENCES,
     **findings.SENTENCES,
     **refusals.SENTENCES,
+    **changes.SENTENCES,
 }
 WHY: Table = {
     Written.AS_WRITTEN: "[{why}]",
@@ -41,9 +46,15 @@ def _said(table: Table, coded: Coded, otherwise: str) -> str:
     if template is None:
         return otherwise
     try:
-        return fill(template, coded.params, sentence)
+        return fill(_translated(template, coded), coded.params, sentence)
     except (LookupError, TypeError, ValueError):  # parameters of another version
         return otherwise
+
+
+def _translated(template: Sentence, coded: Coded) -> str:
+    if isinstance(template, Plural):
+        return counted(template.one, template.many, coded.params["count"])
+    return said(template)
 
 
 def _bare(coded: Coded) -> str:

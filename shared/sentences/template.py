@@ -16,6 +16,7 @@ from typing import Any
 
 from shared.codes.coded import Coded
 from shared.kinds import Kind
+from shared.sentences.language import said
 
 PLACEHOLDER = re.compile(r"\{(\w+)(?::([^{}]*))?\}")
 OPTIONAL = re.compile(r"(\[[^\[\]]*\])")
@@ -81,5 +82,5 @@ def _word(value: Any, spec: str, say: Say) -> str:
     if isinstance(value, (list, tuple)):
         return (spec or ", ").join(_word(one, "", say) for one in value)
     if spec == "noun":
-        return Kind(value).noun
+        return said(Kind(value).noun)
     return format(value, spec)

@@ -15,9 +15,12 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from shared.kinds import Kind
+from shared.store.accounts import Accounts
+from shared.store.changes import Changes
 from shared.store.configs import Configs
 from shared.store.database import Database
 from shared.store.dry_runs import DryRunObjects
+from shared.store.event_search import EventSearch
 from shared.store.journal import Journal
 from shared.store.ledger import Ledger
 from shared.store.links import Links
@@ -55,6 +58,9 @@ class Transaction:
         self.misattributed = MisattributedObjects(session)
         self.recovery = Recovery(session)
         self.reconciliation = Reconciliation(session)
+        self.accounts = Accounts(session)
+        self.changes = Changes(session)
+        self.events = EventSearch(session)
 
     def ledger(self, kind: Kind) -> Ledger:
         """Return the ledger of a kind."""

@@ -45,6 +45,7 @@ from shared.store.types import Json
 AT_ONCE = 500
 OWN_WORDS = (
     "reason", "status_reason", "params", "status_params", "what", "why", "call", "differences", "error", "who",
+    "before", "after",
 )  # fmt: skip
 """Columns with sentences of our own, in which a login or a name stands for the person and for nothing else."""
 JSON_TEXT = ("payload", "completion")

@@ -288,6 +288,13 @@ class Journal:
         wanted = or_(JournalEvent.id.in_(event_ids), failed_alike)
         return self.reopen(and_(wanted, JournalEvent.key != UNREADABLE), reason)
 
+    def replay_where(self, where: ColumnElement[bool], reason: Coded = REPLAYED) -> list[int]:
+        """Make the events that a condition matches pending again, with every failed one of the same keys."""
+        readable = JournalEvent.key != UNREADABLE
+        keys = select(JournalEvent.key).where(where)
+        failed_alike = and_(JournalEvent.key.in_(keys), JournalEvent.state == EventState.FAILED)
+        return self.reopen(and_(readable, or_(where, failed_alike)), reason)
+
     def replay_state(
         self, state: EventState, reason: Coded = REPLAYED, *, code: str | None = None
     ) -> list[int]:

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import delete, func, literal, select, union_all
+from sqlalchemy import String, delete, func, literal, select, type_coerce, union_all
 from sqlalchemy.orm import Session
 
 from shared.store.models import MetadataRow, MetadataRun, TrackerUser
@@ -97,6 +97,34 @@ class Metadata:
         rows = self._session.execute(union_all(administrators, statuses)).all()
         return tuple(one for admin, one in rows if admin), frozenset(
             one for is_admin, one in rows if not is_admin
+        )
+
+    def search(
+        self, kind: MetadataKind, text: str, limit: int, *, tracker_project_id: int | None = None
+    ) -> Sequence[Entry]:
+        """Return some entries of a kind whose name, number or identifier has a text in it, by name."""
+        statement = select(*COLUMNS).where(MetadataRow.kind == kind)
+        if tracker_project_id is not None:
+            statement = statement.where(MetadataRow.tracker_project_id == tracker_project_id)
+        if text:
+            named = func.lower(MetadataRow.name).contains(text.lower(), autoescape=True)
+            found = named | type_coerce(MetadataRow.details, String).contains(
+                f'"identifier": "{text.lower()}', autoescape=True
+            )
+            number = int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
+            statement = statement.where(
+                found if number is None else found | (MetadataRow.tracker_id == number)
+            )
+        ordered = statement.order_by(MetadataRow.name, MetadataRow.tracker_id).limit(limit)
+        return [_entry(row) for row in self._session.execute(ordered)]
+
+    def names(self, kind: MetadataKind, tracker_ids: Collection[Any]) -> dict[int, str]:
+        """Return the names of some entries of a kind, by tracker id."""
+        if not tracker_ids:
+            return {}
+        where = (MetadataRow.kind == kind, MetadataRow.tracker_id.in_(tracker_ids))
+        return dict(
+            self._session.execute(select(MetadataRow.tracker_id, MetadataRow.name).where(*where)).all()
         )
 
     def counts(self) -> dict[str, int]:

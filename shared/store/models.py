@@ -56,6 +56,8 @@ class JournalEvent(Explained, Base):
         Index("ix_journal_ticket_id", "ticket_id", "state"),
         Index("ix_journal_key", "key"),
         Index("ix_journal_state", "state", "next_attempt_at"),
+        Index("ix_journal_received_at", "received_at"),
+        Index("ix_journal_event", "event", "id"),
         Index(
             "ix_journal_ended_at", "ended_at", sqlite_where=text(HAS_ENDED), postgresql_where=text(HAS_ENDED)
         ),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from shared.codes.coded import Coded
@@ -212,6 +212,23 @@ class People:
         return [
             _person(row) for row in self._session.scalars(select(TrackerUser).order_by(TrackerUser.login))
         ]
+
+    def search(self, text: str, limit: int) -> Sequence[TrackerPerson]:
+        """Return some tracker users whose login, name or address has a text in it, by login."""
+        statement = select(TrackerUser).order_by(TrackerUser.login).limit(limit)
+        if text:
+            columns = (TrackerUser.login, TrackerUser.name, TrackerUser.mail)
+            statement = statement.where(
+                or_(*(func.lower(one).contains(text.lower(), autoescape=True) for one in columns))
+            )
+        return [_person(row) for row in self._session.scalars(statement)]
+
+    def named(self, tracker_user_ids: Iterable[int]) -> dict[int, str]:
+        """Return the logins of some tracker users, by their ids."""
+        wanted = select(TrackerUser.tracker_user_id, TrackerUser.login)
+        return dict(
+            self._session.execute(wanted.where(TrackerUser.tracker_user_id.in_(list(tracker_user_ids)))).all()
+        )
 
     def cached_count(self) -> int:
         """Return how many tracker users are cached."""

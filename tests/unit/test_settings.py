@@ -22,6 +22,8 @@ SECRETS = {
     "WEBHOOK_SECRETS": "whsec_hidden-word",
     "GLPI_WEBHOOK_SECRETS": "hidden-word",
     "CONSOLE_TOKENS": "a-long-hidden-word",
+    "CONSOLE_URL": "https://deskbridge.example.org",
+    "CHANGES_DAYS": "30",
     "TRUSTED_PROXIES": "192.0.2.1,2001:db8::/32",
 }
 

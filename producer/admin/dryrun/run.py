@@ -17,6 +17,7 @@ from typing import Any
 
 from producer.admin.dryrun.results import DryRun, DryRunRefused, Left
 from producer.admin.dryrun.trials import NEEDS_ISSUE, Trial, Tried, rendering_with
+from shared.codes.changes import Did
 from shared.dryrun.cleanup import SETTLING_S
 from shared.dryrun.objects import Bench, json_in
 from shared.metadata.synchronisation import Connect
@@ -75,6 +76,7 @@ class DryRuns:
         bench = Bench(self.store, client, self.settling)
         with self.store.transaction() as tx:
             known = known_of(tx, project_id)
+            tx.changes.note(Did.DRY_RUN_MADE(operation=operation))
         try:
             tried = Trial(operation, rendering, render, project_id, config, bench, known).carry_out()
         finally:

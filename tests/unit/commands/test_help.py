@@ -24,6 +24,14 @@ COMMANDS = [
     "config set",
     "config set-api-key",
     "config rotate-keys",
+    "account",
+    "account add",
+    "account list",
+    "account disable",
+    "account password",
+    "account link",
+    "account token",
+    "account tokens",
     "link",
     "unlink",
     "create-project",
@@ -59,7 +67,7 @@ def test_every_command_has_help_with_an_example(command: str) -> None:
     result = CliRunner().invoke(app, [*command.split(), "--help"])
     assert result.exit_code == 0
     assert f"deskbridge {command}" in result.stdout
-    assert "Examples" in result.stdout or command in ("config", "knowledge")
+    assert "Examples" in result.stdout or command in ("config", "knowledge", "account")
 
 
 def test_the_list_of_commands_gives_each_a_summary_of_one_line() -> None:

@@ -1,0 +1,163 @@
+"""Who may come in to the console, and the tokens of its API."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from producer.commands.desk import open_desk, settings
+from producer.commands.output import in_words, print_json, say, table
+from producer.commands.register import Json, add
+
+if TYPE_CHECKING:
+    from shared.store.rights import Right
+
+app = typer.Typer(help="Say who may use the console and its API.", no_args_is_help=True)
+Name = Annotated[str, typer.Argument(metavar="NAME", help="What its owner types to sign in.")]
+RIGHTS = "viewer, operator (replays, decides, maps people) or administrator"
+DEFAULT_URL = "http://127.0.0.1:8081"
+
+
+def add_account(
+    name: Name,
+    role: Annotated[str, typer.Option("--role", help=f"What it may do: {RIGHTS}.")] = "viewer",
+    no_password: Annotated[
+        bool, typer.Option("--no-password", help="Only a link lets its owner in (account link).")
+    ] = False,
+) -> None:
+    """Add an account.
+
+    The password is read from standard input, or asked for on a terminal; kept as an argon2 hash.
+    """
+    from shared.store.rights import OF_ACCOUNTS
+
+    with open_desk() as desk:
+        right = _right(role, OF_ACCOUNTS)
+        desk.accounts.add(name, None if no_password else _password(), right)
+    say(f"{name} may sign in as {right}.")
+
+
+def list_accounts(as_json: Json = False) -> None:
+    """List the accounts."""
+    with open_desk() as desk:
+        found = desk.accounts.all()
+    if as_json:
+        names = ("name", "right", "created_at", "disabled_at")
+        print_json([{name: getattr(one, name) for name in names} for one in found])
+    elif not found:
+        say("Nobody may sign in yet: `deskbridge account add NAME --role administrator`.")
+    else:
+        rows = [
+            (one.name, one.right, in_words(one.created_at), "disabled" if one.disabled_at else "")
+            for one in found
+        ]
+        table(("Name", "Role", "Since", ""), rows)
+
+
+def disable(
+    name: Name,
+    enable: Annotated[bool, typer.Option("--enable", help="Let them in again.")] = False,
+) -> None:
+    """Let nobody in with an account any more.
+
+    Its sessions end at this moment.
+    """
+    with open_desk() as desk:
+        desk.accounts.disable(name, disabled=not enable)
+    say(f"{name} may sign in again." if enable else f"{name} may not sign in any more.")
+
+
+def password(name: Name) -> None:
+    """Change a password, read from standard input or asked for on a terminal.
+
+    Every session of the account ends.
+    """
+    with open_desk() as desk:
+        desk.accounts.set_password(name, _password())
+    say(f"The password of {name} is changed.")
+
+
+def link(name: Name) -> None:
+    """Print a link that signs somebody in once, within 15 minutes.
+
+    For whoever has no password yet, or has forgotten it.
+    """
+    with open_desk() as desk:
+        code = desk.accounts.link_for(name)
+    say(f"{settings().console_url or DEFAULT_URL}/console/sign-in?code={code}")
+
+
+def token(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What it is for.")],
+    scope: Annotated[
+        str, typer.Option("--scope", help=f"What it may do: links (read them, nothing else), {RIGHTS}.")
+    ] = "viewer",
+    revoke: Annotated[bool, typer.Option("--revoke", help="Let nobody in with it any more.")] = False,
+) -> None:
+    """Make a token of the API, and print it: it is never shown again.
+
+    A helpdesk that shows links needs one with `--scope links`.
+    """
+    from shared.store.rights import Right
+
+    with open_desk() as desk:
+        if revoke:
+            desk.accounts.revoke_token(name)
+            say(f"The token {name} is revoked.")
+        else:
+            say(desk.accounts.add_token(name, _right(scope, tuple(Right))))
+
+
+def tokens(as_json: Json = False) -> None:
+    """List the API's tokens, and when each was last used."""
+    with open_desk() as desk:
+        found = desk.accounts.tokens()
+    if as_json:
+        names = ("name", "right", "created_at", "used_at", "revoked_at")
+        print_json([{name: getattr(one, name) for name in names} for one in found])
+    elif not found:
+        say("There is none: `deskbridge account token NAME`.")
+    else:
+        rows = [
+            (
+                one.name,
+                one.right,
+                in_words(one.created_at),
+                in_words(one.used_at) or "never",
+                "revoked" if one.revoked_at else "",
+            )
+            for one in found
+        ]
+        table(("Name", "Scope", "Made", "Last used", ""), rows)
+
+
+def _right(text: str, choices: tuple[Right, ...]) -> Right:
+    from producer.commands.failures import WrongUsage
+
+    if text not in choices:
+        raise WrongUsage(f"expected one of {', '.join(choices)}, not {text}")
+    return next(one for one in choices if one == text)
+
+
+def _password() -> str:
+    if sys.stdin.isatty():
+        return str(typer.prompt("Password", hide_input=True, confirmation_prompt=True))
+    return sys.stdin.read(10_000).rstrip("\r\n")
+
+
+add(
+    app,
+    add_account,
+    None,
+    "deskbridge account add claire --role administrator",
+    "deskbridge account add hugo --role operator < password.txt",
+    name="add",
+)
+add(app, list_accounts, None, "deskbridge account list", "deskbridge account list --json", name="list")
+add(app, disable, None, "deskbridge account disable hugo", "deskbridge account disable hugo --enable")
+add(app, password, None, "deskbridge account password claire")
+add(app, link, None, "deskbridge account link claire")
+add(app, token, None, "deskbridge account token glpi --scope links", "deskbridge account token glpi --revoke")
+add(app, tokens, None, "deskbridge account tokens", "deskbridge account tokens --json")

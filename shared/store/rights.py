@@ -1,0 +1,22 @@
+"""What somebody may do: one scale, on which more covers less."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Right(StrEnum):
+    """What an account or a token may do; a token for links may read them and nothing else."""
+
+    LINKS = "links"
+    VIEWER = "viewer"
+    OPERATOR = "operator"
+    ADMINISTRATOR = "administrator"
+
+    def covers(self, needed: Right) -> bool:
+        """Tell whether this right is enough where another one is needed."""
+        scale = list(Right)
+        return scale.index(self) >= scale.index(needed)
+
+
+OF_ACCOUNTS = (Right.VIEWER, Right.OPERATOR, Right.ADMINISTRATOR)
