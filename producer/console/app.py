@@ -1,23 +1,62 @@
-"""The console: the API by which an administrator sets up and looks (CONTRACT "HTTP: console and API")."""
+"""The console: pages for people and the API for programs (CONTRACT "HTTP: console and API")."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from starlette.concurrency import run_in_threadpool
 
 from producer.admin.desk import Desk
 from producer.console import journal, links, refusals, setup, templates, trials
+from producer.console.assets import Assets
 from producer.console.guard import Guard
+from producer.console.languages import Languages
+from producer.console.pages import (
+    access,
+    changes,
+    doctor,
+    events,
+    held,
+    overview,
+    people,
+    search,
+    sign_in,
+    ticket,
+)
+from producer.console.pages import (
+    links as link_pages,
+)
+from producer.console.pages import (
+    settings as setting_pages,
+)
+from producer.console.pages import (
+    templates as template_pages,
+)
+from producer.console.rights import allowed
+from producer.console.view import View
 from producer.web.shield import ShieldedApp
-from shared.errors import SettingsError
 from shared.settings import Settings
 from shared.store import Store
 from shared.store.database import Database
 
 POOL_SIZE = 10
+PAGES = (
+    access,
+    changes,
+    doctor,
+    events,
+    held,
+    link_pages,
+    overview,
+    people,
+    search,
+    setting_pages,
+    sign_in,
+    template_pages,
+    ticket,
+)
 
 
 def create_console(settings: Settings) -> FastAPI:
@@ -25,15 +64,7 @@ def create_console(settings: Settings) -> FastAPI:
 
     Args:
         settings: the process's settings.
-
-    Raises:
-        SettingsError: no token is set, so nobody could come in.
     """
-    if not settings.console_tokens:
-        raise SettingsError(
-            "DESKBRIDGE_CONSOLE_TOKENS is not set, so the console would be unusable: make a token with "
-            "`deskbridge make-token`"
-        )
     store = Store(Database(settings.database_url.get_secret_value(), pool_size=POOL_SIZE))
 
     @asynccontextmanager
@@ -47,12 +78,18 @@ def create_console(settings: Settings) -> FastAPI:
         openapi_url="/api/openapi.json",
         lifespan=lifespan,
     )
-    app.state.desk = Desk(settings, store)
+    desk, assets, languages = Desk(settings, store), Assets(), Languages()
+    app.state.desk, app.state.tries = desk, sign_in.Tries()
+    app.state.view = View(desk, assets, languages)
     for module in (links, journal, setup, templates, trials):
-        app.include_router(module.router, responses=refusals.EVERYWHERE)
+        app.include_router(module.router, responses=refusals.EVERYWHERE, dependencies=[Depends(allowed)])
+    app.include_router(assets.router())
+    app.include_router(sign_in.open_router)
+    for page in PAGES:
+        app.include_router(page.router)
     refusals.register(app)
     app.add_api_route("/healthz", _healthz, include_in_schema=False)
-    app.add_middleware(Guard, tokens=settings.console_tokens)
+    app.add_middleware(Guard, tokens=settings.console_tokens, accounts=desk.accounts, languages=languages)
     return app
 
 

@@ -1,4 +1,8 @@
-"""Stands before the whole console: who may come in, and how much they may bring."""
+"""Stands before the whole console: who may come in, and how much they may bring.
+
+The API takes bearer tokens and nothing else: no other site can use a browser that is signed in. The pages take the
+session's cookie and nothing else, and say themselves what somebody who is not signed in gets to see.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +12,29 @@ import math
 from collections.abc import Sequence
 
 from pydantic import SecretStr
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
+from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from producer.admin.accounts import AccountStore
+from producer.console import visitors
+from producer.console.languages import COOKIE, Languages
 from producer.web.bodies import Bodies, replayed
 from producer.web.buckets import Buckets
 from producer.web.connections import KNOWN
 from producer.web.problems import Problem
 from producer.web.sources import source_of
 from shared.logs import get_logger
+from shared.sentences.language import ENGLISH, speaking
+from shared.store.changes import NOBODY, acting
+from shared.store.rights import Right
 
 log = get_logger("console")
 OPEN = ("/healthz",)
+STATIC = f"{visitors.PATH}/static/"
+SIGN_IN = f"{visitors.PATH}/sign-in"
 WRONG_TOKENS = 10
 """Wrong tokens from one address before it has to wait …"""
 
@@ -31,13 +46,13 @@ SIGNED_IN_S = 300.0
 
 
 class Guard:
-    """Lets a request through that carries one of the bearer tokens; before that nothing of its body is read.
-
-    Nothing else signs anybody in, cookies least of all, so no other site can use a browser that is signed in.
+    """Lets a request through that carries a token or a session; before that nothing of its body is read.
 
     Args:
         app: what is guarded.
-        tokens: the tokens that are accepted (setting CONSOLE_TOKENS; several allow rotation).
+        tokens: the tokens that may do everything (setting CONSOLE_TOKENS; several allow rotation).
+        accounts: knows sessions, and the tokens that are kept.
+        languages: what the pages can be read in.
         wrong: counts the wrong tokens of each address.
         bodies: reads the bodies of requests.
     """
@@ -46,33 +61,67 @@ class Guard:
         self,
         app: ASGIApp,
         tokens: Sequence[SecretStr],
+        accounts: AccountStore,
+        languages: Languages,
         wrong: Buckets | None = None,
         bodies: Bodies | None = None,
     ) -> None:
         self._app = app
         self._digests = [_digest(token.get_secret_value()) for token in tokens]
+        self._accounts, self._languages = accounts, languages
         self._wrong = wrong or Buckets(FORGIVEN_PER_S, WRONG_TOKENS)
         self._bodies = bodies or Bodies()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request, or refuse it."""
-        if scope["type"] != "http" or scope["path"] in OPEN:
+        if scope["type"] != "http" or scope["path"] in OPEN or scope["path"].startswith(STATIC):
             await self._app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
+        state = scope.setdefault("state", {})
         try:
-            self._admit(scope, headers)
-            body = await self._bodies.read(scope, receive)
+            if scope["path"] == visitors.PATH or scope["path"].startswith(f"{visitors.PATH}/"):
+                state["trouble"] = not await self._recognise(scope)
+                may_send = "account" in state or scope["path"] == SIGN_IN
+            else:
+                await self._admit(scope, Headers(scope=scope))
+                may_send = True
+            body = await self._bodies.read(scope, receive) if may_send else b""
         except Problem as problem:
             await problem.response()(scope, receive, send)
             return
-        await self._app(scope, replayed(body, receive), send)
+        words = ENGLISH
+        if scope["path"].startswith(visitors.PATH):
+            words = self._languages.chosen(HTTPConnection(scope).cookies.get(COOKIE), Headers(scope=scope))
+        with acting(state.get("who", NOBODY)), speaking(words):
+            await self._app(scope, replayed(body, receive), send)
 
-    def _admit(self, scope: Scope, headers: Headers) -> None:
+    async def _recognise(self, scope: Scope) -> bool:
+        """Note who is signed in, if anybody is; False where the database cannot tell."""
+        cookies = HTTPConnection(scope).cookies
+        session = cookies.get(visitors.cookie_name(scope["scheme"]))
+        if not session:
+            return True
+        try:
+            account = await run_in_threadpool(self._accounts.whose, session)
+        except SQLAlchemyError:
+            return False
+        if account is not None:
+            scope["state"].update(
+                {
+                    "account": account,
+                    "who": account.name,
+                    "right": account.right,
+                    "form_token": visitors.form_token(session),
+                    KNOWN: SIGNED_IN_S,
+                }
+            )
+        return True
+
+    async def _admit(self, scope: Scope, headers: Headers) -> None:
         """Make sure that a request has a token.
 
         Raises:
-            Problem: 401 it has none; 429 there were too many wrong ones from its address.
+            Problem: 401 it has none; 429 there were too many wrong ones from its address; 503 nobody can tell.
         """
         client = (scope.get("client") or ("unknown",))[0]
         source = source_of(client)
@@ -86,9 +135,11 @@ class Guard:
                 headers={"Retry-After": str(math.ceil(wait))},
             )
         authorization = headers.get("authorization", "")
-        if self._is_known(authorization):
-            who = f"API token {fingerprint(authorization)}"
-            scope.setdefault("state", {}).update({"who": who, KNOWN: SIGNED_IN_S})
+        if known := await self._known(authorization):
+            name, right = known
+            scope.setdefault("state", {}).update(
+                {"who": f"API token {name}", "right": right, KNOWN: SIGNED_IN_S}
+            )
             return
         if authorization:
             self._wrong.take(source)
@@ -96,16 +147,25 @@ class Guard:
         raise Problem(
             401,
             "Not signed in",
-            "send `Authorization: Bearer TOKEN` with one of DESKBRIDGE_CONSOLE_TOKENS",
+            "send `Authorization: Bearer TOKEN` with one of DESKBRIDGE_CONSOLE_TOKENS or `deskbridge account token`",
             headers={"WWW-Authenticate": 'Bearer realm="deskbridge"'},
         )
 
-    def _is_known(self, authorization: str) -> bool:
-        """Compare with every token, each in the same time whatever it is."""
+    async def _known(self, authorization: str) -> tuple[str, Right] | None:
+        """Return a token's name and what it may do; each of the settings' is compared in the same time."""
         scheme, _, token = authorization.partition(" ")
+        if scheme.lower() != "bearer":
+            return None
         digest = _digest(token.strip())
         matches = [hmac.compare_digest(digest, known) for known in self._digests]
-        return scheme.lower() == "bearer" and any(matches)
+        if any(matches):
+            return fingerprint(authorization), Right.ADMINISTRATOR
+        try:
+            return await run_in_threadpool(self._accounts.token_with, token.strip())
+        except SQLAlchemyError:
+            raise Problem(
+                503, "The database cannot be used", "try again", headers={"Retry-After": "20"}
+            ) from None
 
 
 def fingerprint(authorization: str) -> str:

@@ -14,6 +14,8 @@ from producer.admin.project_forms import FormRefused
 from producer.admin.projects import ProjectInDoubt
 from producer.admin.shapes import coded_json
 from producer.admin.templates import TemplateRefused
+from producer.console.pages.sign_in import sign_in_needed
+from producer.console.visitors import PATH, SignInNeeded
 from producer.web import problems
 from producer.web.problems import Problem
 from shared.bodies.contexts import NoContext
@@ -23,7 +25,7 @@ from shared.validation import in_words, path_of
 
 log = get_logger("console")
 AGAIN_S = {"Retry-After": "20"}
-EVERYWHERE = problems.refusals(400, 401, 408, 409, 413, 422, 429, 503)
+EVERYWHERE = problems.refusals(400, 401, 403, 408, 409, 413, 422, 429, 503)
 """Refusals that any route may answer; those of single routes are named there."""
 
 
@@ -31,6 +33,7 @@ def register(app: FastAPI) -> None:
     """Have every failure answered as a problem."""
     for kind in (
         Problem,
+        SignInNeeded,
         BridgeError,
         RequestValidationError,
         HTTPException,
@@ -92,8 +95,24 @@ def _of_ours(error: BridgeError) -> Problem:
 
 
 async def _answer(request: Request, error: Exception) -> Response:
+    if isinstance(error, SignInNeeded):
+        if getattr(request.state, "trouble", False):
+            error = Problem(503, "The database cannot be used", "try again", headers=AGAIN_S)
+        else:
+            return sign_in_needed(request)
     problem = problem_of(error)
     if problem.status >= 500:
         fault = error if problem.status == 500 else None
         log.error("a request failed", path=request.url.path, title=problem.title, exc_info=fault)
+    if request.url.path.startswith(PATH):
+        return _page(request, problem)
     return problem.response()
+
+
+def _page(request: Request, problem: Problem) -> Response:
+    """Return a failure as a page; one that passes asks for itself again."""
+    response: Response = request.app.state.view.show(
+        request, "problem", status=problem.status, problem=problem, passes=problem.status == 503
+    )
+    response.headers.update(problem.headers)
+    return response

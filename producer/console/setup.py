@@ -10,13 +10,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from producer.admin import configuration, people
+from producer.admin.metadata import read_now
 from producer.admin.shapes import entry_json, mapped_json, person_json, run_json
 from producer.console import models
 from producer.console.answers import AtDesk, Id
 from producer.web.problems import Problem, refusals
 from shared.errors import NotFound, SettingsError
 from shared.ids import LARGEST
-from shared.metadata.synchronisation import PARTS, synchronise
+from shared.metadata.synchronisation import PARTS
 
 router = APIRouter(prefix="/api", tags=["setup"])
 API_KEY = "api_key"
@@ -84,7 +85,7 @@ def show_metadata(desk: AtDesk) -> Any:
 @router.post("/metadata/sync", responses=refusals(502), response_model=models.Synchronised)
 def sync_metadata(desk: AtDesk) -> Any:
     """Read the tracker's metadata now; 502 where it could not be read as a whole, and the cache is as it was."""
-    result = synchronise(desk.store, desk.locks, desk.connector.connect)
+    result = read_now(desk)
     if result.busy:
         raise Problem(
             409, "Conflict: another run is in progress", str(result.error), headers={"Retry-After": "5"}

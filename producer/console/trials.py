@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from producer.admin import preview as previews
@@ -13,9 +13,11 @@ from producer.admin.desk import Desk
 from producer.admin.template_shapes import dry_run_json, preview_json
 from producer.console import models
 from producer.console.answers import AtDesk
+from producer.console.rights import require
 from producer.web.problems import Problem, refusals
 from shared.bodies.contexts import custom_fields_of, trial_context
 from shared.ids import LARGEST
+from shared.store.rights import Right
 from shared.templating import Operation
 
 router = APIRouter(prefix="/ajax", tags=["templates"])
@@ -48,7 +50,7 @@ class Trial(BaseModel):
 @router.post(
     "/template_test.php", responses=refusals(404, 502), response_model=models.Preview | models.DryRun
 )
-def try_template(desk: AtDesk, action: Action, trial: Trial) -> Any:
+def try_template(desk: AtDesk, request: Request, action: Action, trial: Trial) -> Any:
     """Preview a template, or make a dry run of it.
 
     A preview answers with `payload`, `warnings`, `filled_in`, `pruned`, `unknown` fields, `compile_ms` and `render_ms`.
@@ -62,6 +64,7 @@ def try_template(desk: AtDesk, action: Action, trial: Trial) -> Any:
     if action is Action.PREVIEW:
         shown = previews.preview(desk.store, operation, body, event_id=trial.event_id, context=trial.context)
         return preview_json(shown)
+    require(request, Right.ADMINISTRATOR)
     with desk.store.transaction() as tx:
         context = trial_context(tx, operation, event_id=trial.event_id, given=trial.context)
         custom_fields = custom_fields_of(tx)
@@ -71,6 +74,7 @@ def try_template(desk: AtDesk, action: Action, trial: Trial) -> Any:
 @router.get("/template_test.php", responses=refusals(404, 405), response_model=models.Preview)
 def preview_template(
     desk: AtDesk,
+    request: Request,
     action: Annotated[Action, Query()],
     operation: Annotated[Operation | None, Query()] = None,
     body: Annotated[str | None, Query()] = None,
@@ -86,7 +90,7 @@ def preview_template(
             headers={"Allow": "POST"},
         )
     trial = Trial(operation=operation, body=body, template_id=template_id, event_id=event_id)
-    return try_template(desk, action, trial)
+    return try_template(desk, request, action, trial)
 
 
 def _template(desk: Desk, trial: Trial) -> tuple[Operation, str]:

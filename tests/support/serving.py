@@ -23,11 +23,13 @@ class Served:
         proxies: the setting TRUSTED_PROXIES.
 
     Attributes:
+        app: the application.
         base_url: its address.
         http: a session to call it with.
     """
 
     def __init__(self, app: Any, proxies: Sequence[IPv4Network | IPv6Network] = ()) -> None:
+        self.app = app
         port = free_port()
         self.base_url = f"http://{HOST}:{port}"
         config = uvicorn.Config(app, host=HOST, port=port, **server_options(proxies))

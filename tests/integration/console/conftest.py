@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
+import argon2
 import pytest
 import requests
 from pydantic import SecretStr
@@ -48,6 +50,13 @@ class Console(Served):
         assert problem["status"] == status
         assert "Traceback" not in answer.text
         return problem
+
+
+@pytest.fixture(autouse=True)
+def cheap_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hash passwords with next to no memory: these tests hash hundreds."""
+    cheap = partial(argon2.PasswordHasher, time_cost=1, memory_cost=8, parallelism=1)
+    monkeypatch.setattr(argon2, "PasswordHasher", cheap)
 
 
 @pytest.fixture

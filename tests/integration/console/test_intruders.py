@@ -12,8 +12,10 @@ import pytest
 from pydantic import SecretStr
 from starlette.types import Message, Receive, Scope, Send
 
+from producer.admin.accounts import AccountStore
 from producer.console import guard as guard_module
 from producer.console.guard import WRONG_TOKENS, Guard
+from producer.console.languages import Languages
 from producer.web import connections
 from producer.web.bodies import Bodies
 from producer.web.buckets import Buckets
@@ -64,6 +66,16 @@ def test_no_token_at_all_is_no_guess(console: Console) -> None:
     assert console.ask("GET", "/api/links").status_code == 200
 
 
+class NobodysAccounts(AccountStore):
+    """No account and no token is kept."""
+
+    def __init__(self) -> None:
+        pass
+
+    def token_with(self, text: str) -> None:
+        """Know none."""
+
+
 async def _nothing() -> Message:
     return {"type": "http.request", "body": b"", "more_body": False}
 
@@ -91,7 +103,7 @@ async def _open(_scope: Scope, _receive: Receive, send: Send) -> None:
 
 def statuses(*asked: tuple[str, str], most: int = 100) -> list[int]:
     """Return what a guard answers to (client, token), one after the other."""
-    guard = Guard(_open, [SecretStr(TOKEN)], Buckets(0.001, 3, most=most))
+    guard = Guard(_open, [SecretStr(TOKEN)], NobodysAccounts(), Languages(), Buckets(0.001, 3, most=most))
 
     async def all_of_them() -> list[int]:
         return [await _ask(guard, client, token) for client, token in asked]
@@ -331,7 +343,7 @@ def test_the_stored_key_is_not_sent_to_the_first_address_that_somebody_without_t
 
 @pytest.mark.promise("SEC-11")
 def test_a_body_that_never_ends_is_cut_off_also_of_whoever_is_signed_in() -> None:
-    guard = Guard(_open, [SecretStr(TOKEN)], bodies=Bodies(seconds=0.1))
+    guard = Guard(_open, [SecretStr(TOKEN)], NobodysAccounts(), Languages(), bodies=Bodies(seconds=0.1))
 
     async def never() -> Message:
         await asyncio.sleep(60)

@@ -1,0 +1,46 @@
+"""The languages of the pages: by the browser's preference, or as somebody has chosen."""
+
+from __future__ import annotations
+
+from gettext import GNUTranslations, NullTranslations
+from importlib.resources import files
+
+from starlette.datastructures import Headers
+
+from shared.sentences.language import ENGLISH
+
+NAMES = {"en": "English", "fr": "Français"}
+COOKIE = "deskbridge_language"
+
+
+class Languages:
+    """The catalogues that ship with deskbridge."""
+
+    def __init__(self) -> None:
+        folder = files("producer.console") / "languages"
+        self._words: dict[str, NullTranslations] = {"en": ENGLISH}
+        for name in NAMES:
+            file = folder / name / "deskbridge.mo"
+            if name != "en" and file.is_file():
+                with file.open("rb") as content:
+                    self._words[name] = GNUTranslations(content)
+
+    def names(self) -> dict[str, str]:
+        """Return what somebody may choose: code to name."""
+        return {code: name for code, name in NAMES.items() if code in self._words}
+
+    def chosen(self, choice: str | None, headers: Headers) -> NullTranslations:
+        """Return the words of a choice, or else of the browser's preference."""
+        if choice in self._words:
+            return self._words[choice]
+        return self._words[self._preferred(headers.get("accept-language", ""))]
+
+    def _preferred(self, accepted: str) -> str:
+        wanted: list[tuple[float, str]] = []
+        for one in accepted[:200].split(","):
+            code, _, quality = one.strip().partition(";q=")
+            try:
+                wanted.append((-float(quality or 1), code.partition("-")[0].lower()))
+            except ValueError:
+                continue
+        return next((code for _, code in sorted(wanted, key=lambda one: one[0]) if code in self._words), "en")

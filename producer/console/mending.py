@@ -1,0 +1,127 @@
+"""Where the pages mend what is wrong: each cause and the page that removes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from producer.console.words import N_
+from shared.codes.coded import Coded
+from shared.codes.faults import Detail, Fault
+from shared.codes.findings import Finding
+from shared.codes.hints import Hint
+from shared.codes.reasons import Matching, Reason
+from shared.sentences.language import said
+
+
+@dataclass(frozen=True, slots=True)
+class Mend:
+    """A page that removes a cause.
+
+    Attributes:
+        label: what the link says.
+        address: where it leads.
+    """
+
+    label: str
+    address: str
+
+
+SETTINGS, LINKS, PEOPLE, TEMPLATES, HELD, EVENTS = (
+    f"/console/{name}" for name in ("settings", "links", "people", "templates", "held", "events")
+)
+ACTIVITY = (N_("Choose another activity"), f"{SETTINGS}#default_activity_id")
+PRIORITY = (N_("Choose another priority"), f"{SETTINGS}#default_priority_id")
+LINK = (N_("Change the link"), LINKS)
+TEMPLATE = (N_("Change the template"), TEMPLATES)
+PERSON = (N_("Say who they are"), PEOPLE)
+TRACKER = (N_("Look at the tracker's settings"), f"{SETTINGS}#base_url")
+STATUS = (N_("Map the status"), f"{SETTINGS}#status_map")
+WATCHERS = (N_("Choose other watchers"), f"{SETTINGS}#default_watcher_ids")
+METADATA = (N_("Read the metadata"), f"{SETTINGS}#metadata")
+
+MENDS: dict[str, tuple[str, str]] = {
+    Reason.NO_LINK: (N_("Link it"), LINKS),
+    Reason.STATUS_NOT_MAPPED: STATUS,
+    Reason.STATUS_NOT_IN_TEMPLATE: TEMPLATE,
+    Reason.WAITS_FOR_PERSON: (N_("Decide"), HELD),
+    Fault.TRACKER_UNREACHABLE: TRACKER,
+    Fault.TEMPLATE_FAULTY: TEMPLATE,
+    Hint.ACTIVITY_NOT_ENABLED: ACTIVITY,
+    Hint.MAYBE_ACTIVITY_NOT_ENABLED: ACTIVITY,
+    Hint.NO_DEFAULT_ACTIVITY: ACTIVITY,
+    Hint.ACTIVITY_NOT_USABLE_NOW: ACTIVITY,
+    Hint.PROJECT_CLOSED: LINK,
+    Hint.PROJECT_ARCHIVED: LINK,
+    Hint.PROJECT_ABSENT: LINK,
+    Hint.TIME_PROJECT_CLOSED: LINK,
+    Hint.TIME_PROJECT_ARCHIVED: LINK,
+    Hint.TIME_PROJECT_ABSENT: LINK,
+    Detail.KEY_IS_UNKNOWN: (N_("Store the key"), f"{SETTINGS}#api_key"),
+    Detail.KEY_NOT_ADMINISTRATORS: (N_("Store the key"), f"{SETTINGS}#api_key"),
+    Hint.UNKNOWN_PRIORITY: PRIORITY,
+    Hint.NO_DEFAULT_PRIORITY: PRIORITY,
+    Hint.UNKNOWN_CATEGORY: LINK,
+    Hint.UNKNOWN_ISSUE_TYPE: (N_("Choose another issue type"), f"{SETTINGS}#default_tracker_id"),
+    Hint.UNKNOWN_STATUS: STATUS,
+    Hint.UNKNOWN_WATCHERS: WATCHERS,
+    Hint.MAYBE_WATCHER_LOCKED: WATCHERS,
+    Hint.PROJECT_NOT_ACTIVE: LINK,
+    Hint.MAYBE_PROJECT_CLOSED: LINK,
+    Hint.TIME_PROJECT_NOT_ACTIVE: LINK,
+    Hint.CUSTOM_FIELD_REQUIRED: TEMPLATE,
+    Hint.CUSTOM_FIELD_NOT_A_CHOICE: TEMPLATE,
+    Hint.MAYBE_COMMENT_REQUIRED: TEMPLATE,
+    Hint.NO_USABLE_ROLE: (N_("Choose another role"), f"{SETTINGS}#default_role_id"),
+    Matching.NO_EMAIL: PERSON,
+    Matching.EMAIL_UNKNOWN: PERSON,
+    Matching.EMAIL_CHANGED: PERSON,
+    Matching.EMAIL_TAKEN: PERSON,
+    Matching.EMAIL_AMBIGUOUS: PERSON,
+    Matching.OVERRIDE_NOT_CACHED: PERSON,
+    Matching.NO_ADMINISTRATORS: PERSON,
+    Finding.API_KEY_MISSING: (N_("Store the key"), f"{SETTINGS}#api_key"),
+    Finding.API_KEY_UNREADABLE: (N_("Store the key"), f"{SETTINGS}#api_key"),
+    Finding.KEY_NOT_KNOWN: (N_("Store the key"), f"{SETTINGS}#api_key"),
+    Finding.KEY_NOT_ADMINISTRATOR: (N_("Store the key"), f"{SETTINGS}#api_key"),
+    Finding.TRACKER_NOT_SET_UP: TRACKER,
+    Finding.TRACKER_NOT_USABLE: TRACKER,
+    Finding.METADATA_EMPTY: METADATA,
+    Finding.METADATA_OLD: METADATA,
+    Finding.METADATA_NOT_READ: METADATA,
+    Finding.NOTHING_LINKED: (N_("Link something"), LINKS),
+    Finding.LINKED_PROJECT_CLOSED: LINK,
+    Finding.LINKED_PROJECT_ARCHIVED: LINK,
+    Finding.LINKED_PROJECT_GONE: LINK,
+    Finding.CONFIG_ID_UNKNOWN: (N_("Change the settings"), SETTINGS),
+    Finding.ROLE_NOT_SET: (N_("Choose a role"), f"{SETTINGS}#default_role_id"),
+    Finding.ACTIVITY_NOT_SET: (N_("Choose an activity"), f"{SETTINGS}#default_activity_id"),
+    Finding.ACTIVITY_NOT_USABLE: ACTIVITY,
+    Finding.STATUSES_NOT_MAPPED: STATUS,
+    Finding.STATUS_MAP_WRONG: STATUS,
+    Finding.PEOPLE_UNKNOWN: PERSON,
+    Finding.MATCHES_NEW: (N_("Confirm them"), PEOPLE),
+    Finding.MATCHES_WAIT: PERSON,
+    Finding.MEMBERSHIP_BY_EMAIL: (N_("Change who is made a member"), f"{SETTINGS}#membership_for"),
+    Finding.TEMPLATE_NOT_RENDERED: TEMPLATE,
+    Finding.CUSTOM_FIELDS_NOT_SENT: TEMPLATE,
+    Finding.ROWS_HELD: (N_("Decide"), HELD),
+    Finding.EVENTS_FAILED: (N_("See them"), f"{EVENTS}?state=failed"),
+    Finding.EVENTS_PENDING: (N_("See them"), f"{EVENTS}?state=pending"),
+    Finding.DELIVERIES_UNREADABLE: (N_("See them"), f"{EVENTS}?kind=unreadable"),
+}
+HINTS = frozenset(Hint)
+
+
+def mend(coded: Coded | None) -> Mend | None:
+    """Return where a cause is removed, looking into what the cause itself was caused by."""
+    if coded is None:
+        return None
+    if coded.code in MENDS:
+        label, address = MENDS[coded.code]
+        return Mend(said(label), address)
+    for value in coded.params.values():
+        for one in value if isinstance(value, (list, tuple)) else [value]:
+            found = mend(one) if isinstance(one, Coded) else None
+            if found:
+                return found
+    return None

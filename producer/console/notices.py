@@ -1,0 +1,28 @@
+"""What a page says after something was done: the address names it, so that nothing is kept between requests."""
+
+from __future__ import annotations
+
+from producer.console.words import N_
+
+NOTICES = {
+    "replayed": N_("It is being worked on again."),
+    "nothing": N_("Nothing matched any more, so nothing was replayed."),
+    "adopted": N_("Adopted. What waited for it goes on."),
+    "again": N_("It is being created again."),
+    "saved": N_("Saved."),
+    "unchanged": N_("Nothing was changed."),
+    "linked": N_("Linked."),
+    "unlinked": N_("The link is removed."),
+    "created": N_("The project was created and linked."),
+    "mapped": N_("Saved: from now on they act as this tracker user."),
+    "unmapped": N_("Removed: from now on the e-mail decides."),
+    "confirmed": N_("Confirmed."),
+    "read": N_("The metadata was read."),
+    "activated": N_("It is in force now."),
+    "deactivated": N_("It is no longer in force: the standard body is sent again."),
+    "rolled-back": N_("The version before is in force again."),
+    "deleted": N_("Deleted."),
+    "revoked": N_("The token is revoked."),
+    "account": N_("The account is changed."),
+    "password": N_("The password is changed; every other session has ended."),
+}

@@ -1,0 +1,39 @@
+"""Is every part ready? And the knowledge records that say more."""
+
+from __future__ import annotations
+
+from fastapi import Request
+from starlette.responses import Response
+
+from producer.admin.doctor import Installation, Status, examine
+from producer.admin.knowledge.shipped import shipped
+from producer.console.answers import AtDesk
+from producer.console.markdown import as_html
+from producer.console.mending import mend
+from producer.console.pages.parts import page_router, show
+from shared.coordination.doorbell import Doorbell
+
+router = page_router()
+
+
+@router.get("/doctor")
+def doctor(request: Request, desk: AtDesk) -> Response:
+    """Examine every part; asks the tracker, so it may take some seconds."""
+    patient = Installation(
+        desk.settings,
+        desk.store,
+        desk.redis,
+        desk.vault,
+        desk.connector.connect,
+        Doorbell(desk.settings).is_answering,
+    )
+    found = list(examine(patient))
+    wrong = {status: [one for one in found if one.status is status] for status in Status}
+    return show(request, "doctor", wrong=wrong, Status=Status, mend=mend)
+
+
+@router.get("/knowledge/{record_id}")
+def knowledge(request: Request, record_id: str) -> Response:
+    """Show a knowledge record."""
+    record = shipped(record_id)
+    return show(request, "knowledge", record=record, body=as_html(record.body))

@@ -1,0 +1,109 @@
+"""The journal: what came in, what became of it, and doing again what matches."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from fastapi import Request
+from starlette.datastructures import QueryParams
+from starlette.responses import Response
+
+from producer.admin.replay import REPLAYABLE, replay_matching
+from producer.console.answers import AtDesk
+from producer.console.mending import mend
+from producer.console.pages.parts import Form, go, page_router, show
+from producer.console.view import address
+from producer.console.visitors import Fields
+from producer.web.problems import Problem
+from shared.ids import LARGEST
+from shared.store.event_search import Wanted
+from shared.store.models import EventState
+
+router = page_router()
+PAGE = 50
+PATH = "/console/events"
+KINDS = ("ticket_task.added", "ticket_task.updated", "ticket.updated", "unreadable")
+FILTERS = ("state", "kind", "ticket", "code", "cause", "from", "to")
+
+
+@router.get("/events")
+def events(request: Request, desk: AtDesk) -> Response:
+    """List the events that match, newest first."""
+    asked = request.query_params
+    given = {name: asked.get(name, "").strip() for name in FILTERS}
+    wanted = _wanted(asked)
+    below, above = _number(asked.get("below")), _number(asked.get("above"))
+    with desk.store.transaction() as tx:
+        rows = list(tx.events.page(wanted, limit=PAGE + 1, below=below, above=above))
+        newest = tx.events.page(wanted, limit=1)
+        matching = tx.events.count(wanted)
+        groups = tx.events.groups() if wanted.state == EventState.FAILED or not _is_filtered(given) else []
+    more = len(rows) > PAGE
+    rows = (rows[-PAGE:] if above is not None else rows[:PAGE]) if more else rows
+    newer = bool(rows) and bool(newest) and rows[0].id < newest[0].id
+    older = bool(rows) and (more if above is None else True)
+    return show(
+        request,
+        "events",
+        given=given,
+        rows=rows,
+        kinds=KINDS,
+        states=list(EventState),
+        matching=matching,
+        groups=groups,
+        mend=mend,
+        is_filtered=_is_filtered(given),
+        may_replay=wanted.state in REPLAYABLE,
+        upto=newest[0].id if newest else 0,
+        newer=address(PATH, **given, above=rows[0].id) if newer else None,
+        older=address(PATH, **given, below=rows[-1].id) if older else None,
+    )
+
+
+@router.post("/events/replay")
+def replay(desk: AtDesk, form: Form) -> Response:
+    """Replay what matches, up to the highest id that was seen; nothing that came in since."""
+    upto = form.number("upto")
+    wanted = replace(_wanted(form), upto=upto)
+    if wanted.state not in REPLAYABLE or upto is None:
+        raise Problem(422, "Not valid", "only failed and skipped events are replayed together")
+    done, change = replay_matching(desk.store, wanted)
+    desk.ring(done.tickets)
+    return go(f"/console/changes/{change}", "replayed") if change else go(PATH, "nothing")
+
+
+def _wanted(given: QueryParams | Fields) -> Wanted:
+    read: Any = given.text if isinstance(given, Fields) else lambda name: (given.get(name) or "").strip()
+    state, kind = read("state"), read("kind")
+    return Wanted(
+        state=state if state in list(EventState) else None,
+        kind=kind if kind in KINDS else None,
+        ticket_id=_number(read("ticket")),
+        code=read("code")[:64] or None,
+        cause=read("cause")[:64] or None,
+        since=_moment(read("from"), read("offset")),
+        until=_moment(read("to"), read("offset")),
+    )
+
+
+def _is_filtered(given: dict[str, str]) -> bool:
+    return any(given.values())
+
+
+def _number(text: str | None) -> int | None:
+    text = (text or "").strip().removeprefix("#")
+    return min(int(text), LARGEST) if text.isascii() and text.isdigit() and len(text) < 20 else None
+
+
+def _moment(text: str, offset: str) -> datetime | None:
+    """Return what a field for date and time holds: without a zone, so the browser tells its minutes from UTC."""
+    try:
+        found = datetime.fromisoformat(text)
+        minutes = int(offset or 0)
+    except ValueError:
+        return None
+    if found.tzinfo is not None or abs(minutes) > 24 * 60:
+        return None
+    return found.replace(tzinfo=UTC) + timedelta(minutes=minutes)

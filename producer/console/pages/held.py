@@ -1,0 +1,86 @@
+"""What waits for a decision: what was sent beside what the tracker has."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from fastapi import Request
+from starlette.responses import Response
+
+from producer.admin.candidates import Candidate, candidates_of, check
+from producer.admin.held import NotResolved, held_rows, resolve
+from producer.console.answers import AtDesk, Id
+from producer.console.pages.parts import Form, go, page_router, show
+from producer.web.problems import Problem
+from shared.errors import BridgeError, NotFound
+from shared.kinds import Kind
+
+router = page_router()
+PATH = "/console/held"
+
+
+@router.get("/held")
+def held(request: Request, desk: AtDesk) -> Response:
+    """List what waits for a decision, longest first."""
+    return show(request, "held", rows=held_rows(desk.store))
+
+
+@router.get("/held/{kind}/{key}")
+def one(request: Request, desk: AtDesk, kind: Kind, key: Id) -> Response:
+    """Show what was sent beside each candidate."""
+    return _show(request, desk, kind, key)
+
+
+@router.post("/held/{kind}/{key}")
+def decide(request: Request, desk: AtDesk, kind: Kind, key: Id, form: Form) -> Response:
+    """Adopt a candidate, or have it created again."""
+    verdict, adopt = form.text("verdict"), form.number("adopt")
+    if verdict not in ("adopt", "again"):
+        raise Problem(422, "Not valid", "say what it is to be")
+    if verdict == "adopt" and not adopt:
+        return _show(request, desk, kind, key, fault="number", status=422)
+    try:
+        ticket_id = resolve(
+            desk.store, kind, key, adopt if verdict == "adopt" else None, partial(check, desk)
+        )
+    except NotFound:
+        return go(PATH, "unchanged")
+    except (NotResolved, BridgeError) as refused:
+        return _show(request, desk, kind, key, fault=str(refused), status=409)
+    desk.ring([ticket_id])
+    return go(f"/console/tickets/{ticket_id}", "adopted" if verdict == "adopt" else "again")
+
+
+def _show(
+    request: Request, desk: AtDesk, kind: Kind, key: int, *, fault: str = "", status: int = 200
+) -> Response:
+    row = next((row for at, row in held_rows(desk.store) if at is kind and row.key == key), None)
+    if row is None:
+        return go(PATH, "unchanged")
+    found, trouble = candidates_of(desk, kind, row)
+    with desk.store.transaction() as tx:
+        config, _ = tx.configs.get()
+    return show(
+        request,
+        "held_one",
+        status=status,
+        kind=kind,
+        row=row,
+        sent=_sent(kind, row.body or {}),
+        found=found,
+        trouble=trouble,
+        fault=fault,
+        base_url=config.base_url,
+        differs=_differs,
+    )
+
+
+def _sent(kind: Kind, body: dict[str, Any]) -> dict[str, Any]:
+    sent = body.get("issue" if kind is Kind.TICKET else "time_entry")
+    return sent if isinstance(sent, dict) else {}
+
+
+def _differs(name: str, sent: dict[str, Any], candidate: Candidate) -> bool:
+    was, now = sent.get(name), candidate.fields.get(name)
+    return str(was or "").strip() != str(now or "").strip() if was is not None else False

@@ -1,0 +1,203 @@
+"""Which tracker project a helpdesk project or entity goes to: the forms of SPEC 4.1."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import Path, Request
+from starlette.responses import Response
+
+from producer.admin.links import remove_link
+from producer.admin.project_forms import FormRefused, ProjectForm
+from producer.admin.projects import ProjectInDoubt
+from producer.console.answers import AtDesk
+from producer.console.pages.parts import Form, go, page_router, show
+from producer.console.visitors import Fields
+from producer.web.problems import Problem
+from shared.errors import LockBusy, NotFound, SettingsError, TrackerError
+from shared.ids import LARGEST
+from shared.store.links import Link, LinkKind
+from shared.store.metadata import Entry, MetadataKind
+
+router = page_router()
+PATH = "/console/links"
+MODULES = (
+    "issue_tracking",
+    "time_tracking",
+    "news",
+    "documents",
+    "files",
+    "wiki",
+    "repository",
+    "boards",
+    "calendar",
+    "gantt",
+)
+CUSTOM = "custom_field_values."
+HelpdeskId = Annotated[int, Path(ge=0, le=LARGEST)]
+
+
+@router.get("/links")
+def links(request: Request, desk: AtDesk, kind: str = "entity", find: str = "") -> Response:
+    """List the links of entities, or of projects."""
+    shown = LinkKind.PROJECT if kind == "project" else LinkKind.ENTITY
+    with desk.store.transaction() as tx:
+        found = [one for one in tx.links.all() if one.kind is shown]
+        names = tx.metadata.names(MetadataKind.PROJECT, {one.tracker_project_id for one in found})
+        categories = tx.metadata.names(
+            MetadataKind.CATEGORY, {one.default_category_id for one in found if one.default_category_id}
+        )
+    text = find.strip().lower()
+    rows = [
+        one for one in found if text in f"{one.helpdesk_id} {names.get(one.tracker_project_id, '')}".lower()
+    ]
+    return show(
+        request,
+        "links",
+        kind=shown,
+        kinds=(LinkKind.ENTITY, LinkKind.PROJECT),
+        rows=rows,
+        names=names,
+        categories=categories,
+        find=find.strip(),
+        total=len(found),
+    )
+
+
+@router.get("/links/open")
+def open_form(request: Request) -> Response:
+    """Lead to the form of the helpdesk project or entity whose number was typed."""
+    kind = "project" if request.query_params.get("kind") == "project" else "entity"
+    number = (request.query_params.get("id") or "").strip()
+    if number.isascii() and number.isdigit() and len(number) < 19:
+        return go(f"{PATH}/{kind}/{int(number)}")
+    return go(f"{PATH}?kind={kind}")
+
+
+@router.get("/links/{kind}/{helpdesk_id}")
+def form_page(request: Request, desk: AtDesk, kind: LinkKind, helpdesk_id: HelpdeskId) -> Response:
+    """Show the form of a helpdesk project or entity."""
+    _check(kind, helpdesk_id)
+    return _show(request, desk, kind, helpdesk_id)
+
+
+@router.post("/links/{kind}/{helpdesk_id}")
+def save(request: Request, desk: AtDesk, kind: LinkKind, helpdesk_id: HelpdeskId, form: Form) -> Response:
+    """Link to an existing project, or create one and link to it; the metadata is read afterwards."""
+    _check(kind, helpdesk_id)
+    try:
+        if form.text("how") == "new":
+            faults, status = _create(desk, kind, helpdesk_id, form)
+            did = "created"
+        else:
+            faults, status = _link(desk, kind, helpdesk_id, form)
+            did = "linked"
+    except (SettingsError, TrackerError, ProjectInDoubt, LockBusy) as failure:
+        faults, status = {"": str(failure)}, 503 if isinstance(failure, (ProjectInDoubt, LockBusy)) else 502
+    if faults:
+        return _show(request, desk, kind, helpdesk_id, form=form, faults=faults, status=status)
+    return go(f"{PATH}?kind={kind}", did)
+
+
+@router.post("/links/{kind}/{helpdesk_id}/remove")
+def remove(desk: AtDesk, kind: LinkKind, helpdesk_id: HelpdeskId) -> Response:
+    """Remove a link."""
+    try:
+        remove_link(desk.store, kind, helpdesk_id)
+    except NotFound:
+        return go(f"{PATH}?kind={kind}", "unchanged")
+    return go(f"{PATH}?kind={kind}", "unlinked")
+
+
+def _check(kind: LinkKind, helpdesk_id: int) -> None:
+    if kind is LinkKind.PROJECT and helpdesk_id == 0:
+        raise Problem(404, "Not found", "a helpdesk project's id is 1 or more")
+
+
+def _link(desk: AtDesk, kind: LinkKind, helpdesk_id: int, form: Fields) -> tuple[dict[str, str], int]:
+    project_id = form.number("tracker_project_id")
+    if not project_id:
+        return {"tracker_project_id": "choose a tracker project"}, 422
+    link = Link(kind, helpdesk_id, project_id, form.number("default_category_id"))
+    try:
+        made = desk.project_forms.link(link, replay=form.has("replay"))
+    except NotFound as unknown:
+        field = "default_category_id" if "category" in str(unknown) else "tracker_project_id"
+        return {field: str(unknown)}, 422
+    if made.linked.replayed:
+        desk.ring(made.linked.tickets)
+    return {}, 200
+
+
+def _create(desk: AtDesk, kind: LinkKind, helpdesk_id: int, form: Fields) -> tuple[dict[str, str], int]:
+    values: dict[str, Any] = {name: form.text(name) for name in ("name", "identifier")}
+    values["description"] = form.raw("description").strip() or None
+    values["is_public"] = form.has("is_public")
+    values["parent_id"] = form.number("parent_id")
+    values["enabled_module_names"] = form.all("enabled_module_names") if form.has("choose_modules") else None
+    values["custom_field_values"] = _custom_values(desk, form)
+    try:
+        made = desk.project_forms.create(kind, helpdesk_id, ProjectForm.of(values), replay=form.has("replay"))
+    except FormRefused as refused:
+        return dict(refused.faults), 422
+    if made.linked.replayed:
+        desk.ring(made.linked.tickets)
+    return {}, 200
+
+
+def _custom_values(desk: AtDesk, form: Fields) -> dict[str, Any]:
+    several = {str(one.tracker_id) for one in _custom_fields(desk) if one.details["multiple"]}
+    given = form.under(CUSTOM)
+    values: dict[str, Any] = {}
+    for name, found in given.items():
+        filled = [one.strip() for one in found if one.strip()]
+        if filled:
+            values[name] = filled if name in several else filled[-1]
+    return values
+
+
+def _custom_fields(desk: AtDesk) -> list[Entry]:
+    with desk.store.transaction() as tx:
+        fields = tx.metadata.of_kind(MetadataKind.CUSTOM_FIELD)
+    return [one for one in fields if one.details["customized_type"] == "project"]
+
+
+def _show(
+    request: Request,
+    desk: AtDesk,
+    kind: LinkKind,
+    helpdesk_id: int,
+    *,
+    form: Fields | None = None,
+    faults: dict[str, str] | None = None,
+    status: int = 200,
+) -> Response:
+    fields = _custom_fields(desk)
+    with desk.store.transaction() as tx:
+        link = tx.links.get(kind, helpdesk_id)
+        chosen = form.number("tracker_project_id") if form else link.tracker_project_id if link else None
+        category = form.number("default_category_id") if form else link.default_category_id if link else None
+        parent = form.number("parent_id") if form else None
+        names = tx.metadata.names(MetadataKind.PROJECT, {one for one in (chosen, parent) if one})
+        categories = tx.metadata.names(MetadataKind.CATEGORY, [category]) if category else {}
+        people = (
+            tx.people.search("", 200) if any(one.details["field_format"] == "user" for one in fields) else []
+        )
+    return show(
+        request,
+        "link",
+        status=status,
+        kind=kind,
+        helpdesk_id=helpdesk_id,
+        link=link,
+        chosen=chosen,
+        category=category,
+        parent=parent,
+        names=names,
+        categories=categories,
+        fields=fields,
+        people=people,
+        modules=MODULES,
+        typed=form,
+        faults=faults or {},
+    )

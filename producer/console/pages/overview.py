@@ -1,0 +1,31 @@
+"""The first page: whether it works, and what to do where it does not."""
+
+from __future__ import annotations
+
+from fastapi import Request
+from starlette.responses import Response
+
+from producer.admin.overview import overview as look
+from producer.console.answers import AtDesk
+from producer.console.mending import mend
+from producer.console.pages.parts import page_router, show
+from producer.console.words import lasting
+
+router = page_router()
+HOURS = 24
+
+
+@router.get("")
+def overview(request: Request, desk: AtDesk) -> Response:
+    """Show how everything stands."""
+    found = look(desk)
+    hours = [(ago, *found.hours.get(ago, (0, 0))) for ago in reversed(range(HOURS))]
+    return show(
+        request,
+        "overview",
+        found=found,
+        hours=hours,
+        most=max([count for _, count, _ in hours] + [1]),
+        mend=mend,
+        lasting=lasting,
+    )

@@ -1,0 +1,89 @@
+"""Who helpdesk users are on the tracker."""
+
+from __future__ import annotations
+
+from fastapi import Request
+from starlette.responses import Response
+
+from producer.admin import people
+from producer.console.answers import AtDesk, Id
+from producer.console.pages.parts import Form, go, page_router, show
+from producer.console.view import address
+from producer.web.problems import Problem
+from shared.errors import NotFound
+
+router = page_router()
+PATH = "/console/people"
+PAGE = 50
+
+
+@router.get("/people")
+def listed(request: Request, desk: AtDesk, find: str = "", only: str = "", after: int = 0) -> Response:
+    """List helpdesk users, those who need somebody first."""
+    return _show(request, desk, find=find.strip(), only=only, after=max(0, min(after, 10**9)))
+
+
+@router.post("/people/confirm")
+def confirm_all(desk: AtDesk) -> Response:
+    """Confirm every match by e-mail that is new."""
+    people.confirm_matches(desk.store, None)
+    return go(PATH, "confirmed")
+
+
+@router.post("/people/{helpdesk_user_id}")
+def decide(request: Request, desk: AtDesk, helpdesk_user_id: Id, form: Form) -> Response:
+    """Map a helpdesk user by hand, take that back, or confirm the match by e-mail."""
+    act = form.text("act")
+    try:
+        if act == "map":
+            chosen = form.number("tracker_user_id")
+            if chosen is None:
+                return _show(request, desk, faults={helpdesk_user_id: "choose"}, status=422)
+            people.map_user(desk.store, helpdesk_user_id, chosen)
+            return go(PATH, "mapped")
+        if act == "unmap":
+            people.unmap_user(desk.store, helpdesk_user_id)
+            return go(PATH, "unmapped")
+        if act == "confirm":
+            people.confirm_matches(desk.store, [helpdesk_user_id])
+            return go(PATH, "confirmed")
+    except NotFound as unknown:
+        return _show(request, desk, faults={helpdesk_user_id: str(unknown)}, status=422)
+    raise Problem(422, "Not valid", "say what to do")
+
+
+def _show(
+    request: Request,
+    desk: AtDesk,
+    *,
+    find: str = "",
+    only: str = "",
+    after: int = 0,
+    faults: dict[int, str] | None = None,
+    status: int = 200,
+) -> Response:
+    everybody = people.user_map(desk.store)
+    wanted = [
+        one
+        for one in everybody
+        if (find.lower() in f"{one.helpdesk_user_id} {one.email or ''} {one.login or ''}".lower())
+        and (only != "unmatched" or one.by is None)
+        and (only != "new" or one.new)
+    ]
+    rows = wanted[after : after + PAGE]
+    more = after + PAGE < len(wanted)
+    return show(
+        request,
+        "people",
+        status=status,
+        rows=rows,
+        total=len(everybody),
+        matching=len(wanted),
+        new=sum(one.new for one in everybody),
+        find=find,
+        only=only,
+        after=after,
+        faults=faults or {},
+        older=address(PATH, find=find, only=only, after=after + PAGE) if more else None,
+        newer=address(PATH, find=find, only=only, after=max(0, after - PAGE) or None) if after else None,
+    )

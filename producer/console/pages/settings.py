@@ -1,0 +1,209 @@
+"""The settings: the tracker, what new issues and time entries get, and the metadata."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from fastapi import Request
+from starlette.responses import Response
+
+from producer.admin import configuration
+from producer.admin.connecting import Tested, try_connection
+from producer.admin.metadata import read_now
+from producer.console.answers import AtDesk
+from producer.console.pages.parts import Form, go, page_router, show
+from producer.console.visitors import Fields
+from producer.console.words import N_
+from shared.config import PluginConfig
+from shared.errors import SettingsError
+from shared.metadata.synchronisation import PARTS
+from shared.store.metadata import MetadataKind
+
+router = page_router()
+PATH = "/console/settings"
+CHOICES = {
+    "default_tracker_id": MetadataKind.ISSUE_TYPE,
+    "default_priority_id": MetadataKind.PRIORITY,
+    "default_activity_id": MetadataKind.ACTIVITY,
+    "default_role_id": MetadataKind.ROLE,
+}
+BOXES = ("verify_tls", "match_administrators", "project_activities")
+PLAIN = ("base_url", "header_prefix", "membership_for", "in_doubt_policy", "done_state", *CHOICES)
+HELPDESK_STATUSES = {
+    1: N_("New"),
+    2: N_("Assigned"),
+    3: N_("Planned"),
+    4: N_("Pending"),
+    5: N_("Solved"),
+    6: N_("Closed"),
+}
+
+
+@router.get("/settings")
+def settings(request: Request, desk: AtDesk) -> Response:
+    """Show the settings."""
+    return _show(request, desk)
+
+
+@router.post("/settings")
+def save(request: Request, desk: AtDesk, form: Form) -> Response:
+    """Save what was changed; a wrong form keeps every value."""
+    with desk.store.transaction() as tx:
+        before, _ = tx.configs.get()
+    typed = _typed(form, before)
+    key = form.text("api_key")
+    if form.text("seen") != _seen(before):
+        return _show(request, desk, form=form, status=409, faults={"": "stale"})
+    changed = {name: text for name, text in typed.items() if text != _as_typed(before, name)}
+    try:
+        encrypted = configuration.encrypted_key(desk.vault, key) if key else None
+        if changed or encrypted:
+            done = configuration.change(
+                desk.store,
+                changed,
+                moved=form.has("moved"),
+                allow_link_local=desk.settings.allow_link_local,
+                api_key=encrypted,
+                knows_key=False,
+            )
+    except SettingsError as wrong:
+        return _show(request, desk, form=form, status=422, faults=_faults(str(wrong)))
+    if not changed and not key:
+        return go(PATH, "unchanged")
+    return _show(request, desk, saved=True, warnings=done.warnings) if done.warnings else go(PATH, "saved")
+
+
+@router.post("/settings/test")
+def test(request: Request, desk: AtDesk, form: Form) -> Response:
+    """Try the connection with what is typed, saved or not."""
+    with desk.store.transaction() as tx:
+        before, _ = tx.configs.get()
+    try:
+        wanted = before.changed(
+            {
+                name: text
+                for name, text in _typed(form, before).items()
+                if name in ("base_url", "header_prefix", "verify_tls")
+            }
+        )
+        tested = try_connection(desk, wanted, form.text("api_key"))
+    except SettingsError as wrong:
+        return _show(request, desk, form=form, status=422, faults=_faults(str(wrong)))
+    return _show(request, desk, form=form, tested=tested)
+
+
+@router.post("/settings/metadata")
+def metadata(request: Request, desk: AtDesk) -> Response:
+    """Read the tracker's metadata now."""
+    result = read_now(desk)
+    if result:
+        return go(f"{PATH}#metadata", "read")
+    return _show(request, desk, status=409 if result.busy else 502, faults={"metadata": str(result.error)})
+
+
+def _show(
+    request: Request,
+    desk: AtDesk,
+    *,
+    form: Fields | None = None,
+    status: int = 200,
+    faults: dict[str, str] | None = None,
+    tested: Tested | None = None,
+    saved: bool = False,
+    warnings: list[str] | None = None,
+) -> Response:
+    with desk.store.transaction() as tx:
+        config, key = tx.configs.get()
+        choices = {name: tx.metadata.of_kind(kind) for name, kind in CHOICES.items()}
+        statuses = tx.metadata.of_kind(MetadataKind.STATUS)
+        seen = tx.tickets.statuses_seen()
+        counts, runs = tx.metadata.counts(), tx.metadata.runs(5)
+        watcher_ids = _watchers(form) if form else list(config.default_watcher_ids)
+        watchers = tx.people.named(watcher_ids)
+        parts = {
+            "users": tx.people.cached_count(),
+            **{name: counts[str(kind)] for name, kind in PARTS.items()},
+        }
+    values = (
+        _typed(form, config)
+        if form
+        else {name: _as_typed(config, name) for name in PluginConfig.model_fields}
+    )
+    return show(
+        request,
+        "settings",
+        status=status,
+        config=config,
+        values=values,
+        has_key=key is not None,
+        choices=choices,
+        statuses=statuses,
+        status_map=json.loads(values["status_map"] or "{}"),
+        helpdesk_statuses=sorted({*HELPDESK_STATUSES, *seen, *config.status_map}),
+        names=HELPDESK_STATUSES,
+        seen_statuses=seen,
+        watchers=[(one, watchers.get(one, str(one))) for one in watcher_ids],
+        parts_of=parts,
+        runs=runs,
+        faults=faults or {},
+        tested=tested,
+        saved=saved,
+        warnings=warnings or [],
+        seen=_seen(config),
+    )
+
+
+def _typed(form: Fields, before: PluginConfig) -> dict[str, str]:
+    """Return the form's values as they would be typed at the command line."""
+    typed = {name: form.text(name) for name in PLAIN if form.has(name)}
+    typed |= {name: json.dumps(form.has(name)) for name in BOXES}
+    typed["default_watcher_ids"] = json.dumps(_watchers(form))
+    roles = [int(one) for one in form.all("template_role_ids") if one.isdigit()]
+    typed["template_role_ids"] = json.dumps(roles)
+    mapped = {
+        name: int(values[-1])
+        for name, values in form.under("status.").items()
+        if name.isdigit() and values[-1].isdigit()
+    }
+    typed["status_map"] = json.dumps(dict(sorted(mapped.items(), key=lambda one: int(one[0]))))
+    return {**{name: _as_typed(before, name) for name in PluginConfig.model_fields}, **typed}
+
+
+def _watchers(form: Fields) -> list[int]:
+    kept = [int(one) for one in form.all("default_watcher_ids") if one.isdigit() and len(one) < 19]
+    more = form.number("watcher")
+    return list(dict.fromkeys([*kept, *([more] if more else [])]))
+
+
+def _as_typed(config: PluginConfig, name: str) -> str:
+    value = config.model_dump(mode="json")[name]
+    if value is None:
+        return ""
+    if name == "status_map":
+        value = dict(sorted(value.items(), key=lambda one: int(one[0])))
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _seen(config: PluginConfig) -> str:
+    """Return what tells whether the settings are those that somebody saw."""
+    return hashlib.sha256(config.model_dump_json().encode()).hexdigest()[:16]
+
+
+def _faults(text: str) -> dict[str, Any]:
+    """Return the faults of a refusal by the field that each names."""
+    found: dict[str, str] = {}
+    names = (*PluginConfig.model_fields, "api_key")
+    for part in text.split("; "):
+        name, _, problem = part.partition(": ")
+        field = name.partition(".")[0]
+        if field in names and problem:
+            found[field] = problem
+        elif part.startswith("base_url"):
+            found["base_url"] = part
+        elif part.startswith("the API key"):
+            found["api_key"] = part
+        else:
+            found[""] = f"{found.get('', '')} {part}".strip()
+    return found

@@ -1,0 +1,170 @@
+"""Signing in and out, one's own password, and the language."""
+
+from __future__ import annotations
+
+import math
+
+from fastapi import APIRouter, Request
+from starlette.responses import HTMLResponse, Response
+
+from producer.admin.accounts import AccountRefused, TooBusy
+from producer.console import visitors
+from producer.console.answers import AtDesk
+from producer.console.languages import COOKIE, NAMES
+from producer.console.pages.parts import Form, go, page_router, show
+from producer.console.view import HEADERS, address
+from producer.web.buckets import Buckets
+from producer.web.problems import Problem
+from producer.web.sources import source_of
+from shared.logs import get_logger
+from shared.sentences.language import said
+
+log = get_logger("console")
+TRIES_OF_ADDRESS = 10
+TRIES_FOR_NAME = 20
+FORGIVEN_PER_S = 1 / 6
+HOP = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0"><title>deskbridge</title>'
+YEAR_S = 365 * 86400
+
+open_router = APIRouter(prefix=visitors.PATH, include_in_schema=False)
+router = page_router()
+
+
+class Tries:
+    """Counts wrong passwords by address and by name, in each process."""
+
+    def __init__(self) -> None:
+        self._of_address = Buckets(FORGIVEN_PER_S, TRIES_OF_ADDRESS)
+        self._for_name = Buckets(FORGIVEN_PER_S, TRIES_FOR_NAME)
+
+    def wait(self, address: str, name: str) -> int:
+        """Return the seconds until the next try."""
+        return math.ceil(max(self._of_address.wait(address), self._for_name.wait(name.casefold())))
+
+    def failed(self, address: str, name: str) -> None:
+        """Count a try that was wrong."""
+        self._of_address.take(address)
+        self._for_name.take(name.casefold())
+
+
+def sign_in_needed(request: Request) -> Response:
+    """Answer who is not signed in.
+
+    A link from another site comes without our cookie, which is for our own pages only; one that this very page asks
+    for brings it. So the browser is first had to ask once more.
+    """
+    if request.method not in ("GET", "HEAD"):
+        return show(request, "signed_out", status=401)
+    foreign = request.headers.get("sec-fetch-site") in ("cross-site", "same-site")
+    if foreign and visitors.session_of(request) is None:
+        return HTMLResponse(HOP, headers=HEADERS)
+    wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    path = f"{visitors.PATH}/sign-in"
+    return go(address(path, next=wanted if wanted != visitors.PATH else None))
+
+
+@open_router.get("/sign-in")
+def sign_in_page(request: Request, next: str = "", code: str = "") -> Response:
+    """Ask who it is; or, come by a link, only whether to go on."""
+    return show(request, "sign_in", next=visitors.own_path(next), code=code, name="", fault="")
+
+
+@open_router.post("/sign-in")
+def sign_in(request: Request, desk: AtDesk, form: Form) -> Response:
+    """Begin a session, always a new one."""
+    visitors.check_own_page(request)
+    wanted, code = visitors.own_path(form.text("next")), form.text("code")
+    client = request.client.host if request.client else "unknown"
+    address, name = source_of(client), form.text("name")[:200]
+    tries: Tries = request.app.state.tries
+    if wait := tries.wait(address, name):
+        log.warning("refused: too many wrong passwords", client=client)
+        fault = said("Too many tries. Wait %(seconds)d seconds, then try again.") % {"seconds": wait}
+        return show(request, "sign_in", status=429, next=wanted, code=code, name=name, fault=fault)
+    try:
+        session = (
+            desk.accounts.sign_in_by_link(code) if code else desk.accounts.sign_in(name, form.raw("password"))
+        )
+    except TooBusy as busy:
+        return show(request, "sign_in", status=503, next=wanted, code=code, name=name, fault=str(busy))
+    if session is None:
+        tries.failed(address, name)
+        log.warning("refused: wrong name or password", client=client)
+        fault = (
+            said("This link has been used already, or is older than 15 minutes.")
+            if code
+            else said("Name and password do not belong together.")
+        )
+        return show(request, "sign_in", status=401, next=wanted, code="", name=name, fault=fault)
+    if old := visitors.session_of(request):
+        desk.accounts.sign_out(old)
+    response = go(wanted)
+    visitors.keep_session(request, response, session)
+    return response
+
+
+@router.post("/sign-out")
+def sign_out(request: Request, desk: AtDesk) -> Response:
+    """End this session."""
+    desk.accounts.sign_out(visitors.session_of(request) or "")
+    response = go(f"{visitors.PATH}/sign-in")
+    visitors.drop_session(request, response)
+    response.headers["Clear-Site-Data"] = '"cache"'
+    return response
+
+
+@open_router.post("/language")
+def choose_language(request: Request, form: Form) -> Response:
+    """Keep the language that somebody chose."""
+    visitors.check_own_page(request)
+    response = go(visitors.own_path(form.text("next")))
+    if form.text("language") in NAMES:
+        response.set_cookie(
+            COOKIE, form.text("language"), max_age=YEAR_S, path=visitors.PATH, httponly=True, samesite="lax"
+        )
+    return response
+
+
+@router.get("/account")
+def account_page(request: Request) -> Response:
+    """Show one's own account."""
+    return show(request, "account", faults={})
+
+
+@router.post("/account/password")
+def change_password(request: Request, desk: AtDesk, form: Form) -> Response:
+    """Change one's own password; every session ends, and a new one begins."""
+    account = request.state.account
+    faults: dict[str, str] = {}
+    known = next((one for one in desk.accounts.all() if one.id == account.id), None)
+    if known is not None and known.password_hash is not None:
+        client = request.client.host if request.client else "unknown"
+        tries: Tries = request.app.state.tries
+        if wait := tries.wait(source_of(client), account.name):
+            raise Problem(429, "Too many tries", f"wait {wait} seconds")
+        session = desk.accounts.sign_in(account.name, form.raw("before"))
+        if session is None:
+            tries.failed(source_of(client), account.name)
+            faults["before"] = said("This is not your password.")
+    if form.raw("password") != form.raw("again"):
+        faults["again"] = said("The two are not the same.")
+    if not faults:
+        try:
+            desk.accounts.set_password(account.name, form.raw("password"))
+        except AccountRefused as refused:
+            faults["password"] = str(refused)
+    if faults:
+        return show(request, "account", status=422, faults=faults)
+    response = go(f"{visitors.PATH}/account", "password")
+    fresh = desk.accounts.sign_in(account.name, form.raw("password"))
+    visitors.keep_session(request, response, fresh or "")
+    return response
+
+
+@router.post("/account/sign-out")
+def sign_out_everywhere(request: Request, desk: AtDesk) -> Response:
+    """End every session of one's own."""
+    desk.accounts.sign_out_everywhere(request.state.account.name)
+    response = go(f"{visitors.PATH}/sign-in")
+    visitors.drop_session(request, response)
+    return response

@@ -1,0 +1,242 @@
+"""Payload templates: write them, see what they would send, try them, put them in force, go back."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from typing import Any
+
+from fastapi import Request
+from starlette.responses import JSONResponse, Response
+
+from producer.admin.dryrun.results import DryRun, DryRunRefused
+from producer.admin.preview import preview as render
+from producer.admin.templates import EditedMeanwhile, TemplateRefused
+from producer.console.answers import AtDesk, Id
+from producer.console.pages.parts import Form, go, page_router, show
+from producer.console.visitors import Fields
+from producer.web.problems import Problem
+from shared.bodies.contexts import NoContext, custom_fields_of, trial_context
+from shared.errors import BridgeError, NotFound, SettingsError, TemplateError, TrackerError
+from shared.sentences.language import said
+from shared.sentences.render import sentence
+from shared.store.event_search import Wanted
+from shared.store.templates import Change
+from shared.templating import Operation, catalogue_for
+from shared.templating.defaults import default_template
+from shared.templating.fields import fields_for
+
+router = page_router()
+PATH = "/console/templates"
+RECENT = 15
+
+
+@router.get("/templates")
+def templates(request: Request, desk: AtDesk) -> Response:
+    """List the templates by operation."""
+    found = desk.templates.list()
+    by_operation = {
+        operation: [one for one in found if one.operation is operation] for operation in Operation
+    }
+    return show(request, "templates", by_operation=by_operation, left=desk.dry_runs.left())
+
+
+@router.get("/templates/new")
+def new(request: Request, desk: AtDesk, operation: Operation) -> Response:
+    """Begin a template with the standard body."""
+    with desk.store.transaction() as tx:
+        body = default_template(operation, custom_fields_of(tx))
+    return _editor(request, desk, operation, body=body)
+
+
+@router.post("/templates/new")
+def create(request: Request, desk: AtDesk, form: Form) -> Response:
+    """Keep a new template, or make a dry run of it."""
+    operation = _operation(form.text("operation"))
+    body, name = form.raw("body"), form.text("name")
+    if form.text("act") == "dryrun":
+        return _try(request, desk, operation, body, form, name=name)
+    try:
+        kept = desk.templates.create(operation, name, body, request.state.who)
+    except TemplateRefused as refused:
+        faults = {refused.field or "": refused.problem}
+        return _editor(request, desk, operation, body=body, name=name, faults=faults, status=422)
+    return go(f"{PATH}/{kept.id}", "saved")
+
+
+@router.post("/templates/preview")
+def preview(desk: AtDesk, form: Form) -> Response:
+    """Tell what a text would send, or what is wrong with it."""
+    return JSONResponse(
+        _previewed(desk, _operation(form.text("operation")), form.raw("body"), form.number("event")),
+        headers={"Cache-Control": "no-store"},
+    )
+
+
+@router.get("/templates/{template_id}")
+def template(request: Request, desk: AtDesk, template_id: Id, version: int | None = None) -> Response:
+    """Show a template in the editor."""
+    found = desk.templates.show(template_id, version)
+    return _editor(request, desk, found.operation, body=found.body, template_id=template_id)
+
+
+@router.post("/templates/{template_id}")
+def act(request: Request, desk: AtDesk, template_id: Id, form: Form) -> Response:
+    """Save a version, try it, put one in force, go back, or delete the template."""
+    who, what, version = request.state.who, form.text("act"), form.number("version")
+    here = f"{PATH}/{template_id}"
+    store = desk.templates
+    try:
+        if what in ("save", "save-activate"):
+            kept = store.edit(template_id, form.raw("body"), who, based_on=form.number("based_on") or 0)
+            if what == "save-activate":
+                store.activate(template_id, who, kept.version)
+            return go(here, "saved" if what == "save" else "activated")
+        if what == "activate":
+            store.activate(template_id, who, version)
+            return go(here, "activated")
+        if what == "deactivate":
+            store.deactivate(template_id, who)
+            return go(here, "deactivated")
+        if what == "rollback":
+            store.roll_back(template_id, who, version)
+            return go(here, "rolled-back")
+        if what == "delete":
+            store.delete(template_id)
+            return go(PATH, "deleted")
+    except (TemplateError, TemplateRefused, EditedMeanwhile, NotFound) as refused:
+        found = store.show(template_id)
+        body = form.raw("body") if form.has("body") else found.body
+        faults = {"": str(refused)}
+        status = 409 if isinstance(refused, EditedMeanwhile) else 422
+        return _editor(
+            request, desk, found.operation, body=body, template_id=template_id, faults=faults, status=status
+        )
+    if what == "dryrun":
+        found = store.show(template_id)
+        return _try(request, desk, found.operation, form.raw("body"), form, template_id=template_id)
+    raise Problem(422, "Not valid", "say what to do")
+
+
+@router.get("/templates/{template_id}/compare")
+def compare(request: Request, desk: AtDesk, template_id: Id, old: int, new: int) -> Response:
+    """Show what differs between two versions."""
+    before, after = desk.templates.show(template_id, old), desk.templates.show(template_id, new)
+    lines = list(difflib.ndiff(before.body.splitlines(), after.body.splitlines()))
+    told = [(line[:1], line[2:]) for line in lines if not line.startswith("?")]
+    return show(request, "compare", template=after, old=old, new=new, lines=told)
+
+
+def _operation(text: str) -> Operation:
+    try:
+        return Operation(text)
+    except ValueError:
+        raise Problem(422, "Not valid", "no such operation") from None
+
+
+def _previewed(desk: AtDesk, operation: Operation, body: str, event_id: int | None) -> dict[str, Any]:
+    """Return what a text would send, as the editor shows it."""
+    try:
+        shown = render(desk.store, operation, body, event_id=event_id)
+    except TemplateError as fault:
+        place = said("Line %(line)d, column %(column)d: %(problem)s") % {
+            "line": fault.line,
+            "column": fault.column,
+            "problem": fault.message,
+        }
+        told = [{"text": place, "bad": True}]
+        return {"payload": "", "fault": {"line": fault.line, "column": fault.column}, "told": told}
+    except (NoContext, NotFound) as refused:
+        return {"payload": "", "fault": None, "told": [{"text": str(refused), "bad": True}]}
+    told = [{"text": one, "bad": False} for one in shown.warnings]
+    for label, names in (
+        (said("Filled in: %(names)s"), shown.filled_in),
+        (said("Left out, since it is empty: %(names)s"), shown.pruned),
+        (said("Not in the dictionary, so the tracker may ignore it: %(names)s"), shown.unknown),
+    ):
+        if names:
+            told.append({"text": label % {"names": ", ".join(names)}, "bad": False})
+    return {"payload": json.dumps(shown.payload, indent=2, ensure_ascii=False), "fault": None, "told": told}
+
+
+def _try(
+    request: Request,
+    desk: AtDesk,
+    operation: Operation,
+    body: str,
+    form: Fields,
+    *,
+    template_id: int | None = None,
+    name: str = "",
+) -> Response:
+    """Make a dry run, and show what came of it beside the text."""
+    made: DryRun | None = None
+    faults: dict[str, str] = {}
+    try:
+        with desk.store.transaction() as tx:
+            context = trial_context(tx, operation, event_id=form.number("event"))
+            custom_fields = custom_fields_of(tx)
+        made = desk.dry_runs.run(operation, body, context, custom_fields)
+    except (
+        TemplateError,
+        DryRunRefused,
+        NoContext,
+        NotFound,
+        SettingsError,
+        TrackerError,
+        BridgeError,
+    ) as refused:
+        faults = {"": str(refused)}
+    return _editor(
+        request,
+        desk,
+        operation,
+        body=body,
+        template_id=template_id,
+        name=name,
+        made=made,
+        faults=faults,
+        event=form.number("event"),
+        status=422 if faults else 200,
+    )
+
+
+def _editor(
+    request: Request,
+    desk: AtDesk,
+    operation: Operation,
+    *,
+    body: str,
+    template_id: int | None = None,
+    name: str = "",
+    made: DryRun | None = None,
+    faults: dict[str, str] | None = None,
+    event: int | None = None,
+    status: int = 200,
+) -> Response:
+    found = desk.templates.show(template_id) if template_id else None
+    history = desk.templates.history(template_id) if template_id else []
+    with desk.store.transaction() as tx:
+        custom_fields = custom_fields_of(tx)
+        recent = tx.events.page(Wanted(), limit=RECENT) if not operation.from_form else []
+    shown = _previewed(desk, operation, body, event)
+    saved = [one for one in history if one.what == Change.SAVED]
+    return show(
+        request,
+        "template",
+        status=status,
+        operation=operation,
+        template=found,
+        name=name,
+        body=body,
+        history=history,
+        versions=saved,
+        variables=catalogue_for(operation, custom_fields).variables,
+        fields=fields_for(operation, custom_fields),
+        recent=recent,
+        event=event,
+        shown=shown,
+        made=made,
+        sentence=sentence,
+        faults=faults or {},
+    )

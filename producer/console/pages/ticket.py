@@ -1,0 +1,132 @@
+"""A ticket's story: where its hours are, why, and what is to be done."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import Request
+from starlette.responses import Response
+
+from producer.admin.replay import replay_events
+from producer.admin.story import trace_ticket
+from producer.console.answers import AtDesk, Id
+from producer.console.mending import HINTS, mend
+from producer.console.pages.parts import go, page_router, show
+from shared.codes.coded import Coded
+from shared.codes.steps import What
+from shared.errors import NotFound
+from shared.kinds import Kind
+from shared.store.metadata import MetadataKind
+from shared.store.models import EventState, LedgerState
+
+router = page_router()
+TO_REPLAY = (EventState.FAILED, EventState.SKIPPED)
+BAD = (
+    What.PERHAPS_REFUSED_FOR,
+    What.TEMPLATE_FAILED,
+    What.CALL_UNANSWERED,
+    What.DOUBT_HELD,
+    What.ISSUE_WENT_AWAY,
+)
+
+
+@router.get("/tickets")
+def find_ticket(request: Request) -> Response:
+    """Lead to the ticket whose number somebody typed."""
+    text = request.query_params.get("number", "").strip().removeprefix("#")
+    if text.isascii() and text.isdigit() and 0 < len(text) < 19 and int(text):
+        return go(f"/console/tickets/{int(text)}")
+    return go("/console/events")
+
+
+@router.get("/tickets/{ticket_id}")
+def ticket(request: Request, desk: AtDesk, ticket_id: Id) -> Response:
+    """Show everything that is known of a ticket."""
+    try:
+        found = trace_ticket(desk.store, ticket_id)
+    except NotFound:
+        return show(request, "ticket_unknown", status=404, ticket_id=ticket_id)
+    snapshot: dict[str, Any] = found.state.snapshot if found.state else {}
+    with desk.store.transaction() as tx:
+        config, _ = tx.configs.get()
+        resolved = (
+            tx.links.resolve(snapshot.get("project_id"), snapshot.get("entity_id") or 0) if snapshot else None
+        )
+        project_id = (found.link and found.link.tracker_project_id) or (
+            resolved and resolved.tracker_project_id
+        )
+        project = tx.metadata.get(MetadataKind.PROJECT, project_id) if project_id else None
+        statuses = {one.tracker_id: one.name for one in tx.metadata.of_kind(MetadataKind.STATUS)}
+    body = next(
+        (one.coded for one in reversed(found.steps) if one.coded.code == What.BODY_FROM_TEMPLATE), None
+    )
+    person = next((one for one in map(_person, reversed(found.steps)) if one), None)
+    return show(
+        request,
+        "ticket",
+        found=found,
+        title=snapshot.get("title") or "",
+        helpdesk=desk.settings.glpi_api_url,
+        base_url=config.base_url,
+        resolved=resolved,
+        project_id=project_id,
+        project=project.name if project else None,
+        statuses=statuses,
+        mapped=config.status_map.get(found.state.status) if found.state else None,
+        template=body,
+        person=person,
+        missing=_missing(found.open_events),
+        hints=_hints(found.steps) if any(one.state == EventState.FAILED for one in found.open_events) else [],
+        replayable=[row.id for row in found.open_events if row.state == EventState.FAILED]
+        or ([found.last_event.id] if found.last_event and found.last_event.state in TO_REPLAY else []),
+        held=[(Kind.TICKET, ticket_id)]
+        if found.link and found.link.state in (LedgerState.HELD, LedgerState.GONE)
+        else [
+            (Kind.TICKET_TASK, one.task_id)
+            for one in found.ticket_tasks
+            if one.state in (LedgerState.HELD, LedgerState.GONE)
+        ],
+        mend=mend,
+        is_bad=_is_bad,
+    )
+
+
+@router.post("/tickets/{ticket_id}/replay")
+def replay(desk: AtDesk, ticket_id: Id) -> Response:
+    """Replay a ticket's failed events, or where none failed its last one."""
+    found = trace_ticket(desk.store, ticket_id)
+    ids = [row.id for row in found.open_events if row.state == EventState.FAILED]
+    if not ids and found.last_event is not None and found.last_event.state in TO_REPLAY:
+        ids = [found.last_event.id]
+    if not ids:
+        return go(f"/console/tickets/{ticket_id}", "nothing")
+    desk.ring(replay_events(desk.store, ids).tickets)
+    return go(f"/console/tickets/{ticket_id}", "replayed")
+
+
+def _missing(open_events: list[Any]) -> list[Any]:
+    """Return one failure for each task and ticket, the newest."""
+    failed = {row.key: row for row in open_events if row.state == EventState.FAILED}
+    return list(failed.values())
+
+
+def _hints(steps: list[Any]) -> list[Coded]:
+    """Return why the tracker may have refused it, of the newest refusal."""
+    found: dict[str, Coded] = {}
+    for step in steps:
+        if step.coded.code == What.PERHAPS_REFUSED_FOR:
+            problem = step.coded.params.get("problem")
+            if isinstance(problem, Coded) and problem.code in HINTS:
+                found[problem.code] = problem
+    return list(found.values())
+
+
+def _person(step: Any) -> Coded | None:
+    """Return on whose behalf something was done, and why."""
+    match = step.coded.params.get("match")
+    return match if isinstance(match, Coded) else None
+
+
+def _is_bad(step: Any) -> bool:
+    status = (step.call or {}).get("status")
+    return step.coded.code in BAD or (isinstance(status, int) and status >= 400)

@@ -1,0 +1,246 @@
+// Makes the pages live and handy. Everything works without it, only slower.
+const page = document.documentElement;
+const speaker = document.getElementById("speaker");
+const words = document.body.dataset;
+const say = (text) => { if (speaker) speaker.textContent = text; };
+
+// what was said once is not said again when the page is loaded anew, or its address handed on
+if (location.search.includes("did=")) {
+  const address = new URL(location.href);
+  address.searchParams.delete("did");
+  history.replaceState(null, "", address);
+}
+
+if (matchMedia("(max-width: 50rem)").matches) document.querySelector(".menu")?.removeAttribute("open");
+
+const localTimes = (root) => {
+  const format = new Intl.DateTimeFormat(page.lang, { dateStyle: "medium", timeStyle: "medium" });
+  for (const one of root.querySelectorAll("time[datetime]")) {
+    const exact = one.title.split(" · ").pop();
+    one.title = `${format.format(new Date(one.dateTime))} · ${exact}`;
+  }
+};
+localTimes(document);
+
+for (const one of document.querySelectorAll("input[name=offset]")) one.value = new Date().getTimezoneOffset();
+
+// --- live parts: the same page is asked for again, and what differs is put in its place
+const EVERY = 5000;
+let pause = EVERY, tag = null, timer = null;
+const busy = (part) => {
+  const focus = document.activeElement;
+  const chosen = getSelection();
+  return part.contains(focus) && focus !== document.body
+    || chosen && !chosen.isCollapsed && part.contains(chosen.anchorNode)
+    || part.querySelector("details[open]:not([data-was])") !== null;
+};
+const ask = () => new Promise((done, failed) => {
+  const request = new XMLHttpRequest();
+  request.open("GET", location.href);
+  request.responseType = "document";
+  request.timeout = 10000;
+  if (tag) request.setRequestHeader("If-None-Match", tag);
+  request.onload = () => done(request);
+  request.onerror = request.ontimeout = failed;
+  request.send();
+});
+const look = async () => {
+  if (document.hidden || document.querySelector("dialog[open]")) return plan();
+  try {
+    const answer = await ask();
+    if (answer.status === 304) { pause = EVERY; old(false); return plan(); }
+    if (answer.status >= 500) throw new Error("not now");
+    if (answer.responseURL.includes("/sign-in")) { say(words.signedOut); pause = 30000; return plan(); }
+    if (answer.status === 200 && answer.response) { tag = answer.getResponseHeader("ETag"); put(answer.response); }
+    pause = EVERY; old(false);
+  } catch { pause = Math.min(pause * 2, 60000); old(true); }
+  plan();
+};
+const old = (is) => { if (is) say(words.old); else if (speaker && [words.old, words.signedOut].includes(speaker.textContent)) say(""); };
+const put = (fresh) => {
+  for (const part of document.querySelectorAll("[data-live]")) {
+    const now = fresh.getElementById(part.id);
+    if (!now || busy(part)) continue;
+    localTimes(now);
+    if (now.outerHTML !== part.outerHTML) part.replaceWith(document.adoptNode(now));
+  }
+  const token = fresh.querySelector("input[name=form_token]")?.value;
+  if (token) for (const one of document.querySelectorAll("input[name=form_token]")) one.value = token;
+};
+const plan = () => { clearTimeout(timer); timer = setTimeout(look, pause); };
+if (document.querySelector("[data-live]")) {
+  plan();
+  document.addEventListener("visibilitychange", () => { if (!document.hidden) look(); });
+}
+
+// --- a form that acts asks first, by naming the act; and it is sent once
+document.addEventListener("submit", (event) => {
+  const form = event.target, button = event.submitter;
+  if (form.method === "dialog") return;
+  const question = button?.dataset.ask;
+  if (question && !form.dataset.sure) {
+    event.preventDefault();
+    const dialog = document.getElementById("asking");
+    dialog.querySelector("p").textContent = question;
+    const yes = dialog.querySelector("[value=yes]");
+    yes.textContent = button.textContent.trim();
+    dialog.returnValue = "";
+    dialog.onclose = () => {
+      if (dialog.returnValue !== "yes") return;
+      form.dataset.sure = "1";
+      form.requestSubmit(button);
+    };
+    dialog.showModal();
+    return;
+  }
+  if (form.method === "post") {
+    if (form.dataset.sent) return event.preventDefault();
+    form.dataset.sent = "1";
+    if (button?.dataset.wait) say(button.dataset.wait);
+    setTimeout(() => { delete form.dataset.sent; delete form.dataset.sure; }, 8000);
+  }
+});
+window.addEventListener("pageshow", () => { for (const one of document.forms) { delete one.dataset.sent; delete one.dataset.sure; } });
+
+// --- a field that is a number becomes one in which a name is searched for
+const fetchJson = async (path, options) => {
+  const answer = await fetch(path, { headers: { Accept: "application/json" }, ...options });
+  if (!answer.ok) throw new Error(String(answer.status));
+  return answer.json();
+};
+let serial = 0;
+for (const input of document.querySelectorAll("input[data-search]")) {
+  const box = document.createElement("div"), shown = document.createElement("input"), list = document.createElement("ul");
+  const id = `list-${serial++}`;
+  box.className = "combo";
+  shown.value = input.dataset.name || input.value;
+  shown.id = input.id; shown.autocomplete = "off";
+  for (const [name, value] of [["role", "combobox"], ["aria-expanded", "false"], ["aria-controls", id], ["aria-autocomplete", "list"]]) shown.setAttribute(name, value);
+  for (const name of ["aria-describedby", "aria-invalid", "placeholder"]) if (input.hasAttribute(name)) shown.setAttribute(name, input.getAttribute(name));
+  list.id = id; list.setAttribute("role", "listbox"); list.hidden = true;
+  list.setAttribute("aria-label", document.querySelector(`label[for="${input.id}"]`)?.textContent.trim() || "");
+  input.removeAttribute("id"); input.type = "hidden";
+  input.after(box); box.append(shown, list);
+  let at = -1, waiting = null;
+  const close = () => { list.hidden = true; shown.setAttribute("aria-expanded", "false"); shown.removeAttribute("aria-activedescendant"); at = -1; };
+  const choose = (option) => {
+    input.value = option.dataset.id; shown.value = option.dataset.name; close();
+    input.dispatchEvent(new Event("change", { bubbles: true }));
+  };
+  const point = (next) => {
+    const options = list.querySelectorAll("[role=option][data-id]");
+    if (!options.length) return;
+    at = (next + options.length) % options.length;
+    options.forEach((one, n) => one.setAttribute("aria-selected", String(n === at)));
+    shown.setAttribute("aria-activedescendant", options[at].id);
+    options[at].scrollIntoView({ block: "nearest" });
+  };
+  const search = async () => {
+    const other = input.dataset.with && document.querySelector(`input[name="${input.dataset.with}"]`)?.value || "0";
+    const path = `${input.dataset.search}?q=${encodeURIComponent(shown.value)}&project=${other}`;
+    try {
+      const found = await fetchJson(path);
+      list.replaceChildren(...found.map((one, n) => {
+        const option = document.createElement("li");
+        option.id = `${id}-${n}`; option.dataset.id = one.id; option.dataset.name = one.name;
+        option.setAttribute("role", "option"); option.setAttribute("aria-selected", "false");
+        option.append(one.name);
+        if (one.more) { const more = document.createElement("span"); more.textContent = one.more; option.append(more); }
+        option.addEventListener("mousedown", (event) => { event.preventDefault(); choose(option); });
+        return option;
+      }));
+      if (!found.length) {
+        const none = document.createElement("li");
+        none.setAttribute("role", "option"); none.setAttribute("aria-disabled", "true"); none.textContent = words.nothing;
+        list.append(none);
+      }
+      list.hidden = false; shown.setAttribute("aria-expanded", "true"); at = -1;
+    } catch { say(words.old); }
+  };
+  shown.addEventListener("input", () => { input.value = /^\d+$/.test(shown.value.trim()) ? shown.value.trim() : ""; clearTimeout(waiting); waiting = setTimeout(search, 150); });
+  shown.addEventListener("focus", () => { shown.select(); });
+  shown.addEventListener("click", search);
+  shown.addEventListener("blur", close);
+  shown.addEventListener("keydown", (event) => {
+    if (event.key === "ArrowDown") { event.preventDefault(); if (list.hidden) search(); else point(at + 1); }
+    else if (event.key === "ArrowUp") { event.preventDefault(); point(at - 1); }
+    else if (event.key === "Enter" && !list.hidden && at >= 0) { event.preventDefault(); choose(list.querySelectorAll("[role=option][data-id]")[at]); }
+    else if (event.key === "Escape") close();
+  });
+}
+
+// --- parts of a form that belong to a choice
+const choices = () => {
+  for (const part of document.querySelectorAll("[data-when]")) {
+    const [name, value] = part.dataset.when.split("=");
+    const chosen = document.querySelector(`[name="${name}"]:checked`)?.value;
+    part.hidden = chosen !== value;
+  }
+};
+if (document.querySelector("[data-when]")) { document.addEventListener("change", choices); choices(); }
+
+// --- the editor of templates
+const editor = document.querySelector(".editor");
+if (editor) {
+  const area = editor.querySelector("textarea"), tints = editor.querySelector(".tints"), lines = editor.querySelector(".lines");
+  const shown = document.getElementById("shown"), told = document.getElementById("told"), context = document.getElementById("context");
+  let fault = area.dataset.line ? { line: Number(area.dataset.line), column: Number(area.dataset.column) } : null;
+  const paint = () => {
+    const rows = area.value.split("\n");
+    lines.textContent = rows.map((_, n) => n + 1).join("\n");
+    tints.replaceChildren();
+    rows.forEach((row, n) => {
+      const bad = fault && fault.line === n + 1 ? fault.column - 1 : -1;
+      let from = 0;
+      for (const found of row.matchAll(/\{\{.*?\}\}/g)) {
+        piece(row.slice(from, found.index), from, bad); piece(found[0], found.index, bad, true);
+        from = found.index + found[0].length;
+      }
+      piece(row.slice(from), from, bad);
+      if (bad >= row.length) { const u = document.createElement("u"); u.textContent = " "; tints.append(u); }
+      tints.append("\n");
+    });
+    move();
+  };
+  const piece = (text, start, bad, tag) => {
+    const parent = tag ? document.createElement("mark") : tints;
+    if (bad >= start && bad < start + text.length) {
+      const length = /^\w+/.exec(text.slice(bad - start))?.[0].length || 1;
+      const u = document.createElement("u");
+      u.textContent = text.slice(bad - start, bad - start + length);
+      parent.append(text.slice(0, bad - start), u, text.slice(bad - start + length));
+    } else parent.append(text);
+    if (tag) tints.append(parent);
+  };
+  const move = () => { tints.scrollTop = lines.scrollTop = area.scrollTop; tints.scrollLeft = area.scrollLeft; };
+  let waiting = null, turn = 0;
+  const preview = async () => {
+    const mine = ++turn, form = new URLSearchParams(new FormData(area.form));
+    if (context) form.set("event", context.value);
+    try {
+      const found = await fetchJson("/console/templates/preview", { method: "POST", body: form });
+      if (mine !== turn) return;
+      fault = found.fault; paint();
+      shown.textContent = found.fault ? "" : found.payload;
+      told.replaceChildren(...found.told.map((one) => { const p = document.createElement("p"); p.className = one.bad ? "fault" : "hint"; p.textContent = one.text; return p; }));
+      area.setAttribute("aria-invalid", String(Boolean(found.fault)));
+    } catch { say(words.old); }
+  };
+  area.addEventListener("input", () => { fault = null; paint(); clearTimeout(waiting); waiting = setTimeout(preview, 400); });
+  area.addEventListener("scroll", move);
+  area.addEventListener("keydown", (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); preview(); } });
+  context?.addEventListener("change", preview);
+  for (const one of document.querySelectorAll("[data-insert]")) one.addEventListener("click", () => {
+    area.focus();
+    area.setRangeText(one.dataset.insert, area.selectionStart, area.selectionEnd, "end");
+    area.dispatchEvent(new Event("input"));
+  });
+  const find = document.getElementById("find-variable");
+  find?.addEventListener("input", () => {
+    for (const one of document.querySelectorAll(".palette li")) one.hidden = !one.textContent.toLowerCase().includes(find.value.toLowerCase());
+  });
+  let saved = area.value;
+  area.form.addEventListener("submit", () => { saved = area.value; });
+  window.addEventListener("beforeunload", (event) => { if (area.value !== saved) event.preventDefault(); });
+  paint(); preview();
+}

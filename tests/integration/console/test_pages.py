@@ -1,0 +1,226 @@
+"""The pages over a real deskbridge: what they show of events, tickets, held rows, and what their buttons do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from sqlalchemy import event
+
+from producer.admin.accounts import AccountStore
+from shared.codes.reasons import Reason
+from shared.store.models import EventState
+from shared.store.rights import Right
+from tests.integration.console.conftest import Console
+from tests.integration.console.pages import PASSWORD, Visitor
+from tests.support.bridge import Bridge
+from tests.support.events import task_event
+
+NASTY = "<script>alert(1)</script>\u202e\"'&"
+
+
+@pytest.fixture
+def visitor(console: Console, bridge: Bridge) -> Iterator[Visitor]:
+    AccountStore(bridge.store).add("claire", PASSWORD, Right.OPERATOR)
+    made = Visitor(console.base_url)
+    made.sign_in("claire")
+    yield made
+    made.close()
+
+
+PAGES = [
+    "",
+    "/events",
+    "/events?state=failed",
+    "/held",
+    "/doctor",
+    "/changes",
+    "/account",
+    "/knowledge/KB-TRACKER-002",
+]
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_every_page_opens_on_an_empty_installation(visitor: Visitor, path: str) -> None:
+    visitor.open(f"/console{path}")
+    assert "<script>" not in visitor.page
+
+
+def test_a_ticket_tells_its_story(visitor: Visitor, bridge: Bridge) -> None:
+    assert bridge.forward(task_event()) == ["done"]
+    page = visitor.open("/console/tickets/4711")
+    for part in (
+        "Everything is on the tracker",
+        "How it stands",
+        "time entry #",
+        "POST /issues.json",
+        "Event 1 came in",
+    ):
+        assert part in page, page
+    assert "Done" in visitor.open("/console/events?ticket=4711")
+
+
+def test_what_comes_from_outside_is_text_and_what_is_invisible_is_marked(
+    visitor: Visitor, bridge: Bridge
+) -> None:
+    one = task_event()
+    one["ticket"]["title"] = NASTY
+    bridge.forward(one)
+    for path in ("/console/tickets/4711", "/console/events", "/console"):
+        visitor.open(path)
+        assert "<script>alert" not in visitor.page
+        assert "\u202e" not in visitor.page
+    visitor.open("/console/tickets/4711")
+    assert "&lt;U+202E&gt;" in visitor.page
+
+
+def refused(bridge: Bridge, count: int = 1) -> list[int]:
+    """Bring events that fail, since the activity is not one of the tracker's."""
+    bridge.configure(default_activity_id=77)
+    ids = []
+    for number in range(count):
+        one = task_event()
+        one["ticket"]["id"] = 4711 + number
+        one["task"]["id"] = 512 + number
+        ids += bridge.receive(one)
+        bridge.sync(4711 + number)
+    return ids
+
+
+def test_a_failure_says_its_cause_and_what_fixes_it_and_is_replayed_there(
+    visitor: Visitor, bridge: Bridge
+) -> None:
+    refused(bridge)
+    page = visitor.open("/console/tickets/4711")
+    assert "1 time entry is missing on the tracker" in page
+    assert "422" in page
+    assert "/console/settings#default_activity_id" in visitor.page
+    bridge.configure(default_activity_id=9)
+    visitor.do("/console/tickets/4711/replay")
+    bridge.sync()
+    assert "Everything is on the tracker" in visitor.open("/console/tickets/4711")
+
+
+def test_failures_are_grouped_by_cause_and_each_count_leads_to_its_list(
+    visitor: Visitor, bridge: Bridge
+) -> None:
+    refused(bridge, 3)
+    assert "3 events: " in visitor.open("/console")
+    address = visitor.page.split('href="/console/events?state=failed&amp;cause=')[1].split('"')[0]
+    assert "3 events match" in visitor.open(f"/console/events?state=failed&cause={address}")
+
+
+def test_replaying_what_matches_stops_at_the_highest_id_that_was_seen(
+    visitor: Visitor, bridge: Bridge
+) -> None:
+    first, second, third = refused(bridge, 3)
+    visitor.open("/console/events?state=failed")
+    where = visitor.do("/console/events/replay", {"state": "failed", "upto": str(second)})
+    with bridge.store.transaction() as tx:
+        states = [row.state for one in (first, second, third) if (row := tx.journal.get(one))]
+    assert states == [EventState.PENDING, EventState.PENDING, EventState.FAILED]
+    assert "replayed 2 events" in visitor.open(where)
+    bridge.configure(default_activity_id=9)
+    bridge.sync(4711)
+    bridge.sync(4712)
+    assert "Done2" in visitor.open(where)
+
+
+def test_a_filter_that_matches_nothing_replays_nothing(visitor: Visitor, bridge: Bridge) -> None:
+    refused(bridge)
+    visitor.open("/console/events")
+    assert "did=nothing" in visitor.do("/console/events/replay", {"state": "failed", "upto": "0"})
+    answer = visitor.send("/console/events/replay", {"state": "done", "upto": "99"})
+    assert answer.status_code == 422
+
+
+def test_pages_go_by_key_there_and_back(visitor: Visitor, bridge: Bridge) -> None:
+    events: list[dict[str, Any]] = []
+    for number in range(120):
+        one = task_event()
+        one["ticket"]["id"], one["task"]["id"] = 1000 + number, 5000 + number
+        events.append(one)
+    bridge.receive(*events)
+    seen: list[int] = []
+    path = "/console/events"
+    for _ in range(3):
+        visitor.open(path)
+        seen += [int(one.split('"')[0]) for one in visitor.page.split('href="/console/tickets/')[1:]]
+        if 'rel="next"' not in visitor.page:
+            break
+        path = visitor.page.split('rel="next"')[0].rsplit('href="', 1)[1].split('"')[0].replace("&amp;", "&")
+    assert seen == list(reversed(range(1000, 1120)))
+    newer = visitor.page.split('rel="prev"')[0].rsplit('href="', 1)[1].split('"')[0].replace("&amp;", "&")
+    visitor.open(newer)
+    assert 'href="/console/tickets/1069"' in visitor.page
+
+
+def test_a_page_that_has_not_changed_is_not_sent_again(visitor: Visitor, bridge: Bridge) -> None:
+    answer = visitor.http.get(visitor.base_url + "/console/held", timeout=10)
+    again = visitor.http.get(
+        visitor.base_url + "/console/held", headers={"If-None-Match": answer.headers["ETag"]}, timeout=10
+    )
+    assert (again.status_code, again.content) == (304, b"")
+
+
+def test_a_held_issue_is_compared_and_created_again(visitor: Visitor, bridge: Bridge) -> None:
+    bridge.forward(task_event())
+    with bridge.store.transaction() as tx:
+        row = tx.issues.get(4711)
+        assert row is not None
+        tx.issues.gone(4711, row.tracker_id or 0, Reason.ISSUE_GONE(issue_id=row.tracker_id))
+    page = visitor.open("/console/held/ticket/4711")
+    assert "subject" in page
+    assert "same" in page
+    where = visitor.do("/console/held/ticket/4711", {"verdict": "adopt", "adopt": str(row.tracker_id)})
+    assert where == "/console/tickets/4711?did=adopted"
+    assert "Nothing waits for a decision" in visitor.open("/console/held")
+    assert "decided on ticket 4711" in visitor.open("/console/changes")
+
+
+def test_what_does_not_exist_is_said_as_a_page(visitor: Visitor) -> None:
+    assert "Nothing was ever heard" in visitor.open("/console/tickets/99", status=404)
+    assert "Not found" in visitor.open("/console/nonsense", status=404)
+    assert "Not found" in visitor.open("/console/knowledge/KB-NONE-001", status=404)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "state=x&kind=y&ticket=z",
+        "below=99999999999999999999",
+        "from=never&to=2026-13-45T99:99",
+        "cause=x",
+        "offset=1e9&from=2026-01-01T00:00",
+    ],
+)
+def test_nonsense_in_an_address_is_no_fault(visitor: Visitor, query: str) -> None:
+    visitor.open(f"/console/events?{query}")
+
+
+def test_a_page_takes_no_more_than_twelve_statements(
+    visitor: Visitor, bridge: Bridge, console: Console
+) -> None:
+    refused(bridge, 2)
+    engine = console.app.state.desk.store.database.engine
+    counted: list[str] = []
+    event.listen(engine, "before_cursor_execute", lambda *given: counted.append(given[2]))
+    for path in PAGES:
+        if path == "/doctor":
+            continue
+        counted.clear()
+        visitor.open(f"/console{path}")
+        told = [one for one in counted if not one.startswith(("BEGIN", "PRAGMA"))]
+        assert len(told) <= 16, (path, len(told), told)
+
+
+def test_the_journal_is_never_read_with_its_payloads(
+    visitor: Visitor, bridge: Bridge, console: Console
+) -> None:
+    refused(bridge, 2)
+    engine = console.app.state.desk.store.database.engine
+    told: list[str] = []
+    event.listen(engine, "before_cursor_execute", lambda *given: told.append(given[2]))
+    visitor.open("/console/events")
+    assert not any("journal.payload" in one for one in told)
