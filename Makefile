@@ -12,7 +12,7 @@ COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-ver
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-quick test-wheel promises check format lock redmine test-redmine bench drill fuzz sbom clean
+.PHONY: help install run test test-quick test-wheel test-browser promises check format lock redmine test-redmine bench drill fuzz sbom clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ test-quick: install ## The tests without processes and load
 
 test-wheel: install ## The wheel alone, in a venv of its own with the run-time lock, forwards an event (downloads)
 	@$(BIN)/python -m pytest -m wheel tests/deployment
+
+test-browser: install ## The console in Debian's chromium (apt install chromium-headless-shell): journeys, accessibility
+	@$(BIN)/python -m pytest -o addopts="-ra --strict-markers --strict-config" -n 0 tests/browser --browser chromium
 
 promises: install ## Each promise of docs/security.md and docs/operations.md with the tests that hold it
 	@$(BIN)/python -m tests.support.promises

@@ -16,6 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from deploy.embedded.errors import EmbeddedError
 from deploy.sandbox.samples import Installation
 from producer.admin import configuration
+from producer.admin.accounts import AccountStore
 from producer.admin.links import make_link
 from producer.admin.people import map_user
 from shared.config import PluginConfig
@@ -28,6 +29,7 @@ from shared.store.database import Database
 from shared.store.links import Link, LinkKind
 from shared.store.migrations import upgrade
 from shared.store.models import EventState
+from shared.store.rights import Right
 from shared.vault import Vault
 
 
@@ -177,6 +179,12 @@ class Administration:
                 issue.tracker_id if issue else None,
                 {task_id: row.tracker_id for task_id, row in times.items() if row.tracker_id is not None},
             )
+
+    def sign_in_code(self, name: str) -> str:
+        """Return a code that signs an administrator in to the console once; the account is made where it is missing."""
+        accounts = AccountStore(self._store)
+        accounts.ensure(name, Right.ADMINISTRATOR)
+        return accounts.link_for(name)
 
     def close(self) -> None:
         """Close the connections."""

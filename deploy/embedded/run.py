@@ -16,6 +16,7 @@ from deploy.embedded.workplace import ROOT, Workplace
 from deploy.sandbox.samples import Samples, load_samples
 
 LIVE_S = 0.5
+ACCOUNT = "admin"
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
@@ -101,7 +102,9 @@ def _show_where(stack: Stack, screen: Screen) -> None:
     command = ROOT / ".venv" / "bin" / "deskbridge"
     addresses = {
         "Producer": f"{stack.producer_url}/events",
-        "Console (API)": f"{stack.console_url}/api/openapi.json (the token: {stack.workplace.directory}/console-token)",
+        "Console": f"{stack.console_url}/console",
+        "  signs you in once": f"{stack.console_url}/console/sign-in?code={stack.administration.sign_in_code(ACCOUNT)}",
+        "API": f"{stack.console_url}/api/openapi.json (the token: {stack.workplace.directory}/console-token)",
         "Stand-in tracker": f"{stack.tracker_url} (what it holds: /_control/state)",
         "Data, logs, secrets": str(stack.workplace.directory),
     }

@@ -109,7 +109,6 @@ def sign_out(request: Request, desk: AtDesk) -> Response:
     desk.accounts.sign_out(visitors.session_of(request) or "")
     response = go(f"{visitors.PATH}/sign-in")
     visitors.drop_session(request, response)
-    response.headers["Clear-Site-Data"] = '"cache"'
     return response
 
 

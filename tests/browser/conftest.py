@@ -1,0 +1,84 @@
+"""The console in a real chromium: Debian's, through Playwright. Without one: skipped on a laptop, failed in CI."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import argon2
+import pytest
+
+from producer.admin.accounts import AccountStore
+from producer.console.app import create_console
+from shared.metadata.synchronisation import synchronise
+from shared.store.rights import Right
+from tests.support.bridge import Bridge
+from tests.support.serving import Served
+
+PASSWORD = "correct horse battery staple"
+CHROMIUMS = ("chromium-headless-shell", "chromium")
+FOUND = next((path for name in CHROMIUMS if (path := shutil.which(name))), None)
+pytest_plugins = ["tests.integration.conftest"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip these tests where no chromium is, unless CI says that there has to be one."""
+    if FOUND or os.environ.get("CI"):
+        return
+    for item in items:
+        if "tests/browser" in str(item.path):
+            item.add_marker(pytest.mark.skip(reason=f"needs one of {', '.join(CHROMIUMS)} (apt install)"))
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args() -> dict[str, Any]:
+    """Launch Debian's chromium."""
+    return {"executable_path": FOUND, "args": ["--no-sandbox"]}
+
+
+@pytest.fixture
+def console(bridge: Bridge, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    """A console over the bridge of the test, with an administrator, an operator and a viewer."""
+    monkeypatch.setattr(
+        argon2, "PasswordHasher", partial(argon2.PasswordHasher, time_cost=1, memory_cost=8, parallelism=1)
+    )
+    accounts = AccountStore(bridge.store)
+    for right in (Right.VIEWER, Right.OPERATOR, Right.ADMINISTRATOR):
+        accounts.add(str(right), PASSWORD, right)
+    running = Served(create_console(bridge.settings))
+    running.start()
+    desk = running.app.state.desk
+    assert synchronise(desk.store, desk.locks, desk.connector.connect)
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def page(browser: Any, console: Served) -> Iterator[Any]:
+    """A page on which any message in the browser's console, such as of its policy, fails the test."""
+    said: list[str] = []
+    context = browser.new_context(base_url=console.base_url)
+    page = context.new_page()
+    page.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    yield page
+    context.close()
+    # the browser tells by itself of each answer that is an error, also of those that a test is about
+    assert [one for one in said if "the server responded with a status of" not in one] == []
+
+
+@pytest.fixture
+def sign_in(page: Any) -> Any:
+    """Return what signs somebody in."""
+
+    def sign_in(name: str = "administrator") -> None:
+        page.goto("/console/sign-in")
+        page.get_by_label("Name").fill(name)
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("button", name="Sign in").click()
+        page.get_by_role("heading", name="Overview").wait_for()
+
+    return sign_in
