@@ -269,20 +269,21 @@ class TrackerClient:
         url = f"{self._base_path}{path}?{urlencode(params)}" if params else self._base_path + path
         content = None if body is None else json.dumps(body).encode()
         watch = Watch(self._timeout, before_send, allow_link_local=self.target.allow_link_local)
+        connection = self._take_connection(writing=method != "GET")
         try:
-            connection = self._connection(writing=method != "GET")
-            answer = connection.exchange(watch, method, url, content, self._headers(login, content))
+            return connection.exchange(watch, method, url, content, self._headers(login, content))
         except (HTTPException, OSError, ValueError, zlib.error) as error:
             # the library's exception may hold the key, so it is not chained
             raise _failure(watch, method, path, type(error).__name__) from None
-        return answer
+        finally:
+            self._local.connection = connection
 
-    def _connection(self, *, writing: bool) -> Connection:
-        """Return this thread's connection; a write does not trust one that was idle for a while."""
-        connection: Connection | None = getattr(self._local, "connection", None)
+    def _take_connection(self, *, writing: bool) -> Connection:
+        """Return this thread's connection, unless a call is under way on it; a write trusts none that was idle long."""
+        connection: Connection | None = self._local.__dict__.pop("connection", None)
         if connection is None:
-            connection = self._local.connection = Connection(self._address, self._tls)
-        elif writing and connection.idle > IDLE_S:
+            return Connection(self._address, self._tls)
+        if writing and connection.idle > IDLE_S:
             connection.close()
         return connection
 

@@ -10,9 +10,9 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
-import requests
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.project_forms import ProjectForm
@@ -24,6 +24,7 @@ from shared.metadata.synchronisation import synchronise
 from shared.store.links import LinkKind
 from shared.templating import Operation
 from shared.templating.defaults import default_template
+from shared.tracker.connection import Connection, Watch
 from shared.vault import Vault
 from tests.support.bridge import Bridge
 from tests.support.events import BOB, SUPPORT_ENTITY, task, task_event, ticket, ticket_event
@@ -36,16 +37,15 @@ Recorded = Callable[[], str]
 def recorded(monkeypatch: pytest.MonkeyPatch, stand_in: StandIn) -> Recorded:
     """What was written to the tracker so far, a line per request: method, path, person, body as sent."""
     lines: list[str] = []
-    send = requests.Session.request
+    exchange = Connection.exchange
 
-    def request(self: requests.Session, method: str, url: str, **options: Any) -> requests.Response:
-        if url.startswith(stand_in.base_url) and method != "GET":
-            person = options["headers"].get("X-Redmine-Switch-User", b"-").decode()
-            body = options["data"].decode("ascii")
-            lines.append(f"{method} {url.removeprefix(stand_in.base_url)} {person} {body}")
-        return send(self, method, url, **options)
+    def noted(self: Connection, watch: Watch, method: str, url: str, body: Any, headers: Any) -> Any:
+        if self.port == urlsplit(stand_in.base_url).port and method != "GET":
+            person = headers.get("X-Redmine-Switch-User", b"-").decode()
+            lines.append(f"{method} {url} {person} {body.decode('ascii')}")
+        return exchange(self, watch, method, url, body, headers)
 
-    monkeypatch.setattr(requests.Session, "request", request)
+    monkeypatch.setattr(Connection, "exchange", noted)
     return lambda: "\n".join(lines) + "\n"
 
 

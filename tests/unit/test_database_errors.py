@@ -14,7 +14,7 @@ from sqlalchemy.exc import OperationalError
 from starlette.requests import Request
 
 from producer.console.refusals import _answer
-from producer.hooks.app import append
+from producer.hooks.app import _as_unwritable, append
 from producer.web.problems import Problem
 from shared.store.database import Database
 from worker.tasks import left_to_the_sweep
@@ -37,7 +37,7 @@ class Broken:
 
 @pytest.mark.promise("SEC-36")
 def test_the_producer_logs_the_kind_only() -> None:
-    with structlog.testing.capture_logs() as logged, pytest.raises(Problem) as refused:
+    with structlog.testing.capture_logs() as logged, pytest.raises(Problem) as refused, _as_unwritable():
         append(Broken(), [])  # type: ignore[arg-type]
     assert logged
     assert "hidden-word" not in f"{logged} {vars(refused.value)} {refused.value.__cause__}"
