@@ -16,7 +16,8 @@ from shared.store import Transaction
 from shared.templating import Operation
 from worker.sync.attribution import Sender
 from worker.sync.bodies import choose_body
-from worker.sync.creation import Creation, ensure
+from worker.sync.creation import Creation
+from worker.sync.ensure import ensure
 from worker.sync.gates import Pending
 from worker.sync.results import Created, Waiting
 from worker.sync.run import Run

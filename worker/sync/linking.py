@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy.exc import DBAPIError
 
@@ -15,12 +15,10 @@ from shared.logs import get_logger
 from shared.store import Transaction
 from shared.store.ledger import Row
 from shared.store.models import LedgerState
+from worker.sync.creation import Creation
 from worker.sync.matching import sent_essence
 from worker.sync.results import Created, Waiting
 from worker.sync.run import Run
-
-if TYPE_CHECKING:
-    from worker.sync.creation import Creation
 
 log = get_logger("sync")
 LINK_AGAIN_S = (0.05, 0.5, 2.0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING
 
 from sqlalchemy.exc import IntegrityError
 
@@ -13,14 +12,12 @@ from shared.codes.steps import What
 from shared.gate import closed_gate
 from shared.kinds import Kind
 from shared.store.due import content_of
+from worker.sync.creation import Creation
 from worker.sync.lookup import look_up
 from worker.sync.matching import Candidate, Doubt, fingerprint, sent_essence
 from worker.sync.recall import Recalled, recall
 from worker.sync.results import Created, Waiting
 from worker.sync.run import Run
-
-if TYPE_CHECKING:
-    from worker.sync.creation import Creation
 
 MOST_PAGES = 500
 MARGIN = timedelta(minutes=15)

@@ -19,7 +19,8 @@ from shared.store.ledger import Row
 from shared.templating import Operation
 from worker.sync.attribution import Sender
 from worker.sync.bodies import choose_body
-from worker.sync.creation import Creation, ensure
+from worker.sync.creation import Creation
+from worker.sync.ensure import ensure
 from worker.sync.gates import TimeWanted
 from worker.sync.probes import is_gone
 from worker.sync.results import AlreadyDone, Created, Result, Sent, Waiting
