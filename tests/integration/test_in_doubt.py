@@ -20,7 +20,7 @@ from shared.tracker.lists import TrackerLists
 from tests.support.bridge import Bridge
 from tests.support.events import BOB, task, task_event, ticket, ticket_event
 from worker.retry import MOST_ROUNDS, MOST_SILENT_ROUNDS
-from worker.sync import creation
+from worker.sync import ensure as creation
 
 LOST_AFTER = ["reset_after", "timeout_after", "garbage_after", "status_after"]
 LOST_BEFORE = ["reset_before", "timeout_before", "status_before"]

@@ -17,7 +17,7 @@ from shared.send_window import SendWindow
 from shared.store.ledger import Claim, Ledger
 from shared.store.models import LedgerState
 from tests.model.machine import PROFILE, Bridge
-from worker.sync import creation
+from worker.sync import ensure as creation
 from worker.sync.results import Waiting
 
 pytestmark = pytest.mark.promise("OPS-14")

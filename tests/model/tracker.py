@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from email.utils import formatdate
 from enum import StrEnum
@@ -110,6 +110,7 @@ class SimulatedTracker:
         login: str | None = None,
         before_send: Callable[[], None] | None = None,
         observe: Callable[[CallRecord], None] | None = None,
+        expected: Collection[int] = (),  # noqa: ARG002 (nothing is logged here)
     ) -> Answer:
         """Stands for `TrackerClient.call`."""
         self._stage.point(f"before {method} {path}")

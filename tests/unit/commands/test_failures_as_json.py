@@ -91,7 +91,7 @@ def test_a_wrong_environment_is_a_document(shell: Shell, name: str, monkeypatch:
 def test_a_database_that_is_down_is_a_document(
     shell: Shell, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def down(_database: object) -> None:
+    def down(_database: object, **_: object) -> None:
         raise OperationalError("SELECT", {}, Exception("no route"))
 
     monkeypatch.setattr("shared.store.migrations.require_current", down)
@@ -108,7 +108,7 @@ def test_a_fault_of_ours_and_an_interruption_are_documents(
         (KeyboardInterrupt(), Refusal.STOPPED_BY_USER),
     ):
 
-        def fail(*_: object, error: BaseException = raised) -> None:
+        def fail(*_: object, error: BaseException = raised, **__: object) -> None:
             raise error
 
         monkeypatch.setattr("shared.store.migrations.require_current", fail)

@@ -90,11 +90,7 @@ def test_a_database_without_tables_is_refused(
     assert started == []
 
 
-def test_the_console_needs_a_token_and_listens_where_it_is_told(
-    shell: Shell, started: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert "make-token" in shell.fail("console")
-    monkeypatch.setenv("DESKBRIDGE_CONSOLE_TOKENS", shell.do("make-token").strip())
+def test_the_console_listens_where_it_is_told(shell: Shell, started: list[Any]) -> None:
     shell.do("console", "--port", "8097")
     ((_, options),) = started
     assert (options["host"], options["port"], options["access_log"]) == ("127.0.0.1", 8097, False)

@@ -156,7 +156,7 @@ def test_base_url_cannot_change_under_what_was_created_unless_the_tracker_moved(
         tx.ledger(kind).claim(claim(kind, 4711), 20)
     complaint = shell.fail("config", "set", "base_url=https://new.example")
     assert "add --moved" in complaint
-    assert f"1 {'issues' if kind is Kind.TICKET else 'time entries'}" in complaint
+    assert ("1 issue and" if kind is Kind.TICKET else "1 time entry were") in complaint
     assert shell.ask("config", "show")["base_url"] == "https://old.example"
     shell.do("config", "set", "--moved", "base_url=https://new.example")
     assert shell.ask("config", "show")["base_url"] == "https://new.example"

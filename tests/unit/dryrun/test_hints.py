@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from shared.refusals.hints import explain, hints, ignored
 from shared.refusals.known import Explanation, Known
 from shared.store.metadata import Entry, MetadataKind
 from shared.templating.operations import OPERATIONS, Operation
+from shared.tracker.projects import ProjectNow, Standing
 
 KNOWLEDGE = Path(__file__).resolve().parents[3] / "producer" / "admin" / "knowledge" / "records"
 ISSUE, TIME = Operation.ISSUE_CREATE, Operation.TIME_ENTRY_CREATE
@@ -278,6 +280,13 @@ def test_every_hint_has_a_record_and_comes_up() -> None:
     refused |= {one.why.code for one in ignored(ISSUE, sent, answer)}
     sent = payload(TIME, {})
     refused |= {one.why.code for one in explain(TIME, sent, Known(6, projects=KNOWN.projects), 422)}
+    for now in (
+        *(ProjectNow(1, standing) for standing in Standing),
+        ProjectNow(1, Standing.ACTIVE, modules=frozenset(), activities={}),
+    ):
+        for operation in (ISSUE, TIME):
+            known = replace(KNOWN, project_now=now)
+            refused |= {one.why.code for one in explain(operation, payload(operation, {}), known, 422)}
     assert set(Hint) - refused == set()
 
 
