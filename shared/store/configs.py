@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import select
@@ -28,6 +29,11 @@ class Configs:
         if row is None:
             return PluginConfig(), None
         return PluginConfig.model_validate(_known(row[0])), row[1]
+
+    def status_map(self) -> Mapping[int, int]:
+        """Return status_map as it is once whoever changes the configuration at this moment has committed."""
+        stored = self._session.scalar(select(PluginConfigRecord.values).with_for_update(read=True))
+        return PluginConfig.model_validate(_known(stored or {})).status_map
 
     def put(self, config: PluginConfig) -> None:
         """Replace the configuration; the API key stays, and so does what only a newer version knows of."""

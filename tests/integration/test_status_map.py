@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
@@ -10,6 +12,7 @@ from producer.admin.replay import replay_events
 from shared.codes.reasons import Reason
 from shared.metadata.synchronisation import refresh
 from shared.store.metadata import MetadataKind
+from shared.tracker.client import TrackerClient
 from shared.tracker.lists import TrackerLists
 from tests.support.bridge import STATUS_MAP, Bridge
 from tests.support.events import task, task_event, ticket, ticket_event
@@ -117,3 +120,23 @@ def test_statuses_are_not_read_afresh_while_the_cache_holds_them(bridge: Bridge)
     fill_the_cache(bridge)
     assert bridge.forward(task_event(), ticket_event(1, of_ticket=ticket(status=5))) == ["done", "done"]
     assert not [step for step in bridge.steps() if "issue_statuses" in step]
+
+
+@pytest.mark.parametrize("path", ["/issues.json", "/time_entries.json"])
+def test_a_map_that_is_changed_while_an_issue_comes_to_be_counts_for_it(
+    bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    """Whoever changes it is offered what was given before, and cannot see what is on its way."""
+    bridge.configure(status_map={1: 1})
+    call = TrackerClient.call
+
+    def changing(self: TrackerClient, method: str, asked: str, **options: Any) -> Any:
+        answer = call(self, method, asked, **options)
+        if asked == path and method == "POST":
+            change(bridge.store, {"status_map": '{"1": 1, "2": 2, "5": 3, "6": 5}'}, replay=True)
+        return answer
+
+    monkeypatch.setattr(TrackerClient, "call", changing)
+    assert bridge.forward(task_event(of_ticket=ticket(status=5))) == ["done"]
+    bridge.sync()
+    assert ours(stand_in)[0]["status"] in (3, "Resolved")

@@ -11,6 +11,7 @@ from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
 from shared.codes.faults import Fault
+from shared.codes.steps import What
 from shared.config import PluginConfig
 from shared.coordination.locks import HeldLock, Locks
 from shared.coordination.pause import Pause, Permit
@@ -107,11 +108,25 @@ class SyncService:
 
     def _leave(self, run: Run) -> None:
         """Commit the steps that are left, and ring whom this drain has unblocked."""
-        if run.steps:
+        if run.answered:
+            self._follow_the_map(run)
+        elif run.steps:
             with run.transaction():
                 pass
         if run.rung:
             self.ring(sorted(run.rung))
+
+    @staticmethod
+    def _follow_the_map(run: Run) -> None:
+        """Have the status given again where status_map was changed meanwhile: its change could not see this drain."""
+        with run.transaction() as tx:
+            status_map = tx.configs.status_map()
+            if status_map == run.config.status_map:
+                return
+            if run.ticket_id in tx.tickets.owed(status_map, run.config.status_map):
+                tx.tickets.give([run.ticket_id])
+                run.note(What.STATUS_MAP_CHANGED())
+                run.rung.add(run.ticket_id)
 
     def _end_probe(self, *, answered: bool) -> None:
         if not answered:
