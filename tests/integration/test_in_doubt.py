@@ -245,7 +245,7 @@ def die_before_linking(monkeypatch: pytest.MonkeyPatch, bridge: Bridge) -> None:
 
 @pytest.fixture
 def short_leases(bridge: Bridge) -> Bridge:
-    bridge.settings.__dict__.update(claim_lease=0.2, settling_time=0.2)
+    bridge.settings.__dict__.update(claim_lease=1.5, settling_time=0.2)
     return bridge
 
 
@@ -275,7 +275,7 @@ def test_a_worker_killed_between_201_and_commit_is_held_where_the_policy_says_so
 def wait_for_the_lease(bridge: Bridge) -> None:
     import time
 
-    time.sleep(0.5)
+    time.sleep(1.8)
 
 
 def test_a_lost_answer_is_held_at_once_where_the_policy_says_so(bridge: Bridge, stand_in: StandIn) -> None:
