@@ -143,5 +143,6 @@ def _belongs(snapshot: Mapping[str, Any], link: Link) -> bool:
 
 def _replay(tx: Transaction, tickets: list[int], link: Link) -> None:
     tx.journal.replay_skipped(tickets, Reason.NO_LINK)
+    tx.tickets.give(tickets)  # the status was dropped with it, also where its own event had ended before
     what = What.REPLAYED_FOR_LINK(link=str(link), tracker_project_id=link.tracker_project_id)
     tx.trace.append([Step(ticket_id, what) for ticket_id in tickets])
