@@ -8,14 +8,16 @@ import pytest
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.configuration import change
+from producer.admin.links import make_link, remove_link
 from producer.admin.replay import replay_events
 from shared.codes.reasons import Reason
 from shared.metadata.synchronisation import refresh
+from shared.store.links import LinkKind
 from shared.store.metadata import MetadataKind
 from shared.tracker.client import TrackerClient
 from shared.tracker.lists import TrackerLists
 from tests.support.bridge import STATUS_MAP, Bridge
-from tests.support.events import task, task_event, ticket, ticket_event
+from tests.support.events import SUPPORT_ENTITY, task, task_event, ticket, ticket_event
 from tests.support.ledger import ours, until_settled
 
 NOT_THERE = 77
@@ -138,5 +140,18 @@ def test_a_map_that_is_changed_while_an_issue_comes_to_be_counts_for_it(
 
     monkeypatch.setattr(TrackerClient, "call", changing)
     assert bridge.forward(task_event(of_ticket=ticket(status=5))) == ["done"]
+    bridge.sync()
+    assert ours(stand_in)[0]["status"] in (3, "Resolved")
+
+
+def test_a_status_that_was_dropped_for_want_of_a_link_is_given_when_the_link_is_back(
+    bridge: Bridge, stand_in: StandIn
+) -> None:
+    """Also where the newest event has ended by itself: its ticket task is not Done."""
+    assert bridge.forward(task_event()) == ["done"]
+    link = remove_link(bridge.store, LinkKind.ENTITY, SUPPORT_ENTITY)
+    bridge.forward(ticket_event(1, of_ticket=ticket(status=5)))
+    bridge.forward(task_event(2, of_ticket=ticket(status=5), of_task=task(9, state=1)))
+    make_link(bridge.store, link, replay=True)
     bridge.sync()
     assert ours(stand_in)[0]["status"] in (3, "Resolved")
