@@ -1,4 +1,4 @@
-"""What producer's readiness and metrics look up: in a thread of its own, once a second at most."""
+"""What readiness and metrics look up: in a thread of its own, once a second at most."""
 
 from __future__ import annotations
 
@@ -12,8 +12,13 @@ FRESH_S = 1.0
 Seen = TypeVar("Seen")
 
 
+def told(seen: Mapping[str, bool]) -> dict[str, str]:
+    """Return what /readyz answers: of each thing that was looked at whether it answers."""
+    return {name: "ok" if answers else "unreachable" for name, answers in seen.items()}
+
+
 class Readiness(Generic[Seen]):
-    """Looks at what the producer needs. However many ask, events wait for none of them.
+    """Looks at what a process needs. However many ask, nobody else waits for it.
 
     Args:
         looks: by name, what looks at something.

@@ -1,0 +1,68 @@
+"""What a monitor may ask the console without a token: /livez, /readyz and /metrics. They tell counts and no names."""
+
+from __future__ import annotations
+
+import asyncio
+
+from fastapi import APIRouter, Response
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from starlette.responses import JSONResponse
+
+from producer.admin.desk import Desk
+from producer.web.problems import Problem
+from producer.web.readiness import Readiness, told
+from shared import metrics
+from shared.coordination.presence import is_there
+from shared.standing import Standing
+
+PATHS = ("/livez", "/readyz", "/metrics")
+WITHIN_S = 5.0
+
+
+class Monitoring:
+    """Answers a monitor; however many ask, one thread looks, once a second at most.
+
+    Args:
+        desk: the console's collaborators.
+    """
+
+    def __init__(self, desk: Desk) -> None:
+        shown = metrics.registry("console", Standing(desk.redis, desk.store, desk.settings.rate_limit))
+        self._needed = Readiness(
+            {"database": lambda: desk.store.database.ping(), "redis": lambda: is_there(desk.redis)}
+        )
+        self._metrics = Readiness({"text": lambda: generate_latest(shown)})
+
+    def router(self) -> APIRouter:
+        """Return the routes."""
+        router = APIRouter(include_in_schema=False)
+        for path, answer in zip(PATHS, (self.livez, self.readyz, self.metrics), strict=True):
+            router.add_api_route(path, answer)
+        return router
+
+    def close(self) -> None:
+        """Look no more."""
+        self._needed.close()
+        self._metrics.close()
+
+    async def livez(self) -> dict[str, str]:
+        """The process is up."""
+        return {"status": "ok"}
+
+    async def readyz(self) -> JSONResponse:
+        """The database can be used; Redis is reported, not required."""
+        seen = await self._needed.look()
+        return JSONResponse(told(seen), 200 if seen["database"] else 503)
+
+    async def metrics(self) -> Response:
+        """Everything that Prometheus may know.
+
+        Raises:
+            Problem: 503, the database is slow.
+        """
+        try:
+            async with asyncio.timeout(WITHIN_S):
+                found = await self._metrics.look()
+        except TimeoutError:
+            raise Problem(503, "Not known now", "the database is slow; ask again") from None
+        return Response(found["text"], media_type=CONTENT_TYPE_LATEST)

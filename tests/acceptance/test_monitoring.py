@@ -1,0 +1,116 @@
+"""Each process tells a monitor how it is: on its port, and by a file's age."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import requests
+
+from deploy.embedded.ports import HOST, free_port
+from deploy.embedded.redis import RedisServer
+from deploy.sandbox.tracker.control import StandIn
+from tests.support.events import task_event
+from tests.support.fleet import Fleet
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+
+
+def until(holds: Callable[[], bool], what: str, seconds: float = 20) -> None:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.05)
+
+
+def ask(port: int, path: str) -> requests.Response | None:
+    try:
+        return requests.get(f"http://{HOST}:{port}{path}", timeout=5)
+    except requests.ConnectionError:
+        return None
+
+
+def status(port: int, path: str) -> int | None:
+    answer = ask(port, path)
+    return answer.status_code if answer is not None else None
+
+
+@pytest.fixture
+def stand_in() -> Iterator[StandIn]:
+    with StandIn(in_process=True) as tracker:
+        yield tracker
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, postgres_url: str, redis_server: RedisServer, stand_in: StandIn) -> Iterator[Fleet]:
+    redis_server.revive()
+    made = Fleet(tmp_path, postgres_url, redis_server.url, stand_in, HEARTBEAT_PATH=tmp_path / "beat")
+    try:
+        yield made.start()
+    finally:
+        made.stop()
+
+
+def test_a_worker_shows_what_it_did_and_whether_it_is_ready(fleet: Fleet, redis_server: RedisServer) -> None:
+    port = free_port()
+    fleet.add_worker(2, DESKBRIDGE_MONITOR_LISTEN=f"{HOST}:{port}")
+    until(lambda: status(port, "/readyz") == 200, fleet.logs())
+    fleet.send([("one", task_event())])
+    fleet.wait_until_drained(30)
+    shown = ask(port, "/metrics")
+    assert shown is not None
+    assert 'deskbridge_events_ended_total{code="time_logged",outcome="done"} 1.0' in shown.text
+    assert 'deskbridge_build_info{process="worker"' in shown.text
+    assert "deskbridge_rings_waiting 0.0" in shown.text
+    assert status(port, "/nothing") == 404
+    redis_server.kill()
+    until(lambda: status(port, "/readyz") == 503, "Redis is away")
+    assert status(port, "/livez") == 200, "that is no reason to kill it"
+    assert fleet.workers[0].alive
+
+
+def test_a_client_that_says_nothing_keeps_nobody_else_waiting(fleet: Fleet) -> None:
+    port = free_port()
+    fleet.add_worker(2, DESKBRIDGE_MONITOR_LISTEN=f"{HOST}:{port}")
+    until(lambda: status(port, "/livez") == 200, fleet.logs())
+    with socket.create_connection((HOST, port)) as silent:
+        assert status(port, "/livez") == 200
+        silent.settimeout(20)
+        assert silent.recv(1) == b"", "it is cut off"
+
+
+def test_the_file_of_a_worker_that_stands_still_grows_old(fleet: Fleet, tmp_path: Path) -> None:
+    beat = tmp_path / "worker-beat"
+    worker = fleet.add_worker(2, DESKBRIDGE_HEARTBEAT_PATH=str(beat))
+    until(beat.exists, fleet.logs())
+    first = beat.stat().st_mtime
+    until(lambda: beat.stat().st_mtime > first, "it lives")
+    worker.send_signal(signal.SIGSTOP)
+    try:
+        stopped = beat.stat().st_mtime
+        time.sleep(6)
+        assert beat.stat().st_mtime == stopped
+    finally:
+        worker.send_signal(signal.SIGCONT)
+    until(lambda: beat.stat().st_mtime > stopped, "it goes on")
+
+
+def test_a_beat_is_asked_likewise(fleet: Fleet) -> None:
+    port = free_port()
+    fleet.processes.start(fleet.child("another", "beat", DESKBRIDGE_MONITOR_LISTEN=f"{HOST}:{port}"))
+    until(lambda: status(port, "/readyz") == 200, fleet.logs())
+    shown = ask(port, "/metrics")
+    assert shown is not None
+    assert 'deskbridge_build_info{process="beat"' in shown.text
+
+
+def test_a_port_that_is_taken_is_said_at_the_start(fleet: Fleet) -> None:
+    with socket.create_server((HOST, 0)) as taken:
+        at = f"{HOST}:{taken.getsockname()[1]}"
+        ended = fleet.run("worker", DESKBRIDGE_MONITOR_LISTEN=at)
+    assert ended.returncode == 2
+    assert at in ended.stdout + ended.stderr

@@ -1,0 +1,79 @@
+"""Metrics: what is documented is what there is, and no label can grow without bounds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from prometheus_client import generate_latest
+
+from shared import metrics
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "metrics.md"
+
+
+def row(name: str, labels: tuple[str, ...], processes: str, meaning: str) -> str:
+    return f"| `{name}` | {', '.join(labels)} | {processes} | {meaning} |"
+
+
+def shown_by(metric: object) -> str:
+    return ", ".join(name for name, shown in metrics.BY_PROCESS.items() if metric in shown)
+
+
+def reference() -> list[str]:
+    """Return the table of docs/metrics.md as the code has it."""
+    counted = [*metrics.INBOUND, *metrics.WORK]
+    rows = [row(metrics.BUILD.name, metrics.BUILD.labels, "all", metrics.BUILD.documentation)]
+    for one in counted:
+        (family,) = one.describe()
+        name = family.name + ("_total" if family.type == "counter" else "")
+        rows.append(row(name, one._labelnames, shown_by(one), family.documentation))
+    looked = [
+        row(
+            one.name,
+            one.labels,
+            "worker, console" if one is not metrics.RINGS else "worker",
+            one.documentation,
+        )
+        for one in metrics.LOOKED_UP
+    ]
+    return rows + looked
+
+
+def test_the_page_of_metrics_lists_what_there_is_and_nothing_else() -> None:
+    lines = PAGE.read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if line.startswith("| `deskbridge_")] == reference()
+
+
+@pytest.mark.parametrize("process", list(metrics.BY_PROCESS))
+def test_each_process_says_what_runs(process: str) -> None:
+    shown = generate_latest(metrics.registry(process)).decode()
+    (line,) = [line for line in shown.splitlines() if line.startswith("deskbridge_build_info{")]
+    assert f'process="{process}"' in line
+    assert line.endswith(" 1.0")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "operation"),
+    [
+        ("POST", "/issues.json", "POST issues"),
+        ("PUT", "/issues/17.json", "PUT issues"),
+        ("GET", "/issues.json?issue_id=17", "GET issues"),
+        ("POST", "/projects/3/memberships.json", "POST memberships"),
+        ("GET", "/enumerations/time_entry_activities.json", "GET time_entry_activities"),
+        ("GET", "/users/current.json", "GET users"),
+        ("GET", "/somebody's/words.json", "GET other"),
+        ("BREW", "/issues.json", "other issues"),
+    ],
+)
+def test_a_call_is_counted_by_what_it_does_and_not_by_what_it_names(
+    method: str, path: str, operation: str
+) -> None:
+    assert metrics.operation(method, path) == operation
+
+
+def test_a_status_that_no_tracker_has_is_counted_as_another() -> None:
+    before = metrics.CALLS.labels(operation="GET issues", status="other")._value.get()
+    metrics.called("GET", "/issues.json", "799", 0.1)
+    assert metrics.CALLS.labels(operation="GET issues", status="other")._value.get() == before + 1
