@@ -21,6 +21,8 @@ pytestmark = [pytest.mark.wheel, pytest.mark.timeout(400)]
 
 PRODUCT = ("producer", "shared", "worker")
 SOURCES = (*PRODUCT, "pyproject.toml", "README.md", "LICENSE")
+SOURCE_OF_A_CATALOGUE = ".po"
+"""What a page reads is compiled of it, and shipped."""
 
 
 def run(*command: str | Path, cwd: Path) -> str:
@@ -77,7 +79,7 @@ def test_the_wheel_holds_the_product_and_nothing_else(wheel: Path) -> None:
         str(file.relative_to(ROOT))
         for package in PRODUCT
         for file in (ROOT / package).rglob("*")
-        if file.is_file() and "__pycache__" not in file.parts
+        if file.is_file() and "__pycache__" not in file.parts and file.suffix != SOURCE_OF_A_CATALOGUE
     }
     assert needed - shipped == set(), "what is not code is shipped as well"
 
