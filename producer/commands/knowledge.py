@@ -21,14 +21,19 @@ LARGEST_RECORD = 1024 * 1024
 def show(
     record_id: Annotated[
         str,
-        typer.Argument(metavar="ID", help="As doctor and hints name it: KB-TRACKER-001.", show_default=False),
+        typer.Argument(
+            metavar="ID",
+            help="A record, or a code that --json shows: KB-TRACKER-001, no_link.",
+            show_default=False,
+        ),
     ],
     as_json: Json = False,
 ) -> None:
     """Show a knowledge record: what a finding or a refusal means, why it comes up, and what to do."""
+    from producer.admin.knowledge.by_code import BY_CODE
     from producer.admin.knowledge.shipped import shipped
 
-    record = shipped(record_id.upper())
+    record = shipped(BY_CODE.get(record_id, record_id.upper()))
     if as_json:
         print_json({**record.metadata, "body": record.body})
     else:
@@ -106,6 +111,7 @@ add(
     show,
     None,
     "deskbridge knowledge show KB-TRACKER-001",
+    "deskbridge knowledge show no_link",
     "deskbridge knowledge show KB-HINT-002 --json",
 )
 add(app, validate, None, "deskbridge knowledge validate producer/admin/knowledge/records")

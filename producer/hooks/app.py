@@ -24,15 +24,19 @@ from producer.helpdesks.port import Unreadable
 from producer.hooks.appender import Appender
 from producer.hooks.description import DOCUMENTED, schemas
 from producer.hooks.intake import MOST_FAULTS, deliveries
-from producer.hooks.metrics import Metrics
-from producer.hooks.readiness import Readiness
+from producer.hooks.refused import Refused
 from producer.hooks.ringer import Ringer
+from producer.hooks.sign import SignOfLife
 from producer.hooks.signatures import Verifier
 from producer.web.bodies import Bodies
 from producer.web.buckets import Buckets
 from producer.web.connections import ANSWER_S, KNOWN
 from producer.web.problems import Problem
+from producer.web.readiness import Readiness, told
 from producer.web.shield import ShieldedApp
+from shared import metrics
+from shared.codes.coded import Coded
+from shared.codes.deliveries import Undelivered
 from shared.coordination.doorbell import Doorbell
 from shared.errors import BadSignature, SettingsError
 from shared.events import Delivery
@@ -45,6 +49,8 @@ from shared.store.models import ReconciliationMark
 
 log = get_logger("producer")
 RETRY_AFTER_S = 5
+LONGEST_PATH = 60
+"""Of an address that somebody made up, so much is kept."""
 POOL_SIZE = 10
 METRICS_WITHIN_S = 1.0
 """A database that is slow keeps no counter from being read."""
@@ -54,17 +60,18 @@ EVENT_BYTES = 16 * 1024
 """What an event may weigh; for EVENT_LIMIT a larger one counts as several."""
 
 
-def create_app(settings: Settings, *, host: str = "127.0.0.1") -> FastAPI:
+def create_app(settings: Settings, *, host: str = "127.0.0.1", port: int = 8080) -> FastAPI:
     """Build the producer.
 
     Args:
         settings: the process's settings.
         host: the address it will be bound to.
+        port: likewise.
 
     Raises:
         SettingsError: no signing secret is set, and unsigned events are not allowed on this bind.
     """
-    producer = Producer(settings, host)
+    producer = Producer(settings, host, port)
     app = ShieldedApp(title="deskbridge producer", lifespan=producer.lifespan, schemas=schemas())
     app.add_exception_handler(Problem, producer.refuse)
     app.add_exception_handler(HTTPException, producer.refuse_unknown)
@@ -74,6 +81,7 @@ def create_app(settings: Settings, *, host: str = "127.0.0.1") -> FastAPI:
     app.add_api_route("/events", producer.events, methods=["POST"], **DOCUMENTED["events"])
     app.include_router(glpi.webhooks(settings.glpi_webhook_secrets, producer))
     app.add_api_route("/healthz", producer.healthz)
+    app.add_api_route("/livez", producer.healthz)
     app.add_api_route("/readyz", producer.readyz, **DOCUMENTED["readyz"])
     app.add_api_route("/metrics", producer.prometheus, **DOCUMENTED["metrics"])
     return app
@@ -85,18 +93,21 @@ class Producer:
     Args:
         settings: the process's settings.
         host: the address it will be bound to.
+        port: likewise.
 
     Raises:
         SettingsError: as `create_app`.
     """
 
-    def __init__(self, settings: Settings, host: str) -> None:
+    def __init__(self, settings: Settings, host: str, port: int) -> None:
         self._verifier = _verifier(settings, host)
         self._store = Store(Database(settings.database_url.get_secret_value(), pool_size=POOL_SIZE))
         self._appender = Appender(lambda some: append(self._store, some))
         self._doorbell = Doorbell(settings)
         self._ringer = Ringer(self._doorbell.ring)
-        self._metrics = Metrics()
+        self._registry = metrics.registry("producer")
+        self._refused = Refused()
+        self._sign = SignOfLife(self._store, self._refused, port)
         self._readiness = Readiness(
             {"database": lambda: self._store.database.ping(), "broker": lambda: self._doorbell.is_answering()}
         )
@@ -107,9 +118,11 @@ class Producer:
 
     @asynccontextmanager
     async def lifespan(self, _app: FastAPI) -> AsyncIterator[None]:
-        """Ring while the application runs; at its end ring what is left."""
+        """Ring, and leave signs of life, while the application runs; at its end ring what is left."""
         self._ringer.start()
+        self._sign.start()
         yield
+        await run_in_threadpool(self._sign.stop)
         self._readiness.close()
         self._mark.close()
         await run_in_threadpool(self._ringer.stop)
@@ -149,7 +162,7 @@ class Producer:
                     accepted = await self._append([delivery])
                 else:
                     await asyncio.to_thread(park, self._store, delivery)
-                    self._metrics.parked(delivery.source)
+                    metrics.UNREADABLE.labels(source=delivery.source).inc()
         except TimeoutError:
             raise _unwritable("the journal is slow; send it again") from None
         return self._accepted(accepted)
@@ -172,7 +185,10 @@ class Producer:
     def _accepted(self, accepted: list[Accepted]) -> dict[str, Any]:
         """Ring for what is new, count, and return the answer for the sender."""
         self._ringer.ring({one.ticket_id for one in accepted if not one.duplicate})
-        self._metrics.accepted(accepted)
+        duplicates = sum(one.duplicate for one in accepted)
+        metrics.ACCEPTED.inc(len(accepted) - duplicates)
+        metrics.DUPLICATES.inc(duplicates)
+        self._refused.accepted()
         return {"accepted": [_answer(one) for one in accepted]}
 
     async def healthz(self) -> dict[str, str]:
@@ -182,15 +198,17 @@ class Producer:
     async def readyz(self) -> JSONResponse:
         """The journal can be written; the broker is reported, not required."""
         ready = await self._readiness.look()
-        content = {name: "ok" if answers else "unreachable" for name, answers in ready.items()}
+        content = told(ready)
         return JSONResponse(content, 200 if ready["database"] else 503)
 
     async def prometheus(self) -> Response:
         """Counters for Prometheus."""
         with suppress(TimeoutError):
             async with asyncio.timeout(METRICS_WITHIN_S):
-                self._metrics.reconciled((await self._mark.look())["mark"])
-        return Response(generate_latest(self._metrics.registry), media_type=CONTENT_TYPE_LATEST)
+                if mark := (await self._mark.look())["mark"]:
+                    metrics.MISSED.set(mark.missing)
+                    metrics.RECONCILED.set(mark.ran_at.timestamp())
+        return Response(generate_latest(self._registry), media_type=CONTENT_TYPE_LATEST)
 
     def _last_comparison(self) -> ReconciliationMark | None:
         """Return what the last comparison with the helpdesk found; None also where the database cannot tell."""
@@ -213,14 +231,19 @@ class Producer:
                 429,
                 "Too many events",
                 "this secret's limit of events per second is used up; send them again later",
+                why=Undelivered.EVENT_LIMIT_REACHED(),
                 headers={"Retry-After": str(math.ceil(wait))},
             )
         self._sources.take(source)
 
-    async def refuse(self, _request: Request, problem: Exception) -> Response:
+    async def refuse(self, request: Request, problem: Exception) -> Response:
         """Answer a refusal as problem details, and count it."""
         refusal = problem if isinstance(problem, Problem) else Problem(500, "Internal error")
-        self._metrics.refused(refusal.status)
+        metrics.REFUSED.labels(status=str(refusal.status)).inc()
+        client = request.client.host if request.client else ""
+        if why := refusal.why or _reason(request, refusal.status):
+            self._refused.note(client, why)
+            self._sign.hurry()
         log.warning("refused", status=refusal.status, title=refusal.title, detail=refusal.detail or None)
         return refusal.response()
 
@@ -247,7 +270,7 @@ async def read_body(request: Request, bodies: Bodies) -> str:
     try:
         return content.decode()
     except UnicodeDecodeError:
-        raise Problem(400, "Not JSON", "the body is not UTF-8") from None
+        raise Problem(400, "Not JSON", "the body is not UTF-8", why=Undelivered.BODY_NOT_JSON()) from None
 
 
 def append(store: Store, delivered: Sequence[Delivery]) -> list[Accepted]:
@@ -279,8 +302,22 @@ def _as_unwritable() -> Iterator[None]:
 
 
 def _unwritable(what_to_do: str) -> Problem:
-    return Problem(
-        503, "The journal cannot be written", what_to_do, headers={"Retry-After": str(RETRY_AFTER_S)}
+    headers = {"Retry-After": str(RETRY_AFTER_S)}
+    why = Undelivered.JOURNAL_DOWN()
+    return Problem(503, "The journal cannot be written", what_to_do, why=why, headers=headers)
+
+
+def _reason(request: Request, status: int) -> Coded | None:
+    """Return why a delivery was refused that no route of ours took; None: it was none, but somebody who looked."""
+    path, method = request.url.path[:LONGEST_PATH], request.method
+    if status not in (404, 405):
+        return Undelivered.PRODUCER_FAILED(status=status)
+    if method not in ("POST", "PUT", "PATCH"):
+        return None
+    return (
+        Undelivered.PATH_UNKNOWN(path=path)
+        if status == 404
+        else Undelivered.METHOD_WRONG(path=path, method=method)
     )
 
 
@@ -312,7 +349,8 @@ def _expect_json(request: Request) -> None:
     """
     media_type = request.headers.get("content-type", "").split(";")[0].strip().lower()
     if media_type != "application/json":
-        raise Problem(415, "Unsupported media type", "send application/json")
+        why = Undelivered.MEDIA_TYPE_WRONG()
+        raise Problem(415, "Unsupported media type", "send application/json", why=why)
 
 
 @contextmanager
@@ -320,7 +358,7 @@ def _as_problem() -> Iterator[None]:
     try:
         yield
     except BadSignature as refusal:
-        raise Problem(401, "Not signed by a known secret", str(refusal)) from None
+        raise Problem(401, "Not signed by a known secret", why=refusal.coded) from None
 
 
 def _verify(verifier: Verifier | None, body: str, request: Request) -> int:

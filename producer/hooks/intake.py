@@ -6,11 +6,13 @@ import json
 from typing import Any, NoReturn
 
 from producer.web.problems import Problem
+from shared.codes.deliveries import Undelivered
 from shared.errors import InvalidEvent
 from shared.events import Delivery, parse_delivery
 
 MOST_EVENTS = 500
 MOST_FAULTS = 50
+LONGEST_FAULT = 200
 
 
 def deliveries(body: str, webhook_id: str) -> list[Delivery]:
@@ -27,7 +29,8 @@ def deliveries(body: str, webhook_id: str) -> list[Delivery]:
     if not isinstance(data, list):
         return _parsed([(data, webhook_id, "")], body)
     if not 1 <= len(data) <= MOST_EVENTS:
-        raise Problem(422, "Not valid events", f"expected 1 to {MOST_EVENTS} events, got {len(data)}")
+        problem = f"expected 1 to {MOST_EVENTS} events, got {len(data)}"
+        raise Problem(422, "Not valid events", problem, why=Undelivered.EVENT_MALFORMED(first=problem))
     return _parsed([_numbered(item, index, webhook_id) for index, item in enumerate(data)], body)
 
 
@@ -49,7 +52,11 @@ def _parsed(items: list[tuple[Any, str, str]], source: str) -> list[Delivery]:
             faults += [(where + path, problem) for path, problem in invalid.faults]
     if faults:
         raise Problem(
-            422, "Not a valid event", "nothing was kept; fix the named fields", faults=faults[:MOST_FAULTS]
+            422,
+            "Not a valid event",
+            "nothing was kept; fix the named fields",
+            why=Undelivered.EVENT_MALFORMED(first=": ".join(faults[0])[:LONGEST_FAULT]),
+            faults=faults[:MOST_FAULTS],
         )
     return parsed
 
@@ -58,7 +65,8 @@ def _decoded(body: str) -> Any:
     try:
         return json.loads(body, parse_constant=_refuse)
     except (ValueError, RecursionError):
-        raise Problem(400, "Not JSON", "the body must be a JSON object or an array of them") from None
+        detail = "the body must be a JSON object or an array of them"
+        raise Problem(400, "Not JSON", detail, why=Undelivered.BODY_NOT_JSON()) from None
 
 
 def _refuse(constant: str) -> NoReturn:

@@ -6,10 +6,12 @@ import base64
 import binascii
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from pydantic import SecretStr
 from standardwebhooks.webhooks import EmptyWebhookSecretError, Webhook
 
+from shared.codes.deliveries import Undelivered
 from shared.errors import BadSignature, SettingsError
 
 PREFIX = "whsec_"
@@ -18,6 +20,7 @@ SHORTEST = 16
 
 HEADERS = ("webhook-id", "webhook-timestamp", "webhook-signature")
 TOLERANCE_S = 300
+SETTING = "DESKBRIDGE_WEBHOOK_SECRETS"
 LONGEST_STAMP = 19
 SIGNATURE = 44
 """Characters of 32 bytes in base64."""
@@ -43,15 +46,17 @@ class Verifier:
             BadSignature: a header is missing, the time-stamp is too old or new, or there is no signature of version 1.
         """
         if missing := [name for name in HEADERS if not headers.get(name)]:
-            raise BadSignature(f"missing header: {', '.join(missing)}")
+            raise BadSignature(Undelivered.SIGNATURE_ABSENT(headers=missing))
         stamp = headers["webhook-timestamp"]
         if not (stamp.isascii() and stamp.isdigit() and len(stamp) < LONGEST_STAMP):
-            raise BadSignature("webhook-timestamp is not a number of seconds")
-        if abs(time.time() - int(stamp)) > TOLERANCE_S:
-            raise BadSignature("webhook-timestamp is more than five minutes off")
+            raise BadSignature(Undelivered.TIME_STAMP_MALFORMED(header="webhook-timestamp"))
+        if abs(behind := time.time() - int(stamp)) > TOLERANCE_S:
+            why = Undelivered.SENDER_CLOCK_BEHIND if behind > 0 else Undelivered.SENDER_CLOCK_AHEAD
+            raise BadSignature(why(seconds=round(abs(behind)), most=TOLERANCE_S))
         versions = [one.partition(",") for one in headers["webhook-signature"].split(" ")]
         if not any(version == "v1" and len(signature) == SIGNATURE for version, _, signature in versions):
-            raise BadSignature("webhook-signature has no signature of the form v1,<base64 of 32 bytes>")
+            form = "v1,<base64 of 32 bytes>"
+            raise BadSignature(Undelivered.SIGNATURE_MALFORMED(header="webhook-signature", form=form))
 
     def verify(self, body: str, headers: Mapping[str, str]) -> int:
         """Check the signature (in constant time) and the time-stamp (5 minutes either way).
@@ -66,17 +71,13 @@ class Verifier:
         Raises:
             BadSignature: none of the secrets fits, a header is missing, or the time-stamp is too old or new.
         """
-        refusal = "no signing secret is configured"
         for number, webhook in enumerate(self._webhooks):
-            try:
+            with suppress(Exception):  # the library lets malformed headers raise anything
                 webhook.verify(body, dict(headers), json_parse=False)
-            except Exception as error:  # noqa: BLE001  (the library lets malformed headers raise anything)
-                refusal = (
-                    str(error) if type(error).__name__ == "WebhookVerificationError" else "malformed headers"
-                )
-            else:
                 return number
-        raise BadSignature(refusal)
+        self.check_headers(headers)  # the time-stamp may have grown too old meanwhile
+        why = Undelivered.SECRET_UNKNOWN if self._webhooks else Undelivered.SECRET_NOT_SET
+        raise BadSignature(why(setting=SETTING))
 
 
 def _webhook(secret: str) -> Webhook:

@@ -1,22 +1,37 @@
-"""Signs of life in Redis: that a worker and a beat have been at work lately."""
+"""Signs of life in Redis: which workers, beats and consoles have been at work lately."""
 
 from __future__ import annotations
 
-import math
+import json
 import threading
 import time
 from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
 
 from redis import Redis
 from redis.exceptions import RedisError, ResponseError
 
 from shared.coordination.clock import now
+from shared.process import Process
 
-KEY = "deskbridge:seen:"
+KEY = "deskbridge:alive:"
 KEPT_S = 86400 * 7
 MARKED_EVERY_S = 10
-LONGEST = 40
-WORKER, BEAT = "worker", "beat"
+MOST_READ = 20
+WORKER, BEAT, CONSOLE = "worker", "beat", "console"
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """The last sign of life of a process.
+
+    Attributes:
+        seconds: how long ago.
+    """
+
+    process: Process
+    seconds: float
 
 
 class Presence:
@@ -29,25 +44,60 @@ class Presence:
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
 
-    def mark(self, name: str) -> None:
-        """Say that a process is alive now, by Redis' own clock."""
-        self._redis.set(KEY + name, f"{now(self._redis):.3f}", ex=KEPT_S)
+    def mark(self, kind: str, process: Process | None = None) -> None:
+        """Say that a process is alive now, by Redis' own clock.
 
-    def keep_marking(self, name: str) -> None:
+        Args:
+            kind: what it is.
+            process: this one by default.
+        """
+        name, at = json.dumps((process or Process.here()).told(), sort_keys=True), now(self._redis)
+        with self._redis.pipeline(transaction=False) as pipe:
+            pipe.zadd(KEY + kind, {name: at})
+            pipe.zremrangebyscore(KEY + kind, "-inf", at - KEPT_S)
+            pipe.expire(KEY + kind, KEPT_S)
+            pipe.execute()
+
+    def keep_marking(self, kind: str) -> None:
         """Leave a sign of life every few seconds from a thread of its own, for as long as the process lives."""
+        process = Process.here()
 
         def mark() -> None:
             while True:
                 with suppress(RedisError):  # it says so itself where that matters
-                    self.mark(name)
+                    self.mark(kind, process)
                 time.sleep(MARKED_EVERY_S)
 
         threading.Thread(target=mark, daemon=True, name="presence").start()
 
-    def seconds_since(self, name: str) -> float | None:
-        """Return how long ago the last sign of life was, None where there is none."""
+    def seen(self, kind: str) -> list[Sign]:
+        """Return the processes of a kind that were seen within a week, the latest first, and not all of very many."""
+        at = now(self._redis)
         try:
-            at = float(self._redis.getrange(KEY + name, 0, LONGEST))
-        except (ValueError, ResponseError):  # none, or one that no process of ours wrote
-            return None
-        return max(0.0, now(self._redis) - at) if math.isfinite(at) else None
+            found: Any = self._redis.zrevrangebyscore(
+                KEY + kind, at + 1, at - KEPT_S, start=0, num=MOST_READ, withscores=True
+            )
+        except ResponseError:  # no process of ours wrote it
+            return []
+        signs = [(_process(name), at - score) for name, score in found]
+        return [Sign(process, max(0.0, seconds)) for process, seconds in signs if process]
+
+    def seconds_since(self, kind: str) -> float | None:
+        """Return how long ago the last sign of life of a kind was, None where there is none."""
+        return next((sign.seconds for sign in self.seen(kind)), None)
+
+
+def _process(name: bytes | str) -> Process | None:
+    """Return the process that a name was made of, None where no process of ours made it."""
+    try:
+        return Process.read(json.loads(name))
+    except (ValueError, RecursionError):
+        return None
+
+
+def is_there(redis: Redis) -> bool:
+    """Tell whether Redis answers."""
+    try:
+        return bool(redis.ping())
+    except RedisError:
+        return False

@@ -6,12 +6,15 @@ import time
 from collections.abc import Callable
 
 from redis import Redis
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
 
+from shared.coordination.clock import now
 from shared.logs import get_logger
 
 log = get_logger("throttle")
 KEY = "deskbridge:throttle"
+LONGEST = 40
+FURTHEST_S = 3600
 
 # The time of the next free slot, by Redis' own clock; returns how long to wait for the slot just taken.
 # One that is no number, or further ahead than this key lives, is nobody's.
@@ -35,7 +38,7 @@ class Throttle:
     """
 
     def __init__(self, redis: Redis, rate: float, sleep: Callable[[float], None] = time.sleep) -> None:
-        self._next_slot = redis.register_script(NEXT_SLOT)
+        self._redis, self._next_slot = redis, redis.register_script(NEXT_SLOT)
         self._interval = 1 / rate if rate else 0.0
         self._sleep = sleep
 
@@ -50,3 +53,17 @@ class Throttle:
             return
         if seconds > 0:
             self._sleep(seconds)
+
+    def is_used_up(self) -> bool:
+        """Tell whether whoever asks now has to wait.
+
+        Raises:
+            RedisError: it cannot be asked.
+        """
+        if not self._interval:
+            return False
+        try:
+            ahead = float(self._redis.getrange(KEY, 0, LONGEST)) - now(self._redis)
+        except (ValueError, ResponseError):  # none, or nobody's
+            return False
+        return 0 < ahead <= FURTHEST_S

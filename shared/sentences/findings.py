@@ -7,6 +7,10 @@ from shared.sentences.template import Plural, Table
 
 SYNC = "run `deskbridge sync-metadata`"
 SET_UP_FIRST = "set up the tracker first"
+ALIVE = Plural(
+    "alive {seconds:.0f} s ago (on {host}, version {version}, since {since})",
+    "{count} are alive, the last seen {seconds:.0f} s ago (on {host}, version {version}, since {since})",
+)
 
 SENTENCES: Table = {
     Finding.DATABASE_ANSWERS: "{kind} answers ({name})",
@@ -25,12 +29,17 @@ SENTENCES: Table = {
     Finding.REDIS_MAY_EVICT: "maxmemory-policy is {policy}: locks may be evicted",
     Finding.BROKER_ANSWERS: "answers",
     Finding.BROKER_UNREACHABLE: "cannot be reached: no event is processed",
-    Finding.WORKER_ALIVE: "alive {seconds:.0f} s ago",
+    Finding.WORKER_ALIVE: ALIVE,
     Finding.NO_WORKER: "no sign of life[ for {seconds:.0f} s]: nothing is sent",
-    Finding.BEAT_ALIVE: "alive {seconds:.0f} s ago",
+    Finding.BEAT_ALIVE: ALIVE,
     Finding.NO_BEAT: (
         "no sign of life[ for {seconds:.0f} s]: workers sweep without it, but the metadata is not refreshed"
     ),
+    Finding.PRODUCER_ALIVE: ALIVE,
+    Finding.NO_PRODUCER: "no sign of life[ for {seconds:.0f} s]: no event is taken in",
+    Finding.CONSOLE_ALIVE: ALIVE,
+    Finding.NO_CONSOLE: "no sign of life for {seconds:.0f} s: its pages and API do not answer",
+    Finding.CONSOLE_NOT_USED: "not used: none was seen within a week",
     Finding.CLOCKS_AGREE: "within {seconds:g} s of {machines}",
     Finding.CLOCKS_DIFFER: "the clocks of this machine and {machine} differ by {seconds:.0f} s",
     Finding.API_KEY_STORED: "stored, and encrypted with the first of DESKBRIDGE_SECRET_KEYS",
@@ -126,9 +135,9 @@ SENTENCES: Table = {
     ),
     Finding.NOTHING_FAILED: "no event failed",
     Finding.EVENTS_FAILED_FOR: Plural("{count} event failed: {cause}", "{count} events failed: {cause}"),
-    Finding.EVENTS_MENDED: Plural(
-        "{count} event failed, and its cause is mended (it was: {cause})",
-        "{count} events failed, and their cause is mended (it was: {cause})",
+    Finding.EVENTS_FIXED: Plural(
+        "{count} event failed, and its cause is fixed (it was: {cause})",
+        "{count} events failed, and their cause is fixed (it was: {cause})",
     ),
     Finding.EVENTS_FAILED: Plural("{count} event failed", "{count} events failed"),
     Finding.AUTHORS_RIGHT: "everything has the author who was meant",
@@ -137,7 +146,27 @@ SENTENCES: Table = {
         "{count} issues or time entries have another author than was meant",
     ),
     Finding.NO_EVENT_YET: "no event has come in yet",
-    Finding.LAST_EVENT: "the last event came in {minutes:.0f} minutes ago",
+    Finding.LAST_EVENT: "the last event came in {minutes:.0f} min ago",
+    Finding.NOTHING_REFUSED: "no delivery was refused within a day",
+    Finding.DELIVERIES_REFUSED: Plural(
+        "the producer on {host} refused {count} delivery since {since}[ ({after} since it accepted one)], "
+        "{minutes:.0f} min ago, from {addresses}: {why}",
+        "the producer on {host} refused {count} deliveries since {since}[ ({after} since it accepted one)], the last "
+        "{minutes:.0f} min ago, from {addresses}: {why}",
+    ),
+    Finding.NOTHING_UNLINKED: "no ticket of the last week was left out for want of a link",
+    Finding.TICKETS_UNLINKED: Plural(
+        "entity {entity} is not linked: {count} ticket of the last week was not forwarded ({tickets})",
+        "entity {entity} is not linked: {count} tickets of the last week were not forwarded ({tickets})",
+    ),
+    Finding.LINKED_SINCE: Plural(
+        "{count} ticket was not forwarded before entity {entity} or its project was linked ({tickets})",
+        "{count} tickets were not forwarded before entity {entity} or their projects were linked ({tickets})",
+    ),
+    Finding.MORE_UNLINKED: Plural(
+        "{count} more entity is not linked and had tickets",
+        "{count} more entities are not linked and had tickets",
+    ),
     Finding.DELIVERIES_READABLE: "all could be read",
     Finding.DELIVERIES_UNREADABLE: Plural(
         "{count} delivery was accepted and cannot be read",
@@ -167,11 +196,18 @@ WHY: Table = {
         "raise `maxmemory` of Redis (`CONFIG SET maxmemory …` and redis.conf), or give deskbridge a Redis of its own "
         "(DESKBRIDGE_REDIS_URL)"
     ),
-    Finding.REDIS_NOT_WRITABLE: "mend what Redis says (disk full? a replica?), or check DESKBRIDGE_REDIS_URL",
+    Finding.REDIS_NOT_WRITABLE: "fix what Redis says (disk full? a replica?), or check DESKBRIDGE_REDIS_URL",
     Finding.REDIS_MAY_EVICT: "set `maxmemory-policy noeviction`",
     Finding.BROKER_UNREACHABLE: "check that it runs, and DESKBRIDGE_BROKER_URL",
     Finding.NO_WORKER: "start `deskbridge worker`",
     Finding.NO_BEAT: "start `deskbridge beat` (it needs DESKBRIDGE_REDIS_URL, too)",
+    Finding.NO_PRODUCER: (
+        "start `deskbridge producer`; where it runs, look at its log, and run what `deskbridge grants` prints"
+    ),
+    Finding.NO_CONSOLE: "start `deskbridge console` (it needs DESKBRIDGE_REDIS_URL, too)",
+    Finding.TICKETS_UNLINKED: "`deskbridge link entity {id} TRACKER_PROJECT_ID --replay`, unless that is meant",
+    Finding.LINKED_SINCE: "`deskbridge replay --state skipped --code no_link`",
+    Finding.MORE_UNLINKED: "`deskbridge events --state skipped`",
     Finding.NO_EVENT_YET: "save a ticket task on the helpdesk; is the address right, and the secret the same?",
     Finding.LAST_EVENT: "is that how busy the helpdesk is? Look at what it has queued",
     Finding.DELIVERIES_UNREADABLE: "use GLPI's default payload, then `deskbridge reconcile`",
@@ -187,7 +223,7 @@ WHY: Table = {
     Finding.METADATA_OLD: f"start `deskbridge beat`, or {SYNC}",
     Finding.METADATA_NOT_READ: SYNC,
     Finding.NOTHING_LINKED: "`deskbridge link entity ID TRACKER_PROJECT_ID`",
-    Finding.NOT_LOOKED_AT: "mend what fails, then run `deskbridge doctor` again",
+    Finding.NOT_LOOKED_AT: "fix what fails, then run `deskbridge doctor` again",
     Finding.CATEGORY_GONE: "`deskbridge link {kind} {id} {project_id} --category …`, or `--no-category`",
     Finding.CONFIG_ID_UNKNOWN: "`deskbridge config set {name}=…`",
     Finding.ROLE_NOT_SET: "`deskbridge config set default_role_id=…`",
@@ -229,8 +265,8 @@ WHY: Table = {
     Finding.EVENTS_PENDING: "`deskbridge trace {ticket_id}` shows what it waits for",
     Finding.ROWS_HELD: "`deskbridge held`",
     Finding.HELD_FOR_NOTHING: "`deskbridge replay --state held`",
-    Finding.EVENTS_FAILED_FOR: "mend it, then `deskbridge replay --state failed --code {code}`",
-    Finding.EVENTS_MENDED: "`deskbridge replay --state failed --code {code}`",
+    Finding.EVENTS_FAILED_FOR: "fix it, then `deskbridge replay --state failed --code {code}`",
+    Finding.EVENTS_FIXED: "`deskbridge replay --state failed --code {code}`",
     Finding.EVENTS_FAILED: "`deskbridge events --state failed`, fix the cause, `deskbridge replay --state failed`",
     Finding.AUTHORS_WRONG: "`deskbridge misattributed`",
     Finding.RECOVERY_ON: "`deskbridge recover --end` once everything was sent again",

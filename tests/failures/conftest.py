@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -10,21 +11,80 @@ from deploy.sandbox.tracker.control import StandIn
 from shared.connection import Connector
 from shared.coordination.presence import BEAT, WORKER, Presence
 from shared.metadata.synchronisation import sync_metadata
+from shared.process import Process
 from shared.vault import Vault
+from tests.failures.redmine import RealRedmine
 from tests.failures.stage import Stage
-from tests.integration.conftest import bridge, stand_in, stand_in_process
+from tests.integration.conftest import bridge, stand_in_process
 from tests.support.bridge import Bridge
+from tests.support.redmine import real_redmine
 
-__all__ = ["bridge", "stand_in", "stand_in_process"]
+__all__ = ["bridge", "stand_in_process"]
+
+
+@pytest.fixture(scope="session")
+def real(
+    pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[RealRedmine | None]:
+    """A real Redmine with --tracker=redmine, else None."""
+    if pytestconfig.getoption("--tracker") != "redmine":
+        yield None
+        return
+    with real_redmine(pytestconfig.getoption("--redmine") or "5.0") as ready:
+        snapshot = tmp_path_factory.mktemp("redmine") / "snapshot.sqlite3"
+        yield RealRedmine(ready["base_url"], ready["api_key"], Path(ready["dir"]), snapshot)
 
 
 @pytest.fixture
-def stage(bridge: Bridge, stand_in: StandIn) -> Iterator[Stage]:
+def stand_in(request: pytest.FixtureRequest, real: RealRedmine | None) -> Iterator[StandIn | RealRedmine]:
+    """The tracker with nothing but its seed in it."""
+    if real is None:
+        tracker: StandIn = request.getfixturevalue("stand_in_process")
+        tracker.reset()
+        yield tracker
+    else:
+        yield real
+        real.reset()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave to the stand-in what no real Redmine can be made to do."""
+    if config.getoption("--tracker") != "standin":
+        items[:] = [item for item in items if not item.get_closest_marker("stand_in")]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Report of each staged failure by which command, and how fast, its cause was named; all of them with -v."""
+    found = [
+        value
+        for report in terminalreporter.getreports("passed")
+        for name, value in report.user_properties
+        if name == "staged" and report.when == "call"
+    ]
+    if not found:
+        return
+    terminalreporter.section("staged failures")
+    if terminalreporter.verbosity > 0:
+        for sentence, command, commands, seconds in found:
+            terminalreporter.write_line(f"{seconds:6.2f} s  {commands} × {command:7} {sentence}")
+    slowest, most = max(row[3] for row in found), max(row[2] for row in found)
+    failures = {row[0] for row in found}
+    terminalreporter.write_line(
+        f"{len(failures)} failures, named {len(found)} times: at most {most} command, {slowest:.2f} s after the event"
+    )
+
+
+@pytest.fixture
+def stage(
+    bridge: Bridge, stand_in: StandIn | RealRedmine, record_property: Callable[[str, object], None]
+) -> Iterator[Stage]:
     """The stage, synchronised a moment ago, so that whatever is staged is newer than the cache."""
     sync_metadata(bridge.store, Connector(bridge.store, Vault(bridge.settings.secret_keys)).connect()[1])
     bridge.configure(membership_for="nobody")
     presence = Presence(bridge.redis)
     presence.mark(WORKER)
     presence.mark(BEAT)
-    yield Stage(bridge, stand_in)
+    with bridge.store.transaction() as tx:
+        tx.producers.mark("here:8080", Process.here(), [])
+    yield Stage(bridge, stand_in, record_property)
     stand_in.clear_faults()

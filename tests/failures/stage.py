@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
 from cryptography.fernet import Fernet
 from pydantic import SecretStr
 
@@ -19,8 +21,14 @@ from shared.codes.findings import Finding
 from shared.connection import Connector
 from shared.store.models import EventState
 from shared.vault import Vault
+from tests.failures.redmine import RealRedmine
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event
+
+Report = Callable[[str, object], None]
+WITHIN_S = 60
+EITHER_OR = ("or the API key", "or its REST API", "closed, archived or deleted")
+"""What names no cause."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +69,9 @@ def _below(document: Any) -> list[Any]:
 class Stage:
     """A deskbridge and its tracker."""
 
-    def __init__(self, bridge: Bridge, tracker: StandIn) -> None:
-        self.bridge, self.tracker = bridge, tracker
+    def __init__(self, bridge: Bridge, tracker: StandIn | RealRedmine, report: Report) -> None:
+        self.bridge, self.tracker, self._report = bridge, tracker, report
+        self._asked, self._failed_at = 0, 0.0
         self.is_broker_answering = True
         self.tasks = 600
 
@@ -71,8 +80,33 @@ class Stage:
         self.tasks += 1
         return self.bridge.forward(task_event(self.tasks, of_task=task(self.tasks, **of_task)))[0]
 
+    @property
+    def stand_in(self) -> StandIn:
+        """The tracker, where only the stand-in will do (mark `stand_in`)."""
+        assert isinstance(self.tracker, StandIn)
+        return self.tracker
+
+    def fail(self, failure: Failure) -> None:
+        """Let something fail."""
+        failure.stage(self)
+        self._failed_at = time.monotonic()
+
+    def named_by(self, failure: Failure, ask: Callable[[], Told]) -> Told:
+        """Ask one command: it alone names the cause and the next step, within a minute, and claims nothing untrue."""
+        self._asked = 0
+        told, seconds = ask(), time.monotonic() - self._failed_at
+        assert failure.code in told.codes, told.text
+        assert failure.step in told.text, told.text
+        for word in (*failure.never, *EITHER_OR):
+            assert word not in told.text, told.text
+        assert self._asked == 1, "one command"
+        assert seconds < WITHIN_S
+        self._report("staged", (failure.sentence, ask.__name__, self._asked, round(seconds, 2)))
+        return told
+
     def findings(self) -> list[CheckResult]:
         """Return what `deskbridge doctor` finds."""
+        self._asked += 1
         return list(examine(self.installation()))
 
     def installation(self) -> Installation:
@@ -89,17 +123,19 @@ class Stage:
 
     def trace(self) -> Told:
         """Ask `deskbridge trace 4711`."""
+        self._asked += 1
         return Told.of(trace_json(trace_ticket(self.bridge.store, 4711)))
 
     def events(self) -> Told:
         """Ask `deskbridge events`."""
+        self._asked += 1
         with self.bridge.store.transaction() as tx:
             return Told.of([event_json(row) for row in tx.journal.find(limit=None)])
 
     def offered(self) -> str | None:
-        """Return the replay that the doctor offers, as a code, where it says that a cause is mended."""
-        mended = [one.found for one in self.findings() if one.found.code == Finding.EVENTS_MENDED]
-        return next((one.params["code"] for one in mended), None)
+        """Return the replay that the doctor offers, as a code, where it says that a cause is fixed."""
+        fixed = [one.found for one in self.findings() if one.found.code == Finding.EVENTS_FIXED]
+        return next((one.params["code"] for one in fixed), None)
 
     def replay(self, code: str | None = None) -> None:
         """Replay what failed, by a code where one is given, and let what waits go on."""
@@ -143,6 +179,7 @@ class Failure:
         step: words of the next step that must be named.
         never: words that must not be claimed.
         repair: what the named step does.
+        real: a real Redmine can be made to fail so, too.
     """
 
     sentence: str
@@ -151,9 +188,17 @@ class Failure:
     step: str
     never: tuple[str, ...] = ()
     repair: Act = field(default=lambda _: None)
+    real: bool = True
 
     def __str__(self) -> str:
         return self.sentence
+
+
+def staged(failures: Sequence[Failure]) -> pytest.MarkDecorator:
+    """Parametrize a test with failures; those that no real Redmine shows are left to the stand-in."""
+    marks = {True: (), False: (pytest.mark.stand_in,)}
+    params = [pytest.param(one, id=str(one), marks=marks[one.real]) for one in failures]
+    return pytest.mark.parametrize("failure", params)
 
 
 def patch(table: str, row_id: int, **values: Any) -> Act:

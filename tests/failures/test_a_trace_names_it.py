@@ -23,6 +23,7 @@ from tests.failures.stage import (
     patch,
     remove,
     settings,
+    staged,
     template,
 )
 from tests.support.events import ticket, ticket_event
@@ -103,17 +104,14 @@ REFUSED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("failure", REFUSED, ids=str)
+@staged(REFUSED)
 def test_a_refusal_names_its_cause_and_the_next_step_also_in_events(stage: Stage, failure: Failure) -> None:
-    failure.stage(stage)
+    stage.fail(failure)
     assert stage.work() == EventState.FAILED
-    for told in (stage.trace(), stage.events()):
-        assert failure.code in told.codes, told.text
-        assert failure.step in told.text, told.text
-        for word in failure.never:
-            assert word not in told.text, told.text
+    for ask in (stage.trace, stage.events):
+        stage.named_by(failure, ask)
     assert What.REPEATED_AS_ADMINISTRATOR not in stage.trace().codes
-    assert stage.offered() is None, "nothing is offered before it is mended"
+    assert stage.offered() is None, "nothing is offered before it is fixed"
     assert failure.code in stage.doctor().codes
     failure.repair(stage)
     assert stage.offered() == failure.code, stage.doctor().text
@@ -145,16 +143,13 @@ WAITING = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("failure", WAITING, ids=str)
+@staged(WAITING)
 def test_what_waits_for_the_tracker_says_which_of_the_causes_it_is(stage: Stage, failure: Failure) -> None:
-    failure.stage(stage)
+    stage.fail(failure)
     assert stage.work() == EventState.PENDING
-    for told in (stage.events(), stage.trace()):
-        assert failure.code in told.codes, told.text
-        assert failure.step in told.text, told.text
+    for ask in (stage.events, stage.trace):
+        stage.named_by(failure, ask)
     assert failure.step in stage.doctor().text
-    for word in failure.never:
-        assert word not in stage.events().text
     failure.repair(stage)
     stage.replay()
     assert stage.goes_on(), stage.events().text

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from deploy.sandbox.tracker.control import StandIn
 from deploy.sandbox.tracker.seed import user_key
 from shared.coordination.pause import Pause
 from shared.store.models import EventState
@@ -44,23 +43,23 @@ def test_a_new_key_is_tried_at_once_and_ends_the_pause(stage: Stage, shell: Shel
     ids=["unknown", "no administrator's", "REST off"],
 )
 def test_a_key_that_does_not_work_says_which_of_the_three_is_wrong(
-    stage: Stage, stand_in: StandIn, shell: Shell, key: str | None, rest: bool, told: str
+    stage: Stage, shell: Shell, key: str | None, rest: bool, told: str
 ) -> None:
-    stand_in.settings(rest_enabled=rest)
-    assert told in shell.fail("config", "set-api-key", stdin=key or stand_in.api_key)
+    stage.tracker.settings(rest_enabled=rest)
+    assert told in shell.fail("config", "set-api-key", stdin=key or stage.tracker.api_key)
 
 
-def test_of_two_causes_the_mended_one_is_offered_with_its_count_and_replayed_alone(
-    stage: Stage, stand_in: StandIn, shell: Shell
+def test_of_two_causes_the_fixed_one_is_offered_with_its_count_and_replayed_alone(
+    stage: Stage, shell: Shell
 ) -> None:
-    stand_in.settings(required_custom_fields=[5])
+    stage.tracker.settings(required_custom_fields=[5])
     stage.work()
     stage.work()
-    stand_in.settings(required_custom_fields=[])
-    stand_in.patch("activities", 9, active=False)
+    stage.tracker.settings(required_custom_fields=[])
+    stage.tracker.patch("activities", 9, active=False)
     stage.work()
     assert stage.offered() == "custom_field_required"
-    assert "2 events failed, and their cause is mended" in stage.doctor().text
+    assert "2 events failed, and their cause is fixed" in stage.doctor().text
     told = shell.do("replay", "--state", "failed", "--code", "custom_field_required")
     assert "2 events of 1 ticket will be worked on again" in told
     with stage.bridge.store.transaction() as tx:

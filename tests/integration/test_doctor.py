@@ -23,6 +23,7 @@ from shared.codes.findings import Finding
 from shared.connection import Connector
 from shared.coordination.presence import BEAT, WORKER, Presence
 from shared.metadata.synchronisation import sync_metadata
+from shared.process import Process
 from shared.store import Store
 from shared.store.database import Database
 from shared.store.links import LinkKind
@@ -49,6 +50,8 @@ def healthy(bridge: Bridge) -> Bridge:
     presence = Presence(bridge.redis)
     presence.mark(WORKER)
     presence.mark(BEAT)
+    with bridge.store.transaction() as tx:
+        tx.producers.mark("here:8080", Process.here(), [])
     bridge.forward(task_event())
     confirm_matches(bridge.store, None)
     bridge.configure(membership_for="confirmed")

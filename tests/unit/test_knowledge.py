@@ -14,9 +14,16 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from producer.admin.doctor import RECORDS
+from producer.admin.knowledge.by_code import BY_CODE, NOTHING_WRONG
 from producer.admin.knowledge.record import NotARecord, faults_between, faults_of, parse_record
 from producer.admin.project_forms import FIELD_RECORD
 from producer.commands.main import app
+from shared.codes.authors import Misattribution
+from shared.codes.coded import Code
+from shared.codes.deliveries import Undelivered
+from shared.codes.faults import Detail, Fault
+from shared.codes.hints import Hint
+from shared.codes.reasons import Matching, Reason, Verdict
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = ROOT / "producer" / "admin" / "knowledge" / "records"
@@ -198,6 +205,54 @@ def test_a_record_is_in_the_file_of_its_id_and_in_the_list(path: Path) -> None:
     assert f"[{path.stem}]({path.name}) | {record.metadata['title']} |" in (OURS / "README.md").read_text(
         "utf-8"
     )
+
+
+NORMAL = {
+    "absent_on_tracker",
+    "adopted_anothers",
+    "alike_are_others",
+    "answered_after_all",
+    "created_by_event",
+    "deleted_there",
+    "found_after_restore",
+    "found_on_tracker",
+    "issue_updated",
+    "link_was_made",
+    "logged_before",
+    "logged_by_event",
+    "map_was_changed",
+    "newer_task_event",
+    "newer_ticket_event",
+    "no_issue",
+    "no_time",
+    "not_done",
+    "person_decided",
+    "person_replayed",
+    "status_as_it_is",
+    "status_set",
+    "taken_over",
+    "time_logged",
+    "was_not_its_own",
+}
+MET_BY_PEOPLE = (Reason, Verdict, Matching, Fault, Detail, Misattribution, Undelivered, Hint)
+
+
+@pytest.mark.parametrize("code", [code for subject in MET_BY_PEOPLE for code in subject])
+def test_every_code_that_a_person_can_meet_has_its_record(code: Code) -> None:
+    assert (OURS / f"{BY_CODE[str(code)]}.md").exists()
+    assert code.name in Reason.__members__ or BY_CODE[str(code)] != NOTHING_WRONG
+
+
+def test_what_stops_or_changes_an_event_is_not_called_the_normal_course() -> None:
+    normal = {code for code in Reason if BY_CODE[code] == NOTHING_WRONG}
+    assert {str(code) for code in normal} == NORMAL
+
+
+def test_a_record_is_shown_by_its_id_and_by_a_code() -> None:
+    for wanted in ("KB-HELPDESK-006", "kb-helpdesk-006", "no_link"):
+        shown = CliRunner().invoke(app, ["knowledge", "show", wanted])
+        assert shown.exit_code == 0
+        assert "Tickets were left out since nothing is linked" in shown.stdout
 
 
 def test_every_record_that_the_code_names_exists() -> None:

@@ -42,9 +42,10 @@ def _examine(installation: Installation) -> Iterator[CheckResult]:
     alive = yield from _all(services.database, installation)
     yield from services.redis(installation)
     yield from services.broker(installation)
-    yield from services.workers(installation)
+    yield from services.processes(installation)
     if not alive:
         return
+    yield from services.producer(installation)
     yield from setup.api_key(installation)
     yield from tracker.connection(installation)
     yield from services.clocks(installation)

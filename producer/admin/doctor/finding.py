@@ -16,6 +16,8 @@ RECORDS = {
     "worker": "KB-SERVICE-005",
     "beat": "KB-SERVICE-006",
     "clock": "KB-SERVICE-007",
+    "producer": "KB-SERVICE-008",
+    "console": "KB-SERVICE-009",
     "api key": "KB-SETUP-001",
     "tracker": "KB-TRACKER-001",
     "administrator": "KB-TRACKER-002",
@@ -40,6 +42,8 @@ RECORDS = {
     "deliveries": "KB-HELPDESK-002",
     "helpdesk API": "KB-HELPDESK-003",
     "reconciliation": "KB-HELPDESK-004",
+    "refused": "KB-HELPDESK-005",
+    "skipped": "KB-HELPDESK-006",
 }
 """Each check and the knowledge record that says more about it (producer/admin/knowledge/records)."""
 
@@ -73,8 +77,9 @@ class CheckResult:
 
     @property
     def todo(self) -> str:
-        """What to do about it; empty where all is well."""
-        return because(self.found)
+        """What to do about it, else about what it quotes; empty where all is well."""
+        quoted = (because(one) for one in self.found.params.values() if isinstance(one, Coded))
+        return because(self.found) or next(quoted, "")
 
     @property
     def record(self) -> str | None:

@@ -7,13 +7,18 @@ from datetime import UTC, datetime
 
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
+from shared.codes.coded import Coded, from_json
 from shared.codes.findings import Finding
 from shared.helpdesk.configured import configured_lookup
 from shared.helpdesk.lookup import HelpdeskUnreachable
+from shared.store.journal import Unlinked
+from shared.store.producers import Producer
 
 QUIET_S = 86400.0
 CLOCKS_S = 120.0
 DAYS_S = 2 * 86400.0
+WEEK_S = 7 * 86400.0
+MOST_NAMED = 10
 
 
 def events(installation: Installation) -> Iterator[CheckResult]:
@@ -26,6 +31,58 @@ def events(installation: Installation) -> Iterator[CheckResult]:
     seconds = (now - newest).total_seconds()
     found = Finding.LAST_EVENT(minutes=seconds / 60)
     yield warning("helpdesk events", found) if seconds > QUIET_S else ok("helpdesk events", found)
+
+
+def refused(installation: Installation) -> Iterator[CheckResult]:
+    """The producers refused nothing lately."""
+    with installation.store.transaction() as tx:
+        producers = tx.producers.seen()
+    found = [one for producer in producers for one in _refused_by(producer)]
+    yield from found
+    if producers and not found:
+        yield ok("refused", Finding.NOTHING_REFUSED())
+
+
+def _refused_by(producer: Producer) -> Iterator[CheckResult]:
+    for one in producer.refused:
+        try:
+            seconds = producer.seconds + float(one["seconds"])
+            what = {
+                "count": int(one["count"]),
+                "after": int(one["since"]),
+                "addresses": [str(address) for address in one["addresses"]][:MOST_NAMED],
+                "why": Coded(str(one["code"]), from_json(one["params"])),
+            }
+        except (KeyError, TypeError, ValueError, OverflowError):  # no producer of ours wrote it
+            continue
+        if seconds < QUIET_S:
+            about = {"host": producer.process.host, "since": producer.process.since, "minutes": seconds / 60}
+            yield warning("refused", Finding.DELIVERIES_REFUSED(**about, **what))
+
+
+def skipped(installation: Installation) -> Iterator[CheckResult]:
+    """No ticket was left out for want of a link."""
+    with installation.store.transaction() as tx:
+        unlinked = tx.journal.unlinked(WEEK_S)
+        resolved = [tx.links.resolve(one.project_id, one.entity_id) for one in unlinked]
+    by_entity: dict[tuple[int, bool], list[Unlinked]] = {}
+    for one, link in zip(unlinked, resolved, strict=True):
+        by_entity.setdefault((one.entity_id, link is not None), []).append(one)
+    most = sorted(by_entity.items(), key=lambda found: -sum(one.tickets for one in found[1]))
+    for (entity_id, is_linked), group in most[:MOST_NAMED]:
+        name = next((one.name for one in group if one.name), None)
+        finding = Finding.LINKED_SINCE if is_linked else Finding.TICKETS_UNLINKED
+        found = finding(
+            id=entity_id,
+            entity=f"{entity_id} ({name})" if name else str(entity_id),
+            count=sum(one.tickets for one in group),
+            tickets=[one.example for one in group][:MOST_NAMED],
+        )
+        yield warning("skipped", found)
+    if len(most) > MOST_NAMED:
+        yield warning("skipped", Finding.MORE_UNLINKED(count=len(most) - MOST_NAMED))
+    if not most:
+        yield ok("skipped", Finding.NOTHING_UNLINKED())
 
 
 def unreadable(installation: Installation) -> Iterator[CheckResult]:
@@ -71,4 +128,4 @@ def reconciled(installation: Installation) -> Iterator[CheckResult]:
         yield ok("reconciliation", Finding.NOTHING_WAS_MISSED())
 
 
-CHECKS = (events, unreadable, api, reconciled)
+CHECKS = (events, refused, skipped, unreadable, api, reconciled)

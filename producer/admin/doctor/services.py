@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 
@@ -14,9 +14,10 @@ from producer.admin.doctor.installation import Installation
 from shared.codes.coded import Coded
 from shared.codes.findings import Finding
 from shared.coordination.doorbell import PREFIX
-from shared.coordination.presence import BEAT, WORKER, Presence
+from shared.coordination.presence import BEAT, CONSOLE, WORKER, Presence, Sign
 from shared.errors import SettingsError
 from shared.store.migrations import HEAD, require_current
+from shared.store.producers import Producer
 
 CLOCK_WARNING_S = 5.0
 CLOCK_FAILURE_S = 120.0
@@ -106,22 +107,45 @@ def broker(installation: Installation) -> Iterator[CheckResult]:
         yield failure("broker", Finding.BROKER_UNREACHABLE())
 
 
-def workers(installation: Installation) -> Iterator[CheckResult]:
-    """A worker and a beat were alive recently."""
+def processes(installation: Installation) -> Iterator[CheckResult]:
+    """A worker and a beat were alive recently, and a console where one is used."""
+    presence = Presence(installation.redis)
     try:
-        presence = Presence(installation.redis)
-        worker, beat = presence.seconds_since(WORKER), presence.seconds_since(BEAT)
+        workers, beats, consoles = (presence.seen(kind) for kind in (WORKER, BEAT, CONSOLE))
     except RedisError:
         return
-    has_worker = worker is not None and worker <= ALIVE_S
-    if not has_worker:
-        yield failure("worker", Finding.NO_WORKER(seconds=worker))
+    yield _alive("worker", workers, Finding.WORKER_ALIVE) or failure(
+        "worker", Finding.NO_WORKER(**_last(workers))
+    )
+    yield _alive("beat", beats, Finding.BEAT_ALIVE) or warning("beat", Finding.NO_BEAT(**_last(beats)))
+    if consoles:
+        missing = warning("console", Finding.NO_CONSOLE(**_last(consoles)))
+        yield _alive("console", consoles, Finding.CONSOLE_ALIVE) or missing
     else:
-        yield ok("worker", Finding.WORKER_ALIVE(seconds=worker))
-    if beat is None or beat > ALIVE_S:
-        yield warning("beat", Finding.NO_BEAT(seconds=beat))
-    else:
-        yield ok("beat", Finding.BEAT_ALIVE(seconds=beat))
+        yield ok("console", Finding.CONSOLE_NOT_USED())
+
+
+def producer(installation: Installation) -> Iterator[CheckResult]:
+    """A producer was alive recently."""
+    with installation.store.transaction() as tx:
+        seen = tx.producers.seen()
+    yield _alive("producer", seen, Finding.PRODUCER_ALIVE) or failure(
+        "producer", Finding.NO_PRODUCER(**_last(seen))
+    )
+
+
+def _alive(check: str, seen: Sequence[Sign | Producer], found: Finding) -> CheckResult | None:
+    """Return that a process of a kind is alive, None where none is."""
+    alive = [one for one in seen if one.seconds <= ALIVE_S]
+    if not alive:
+        return None
+    told = alive[0].process
+    about = {"host": told.host, "version": told.version, "since": told.since}
+    return ok(check, found(count=len(alive), seconds=alive[0].seconds, **about))
+
+
+def _last(seen: Sequence[Sign | Producer]) -> dict[str, float]:
+    return {"seconds": seen[0].seconds} if seen else {}
 
 
 def clocks(installation: Installation) -> Iterator[CheckResult]:

@@ -47,9 +47,9 @@ def metadata(installation: Installation) -> Iterator[CheckResult]:
         return
     age = (now - good.ended_at).total_seconds()
     if age > installation.settings.metadata_interval * INTERVALS_MISSED:
-        yield warning("metadata", Finding.METADATA_OLD(hours=age / 3600, error=runs[0].error))
+        yield warning("metadata", Finding.METADATA_OLD(hours=age / 3600, error=runs[0].coded))
     elif not runs[0].ok:
-        yield warning("metadata", Finding.METADATA_NOT_READ(error=runs[0].error or ""))
+        yield warning("metadata", Finding.METADATA_NOT_READ(error=runs[0].coded))
     else:
         at = f"{good.ended_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
         yield ok("metadata", Finding.METADATA_CURRENT(at=at))
@@ -90,8 +90,8 @@ def memberships(installation: Installation) -> Iterator[CheckResult]:
     with installation.store.transaction() as tx:
         config, _ = tx.configs.get()
         linked = {link.tracker_project_id for link in tx.links.all()}
-        entries = [tx.metadata.get(MetadataKind.PROJECT, one) for one in sorted(linked)]
-    private = [str(entry) for entry in entries if entry and not entry.details.get("is_public")]
+        entries = tx.metadata.of_kind(MetadataKind.PROJECT)
+    private = [str(one) for one in entries if one.tracker_id in linked and not one.details.get("is_public")]
     if private and config.membership_for == "matched" and config.default_role_id is not None:
         why = Finding.MEMBERSHIP_BY_EMAIL(count=len(private), projects=private[:MOST_NAMED])
         yield warning("role", why)

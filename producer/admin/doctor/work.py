@@ -18,7 +18,7 @@ from shared.store.models import EventState
 SLOW_S = 120.0
 STUCK_S = 3600.0
 MOST_NAMED = 10
-MENDED_WHERE: Mapping[str, tuple[str, ...]] = {
+FIXED_WHERE: Mapping[str, tuple[str, ...]] = {
     Hint.PROJECT_CLOSED: ("links",),
     Hint.PROJECT_ARCHIVED: ("links",),
     Hint.PROJECT_ABSENT: ("links",),
@@ -73,7 +73,7 @@ def held(installation: Installation) -> Iterator[CheckResult]:
 
 
 def failed(installation: Installation) -> Iterator[CheckResult]:
-    """Nothing was refused; what was, by its cause, and whether that is mended."""
+    """Nothing was refused; what was, by its cause, and whether that is fixed."""
     with installation.store.transaction() as tx:
         reasons = [why for _, why in tx.journal.reasons(EventState.FAILED)]
     if not reasons:
@@ -83,9 +83,9 @@ def failed(installation: Installation) -> Iterator[CheckResult]:
     by_code = Counter(str(cause.code) for cause in causes if cause)
     newest = {str(cause.code): cause for cause in causes if cause}
     for code, count in by_code.most_common(MOST_NAMED):
-        checks = MENDED_WHERE.get(code, ())
-        mended = bool(checks) and all(installation.well.get(check) for check in checks)
-        found = Finding.EVENTS_MENDED if mended else Finding.EVENTS_FAILED_FOR
+        checks = FIXED_WHERE.get(code, ())
+        fixed = bool(checks) and all(installation.well.get(check) for check in checks)
+        found = Finding.EVENTS_FIXED if fixed else Finding.EVENTS_FAILED_FOR
         yield warning("failed", found(count=count, cause=newest[code], code=code))
     if left := len(reasons) - sum(dict(by_code.most_common(MOST_NAMED)).values()):
         yield warning("failed", Finding.EVENTS_FAILED(count=left))

@@ -21,7 +21,7 @@ from shared.errors import SettingsError
 from shared.settings import Settings
 from shared.store.database import Database
 
-HEAD = "0013"
+HEAD = "0015"
 """The newest revision. Kept here so that a process can look at its start without loading Alembic."""
 
 LOCK = 0x6465736B6272

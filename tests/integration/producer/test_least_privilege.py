@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import version
 
 import pytest
 from pydantic import SecretStr
@@ -32,6 +34,8 @@ FEW_RIGHTS = (
     "TRUNCATE {0}",
     "DROP TABLE {0}",
 )
+SIGNS = "producer_sign"
+MAY = {COUNTS: ("SELECT * FROM {0}",), SIGNS: ("UPDATE {0} SET {1} = {1}",)}
 
 
 @pytest.fixture
@@ -97,6 +101,9 @@ def test_the_producer_does_all_its_work_with_that_role(
     assert (ready.status_code, ready.json()["database"]) == (200, "ok")
     assert "deskbridge_events_missed 3.0" in metrics
     assert len(running.journal()) == 4
+    with owner.transaction() as tx:
+        (sign,) = tx.producers.seen()
+    assert (sign.process.host, sign.process.version) == (socket.gethostname(), version("deskbridge"))
 
 
 @pytest.mark.promise("SEC-46")
@@ -104,11 +111,13 @@ def test_the_producer_does_all_its_work_with_that_role(
 def test_that_role_neither_reads_nor_changes_a_table(producer_url: str, table: str) -> None:
     column = next(iter(Base.metadata.tables[table].columns)).name
     with as_producer(producer_url) as connection:
-        for statement in FEW_RIGHTS[1:] if table == COUNTS else FEW_RIGHTS:
+        for statement in FEW_RIGHTS:
+            if statement in MAY.get(table, ()):
+                continue
             with pytest.raises(ProgrammingError, match=r"permission denied|must be owner"):
                 connection.execute(text(statement.format(table, f'"{column}"')))
             connection.rollback()
-        if table != "journal":
+        if table not in ("journal", SIGNS):
             with pytest.raises(ProgrammingError, match="permission denied"):
                 connection.execute(text(f"INSERT INTO {table} DEFAULT VALUES"))
             connection.rollback()
@@ -121,6 +130,7 @@ def test_that_role_neither_reads_nor_changes_a_table(producer_url: str, table: s
         "SELECT payload FROM journal",
         "INSERT INTO journal (completion) VALUES ('{}')",
         "SELECT state FROM journal",
+        "SELECT refused FROM producer_sign",
         "INSERT INTO journal DEFAULT VALUES RETURNING payload",
         "SELECT setval('journal_id_seq', 1)",
         "SELECT currval('trace_step_id_seq')",

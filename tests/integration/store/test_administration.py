@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import update
 
 from shared.codes.coded import written
+from shared.codes.refusals import Refusal
 from shared.events import HelpdeskUser
 from shared.kinds import Kind
 from shared.store import Store
@@ -63,8 +64,8 @@ def test_runs_are_recorded_newest_first_and_old_ones_forgotten(store: Store) -> 
     with store.transaction() as tx:
         assert tx.metadata.last_good_run() is None
         for number in range(RUNS_KEPT + 5):
-            error = "away" if number % 2 else None
-            tx.metadata.record_run(tx.now(), counts={"users": number}, differences={}, error=error)
+            why = Refusal.METADATA_BUSY() if number % 2 else None
+            tx.metadata.record_run(tx.now(), counts={"users": number}, differences={}, why=why)
     with store.transaction() as tx:
         runs = tx.metadata.runs(1000)
         assert len(runs) == RUNS_KEPT

@@ -1,0 +1,86 @@
+"""What was refused, kept in memory: however many deliveries somebody sends, it costs the database nothing."""
+
+from __future__ import annotations
+
+import ipaddress
+import threading
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Any
+
+from shared.codes.coded import Coded, to_json
+
+MOST_ADDRESSES = 10
+NO_ADDRESS = "?"
+
+
+@dataclass(slots=True)
+class Reason:
+    """The deliveries that were refused for one reason.
+
+    Attributes:
+        why: of the last one.
+        at: when that was, monotonic.
+        count: how many.
+        since: how many since a delivery was accepted last.
+        addresses: the latest senders, the last one at the end, and how many each.
+    """
+
+    why: Coded
+    at: float = 0.0
+    count: int = 0
+    since: int = 0
+    addresses: OrderedDict[str, int] = field(default_factory=OrderedDict)
+
+
+class Refused:
+    """Counts what was refused; reasons are few, of each the latest addresses are kept, and nothing of a body is."""
+
+    def __init__(self) -> None:
+        self._reasons: dict[str, Reason] = {}
+        self._lock = threading.Lock()
+
+    def note(self, client: str, why: Coded) -> None:
+        """Count a refusal."""
+        address = _address(client)
+        with self._lock:
+            reason = self._reasons.setdefault(str(why.code), Reason(why))
+            reason.why, reason.at = why, time.monotonic()
+            reason.count += 1
+            reason.since += 1
+            reason.addresses[address] = reason.addresses.pop(address, 0) + 1
+            if len(reason.addresses) > MOST_ADDRESSES:
+                reason.addresses.popitem(last=False)
+
+    def accepted(self) -> None:
+        """Begin anew to count what was refused since a delivery was accepted."""
+        with self._lock:
+            for reason in self._reasons.values():
+                reason.since = 0
+
+    def told(self) -> list[dict[str, Any]]:
+        """Return it as plain JSON, by reason; the last sender first."""
+        now = time.monotonic()
+        with self._lock:
+            return [
+                {
+                    "code": code,
+                    "params": to_json(reason.why.params),
+                    "seconds": round(now - reason.at, 1),
+                    "count": reason.count,
+                    "since": reason.since,
+                    "addresses": [
+                        f"{address} ({count})" for address, count in reversed(reason.addresses.items())
+                    ],
+                }
+                for code, reason in self._reasons.items()
+            ]
+
+
+def _address(client: str) -> str:
+    """Return an address; whatever else a proxy forwards as one is not kept."""
+    try:
+        return str(ipaddress.ip_address(client))
+    except ValueError:
+        return NO_ADDRESS

@@ -1,0 +1,59 @@
+"""However much is linked, the doctor asks tracker and database a bounded number of times, and is quick."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import event
+
+from deploy.sandbox.tracker.control import StandIn
+from shared.connection import Connector
+from shared.metadata.synchronisation import sync_metadata
+from shared.store.links import Link, LinkKind
+from shared.vault import Vault
+from tests.failures.stage import Stage
+from tests.support.bridge import Bridge
+
+FIRST = 8
+"""The id of the first of the many projects."""
+SERIAL = 40
+"""Calls beside those for projects: lists of metadata, of people, the questions whether the key is known."""
+STATEMENTS = 150
+
+
+@pytest.fixture(scope="module")
+def large() -> Iterator[StandIn]:
+    """A tracker with 2,000 projects more, each answer 10 ms away."""
+    with StandIn(arguments=["--extra-projects", "2000", "--latency-ms", "10"]) as tracker:
+        yield tracker
+
+
+@pytest.mark.stand_in
+@pytest.mark.parametrize(("links", "calls", "seconds"), [(50, 50 + SERIAL, 2), (2000, 21 + SERIAL, 10)])
+def test_the_doctor_is_bounded_in_calls_statements_and_time(
+    large: StandIn, redis_url: str, tmp_path: Path, links: int, calls: int, seconds: float
+) -> None:
+    bridge = Bridge(f"sqlite:///{tmp_path}/large.sqlite3", redis_url, large.base_url, large.api_key)
+    sync_metadata(bridge.store, Connector(bridge.store, Vault(bridge.settings.secret_keys)).connect()[1])
+    with bridge.store.transaction() as tx:
+        for number in range(links):
+            tx.links.put(Link(LinkKind.ENTITY, 1000 + number, FIRST + number, None))
+    statements: list[Any] = []
+    event.listen(
+        bridge.store.database.engine, "before_cursor_execute", lambda *given: statements.append(given[2])
+    )
+    before = len(large.requests())
+    began, used = time.monotonic(), time.process_time()
+    found = {one.check: one for one in Stage(bridge, large, lambda *_: None).findings()}
+    took, worked = time.monotonic() - began, time.process_time() - used
+    bridge.close()
+    assert found["links"].status == "ok", found["links"].what
+    assert found["links"].found.params["count"] == links + 1
+    made = len(large.requests()) - before
+    assert made <= calls, made
+    assert len(statements) <= STATEMENTS, len(statements)
+    assert worked <= seconds / 2, f"{worked:.1f} s of processor time, {took:.1f} s in all"

@@ -1,0 +1,50 @@
+"""What did not come in, or was left out: which entities' tickets, how many, and by which name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from producer.admin.replay import replay_state
+from shared.codes.findings import Finding
+from shared.store.links import LinkKind
+from shared.store.models import EventState
+from tests.failures.stage import Stage
+from tests.support.bridge import Bridge
+from tests.support.events import ticket, ticket_event
+
+
+def raise_tickets(bridge: Bridge, count: int, entity_id: int, first: int, **of_ticket: Any) -> None:
+    for number in range(first, first + count):
+        event = ticket_event(number, of_ticket=ticket(number, entity_id=entity_id, **of_ticket))
+        bridge.forward(event, ticket_id=number)
+
+
+def unlinked(stage: Stage) -> list[dict[str, Any]]:
+    codes = (Finding.TICKETS_UNLINKED, Finding.LINKED_SINCE)
+    return [dict(one.found.params) for one in stage.findings() if one.found.code in codes]
+
+
+def test_entities_whose_tickets_were_skipped_are_told_with_numbers_and_names(stage: Stage) -> None:
+    assert unlinked(stage) == []
+    raise_tickets(stage.bridge, 3, 44, 5000, entity_name="Root > Customers > Acme")
+    raise_tickets(stage.bridge, 1, 45, 6000)
+    assert unlinked(stage) == [
+        {"id": 44, "entity": "44 (Root > Customers > Acme)", "count": 3, "tickets": [5000]},
+        {"id": 45, "entity": "45", "count": 1, "tickets": [6000]},
+    ]
+    told = stage.doctor().text
+    assert "entity 44 (Root > Customers > Acme) is not linked: 3 tickets of the last week" in told
+    assert "`deskbridge link entity 44 TRACKER_PROJECT_ID --replay`" in told
+    assert "1 tickets" not in told
+
+
+def test_linked_since_and_replayed_it_goes_on(stage: Stage) -> None:
+    raise_tickets(stage.bridge, 2, 44, 5000)
+    stage.bridge.link(LinkKind.ENTITY, 44, 1)
+    told = stage.doctor()
+    assert Finding.LINKED_SINCE in told.codes
+    assert Finding.TICKETS_UNLINKED not in told.codes
+    assert "`deskbridge replay --state skipped --code no_link`" in told.text
+    for ticket_id in replay_state(stage.bridge.store, EventState.SKIPPED, "no_link").tickets:
+        stage.bridge.sync(ticket_id)
+    assert Finding.LINKED_SINCE not in stage.doctor().codes

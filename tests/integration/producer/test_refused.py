@@ -1,0 +1,137 @@
+"""Refused deliveries are counted and the last ones kept, at no cost for the database, and the doctor tells of them."""
+
+from __future__ import annotations
+
+import json
+import time
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from producer.admin.doctor import CheckResult, Status
+from producer.admin.doctor.helpdesk import refused
+from producer.hooks.refused import MOST_ADDRESSES, Refused
+from producer.hooks.sign import SignOfLife
+from shared.codes.deliveries import Undelivered
+from shared.process import Process
+from shared.store import Store
+from tests.integration.producer.conftest import Run, RunningProducer
+from tests.support.events import task_event
+
+OTHER = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz"
+
+
+class Asked:
+    """As much of an installation as the check needs."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+
+def told(store: Store) -> list[CheckResult]:
+    return list(refused(Asked(store)))  # type: ignore[arg-type]
+
+
+def soon(producer: RunningProducer, code: str) -> dict[str, Any]:
+    """Wait until the doctor can tell of a refusal; return its parameters."""
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        for one in told(producer.store):
+            if (why := one.found.params.get("why")) and why.code == code:
+                return {**one.found.params, "what": one.what, "todo": one.todo, "of": why.params}
+        time.sleep(0.05)
+    raise AssertionError(f"nothing is told of {code}: {[one.what for one in told(producer.store)]}")
+
+
+@pytest.mark.parametrize(
+    ("deliver", "code", "step"),
+    [
+        (lambda p: p.send(task_event(), with_secret=OTHER), "secret_unknown", "DESKBRIDGE_WEBHOOK_SECRETS"),
+        (lambda p: p.send(task_event(), age=612), "sender_clock_behind", "NTP"),
+        (lambda p: p.send(task_event(), age=-1200), "sender_clock_ahead", "NTP"),
+        (lambda p: p.post(b"{}"), "signature_absent", "docs/events.md"),
+        (lambda p: p.send(b"{"), "body_not_json", "docs/events.md"),
+        (lambda p: p.send({"event": "ticket.updated"}), "event_malformed", "docs/events.md"),
+        (lambda p: p.http.post(p.base_url + "/event", data=b"{}", timeout=10), "path_unknown", "/events"),
+    ],
+)
+def test_a_refused_delivery_is_told_with_address_reason_and_what_to_do(
+    run: Run, deliver: Any, code: str, step: str
+) -> None:
+    producer = run()
+    assert deliver(producer).status_code >= 400
+    found = soon(producer, code)
+    assert (found["count"], found["addresses"]) == (1, ["127.0.0.1 (1)"])
+    assert step in found["todo"]
+    assert "0 min ago" in found["what"]
+
+
+def test_a_clock_that_is_off_is_told_by_how_much(run: Run) -> None:
+    producer = run()
+    producer.send(task_event(), age=612)
+    assert soon(producer, "sender_clock_behind")["of"]["seconds"] == pytest.approx(612, abs=5)
+
+
+def test_what_was_refused_since_the_last_accepted_event_is_told_apart(run: Run) -> None:
+    producer = run()
+    producer.send(task_event(), with_secret=OTHER)
+    producer.send(task_event())
+    producer.send(task_event(), with_secret=OTHER)
+    until = time.monotonic() + 20
+    while (found := soon(producer, "secret_unknown"))["count"] < 2:
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    assert (found["count"], found["after"]) == (2, 1)
+
+
+def test_who_only_looks_is_no_refused_delivery(run: Run) -> None:
+    producer = run()
+    assert producer.get("/favicon.ico").status_code == 404
+    assert producer.get("/events").status_code == 405
+    producer.post(b"{}")
+    soon(producer, "signature_absent")
+    assert len(told(producer.store)) == 1
+
+
+@pytest.mark.promise("SEC-60")
+def test_a_flood_costs_a_few_rows_written_and_a_bounded_document() -> None:
+    kept = Refused()
+    for number in range(50_000):
+        kept.note(
+            f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}", Undelivered.PATH_UNKNOWN(path="/x" * 30)
+        )
+        kept.note("\u202e<script>", Undelivered.SECRET_UNKNOWN(setting="X"))
+    unknown, secret = kept.told()
+    assert (unknown["count"], len(unknown["addresses"])) == (50_000, MOST_ADDRESSES)
+    assert secret["addresses"] == ["? (50000)"], "what is no address is not kept"
+    assert len(json.dumps(kept.told())) < 5000
+
+
+@pytest.mark.promise("SEC-60")
+def test_however_many_are_refused_the_row_is_written_once_in_two_seconds(run: Run, monkeypatch: Any) -> None:
+    written: list[float] = []
+    write = SignOfLife.write
+
+    def counting(self: SignOfLife) -> None:
+        written.append(time.monotonic())
+        write(self)
+
+    monkeypatch.setattr(SignOfLife, "write", counting)
+    producer = run()
+    for _ in range(300):
+        producer.post(b"{}")
+    soon(producer, "signature_absent")
+    apart = [later - earlier for earlier, later in pairwise(written)]
+    assert all(seconds >= 1.9 for seconds in apart), apart
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [[7], [{}], [{"code": 7, "params": [], "seconds": "x", "count": 1, "since": 0, "addresses": []}], ["x"]],
+)
+def test_what_no_producer_wrote_ends_no_doctor(run: Run, rows: list[Any]) -> None:
+    store = run().store
+    with store.transaction() as tx:
+        tx.producers.mark("strange:1", Process.here(), rows)
+    assert [one.status for one in told(store)] == [Status.OK]
