@@ -45,6 +45,7 @@ from shared.codes.coded import Coded, written
 from shared.codes.reasons import Reason, Verdict
 from shared.codes.steps import What
 from shared.config import PluginConfig
+from shared.events import Event
 from shared.gate import closed_gate
 from shared.kinds import Kind
 from shared.store import Transaction
@@ -73,6 +74,12 @@ def into_trace(tx: Transaction) -> Tell:
         tx.trace.append([Step(ticket_id or 0, what, task_id)])
 
     return tell
+
+
+def asked_by(tx: Transaction, row: Row) -> Event | None:
+    """Return the event that a row was claimed for; None where it is past its retention."""
+    found = tx.journal.get(row.event_id) if row.event_id is not None else None
+    return content_of(found) if found else None
 
 
 class Found(Protocol):
@@ -115,7 +122,7 @@ class Verdicts:
         self.release(row.key, tracker_id)
         self.tx.ledger(self.kind).link(row.key, attempt, tracker_id, author_id, reason)
         if was_held:
-            self.tx.journal.reopen_held(row.ticket_id, Reason.ANSWERED_AFTER_ALL())
+            self._reopen_held(row, Reason.ANSWERED_AFTER_ALL())
 
     def late(self, key: int, ticket_id: int, tracker_id: int) -> None:
         """Hold a row whose superseded attempt created something after all."""
@@ -135,7 +142,7 @@ class Verdicts:
             self._note(row, What.CREATION_FOUND(kind=self.kind, tracker_id=found.tracker_id))
             self._attribute(row, found)
             self._owe(row.ticket_id, found.status_id)
-            self.tx.journal.hurry(row.ticket_id)
+            self.tx.journal.hurry(row.ticket_id, self._task_id(row.key))
 
     def adopt_after_restore(self, claim: Claim, lease: float, found: Found) -> bool:
         """Link a new or free row to what was created before a backup was restored; False where it is neither.
@@ -163,7 +170,7 @@ class Verdicts:
             self._ask_again(
                 row, Reason.WAS_NOT_ITS_OWN()
             )  # it may have ended in the belief that it was linked
-            self.tx.journal.hurry(row.ticket_id)
+            self.tx.journal.hurry(row.ticket_id, self._task_id(row.key))
             self.tx.journal.put_off(row.ticket_id, pause, task_id=self._task_id(row.key))
 
     def hold(self, row: Row, because: Coded, candidates: Collection[int] = ()) -> None:
@@ -171,7 +178,7 @@ class Verdicts:
         reason = Reason.STAYS_UNDECIDED(before=row.coded, because=because)
         if self.tx.ledger(self.kind).hold(row.key, row.attempt, reason, candidates):
             self._note(row, What.FOR_PERSON_TO_SAY(kind=self.kind, because=because))
-            self.tx.journal.hurry(row.ticket_id)
+            self.tx.journal.hurry(row.ticket_id, self._task_id(row.key))
             self.rung.add(row.ticket_id)
 
     def hold_after_restore(self, claim: Claim, lease: float, candidates: Collection[int]) -> bool:
@@ -229,24 +236,28 @@ class Verdicts:
     def create_again(self, row: Row) -> bool:
         """Let a held or gone row be created again, as a person said; False where no event is left that asks for it."""
         ticket_id, before, was_gone = row.ticket_id, row.tracker_id, row.state == LedgerState.GONE
-        self._decide(row, Verdict.CREATE_AGAIN(kind=self.kind), None)
+        asked = self._decide(row, Verdict.CREATE_AGAIN(kind=self.kind), None)
         if self.kind is Kind.TICKET and was_gone and before is not None:
             self._log_again(ticket_id, before)
-        return self.kind is Kind.TICKET or self.tx.journal.has_pending(ticket_id)
+        return asked or self.kind is Kind.TICKET or self.tx.journal.has_pending(ticket_id)
 
     def _decide(
         self, row: Row, verdict: Coded, tracker_id: int | None, tracker_project_id: int | None = None
-    ) -> None:
+    ) -> bool:
+        """Note the verdict; tell whether an event is pending again that asks for a row that is free now."""
         before, decided = row.coded, Reason.PERSON_DECIDED(verdict=verdict)
         self.tx.ledger(self.kind).resolve(row.key, tracker_id, decided, tracker_project_id)
-        self.tx.journal.reopen_held(row.ticket_id, decided)
-        if tracker_id is None:
-            self._ask_again(row, decided, tuple(EventState))
+        self._reopen_held(row, decided)
+        asked = tracker_id is None and self._ask_again(row, decided, tuple(EventState))
         told = What.PERSON_DECIDES(
             kind=self.kind, key=row.key, verdict=verdict, before=before or written("unknown")
         )
         self._note(row, told)
         self.rung.add(row.ticket_id)
+        return asked
+
+    def _reopen_held(self, row: Row, reason: Coded) -> None:
+        self.rung.update(self.tx.journal.reopen_held(row.ticket_id, reason, self._task_id(row.key)))
 
     def _owe(self, ticket_id: int, tracker_status_id: int | None) -> None:
         if self.kind is Kind.TICKET:
@@ -262,7 +273,7 @@ class Verdicts:
             if len(left) < len(row.candidates or ()):
                 ledger.narrow(row.key, row.attempt, left, reason)
                 if not left:
-                    self.tx.journal.reopen_held(row.ticket_id, reason)
+                    self._reopen_held(row, reason)
                     self._ask_again(row, reason)
                     self.rung.add(row.ticket_id)
 
@@ -285,8 +296,7 @@ class Verdicts:
 
     def _attribute(self, row: Row, found: Found) -> None:
         """Note that what was found has another author than the one who was meant."""
-        asked_by = self.tx.journal.get(row.event_id) if row.event_id is not None else None
-        event = content_of(asked_by) if asked_by else None
+        event = asked_by(self.tx, row)
         if event is None:
             return
         user = event.task.user if self.kind is Kind.TICKET_TASK and event.task else event.ticket.technician

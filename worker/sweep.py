@@ -74,7 +74,7 @@ class Sweep:
         for _ in range(MOST_PRUNED):
             with self.store.transaction() as tx:
                 deleted = tx.journal.prune(days, PRUNED_AT_ONCE) + tx.trace.prune(days, PRUNED_AT_ONCE)
-                deleted += tx.changes.prune(self.settings.changes_days, PRUNED_AT_ONCE)
+                deleted += tx.changes.prune(self.settings.changes_days, PRUNED_AT_ONCE) + tx.producers.prune()
             total += deleted
             if not deleted:
                 break

@@ -10,7 +10,6 @@ from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
 from shared.coordination.doorbell import PRUNE, SWEEP, SYNC_METADATA, SYNC_TICKET
-from shared.coordination.presence import BEAT
 from shared.logs import get_logger
 from worker.bootstrap import Worker
 from worker.dry_runs import clean_dry_runs
@@ -21,11 +20,6 @@ log = get_logger("tasks")
 
 def register(app: Celery, worker: Worker) -> None:
     """Register every task of the worker on its application."""
-
-    @contextmanager
-    def at_work(**about: object) -> Iterator[None]:
-        with worker.watchdog.at_work(), left_to_the_sweep(**about):
-            yield
 
     @app.task(name=SYNC_TICKET, shared=False)  # type: ignore[untyped-decorator]
     def sync_ticket(*, ticket_id: int, others: Sequence[int] = (), **_: object) -> None:
@@ -44,8 +38,7 @@ def register(app: Celery, worker: Worker) -> None:
 
     @app.task(name=SWEEP, shared=False)  # type: ignore[untyped-decorator]
     def sweep(**_: object) -> None:
-        with at_work():
-            worker.presence.mark(BEAT)
+        with worker.watchdog.at_work(), left_to_the_sweep():
             worker.sweep.run()
             clean_dry_runs(worker)
             keep_up(worker)
@@ -54,7 +47,7 @@ def register(app: Celery, worker: Worker) -> None:
     @app.task(name=PRUNE, shared=False)  # type: ignore[untyped-decorator]
     def upkeep(**_: object) -> None:
         """What a beat of the version before sends."""
-        with at_work():
+        with worker.watchdog.at_work(), left_to_the_sweep():
             keep_up(worker)
 
 

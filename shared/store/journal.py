@@ -4,19 +4,34 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from typing import Any, cast
 
-from sqlalchemy import ColumnElement, Delete, Table, and_, delete, exists, func, or_, select, tuple_, update
+from sqlalchemy import (
+    ColumnElement,
+    CursorResult,
+    Delete,
+    Table,
+    and_,
+    case,
+    delete,
+    exists,
+    func,
+    or_,
+    select,
+    tuple_,
+    update,
+)
 from sqlalchemy.orm import Session, aliased
 
-from shared.codes.coded import Code, Coded
+from shared.codes.coded import Code, Coded, Written
 from shared.codes.reasons import Reason
 from shared.errors import NotFound
-from shared.events import Delivery, Fact
+from shared.events import Delivery, Fact, entity_name
 from shared.store.due import (
     CLOCK_TOLERANCE,
     ORDER,
@@ -38,12 +53,13 @@ from shared.store.models import (
     TicketIssueLink,
     TicketState,
 )
-from shared.store.types import Insert, clock, insert_for, moment
+from shared.store.types import Insert, clock, insert_for, moment, number_in
 
 JOURNAL = cast(Table, JournalEvent.__table__)
 UNREADABLE = "unreadable"
 """The event, and the key, of a delivery that could not be read."""
 NO_TICKET = 0
+MOST_UNLINKED = 200
 REPLAYED = Reason.PERSON_REPLAYED()
 ENDED = (EventState.DONE, EventState.SKIPPED, EventState.SUPERSEDED)
 
@@ -63,11 +79,42 @@ class Accepted:
     conflicting: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """What waits: how many events, since when the oldest, and since when the oldest of those that are due."""
+
+    count: int
+    oldest: datetime | None
+    oldest_due: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Unlinked:
+    """Tickets of an entity, and of a helpdesk project where they have one, that were skipped for want of a link.
+
+    Attributes:
+        tickets: how many.
+        example: the lowest of their numbers.
+        name: the entity's, where an event named it.
+    """
+
+    entity_id: int
+    project_id: int | None
+    tickets: int
+    example: int
+    name: str | None
+
+
 class Journal:
-    """Reads and writes events within one transaction."""
+    """Reads and writes events within one transaction.
+
+    Attributes:
+        ended: how many events this transaction has given which state and reason.
+    """
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self.ended: Counter[tuple[str, str]] = Counter()
 
     def append(self, deliveries: Sequence[Delivery], received_at: datetime) -> list[Accepted]:
         """Append deliveries; one that came before changes nothing.
@@ -232,20 +279,18 @@ class Journal:
         Args:
             ticket_id: whose events.
             seconds: from now.
-            task_id: only those of this ticket task; None: all of the ticket.
+            task_id: those of this ticket task instead, on whichever ticket.
         """
-        where = and_(JournalEvent.ticket_id == ticket_id, JournalEvent.state == EventState.PENDING)
-        if task_id is not None:
-            where = and_(where, JournalEvent.task_id == task_id)
+        whose = (
+            JournalEvent.ticket_id == ticket_id if task_id is None else JournalEvent.key == _task_key(task_id)
+        )
+        where = and_(whose, JournalEvent.state == EventState.PENDING)
         self._session.execute(update(JOURNAL).where(where).values(next_attempt_at=clock(seconds)))
 
-    def hurry(self, ticket_id: int) -> None:
-        """Make a ticket's waiting events due now: what they waited for has happened."""
-        self._session.execute(
-            update(JOURNAL)
-            .where(JournalEvent.ticket_id == ticket_id, JournalEvent.state == EventState.PENDING)
-            .values(next_attempt_at=None)
-        )
+    def hurry(self, ticket_id: int, task_id: int | None = None) -> None:
+        """Make the events due now that waited for a ticket's issue, or for a ticket task's time entry."""
+        waiting = and_(_waiting_for(ticket_id, task_id), JournalEvent.state == EventState.PENDING)
+        self._session.execute(update(JOURNAL).where(waiting).values(next_attempt_at=None))
 
     def reopen(self, where: ColumnElement[bool], reason: Coded) -> list[int]:
         """Make events pending again, with all their attempts before them; return their tickets.
@@ -267,10 +312,10 @@ class Journal:
         )
         return sorted(set(changed.scalars()))
 
-    def reopen_held(self, ticket_id: int, reason: Coded) -> None:
-        """Make a ticket's held events pending again: what they waited for was decided."""
+    def reopen_held(self, ticket_id: int, reason: Coded, task_id: int | None = None) -> list[int]:
+        """Make held events pending again, since what they waited for was decided; return their tickets."""
         held = JournalEvent.state == EventState.HELD
-        self.reopen(and_(JournalEvent.ticket_id == ticket_id, held), reason)
+        return self.reopen(and_(_waiting_for(ticket_id, task_id), held), reason)
 
     def replay(self, event_ids: Collection[int], reason: Coded = REPLAYED) -> list[int]:
         """Make the named events pending again, with every failed one of the same keys; return their tickets.
@@ -316,6 +361,19 @@ class Journal:
         statement = select(func.count()).select_from(JournalEvent).where(_ended_so(state, code))
         return self._session.scalar(statement) or 0
 
+    def waiting(self) -> Backlog:
+        """Return what is pending."""
+        due_since = case((is_due(), func.coalesce(JournalEvent.next_attempt_at, JournalEvent.received_at)))
+        columns = (func.count(), func.min(JournalEvent.received_at), func.min(due_since))
+        pending = select(*columns).where(JournalEvent.state == EventState.PENDING)
+        return Backlog(*self._session.execute(pending).one())
+
+    def failed_by_code(self) -> dict[str, int]:
+        """Return how many events failed for which code, deliveries that cannot be read left out."""
+        failed = and_(JournalEvent.state == EventState.FAILED, JournalEvent.key != UNREADABLE)
+        counts = select(JournalEvent.code, func.count()).where(failed).group_by(JournalEvent.code)
+        return {code or str(Written.AS_WRITTEN): count for code, count in self._session.execute(counts)}
+
     def reasons(self, state: EventState) -> list[tuple[int, Coded | None]]:
         """Return the events of a state with their reasons, oldest first."""
         columns = (JournalEvent.id, JournalEvent.reason_text, JournalEvent.code, JournalEvent.params)
@@ -353,6 +411,39 @@ class Journal:
             (ticket_id, count, snapshot) for ticket_id, count, snapshot in self._session.execute(statement)
         ]
 
+    def unlinked(self, seconds: float) -> list[Unlinked]:
+        """Return where tickets were skipped for want of a link within so many seconds, most tickets first."""
+        skipped = (
+            select(JournalEvent.ticket_id, func.max(JournalEvent.id).label("event_id"))
+            .where(
+                JournalEvent.received_at > moment(-seconds),
+                JournalEvent.state == EventState.SKIPPED,
+                is_for(JournalEvent, Reason.NO_LINK),
+            )
+            .group_by(JournalEvent.ticket_id)
+            .subquery()
+        )
+        entity = number_in(TicketState.snapshot, "entity_id").label("entity")
+        project = number_in(TicketState.snapshot, "project_id").label("project")
+        count = func.count()
+        newest = func.max(skipped.c.event_id)
+        groups = (
+            select(entity, project, count, func.min(skipped.c.ticket_id), newest)
+            .join(TicketState, TicketState.ticket_id == skipped.c.ticket_id)
+            .group_by(entity, project)
+            .order_by(count.desc())
+            .limit(MOST_UNLINKED)
+        )
+        found = self._session.execute(groups).all()
+        payloads = select(JournalEvent.id, JournalEvent.payload).where(
+            JournalEvent.id.in_([event_id for *_, event_id in found])
+        )
+        names = {event_id: entity_name(payload) for event_id, payload in self._session.execute(payloads)}
+        return [
+            Unlinked(entity_id, project_id, tickets, example, names.get(event_id))
+            for entity_id, project_id, tickets, example, event_id in found
+        ]
+
     def replay_skipped(self, ticket_ids: Sequence[int], code: Code) -> None:
         """Make the events of some tickets that were skipped for a reason pending again."""
         skipped = and_(JournalEvent.state == EventState.SKIPPED, is_for(JournalEvent, code))
@@ -385,7 +476,7 @@ class Journal:
         """Return the newest event of each ticket task, whatever became of it, in whichever ticket it came."""
         if not task_ids:
             return {}
-        keys = [f"ticket-task:{task_id}" for task_id in task_ids]
+        keys = [_task_key(task_id) for task_id in task_ids]
         newest_first = [column.desc() for column in ORDER]
         place = func.row_number().over(partition_by=JournalEvent.key, order_by=newest_first).label("place")
         ranked = select(JournalEvent.id, place).where(JournalEvent.key.in_(keys)).subquery()
@@ -448,12 +539,24 @@ class Journal:
         return len(self._session.execute(statement.returning(JournalEvent.id)).all())
 
     def _change(self, where: ColumnElement[bool], reason: Coded, **values: object) -> None:
-        self._session.execute(update(JOURNAL).where(where).values(**values, **keeping(reason)))
+        changed = self._session.execute(update(JOURNAL).where(where).values(**values, **keeping(reason)))
+        if "state" in values:
+            self.ended[str(values["state"]), str(reason.code)] += cast(CursorResult[Any], changed).rowcount
 
 
 def _ended_so(state: EventState, code: str | None) -> ColumnElement[bool]:
     has_state = JournalEvent.state == state
     return has_state if code is None else and_(has_state, is_for(JournalEvent, code))
+
+
+def _waiting_for(ticket_id: int, task_id: int | None) -> ColumnElement[bool]:
+    """Return what may wait for a ticket's issue, or a ticket task's time entry: the task may have moved since."""
+    of_ticket = JournalEvent.ticket_id == ticket_id
+    return of_ticket if task_id is None else or_(of_ticket, JournalEvent.key == _task_key(task_id))
+
+
+def _task_key(task_id: int) -> str:
+    return f"ticket-task:{task_id}"
 
 
 def _pending(event_ids: Collection[int]) -> ColumnElement[bool]:

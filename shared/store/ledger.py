@@ -255,6 +255,11 @@ class Ledger(LedgerQueries):
             tracker_project_id=tracker_project_id,
         )
 
+    def belongs_to(self, key: int, tracker_id: int, author_id: int) -> bool:
+        """Note that an object has another author now."""
+        where = and_(self._model.key == key, self._model.tracker_id == tracker_id)
+        return self._set(where, author_id=author_id)
+
     def gone(self, key: int, tracker_id: int, reason: Coded) -> bool:
         """Mark a link whose object no longer exists on the tracker."""
         return self._set(

@@ -7,13 +7,7 @@ one that somebody else started with the same seed. `--redmine=6.0` says which ve
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import NoReturn
 from urllib.parse import urlsplit
 
 import pytest
@@ -21,12 +15,9 @@ import pytest
 from deploy.sandbox.tracker.control import StandIn
 from tests.contract import seed
 from tests.contract.support import Json, Tracker, Version, accepted
+from tests.support.redmine import real_redmine
 
-ROOT = Path(__file__).resolve().parents[2]
-LAUNCHER = ROOT / "deploy" / "redmine"
 VERSIONS = ["5.0", "6.0", "6.1"]
-CANNOT_INSTALL = 3
-"""redmine-up's exit code when packages are missing and cannot be installed here."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -49,8 +40,8 @@ def tracker_server(request: pytest.FixtureRequest, release: str) -> Iterator[tup
         with StandIn(arguments=["--redmine", release]) as stand_in:
             yield stand_in.base_url, stand_in.api_key
     elif choice == "redmine":
-        with _redmine(release) as server:
-            yield server
+        with real_redmine(release) as ready:
+            yield ready["base_url"], ready["api_key"]
     elif choice.startswith(("http://", "https://")):
         parts = urlsplit(choice)
         host = parts.netloc.rpartition("@")[2]
@@ -89,26 +80,3 @@ def project(tracker: Tracker) -> Json:
     """Return a private project of this test's own, without members and with default modules and types."""
     made: Json = accepted(tracker.create_project())["project"]
     return made
-
-
-@contextmanager
-def _redmine(release: str) -> Iterator[tuple[str, str]]:
-    up = subprocess.run(
-        [LAUNCHER / "redmine-up", "--version", release], capture_output=True, text=True, check=False
-    )
-    if up.returncode == CANNOT_INSTALL:
-        _missing(f"a real Redmine cannot be installed here:\n{up.stderr}")
-    if up.returncode != 0:
-        pytest.fail(f"redmine-up ended with {up.returncode}:\n{up.stderr}")
-    ready = json.loads(up.stdout)
-    try:
-        yield ready["base_url"], ready["api_key"]
-    finally:
-        if not ready["reused"]:
-            subprocess.run([LAUNCHER / "redmine-down", "--dir", ready["dir"]], check=True)
-
-
-def _missing(what: str) -> NoReturn:
-    if os.environ.get("CI"):
-        pytest.fail(f"{what}, and CI is set: there nothing is skipped")
-    pytest.skip(what)

@@ -125,6 +125,19 @@ def test_a_ticket_update_moves_the_status_of_the_linked_issue(scene: Scene) -> N
     assert scene.issue()["status"]["id"] == seed.Status.RESOLVED
 
 
+def test_hours_on_an_issue_that_was_moved_are_still_their_persons(scene: Scene) -> None:
+    """Who works there is made a member of the project in which the issue is now."""
+    scene.forward(task_event(of_ticket=scene.ticket()))
+    issue_id = scene.issue()["id"]
+    assert scene.tracker.update_issue(issue_id, project_id=seed.Project.OTHER).status_code == 204
+    assert scene.forward(task_event(1, of_ticket=scene.ticket(), of_task=task(513, user=BOB))) == ["done"]
+    found = scene.tracker.read(f"/time_entries.json?issue_id={issue_id}")["time_entries"]
+    assert {(one["user"]["id"], one["project"]["id"]) for one in found} == {
+        (seed.User.ALICE, seed.Project.OTHER),
+        (seed.User.BOB, seed.Project.OTHER),
+    }
+
+
 def test_a_status_that_the_tracker_ignores_on_creation_is_set_afterwards(scene: Scene) -> None:
     scene.forward(task_event(of_ticket=scene.ticket(status=RESOLVED)))
     assert scene.issue()["status"]["id"] == seed.Status.RESOLVED

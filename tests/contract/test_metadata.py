@@ -25,7 +25,7 @@ from tests.contract import seed
 from tests.contract.support import Tracker, unique
 from tests.support.databases import make_tables
 
-NOT_HERE = {"worker", "beat", "helpdesk events"}
+NOT_HERE = {"producer", "refused", "worker", "beat", "helpdesk events"}
 """Checks of processes that this test does not start, and of events that it does not send."""
 
 

@@ -179,3 +179,19 @@ def test_time_goes_when_its_issue_is_deleted(tracker: Tracker, issue_id: int) ->
     entry_id = logged(tracker, issue_id)["id"]
     assert tracker.call("DELETE", f"/issues/{issue_id}.json").status_code == 204
     assert tracker.call("GET", f"/time_entries/{entry_id}.json").status_code == 404
+
+
+def test_the_administrator_gives_an_entry_to_another_member_and_to_nobody_else(
+    tracker: Tracker, issue_id: int
+) -> None:
+    entry_id = logged(tracker, issue_id)["id"]
+    path = f"/time_entries/{entry_id}.json"
+    assert tracker.call("PUT", path, {"time_entry": {"user_id": User.ALICE}}).status_code == 204
+    assert_rejected(tracker.call("PUT", path, {"time_entry": {"user_id": User.CAROL}}), "User is invalid")
+    assert_rejected(tracker.call("PUT", path, {"time_entry": {"user_id": UNKNOWN}}), "User is invalid")
+    assert tracker.read(path)["time_entry"]["user"]["id"] == User.ALICE
+
+
+def test_an_issue_keeps_its_author_whatever_is_asked(tracker: Tracker, issue_id: int) -> None:
+    assert tracker.update_issue(issue_id, author_id=User.ALICE).status_code == 204
+    assert tracker.read(f"/issues/{issue_id}.json")["issue"]["author"]["id"] == User.ADMIN

@@ -144,6 +144,33 @@ def test_a_map_that_is_changed_while_an_issue_comes_to_be_counts_for_it(
     assert ours(stand_in)[0]["status"] in (3, "Resolved")
 
 
+def test_a_map_that_is_changed_while_a_drain_finds_another_tickets_issue_counts_for_that_one(
+    bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Issues of equal text that are in doubt are settled together, by whichever drain comes first."""
+    bridge.configure(status_map={1: 1})
+    for ticket_id in (7, 8):
+        stand_in.fault("reset_after", method="POST", path="/issues.json", count=1)
+        same = ticket(ticket_id, title="Same", status=5)
+        bridge.receive(task_event(of_ticket=same, of_task=task(ticket_id * 10)))
+        bridge.sync(ticket_id)
+    call = TrackerClient.call
+
+    def changing(self: TrackerClient, method: str, asked: str, **options: Any) -> Any:
+        answer = call(self, method, asked, **options)
+        if (method, asked) == ("GET", "/issues.json"):
+            change(bridge.store, {"status_map": '{"1": 1, "2": 2, "5": 3, "6": 5}'}, replay=True)
+        return answer
+
+    monkeypatch.setattr(TrackerClient, "call", changing)
+    bridge.hurry()
+    bridge.sync(7)
+    monkeypatch.undo()
+    for ticket_id in (7, 8):
+        until_settled(bridge, ticket_id)
+    assert [one["status"] in (3, "Resolved") for one in ours(stand_in)] == [True, True]
+
+
 def test_a_status_that_was_dropped_for_want_of_a_link_is_given_when_the_link_is_back(
     bridge: Bridge, stand_in: StandIn
 ) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from deploy.sandbox.tracker.control import StandIn
 from shared.codes.coded import written
+from shared.codes.refusals import Refusal
 from shared.connection import Connector
 from shared.coordination.locks import Locks
 from shared.helpdesk.glpi import GlpiLookup
@@ -98,7 +99,7 @@ def test_the_last_good_run_is_remembered_however_many_failed_since(bridge: Bridg
     assert sync_metadata(worker)
     for _ in range(RUNS_KEPT + 5):
         with bridge.store.transaction() as tx:
-            tx.metadata.record_run(tx.now(), counts={}, differences={}, error="a test")
+            tx.metadata.record_run(tx.now(), counts={}, differences={}, why=Refusal.METADATA_BUSY())
     with bridge.store.transaction() as tx:
         assert tx.metadata.last_good_run() is not None
     assert len(runs(bridge)) == RUNS_KEPT + 1

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
+from shared.kinds import Kind
 from tests.model.database import Trouble
 from tests.model.oracle import faults
 from tests.model.person import decide_everything
@@ -73,6 +74,7 @@ class Bridge(RuleBasedStateMachine):
         user=st.sampled_from([ALICE, BOB, None]),
         state=st.sampled_from([DONE, DONE, 1]),
         sequence=st.sampled_from([None, 1]),
+        moved=st.sampled_from([False, False, False, True]),
     )
     def helpdesk_logs(
         self,
@@ -85,10 +87,13 @@ class Bridge(RuleBasedStateMachine):
         user: dict[str, Any] | None,
         state: int,
         sequence: int | None,
+        moved: bool = False,
     ) -> None:
-        """A ticket task was added or changed; `at` may lie far in the future."""
+        """A ticket task was added or changed, or moved to the other ticket; `at` may lie far in the future."""
         ticket_id = self._ticket_id(ticket_id)
         task_id = TICKETS[ticket_id][which % len(TICKETS[ticket_id])]
+        if moved:
+            ticket_id = self._ticket_id(3 - ticket_id)
         actiontime = 1800 * (half_hours + 1)
         self._send(
             task_event(
@@ -169,6 +174,20 @@ class Bridge(RuleBasedStateMachine):
     def redis_is_flushed(self) -> None:
         """Every lock and the pause are gone."""
         self.world.redis.flush()
+
+    @rule()
+    def person_decides(self) -> None:
+        """A person decides on whatever is held, while drains are under way; not before what was sent has arrived."""
+        if not self.world.tracker.is_anything_under_way:
+            with self.world.undisturbed():
+                decide_everything(self.world)
+
+    @rule(which=st.integers(0, 20), project_id=st.sampled_from([1, 2, 4]))
+    def person_moves_an_issue(self, which: int, project_id: int) -> None:
+        """A person moves an issue to another project of the tracker: ordinary triage."""
+        made = [one.tracker_id for one in self.world.tracker.made if one.kind is Kind.TICKET]
+        if made:
+            self.world.tracker.move(made[which % len(made)], project_id)
 
     @rule(which=st.integers(0, 20))
     def person_replays(self, which: int) -> None:

@@ -150,8 +150,10 @@ def _wanted(ended: Ended) -> Iterator[str]:
     passing = _passing(ended)
     failed = {row.task_id for row in ended.journal if row.state == EventState.FAILED}
     held = {row.ticket_id for kind in Kind for row in ended.held(kind)}
-    for task_id, events in passing.items():
-        ticket_id = events[0].ticket.id
+    for task_id in passing:
+        logged = ended.rows[Kind.TICKET_TASK].get(task_id)
+        is_logged = logged is not None and logged.state == LedgerState.LINKED
+        ticket_id = logged.ticket_id if logged and is_logged else _ticket_at_last(ended, task_id)
         if task_id in failed or ticket_id in held or not _is_done_at_last(ended, task_id):
             continue
         for kind, key in ((Kind.TICKET, ticket_id), (Kind.TICKET_TASK, task_id)):
@@ -162,15 +164,24 @@ def _wanted(ended: Ended) -> Iterator[str]:
         if key not in passing:
             yield f"time was logged for ticket task {key}, which never was Done"
     for key in ended.linked(Kind.TICKET).values():
-        if not any(events[0].ticket.id == key for events in passing.values()):
+        if not any(event.ticket.id == key for events in passing.values() for event in events):
             yield f"an issue was created for ticket {key}, which has no Done ticket task"
+
+
+def _at_last(ended: Ended, task_id: int) -> Event:
+    rows = [row for row in ended.journal if row.task_id == task_id]
+    newest = max(rows, key=lambda row: (row.occurred_at, row.sequence, row.id))
+    return ended.events[newest.id]
+
+
+def _ticket_at_last(ended: Ended, task_id: int) -> int:
+    """Return the ticket that a ticket task belongs to by its newest event."""
+    return _at_last(ended, task_id).ticket.id
 
 
 def _is_done_at_last(ended: Ended, task_id: int) -> bool:
     """Tell whether the newest event of a ticket task says that it is Done and has time: else nothing is owed."""
-    rows = [row for row in ended.journal if row.task_id == task_id]
-    newest = max(rows, key=lambda row: (row.occurred_at, row.sequence, row.id))
-    task = ended.events[newest.id].task
+    task = _at_last(ended, task_id).task
     return task is not None and task.state == DONE and task.actiontime > 0
 
 
@@ -191,7 +202,7 @@ def _contents(ended: Ended) -> Iterator[str]:
         said = {(one.task.actiontime / 3600, one.task.content) for one in events if one.task}
         if entry is None or (entry.hours, entry.comments) not in said:
             yield f"ticket task {task_id} is linked to time entry #{entry_id}, which is not its own: {entry}"
-        elif entry.issue_id != issues.get(events[0].ticket.id, entry.issue_id):
+        elif entry.issue_id not in {issues.get(one.ticket.id, entry.issue_id) for one in events}:
             yield f"time entry #{entry_id} of ticket task {task_id} is on #{entry.issue_id}, another ticket's issue"
 
 
@@ -207,9 +218,11 @@ def _status(ended: Ended, ticket_id: int, status_id: int) -> Iterator[str]:
 def _held(ended: Ended) -> Iterator[str]:
     """What waits for a person does so for a reason that is true."""
     held = {row.ticket_id for kind in Kind for row in ended.held(kind)}
+    held_tasks = {row.key for row in ended.held(Kind.TICKET_TASK)}
     for event in ended.journal:
-        if event.state == EventState.HELD and event.ticket_id not in held:
-            yield f"event {event.id} is held, and nothing of its ticket is: {event.reason}"
+        waits = event.ticket_id in held or event.task_id in held_tasks
+        if event.state == EventState.HELD and not waits:
+            yield f"event {event.id} is held, and nothing of its ticket or task is: {event.reason}"
     for kind, rows in ended.rows.items():
         for key, row in rows.items():
             if row.state == LedgerState.GONE:

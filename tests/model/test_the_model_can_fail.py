@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from typing import Any
 from unittest import mock
 
@@ -13,6 +14,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from sqlalchemy import update
 
 from shared.codes.coded import written
+from shared.coordination.locks import PREFIX, HeldLock, Locks
 from shared.send_window import SendWindow
 from shared.store.ledger import Claim, Ledger
 from shared.store.models import LedgerState
@@ -26,16 +28,22 @@ SOON = 100
 Taken = Callable[[], AbstractContextManager[Any]]
 
 
-def without_compare_and_set() -> AbstractContextManager[Any]:
-    """A claim is given, whatever the row's state."""
-    real = Ledger.claim
+@contextmanager
+def without_compare_and_set() -> Iterator[None]:
+    """A claim is given, whatever the row's state and attempt; and a lock, which would hide that nearly always."""
+    claim_of, hold_of = Ledger.claim, Locks.hold
 
     def claim(ledger: Ledger, claim: Claim, lease: float) -> int | None:
         mine = ledger._model.key == claim.key
         ledger._session.execute(update(ledger._table).where(mine).values(state=LedgerState.FREE))
-        return real(ledger, claim, lease)
+        return claim_of(ledger, replace(claim, attempt_before=None), lease)
 
-    return mock.patch.object(Ledger, "claim", claim)
+    def hold(locks: Locks, name: str) -> AbstractContextManager[HeldLock]:
+        locks._redis.delete(PREFIX + name)
+        return hold_of(locks, name)
+
+    with mock.patch.object(Ledger, "claim", claim), mock.patch.object(Locks, "hold", hold):
+        yield
 
 
 def without_the_send_window() -> AbstractContextManager[Any]:

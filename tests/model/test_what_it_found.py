@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from producer.admin.held import held_rows
+from producer.admin.held import held_rows, resolve
 from tests.model.machine import Bridge
 from tests.model.stage import END
 from tests.model.tracker import Fate
 from tests.model.world import Rules
+from tests.support.events import ALICE, DONE
 
 pytestmark = pytest.mark.promise("OPS-15")
 
@@ -41,4 +42,32 @@ def test_a_status_that_is_set_long_after_the_call_was_given_up_does_not_outlive_
     state.another_worker_drains(1, [Fate.LATE])
     state.helpdesk_updates(1, "Printer", 1, 2.0)
     state.another_worker_drains(1, [])
+    state.teardown()
+
+
+def test_an_event_of_a_moved_ticket_task_goes_on_once_its_time_entry_is_decided() -> None:
+    """The time entry is held for ticket 1; the task is on ticket 2 by now, and its event waits there."""
+    state = Bridge()
+    state.begin(Rules(policy="hold"), 2, (END, END), (Fate.ANSWERED, Fate.ANSWERED))
+    state.helpdesk_logs(1, 1, 0, "Printer", 2, 1.0, ALICE, DONE, None)
+    state.another_worker_drains(1, [Fate.BROKEN_AFTER])
+    state.time_passes(61, sweeps=True)
+    state.helpdesk_logs(1, 1, 0, "Printer", 2, 2.0, ALICE, DONE, None, moved=True)
+    state.another_worker_drains(2, [])
+    assert [(row.key, row.ticket_id) for _, row in held_rows(state.world.store)] == [(12, 1)]
+    state.teardown()
+
+
+def test_time_of_a_moved_ticket_task_may_be_created_again_for_the_ticket_that_it_left() -> None:
+    """Nothing is pending on the ticket that the time entry was begun for; the newest event is on the other one."""
+    state = Bridge()
+    state.begin(Rules(policy="hold"), 2, (END, END), (Fate.ANSWERED, Fate.ANSWERED))
+    state.helpdesk_logs(1, 1, 0, "Printer", 2, 1.0, ALICE, DONE, None)
+    state.worker_moves(0, 1, "before POST", Fate.ANSWERED)
+    state.worker_ends(0, dies=True)
+    state.helpdesk_logs(1, 1, 0, "Printer", 2, 2.0, ALICE, DONE, None, moved=True)
+    state.time_passes(61, sweeps=False)
+    state.another_worker_drains(1, [])
+    ((kind, row),) = held_rows(state.world.store)
+    resolve(state.world.store, kind, row.key, None)
     state.teardown()

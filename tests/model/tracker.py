@@ -138,6 +138,20 @@ class SimulatedTracker:
     def take_turn(self) -> None:
         """Stands for `TrackerClient.take_turn`: there is no rate limit."""
 
+    @property
+    def is_anything_under_way(self) -> bool:
+        """Whether something was sent that has not arrived."""
+        return bool(self._under_way)
+
+    def move(self, issue_id: int, project_id: int) -> None:
+        """Move an issue to another project, as a person does on the tracker's own pages."""
+        issue = self.data.issues.get(issue_id)
+        if issue is None or issue.project_id == project_id:
+            return
+        change = {"name": "project_id", "from": issue.project_id, "to": project_id}
+        issue.journals.append({"user_id": 1, "created_on": self.data.now(), "notes": "", "details": [change]})
+        issue.project_id = project_id
+
     def let_time_pass(self) -> None:
         """Carry out what was under way and has arrived by now."""
         arrived = [one for one in self._under_way if one[0] <= self._clock.now]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from shared import metrics
 from shared.bodies.contexts import About
 from shared.codes.authors import Misattribution
 from shared.codes.coded import Coded
@@ -75,6 +76,7 @@ class Sender:
             self._learn_project(self.about.issue_id)
         if self.person is None:
             self.run.warn(What.SENT_AS_ADMINISTRATOR(match=self.match.why))
+            metrics.AS_ADMINISTRATOR.labels(code=str(self.match.why.code)).inc()
         elif not self.is_member and self._may_become_member():
             self._ensure_membership(self.person)
 
@@ -93,6 +95,7 @@ class Sender:
         except ImpersonationRefused as refusal:
             refused = refusal
             self.refused = refusal.coded
+            metrics.AS_ADMINISTRATOR.labels(code=str(refusal.coded.code)).inc()
         if refused.status in MEMBERSHIP_MAY_HELP:
             self._look_for_reasons(self.person)
         if refused.status == NOBODY:

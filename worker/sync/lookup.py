@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from shared.codes.faults import Detail
 from shared.errors import OutcomeUnknown
+from shared.ids import is_id
 from shared.kinds import Kind
 from shared.tracker.answers import Answer
 from shared.tracker.lists import MOST_PAGES, Row
@@ -70,23 +72,27 @@ def _as_created(run: Run, row: Row, within: int | None, sent: Collection[Essence
     essence = found_essence(Kind.TICKET, row)
     if essence.place == within:
         return row
-    here = replace(essence, place=within)
-    if not any(here.meets(one) for one in sent) or _birthplace(run, row) != within:
+    here, issue_id = replace(essence, place=within), row.get("id")
+    if not is_id(issue_id) or not any(here.meets(one) for one in sent):
         return None
-    return {**row, "project": {"id": within}}
+    return {**row, "project": {"id": within}} if _was_created_in(run, issue_id, within) else None
 
 
-def _birthplace(run: Run, row: Row) -> int | None:
-    """Return the tracker project from which an issue was moved first, None where it never was."""
-    path = f"/issues/{row['id']}.json"
-    issue = run.lists.get(path, {"include": "journals"}).data
-    journals = issue.get("issue", {}).get("journals") if isinstance(issue, dict) else None
+def _was_created_in(run: Run, issue_id: int, within: int | None) -> bool:
+    """Tell whether an issue was created in a tracker project, by the first move that its journals tell of."""
+    path = f"/issues/{issue_id}.json"
+    found = run.lists.get(path, {"include": "journals"}).data
+    issue = found.get("issue") if isinstance(found, dict) else None
+    journals = issue.get("journals") if isinstance(issue, dict) else None
     if not isinstance(journals, list):
         raise OutcomeUnknown("GET", path, detail=Detail.NO_LIST(name="journals"))
-    for change in (change for journal in journals for change in journal.get("details", ())):
-        if change.get("name") == "project_id" and str(change.get("old_value")).isdigit():
-            return int(change["old_value"])
-    return None
+    changes = [change for journal in _dicts(journals) for change in _dicts(journal.get("details"))]
+    left = [str(change.get("old_value")) for change in changes if change.get("name") == "project_id"]
+    return left[:1] == [str(within)]
+
+
+def _dicts(listed: Any) -> list[dict[str, Any]]:
+    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
 
 
 def _offset(run: Run, answer: Answer) -> timedelta:

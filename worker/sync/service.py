@@ -118,15 +118,19 @@ class SyncService:
 
     @staticmethod
     def _follow_the_map(run: Run) -> None:
-        """Have the status given again where status_map was changed meanwhile: its change could not see this drain."""
+        """Have statuses given again where status_map was changed meanwhile: its change could not see this drain.
+
+        Also that of other tickets whose issues this drain has found.
+        """
         with run.transaction() as tx:
             status_map = tx.configs.status_map()
             if status_map == run.config.status_map:
                 return
-            if run.ticket_id in tx.tickets.owed(status_map, run.config.status_map):
-                tx.tickets.give([run.ticket_id])
-                run.note(What.STATUS_MAP_CHANGED())
-                run.rung.add(run.ticket_id)
+            owed = {run.ticket_id, *run.rung}.intersection(tx.tickets.owed(status_map, run.config.status_map))
+            tx.tickets.give(sorted(owed))
+            for ticket_id in owed:
+                run.note(What.STATUS_MAP_CHANGED(), ticket_id=ticket_id)
+            run.rung.update(owed)
 
     def _end_probe(self, *, answered: bool) -> None:
         if not answered:
