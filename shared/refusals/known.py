@@ -13,6 +13,7 @@ from shared.store.metadata import Entry, MetadataKind
 from shared.tracker.projects import ProjectNow
 
 Entries = Mapping[int, Entry]
+EVERYWHERE = [kind for kind in MetadataKind if kind is not MetadataKind.CATEGORY]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,23 +72,23 @@ def known_of(tx: Transaction, tracker_project_id: int | None) -> Known:
         tx: an open transaction.
         tracker_project_id: the project that a payload is for; None where it is not about one.
     """
-
-    def of(kind: MetadataKind) -> Entries:
-        return {one.tracker_id: one for one in tx.metadata.of_kind(kind)}
-
+    found = {
+        kind: {one.tracker_id: one for one in entries}
+        for kind, entries in tx.metadata.of_kinds(*EVERYWHERE).items()
+    }
     categories: Entries = {}
     if tracker_project_id is not None:
         own = tx.metadata.of_kind(MetadataKind.CATEGORY, tracker_project_id=tracker_project_id)
         categories = {one.tracker_id: one for one in own}
     return Known(
         tracker_project_id=tracker_project_id,
-        projects=of(MetadataKind.PROJECT),
-        issue_types=of(MetadataKind.ISSUE_TYPE),
-        statuses=of(MetadataKind.STATUS),
-        priorities=of(MetadataKind.PRIORITY),
-        activities=of(MetadataKind.ACTIVITY),
-        roles=of(MetadataKind.ROLE),
+        projects=found[MetadataKind.PROJECT],
+        issue_types=found[MetadataKind.ISSUE_TYPE],
+        statuses=found[MetadataKind.STATUS],
+        priorities=found[MetadataKind.PRIORITY],
+        activities=found[MetadataKind.ACTIVITY],
+        roles=found[MetadataKind.ROLE],
         categories=categories,
-        custom_fields=of(MetadataKind.CUSTOM_FIELD),
+        custom_fields=found[MetadataKind.CUSTOM_FIELD],
         users={one.tracker_user_id: one.login for one in tx.people.cached()},
     )

@@ -18,6 +18,7 @@ from urllib.parse import quote, urlencode, urlsplit
 import certifi
 from pydantic import SecretStr
 
+from shared import metrics
 from shared.codes.coded import Coded
 from shared.codes.faults import Detail
 from shared.errors import (
@@ -270,13 +271,19 @@ class TrackerClient:
         content = None if body is None else json.dumps(body).encode()
         watch = Watch(self._timeout, before_send, allow_link_local=self.target.allow_link_local)
         connection = self._take_connection(writing=method != "GET")
+        status, started = "", time.monotonic()
         try:
-            return connection.exchange(watch, method, url, content, self._headers(login, content))
+            answer = connection.exchange(watch, method, url, content, self._headers(login, content))
+            status = str(answer[0])
         except (HTTPException, OSError, ValueError, zlib.error) as error:
             # the library's exception may hold the key, so it is not chained
             raise _failure(watch, method, path, type(error).__name__) from None
+        else:
+            return answer
         finally:
             self._local.connection = connection
+            unanswered = "lost" if watch.sent else "unsent"
+            metrics.called(method, path, status or unanswered, time.monotonic() - started)
 
     def _take_connection(self, *, writing: bool) -> Connection:
         """Return this thread's connection, unless a call is under way on it; a write trusts none that was idle long."""

@@ -1,0 +1,111 @@
+"""Gives hours on the tracker to whom they were meant for, as a person asked: SPEC has no such call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from shared.codes.changes import Did
+from shared.codes.refusals import Refusal
+from shared.codes.steps import What
+from shared.config import PluginConfig
+from shared.errors import BridgeError, NotFound, TrackerRejected
+from shared.kinds import Kind
+from shared.metadata.synchronisation import Connect
+from shared.store import Store, Transaction
+from shared.store.ledger import Row
+from shared.store.models import LedgerState
+from shared.store.people import TrackerPerson
+from shared.store.trace import Step
+from shared.tracker.client import TrackerClient
+from shared.tracker.lists import TrackerLists
+from shared.verdicts import asked_by
+
+
+class NotCorrected(BridgeError):
+    """The time entry has the author that it had."""
+
+    otherwise = Refusal.AUTHOR_NOT_CORRECTED
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """A time entry that is its person's now."""
+
+    ticket_id: int
+    time_entry_id: int
+    login: str
+
+
+def correct_author(store: Store, connect: Connect, task_id: int) -> Corrected:
+    """Give the time entry of a ticket task to the person who is meant now, and make sure that the tracker did.
+
+    An issue's author cannot be changed: Redmine 5.0 and 6.0 answer such a PUT with 204 and keep whom they had.
+
+    Args:
+        store: where ledger and journal are.
+        connect: the configuration and the tracker.
+        task_id: the ticket task.
+
+    Raises:
+        NotFound: the ticket task has no time entry.
+        NotCorrected: nobody is known who it could be, or the tracker refused or ignored it.
+        TrackerError: no clear answer; it may be asked again.
+    """
+    config, client = connect()
+    with store.transaction() as tx:
+        row = _logged(tx, task_id)
+        person = _meant(tx, row, config)
+    entry_id = row.tracker_id or 0
+    try:
+        _give(client, row, entry_id, person)
+    finally:
+        client.close()
+    with store.transaction() as tx:
+        tx.times.belongs_to(task_id, entry_id, person.tracker_user_id)
+        tx.misattributed.remove(Kind.TICKET_TASK, task_id)
+        done = {"time_entry_id": entry_id, "login": person.login}
+        tx.trace.append([Step(row.ticket_id, What.ENTRY_GIVEN_TO(**done), task_id)])
+        tx.changes.note(Did.AUTHOR_CORRECTED(**done), before=row.author_id, after=person.tracker_user_id)
+    return Corrected(row.ticket_id, entry_id, person.login)
+
+
+def _logged(tx: Transaction, task_id: int) -> Row:
+    row = tx.times.get(task_id)
+    if row is None or row.state != LedgerState.LINKED:
+        raise NotFound(f"ticket task {task_id} has no time entry (see `deskbridge misattributed`)")
+    return row
+
+
+def _meant(tx: Transaction, row: Row, config: PluginConfig) -> TrackerPerson:
+    event = asked_by(tx, row)
+    if event is None or event.task is None:
+        raise NotCorrected(
+            f"the event that logged ticket task {row.key} is past its retention: correct it on the tracker"
+        )
+    match = tx.people.match(event.task.user, administrators=config.match_administrators)
+    if match.person is None:
+        whom = f"helpdesk user {event.task.user.id}" if event.task.user else "nobody"
+        raise NotCorrected(
+            f"the hours are {whom}'s, who is nobody on the tracker yet: `deskbridge map-user`, then again"
+        )
+    return match.person
+
+
+def _give(client: TrackerClient, row: Row, entry_id: int, person: TrackerPerson) -> None:
+    body = {Kind.TICKET_TASK.wire_name: {"user_id": person.tracker_user_id}}
+    try:
+        client.call("PUT", f"/time_entries/{entry_id}.json", body=body)
+    except TrackerRejected as refused:
+        raise NotCorrected(
+            f"the tracker refused {person.login} ({refused}); only a member of the issue's project can have hours there"
+        ) from None
+    if _author_of(client, row, entry_id) != person.tracker_user_id:
+        raise NotCorrected(f"the tracker did not give time entry #{entry_id} to {person.login}")
+
+
+def _author_of(client: TrackerClient, row: Row, entry_id: int) -> int | None:
+    """Return whose a time entry is: to a change that it ignores the tracker answers 204, too."""
+    kind = Kind.TICKET_TASK
+    found = TrackerLists(client).find(kind.path, kind.list_name, entry_id, {"issue_id": row.issue_id or 0})
+    user = found.get("user") if found else None
+    return user.get("id") if isinstance(user, dict) else None
