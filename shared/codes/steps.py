@@ -63,6 +63,7 @@ class What(Code):
 
     # a person decided
     PERSON_DECIDES = "person_decides"
+    ENTRY_GIVEN_TO = "entry_given_to"
     TIME_FOR_PERSON = "time_for_person"
     TIME_AGAIN = "time_again"
     TIME_AGAIN_LATER = "time_again_later"

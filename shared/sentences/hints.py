@@ -64,7 +64,7 @@ SENTENCES: Table = {
     Hint.COMMENT_TOO_LONG: "the comment has {length} characters; the maximum is {most}",
     Hint.MAYBE_COMMENT_REQUIRED: "possibly the tracker requires a comment",
     Hint.NO_HOURS_GIVEN: "no hours are sent",
-    Hint.HOURS_OUT_OF_RANGE: "{hours} hours: the tracker accepts 0 to {most}, or less where its settings say so",
+    Hint.HOURS_OUT_OF_RANGE: "{hours} h: the tracker accepts 0 to {most}, or less where its settings say so",
     Hint.MAYBE_HOURS_ROUND_TO_ZERO: "possibly the tracker refuses hours that it rounds to 0"
     " (Redmine 5.0: below 18 s; 6.0 and 6.1: below 30 s)",
     Hint.MAYBE_TOO_MANY_HOURS_IN_A_DAY: "possibly more hours than the tracker accepts for one person in a day",

@@ -34,3 +34,9 @@ def said(text: str) -> str:
 def counted(one: str, many: str, count: int) -> str:
     """Return a text that depends on a count in that language."""
     return _words.get().ngettext(one, many, count)
+
+
+def numeral(text: str) -> str:
+    """Return a number that is written as in English with the separators of that language."""
+    sample = said("1,234.5")
+    return text.translate({ord(","): sample[1], ord("."): sample[-2]})

@@ -76,9 +76,11 @@ SENTENCES: Table = {
         "{count} round without a verdict: {because}",
         "{count} rounds without a verdict, the last: {because}",
     ),
-    Reason.NEVER_CLEAR: (
+    Reason.NEVER_CLEAR: Plural(
+        "{count} attempt got no clear answer, and the tracker has nothing of it; look there before you have it "
+        "created again",
         "{count} attempts got no clear answer, and the tracker has none of them; look there before you have it "
-        "created again"
+        "created again",
     ),
     Reason.ALIKE_AFTER_RESTORE: (
         "a backup was restored, and the tracker has one made since that is alike in part: "

@@ -6,7 +6,7 @@ Nothing that is stored, compared or counted may depend on what comes out.
 from __future__ import annotations
 
 from shared.codes.coded import Coded, Written, to_json
-from shared.sentences import authors, changes, faults, findings, hints, reasons, refusals, steps
+from shared.sentences import authors, changes, deliveries, faults, findings, hints, reasons, refusals, steps
 from shared.sentences.language import counted, said
 from shared.sentences.template import Plural, Sentence, Table, fill
 
@@ -20,6 +20,7 @@ WHAT: Table = {
     **findings.SENTENCES,
     **refusals.SENTENCES,
     **changes.SENTENCES,
+    **deliveries.SENTENCES,
 }
 WHY: Table = {
     Written.AS_WRITTEN: "[{why}]",
@@ -28,6 +29,7 @@ WHY: Table = {
     **hints.WHY,
     **findings.WHY,
     **refusals.WHY,
+    **deliveries.WHY,
 }
 
 

@@ -2,7 +2,8 @@
 
 `{name}`       the parameter; a nested Coded as its own sentence, a list joined by commas
 `{name:spec}`  a number formatted as Python does (`{hours:.2f}`); a list joined by another separator (`{errors:; }`);
-               `{kind:noun}`: what a ticket, or a ticket task, is on the tracker
+               `{kind:noun}`: what a ticket, or a ticket task, is on the tracker;
+               `{kind:word}`: a word that programs use, such as `entity`, as people know it
 `[…]`          left out where a parameter in it is missing or empty
 """
 
@@ -16,7 +17,7 @@ from typing import Any
 
 from shared.codes.coded import Coded
 from shared.kinds import Kind
-from shared.sentences.language import said
+from shared.sentences.language import numeral, said
 
 PLACEHOLDER = re.compile(r"\{(\w+)(?::([^{}]*))?\}")
 OPTIONAL = re.compile(r"(\[[^\[\]]*\])")
@@ -83,4 +84,6 @@ def _word(value: Any, spec: str, say: Say) -> str:
         return (spec or ", ").join(_word(one, "", say) for one in value)
     if spec == "noun":
         return said(Kind(value).noun)
-    return format(value, spec)
+    if spec == "word":
+        return said(str(value))
+    return numeral(format(value, spec)) if spec else str(value)

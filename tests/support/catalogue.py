@@ -1,0 +1,95 @@
+"""The catalogues of the pages' languages: what there is to translate, merged into each `.po`, compiled to its `.mo`.
+
+`make messages` runs it: new texts come in empty, changed ones are marked fuzzy, what is gone goes.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+from babel.messages.catalog import Catalog
+from babel.messages.extract import extract
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po, write_po
+from jinja2.ext import babel_extract
+
+from producer.admin.doctor.finding import RECORDS
+from shared.kinds import Kind
+from shared.sentences.render import WHAT, WHY
+from shared.sentences.template import Plural
+from shared.templating import Operation, catalogue_for
+from shared.templating.fields import FieldType, fields_for
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "producer" / "console" / "languages"
+KEYWORDS: dict[str, Any] = {"said": None, "N_": None, "_": None, "counted": (1, 2), "ngettext": (1, 2)}
+OPTIONS = {"newstyle_gettext": "true", "trim_blocks": "true", "lstrip_blocks": "true"}
+NO_WORDS = re.compile(r"\{[^}]*\}|`[^`]*`")
+Text = str | tuple[str, str]
+
+
+def texts() -> set[Text]:
+    """Return every text that somebody may read on a page; of those that depend on a count both."""
+    found: set[Text] = set()
+    for folder in ("producer", "shared"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            found |= set(_extracted("python", path))
+    for path in sorted((ROOT / "producer" / "console" / "views").glob("*.html")):
+        found |= set(_extracted(babel_extract, path))
+    for table in (WHAT, WHY):
+        found |= {(one.one, one.many) if isinstance(one, Plural) else one for one in table.values()}
+    found |= {kind.noun for kind in Kind} | set(RECORDS)
+    for operation in Operation:
+        found |= {one.description for one in catalogue_for(operation).variables}
+        found |= {text for one in fields_for(operation) for text in (one.description, one.type)}
+    found |= set(get_args(FieldType))
+    plural = {one[0] for one in found if isinstance(one, tuple)}
+    return {
+        one for one in found if one not in plural and any(map(str.isalnum, NO_WORDS.sub("", "".join(one))))
+    }
+
+
+def _extracted(method: Any, path: Path) -> Iterator[Text]:
+    with path.open("rb") as file:
+        for _line, found, _comments, _context in extract(method, file, keywords=KEYWORDS, options=OPTIONS):
+            yield (found[0], found[1]) if isinstance(found, tuple) else found
+
+
+def read(language: str) -> Catalog:
+    """Return a language's catalogue."""
+    with (FOLDER / language / "deskbridge.po").open("rb") as file:
+        return read_po(file, locale=language)
+
+
+def compiled(catalogue: Catalog) -> bytes:
+    """Return a catalogue as programs read it."""
+    made = io.BytesIO()
+    write_mo(made, catalogue)
+    return made.getvalue()
+
+
+def main() -> None:
+    """Bring every catalogue up to date."""
+    wanted = Catalog(charset="utf-8")
+    for one in sorted(texts(), key=str):
+        wanted.add(one, flags=["no-python-format"] if "{" in str(one) else [])
+    for folder in sorted(FOLDER.iterdir()):
+        catalogue = read(folder.name)
+        catalogue.update(
+            wanted, no_fuzzy_matching=False, update_header_comment=False, update_creation_date=False
+        )
+        catalogue.obsolete.clear()
+        with (folder / "deskbridge.po").open("wb") as file:
+            write_po(file, catalogue, width=110, no_location=True, sort_output=True, omit_header=False)
+        (folder / "deskbridge.mo").write_bytes(compiled(catalogue))
+        empty = [one.id for one in catalogue if one.id and (one.fuzzy or not all(one.string or ("",)))]
+        sys.stdout.write(f"{folder.name}: {len(catalogue)} texts, {len(empty)} to translate\n")
+
+
+if __name__ == "__main__":
+    main()
