@@ -18,6 +18,7 @@ from sqlalchemy.exc import IntegrityError
 from shared.codes.changes import Did
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound
+from shared.sentences.language import said
 from shared.store import Store, Transaction
 from shared.store.changes import acting
 from shared.store.rights import OF_ACCOUNTS, Right
@@ -99,7 +100,7 @@ class AccountStore:
                 tx.accounts.add(name, hashed, right)
                 tx.changes.note(Did.ACCOUNT_ADDED(account=name, right=right))
         except IntegrityError:
-            raise AccountRefused(f"there is an account {name} already") from None
+            raise AccountRefused(said("there is an account %(name)s already") % {"name": name}) from None
 
     def ensure(self, name: str, right: Right) -> None:
         """Add an account without a password, unless it is there."""
@@ -232,7 +233,9 @@ class AccountStore:
                 tx.accounts.add_token(name, digest(token), right)
                 tx.changes.note(Did.TOKEN_ADDED(token=name, right=right))
         except IntegrityError:
-            raise AccountRefused(f"there is, or was, a token {name}; choose another name") from None
+            raise AccountRefused(
+                said("there is, or was, a token %(name)s; choose another name") % {"name": name}
+            ) from None
         return token
 
     def revoke_token(self, name: str) -> None:
@@ -271,17 +274,21 @@ def _found(tx: Transaction, name: str) -> ConsoleAccount:
 def _keep_an_administrator(tx: Transaction, account: ConsoleAccount) -> None:
     others = [one for one in tx.accounts.all() if one.id != account.id and one.disabled_at is None]
     if account.right == Right.ADMINISTRATOR and not any(one.right == Right.ADMINISTRATOR for one in others):
-        raise AccountRefused(f"{account.name} is the only administrator: make another one first")
+        raise AccountRefused(
+            said("%(name)s is the only administrator: make another one first") % {"name": account.name}
+        )
 
 
 def _check_name(name: str) -> None:
     if not NAME.fullmatch(name):
-        raise AccountRefused("a name has 1 to 100 letters, digits, blanks or any of . _ @ + -")
+        raise AccountRefused(said("a name has 1 to 100 letters, digits, blanks or any of . _ @ + -"))
 
 
 def _checked(password: str) -> str:
     if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
-        raise AccountRefused(f"a password has at least {SHORTEST_PASSWORD} characters")
+        raise AccountRefused(
+            said("a password has at least %(least)d characters") % {"least": SHORTEST_PASSWORD}
+        )
     return password
 
 
@@ -300,7 +307,7 @@ def _matches(hashed: str | None, password: str) -> bool:
     if len(password) > LONGEST_PASSWORD:
         return False
     if not HASHING.acquire(timeout=PATIENCE_S):
-        raise TooBusy("too many sign in at this moment: try again")
+        raise TooBusy(said("too many sign in at this moment: try again"))
     try:
         hasher = PasswordHasher()
         if hashed is None:

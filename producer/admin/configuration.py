@@ -18,6 +18,7 @@ from shared.config import PluginConfig
 from shared.errors import NotFound, SettingsError
 from shared.metadata.confirming import OF_SPEC, confirm
 from shared.metadata.synchronisation import Connect
+from shared.sentences.language import said
 from shared.store import Store, Transaction
 from shared.store.metadata import MetadataKind
 from shared.store.trace import Step
@@ -244,9 +245,11 @@ def _check_trust(config: PluginConfig, before: PluginConfig) -> None:
         SettingsError: the stored key would be sent to another address, or to whoever stands in for the tracker.
     """
     if config.base_url != before.base_url:
-        raise SettingsError("base_url: another address needs the API key given anew with it (`api_key`)")
+        raise SettingsError(
+            "base_url: " + said("another address needs the API key given anew with it (`api_key`)")
+        )
     if before.verify_tls and not config.verify_tls:
-        raise SettingsError("verify_tls: false needs the API key given anew with it (`api_key`)")
+        raise SettingsError("verify_tls: " + said("false needs the API key given anew with it (`api_key`)"))
 
 
 def _check_address(base_url: str) -> None:

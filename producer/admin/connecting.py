@@ -15,6 +15,7 @@ from producer.admin.doctor.installation import Installation
 from producer.admin.doctor.tracker import connection
 from shared.config import PluginConfig
 from shared.errors import SettingsError, TrackerError
+from shared.sentences.language import said
 from shared.tracker.client import Target, TrackerClient
 
 
@@ -51,14 +52,14 @@ def try_connection(desk: Desk, wanted: PluginConfig, typed_key: str) -> Tested:
     with desk.store.transaction() as tx:
         before, encrypted = tx.configs.get()
     if wanted.base_url is None:
-        raise SettingsError("base_url: an address is needed")
+        raise SettingsError("base_url: " + said("an address is needed"))
     change_of_address(wanted, before, typed=bool(typed_key), allow_link_local=desk.settings.allow_link_local)
     if typed_key:
         key = SecretStr(checked_key(typed_key))
     elif encrypted:
         key = desk.vault.decrypt(encrypted)
     else:
-        raise SettingsError("api_key: a key is needed")
+        raise SettingsError("api_key: " + said("a key is needed"))
     target = Target(
         wanted.base_url, key, wanted.header_prefix, wanted.verify_tls, desk.settings.allow_link_local
     )

@@ -61,7 +61,7 @@ def forget(store: Store, helpdesk_user_id: int | None, email: str | None) -> For
     if waiting:
         tickets = ", ".join(map(str, sorted(waiting)[:MOST_NAMED]))
         raise StillNeeded(
-            f"{len(waiting)} tickets have something that names this person and is not done yet ({tickets}): wait until "
+            f"what names this person is not done yet in {len(waiting)} of the tickets ({tickets}): wait until "
             "`deskbridge events --state pending` and `deskbridge held` show them no more, then forget"
         )
     changed: Counter[str] = Counter()

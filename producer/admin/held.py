@@ -13,6 +13,7 @@ from shared.codes.reasons import Verdict
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound
 from shared.kinds import Kind
+from shared.sentences.language import said
 from shared.store import Store, Transaction
 from shared.store.ledger import Row
 from shared.verdicts import WAITING, Verdicts, into_trace
@@ -83,7 +84,11 @@ def resolve(
             )
             return ticket_id
     except IntegrityError:
-        raise NotResolved(f"{kind.noun} #{adopt} was linked to something else just now") from None
+        raise NotResolved(
+            said("{noun} #{number} was linked to something else just now").format(
+                noun=said(kind.noun), number=adopt
+            )
+        ) from None
 
 
 def _verdict(kind: Kind, adopt: int | None) -> Coded:

@@ -14,7 +14,7 @@ from shared.coordination.pause import Pause, Paused
 from shared.coordination.presence import BEAT, WORKER, Presence
 from shared.store import Store
 from shared.store.console_models import ChangeRecord
-from shared.store.event_search import Group, Wanted
+from shared.store.event_search import Group
 from shared.store.models import EventState
 
 ALIVE_S = 90.0
@@ -69,18 +69,19 @@ class Overview:
 
 
 def overview(desk: Desk) -> Overview:
-    """Look at everything, in a dozen statements."""
+    """Look at everything, in less than a dozen statements."""
     with desk.store.transaction() as tx:
+        standing = tx.events.standing()
         config, key = tx.configs.get()
         oldest = tx.journal.oldest(EventState.PENDING)
         good = tx.metadata.last_good_run()
         return Overview(
             config,
             key is not None,
-            tx.events.came_since(3600),
-            tx.events.count(Wanted(state=EventState.PENDING)),
+            standing.last_hour,
+            standing.waiting,
             oldest.received_at if oldest else None,
-            tx.events.count(Wanted(state=EventState.FAILED)),
+            standing.failed,
             tx.events.groups(),
             tx.events.needs_a_person()[1],
             tx.events.per_hour(),

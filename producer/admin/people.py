@@ -71,11 +71,8 @@ def user_map(store: Store) -> list[Mapped]:
     with store.transaction() as tx:
         config, _ = tx.configs.get()
         overrides = tx.people.overrides()
-        matches = {
-            user: tx.people.match(user, administrators=config.match_administrators)
-            for user in tx.people.seen()
-        }
-    found = [_mapped(user, match, overrides.get(user.id)) for user, match in matches.items()]
+        matches = tx.people.match_all(administrators=config.match_administrators)
+    found = [_mapped(user, match, overrides.get(user.id)) for user, match in matches]
     return sorted(found, key=lambda one: (one.login is not None, not one.new, one.helpdesk_user_id))
 
 

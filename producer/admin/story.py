@@ -106,6 +106,7 @@ class TicketTrace:
     state: TicketState | None
     open_events: list[JournalEvent]
     last_event: JournalEvent | None
+    config: PluginConfig
 
 
 def trace_ticket(store: Store, ticket_id: int) -> TicketTrace:
@@ -133,13 +134,14 @@ def trace_ticket(store: Store, ticket_id: int) -> TicketTrace:
         state,
         [row for row in rows if row.state in UNFINISHED],
         rows[-1] if rows else None,
+        config,
     )
 
 
 def _link(tx: Transaction, row: Row | None) -> IssueLink | None:
     if row is None or row.state == LedgerState.FREE:
         return None
-    login = next((one.login for one in tx.people.cached() if one.tracker_user_id == row.author_id), None)
+    login = tx.people.named([row.author_id]).get(row.author_id) if row.author_id else None
     return IssueLink(
         row.state,
         row.tracker_id,

@@ -20,6 +20,8 @@ OF_A_VALUE = (
     Hint.UNKNOWN_STATUS,
     Hint.UNKNOWN_WATCHERS,
     Hint.UNKNOWN_ASSIGNEE,
+    Hint.UNKNOWN_CATEGORY,
+    Hint.NO_USABLE_ROLE,
     Hint.ACTIVITY_NOT_ENABLED,
     Hint.CUSTOM_FIELD_NOT_A_CHOICE,
     Hint.CUSTOM_FIELD_TAKES_ONE_VALUE,
@@ -53,12 +55,20 @@ def unfit_constant(tx: Transaction, operation: Operation, body: str) -> Template
     constants = _constant(document)
     if not isinstance(document, Object) or not isinstance(constants, dict):
         return None
+    inner = document.members.get(operation.top_key)
     for one in unfit_values(tx, operation, constants):
-        inner = document.members[operation.top_key]
+        if one.why.code == Hint.NO_USABLE_ROLE and not _is_constant(inner, "role_ids"):
+            continue
         name = one.field.partition(".")[2].split("[")[0].split(".")[0]
-        at = inner.members[name].at if isinstance(inner, Object) and name in inner.members else inner.at
+        at = inner.members[name].at if isinstance(inner, Object) and name in inner.members else document.at
         return source.error(str(one), at)
     return None
+
+
+def _is_constant(inner: Node | None, name: str) -> bool:
+    """Tell whether a list of a payload stands in the template whole: of one with tags, what is missing may come."""
+    found = inner.members.get(name) if isinstance(inner, Object) else None
+    return isinstance(found, Array) and all(_constant(one) is not TAGS for one in found.items)
 
 
 def _constant(node: Node) -> Any:

@@ -19,6 +19,7 @@ from shared.codes.changes import Did
 from shared.codes.coded import Coded
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound, TemplateError
+from shared.sentences.language import said
 from shared.store import Store, Transaction
 from shared.store.models import PayloadTemplate, TemplateChange
 from shared.store.templates import Change, Kept
@@ -119,7 +120,8 @@ class TemplateStore:
         wanted = operation_of(operation)
         name = name.strip()
         _check(body, name)
-        taken = TemplateRefused("name", f"{wanted} has a template of this name already: {name}")
+        already = said("%(operation)s has a template of this name already: %(name)s")
+        taken = TemplateRefused("name", already % {"operation": wanted, "name": name})
         try:
             with self._store.transaction() as tx:
                 if tx.templates.named(wanted, name) is not None:
@@ -305,9 +307,9 @@ def _in_force_before(history: Sequence[TemplateChange], now: int | None) -> int 
 
 def _check(body: str, name: str | None = None) -> None:
     if name is not None and not 0 < len(name) <= LONGEST_NAME:
-        raise TemplateRefused("name", f"1 to {LONGEST_NAME} characters are expected")
+        raise TemplateRefused("name", said("1 to %(most)d characters are expected") % {"most": LONGEST_NAME})
     for field, text in (("name", name or ""), ("body", body)):
         if NOT_STORABLE.search(text):
             raise TemplateRefused(field, f"{STORABLE} is expected")
     if len(body.encode()) > BODY_BYTES:
-        raise TemplateRefused("body", f"at most {BODY_BYTES} bytes")
+        raise TemplateRefused("body", said("at most %(most)d bytes") % {"most": BODY_BYTES})

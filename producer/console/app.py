@@ -13,8 +13,10 @@ from producer.console import journal, links, refusals, setup, templates, trials
 from producer.console.assets import Assets
 from producer.console.guard import Guard
 from producer.console.languages import Languages
+from producer.console.monitoring import Monitoring
 from producer.console.pages import (
     access,
+    authors,
     changes,
     doctor,
     events,
@@ -44,6 +46,7 @@ from shared.store.database import Database
 POOL_SIZE = 10
 PAGES = (
     access,
+    authors,
     changes,
     doctor,
     events,
@@ -67,9 +70,13 @@ def create_console(settings: Settings) -> FastAPI:
     """
     store = Store(Database(settings.database_url.get_secret_value(), pool_size=POOL_SIZE))
 
+    desk, assets, languages = Desk(settings, store), Assets(), Languages()
+    monitoring = Monitoring(desk)
+
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         yield
+        monitoring.close()
         await run_in_threadpool(store.database.close)
 
     app = ShieldedApp(
@@ -78,7 +85,6 @@ def create_console(settings: Settings) -> FastAPI:
         openapi_url="/api/openapi.json",
         lifespan=lifespan,
     )
-    desk, assets, languages = Desk(settings, store), Assets(), Languages()
     app.state.desk, app.state.tries = desk, sign_in.Tries()
     app.state.view = View(desk, assets, languages)
     for module in (links, journal, setup, templates, trials):
@@ -88,11 +94,7 @@ def create_console(settings: Settings) -> FastAPI:
     for page in PAGES:
         app.include_router(page.router)
     refusals.register(app)
-    app.add_api_route("/healthz", _healthz, include_in_schema=False)
+    app.include_router(monitoring.router())
+    app.add_api_route("/healthz", monitoring.livez, include_in_schema=False)
     app.add_middleware(Guard, tokens=settings.console_tokens, accounts=desk.accounts, languages=languages)
     return app
-
-
-async def _healthz() -> dict[str, str]:
-    """The process is up."""
-    return {"status": "ok"}

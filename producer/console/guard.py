@@ -19,7 +19,7 @@ from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from producer.admin.accounts import AccountStore
-from producer.console import visitors
+from producer.console import monitoring, visitors
 from producer.console.languages import COOKIE, Languages
 from producer.web.bodies import Bodies, replayed
 from producer.web.buckets import Buckets
@@ -32,7 +32,7 @@ from shared.store.changes import NOBODY, acting
 from shared.store.rights import Right
 
 log = get_logger("console")
-OPEN = ("/healthz",)
+OPEN = ("/healthz", *monitoring.PATHS)
 STATIC = f"{visitors.PATH}/static/"
 SIGN_IN = f"{visitors.PATH}/sign-in"
 WRONG_TOKENS = 10

@@ -8,6 +8,8 @@ NOTICES = {
     "replayed": N_("It is being worked on again."),
     "nothing": N_("Nothing matched any more, so nothing was replayed."),
     "adopted": N_("Adopted. What waited for it goes on."),
+    "corrected": N_("The hours are theirs now."),
+    "given": N_("What the map says is given now."),
     "again": N_("It is being created again."),
     "saved": N_("Saved."),
     "unchanged": N_("Nothing was changed."),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from starlette.requests import Request
 
 from producer.web.problems import Problem
+from shared.sentences.language import said
 from shared.store.rights import Right
 
 OPERATOR_MAY = {
@@ -14,6 +15,7 @@ OPERATOR_MAY = {
     "/console/events/replay",
     "/console/tickets/{ticket_id}/replay",
     "/console/held/{kind}/{key}",
+    "/console/authors/{task_id}",
     "/console/people/{helpdesk_user_id}",
     "/console/people/confirm",
     "/console/settings/metadata",
@@ -56,7 +58,12 @@ def require(request: Request, needed: Right | None = None) -> None:
     needed = needed or needed_for(request.method, request.scope["route"].path)
     has: Right = request.state.right
     if not has.covers(needed):
-        raise Problem(403, "Not allowed", f"this needs the right {needed}; yours is {has}")
+        raise Problem(
+            403,
+            "Not allowed",
+            said("this needs the right %(needed)s; yours is %(has)s")
+            % {"needed": said(needed), "has": said(has)},
+        )
 
 
 async def allowed(request: Request) -> None:

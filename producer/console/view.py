@@ -24,7 +24,7 @@ from producer.console.notices import NOTICES
 from producer.console.words import STATES, TONES, in_words, label
 from shared.characters import NOT_FOR_A_TERMINAL
 from shared.codes.coded import Coded
-from shared.sentences.language import counted, language, said
+from shared.sentences.language import counted, language, numeral, said
 from shared.sentences.render import because, sentence
 from shared.store.rights import Right
 from shared.visible import visible
@@ -65,31 +65,51 @@ class View:
         )
         self._environment.install_gettext_callables(said, counted, newstyle=True)  # type: ignore[attr-defined]
         self._environment.filters.update(
-            ago=_ago, outside=outside, said=_said, why=_why, many=_many, json=_json, exact=_exact, words=label
+            ago=_ago,
+            outside=outside,
+            plain=plain,
+            said=_said,
+            why=_why,
+            many=_many,
+            json=_json,
+            exact=_exact,
+            words=label,
+            number=numeral,
+            local=said,
         )
         self._environment.globals.update(
             asset=assets.address, address=address, STATES=STATES, TONES=TONES, Right=Right
         )
 
-    def show(self, request: Request, file: str, /, *, status: int = 200, **values: Any) -> Response:
+    def show(
+        self,
+        request: Request,
+        file: str,
+        /,
+        *,
+        status: int = 200,
+        counts: tuple[int, int] | None = None,
+        **values: Any,
+    ) -> Response:
         """Return a page.
 
         Args:
             request: what asked for it.
             file: its name in `views`.
             status: HTTP status.
+            counts: failed events and held rows, where the page has counted them anyway.
             values: what it shows.
         """
-        page = self._environment.get_template(f"{file}.html").render(**self._frame(request), **values)
+        page = self._environment.get_template(f"{file}.html").render(**self._frame(request, counts), **values)
         content = page.encode("utf-8", "replace")
         tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
         if status == 200 and request.method == "GET" and request.headers.get("if-none-match") == tag:
             return Response(status_code=304, headers={**HEADERS, "ETag": tag})
         return HTMLResponse(content, status, headers={**HEADERS, "ETag": tag})
 
-    def _frame(self, request: Request) -> dict[str, Any]:
+    def _frame(self, request: Request, counts: tuple[int, int] | None) -> dict[str, Any]:
         account = getattr(request.state, "account", None)
-        failed, held = self._counts() if account else (0, 0)
+        failed, held = counts or (self._counts() if account else (0, 0))
         notice = NOTICES.get(request.query_params.get("did", ""))
         return {
             "account": account,
@@ -119,8 +139,12 @@ def address(path: str, **parameters: Any) -> str:
 
 def outside(value: object) -> Markup:
     """Return a text from outside: set apart, so that it turns nothing round, and what is invisible in it marked."""
-    text = visible(NOT_FOR_A_TERMINAL.sub("\ufffd", str(value)))
-    return Markup("<bdi>{}</bdi>").format(text)
+    return Markup("<bdi>{}</bdi>").format(plain(value))
+
+
+def plain(value: object) -> str:
+    """Return a text from outside where no element can be around it: an option, a label, an attribute."""
+    return visible(NOT_FOR_A_TERMINAL.sub("\ufffd", str(value)))
 
 
 def _may(right: Right | None) -> Mapping[str, bool]:
@@ -139,7 +163,7 @@ def _with_code(text: str) -> Markup:
     """Return a sentence, which may hold a text from outside; what stands in backticks is a command."""
     parts = CODE.split(text)
     shown = [
-        Markup("<code>{}</code>").format(part) if number % 2 else outside(part)
+        Markup("<code>{}</code>").format(plain(part)) if number % 2 else outside(part)
         for number, part in enumerate(parts)
         if part
     ]
@@ -147,7 +171,7 @@ def _with_code(text: str) -> Markup:
 
 
 def _many(count: int) -> str:
-    return said("more than 1,000") if count > MOST_COUNTED else f"{count:,}"
+    return said("more than 1,000") if count > MOST_COUNTED else numeral(f"{count:,}")
 
 
 def _json(value: object) -> str:
@@ -155,7 +179,7 @@ def _json(value: object) -> str:
 
 
 def _exact(moment: datetime) -> str:
-    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    return moment.astimezone(UTC).strftime(said("%Y-%m-%d %H:%M:%S UTC"))
 
 
 def _ago(moment: datetime | None, *, exactly: bool = False) -> Markup:

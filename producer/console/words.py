@@ -66,7 +66,43 @@ LABELS = {
     "time_entry.create": N_("time entry"),
     "project.create": N_("new project"),
     "membership.create": N_("new member"),
+    "users": N_("users"),
+    "projects": N_("projects"),
+    "categories": N_("categories"),
+    "issue_types": N_("issue types"),
+    "priorities": N_("priorities"),
+    "activities": N_("activities"),
+    "roles": N_("roles"),
+    "custom_fields": N_("custom fields"),
+    "issue_tracking": N_("issue tracking"),
+    "time_tracking": N_("time tracking"),
+    "news": N_("news"),
+    "documents": N_("documents"),
+    "files": N_("files"),
+    "wiki": N_("wiki"),
+    "repository": N_("repository"),
+    "boards": N_("boards"),
+    "calendar": N_("calendar"),
+    "gantt": N_("gantt"),
+    "low": N_("low"),
+    "medium": N_("medium"),
+    "high": N_("high"),
+    "critical": N_("critical"),
 }
+IN_SENTENCES = (
+    N_("ticket"),
+    N_("ticket-task"),
+    N_("added"),
+    N_("updated"),
+    N_("deleted"),
+    N_("pending"),
+    N_("held"),
+    N_("done"),
+    N_("skipped"),
+    N_("superseded"),
+    N_("failed"),
+)
+"""Words of programs that stand in sentences as they are, and are other words in other languages."""
 
 
 def label(word: str) -> str:
@@ -81,7 +117,7 @@ def in_words(moment: datetime, now: datetime | None = None) -> str:
     if distance < 1:
         return said("now")
     if distance >= 7 * DAY:
-        return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M}"
+        return moment.astimezone(UTC).strftime(said("%Y-%m-%d %H:%M"))
     if distance < MINUTE:
         long = counted("%(n)d second", "%(n)d seconds", distance) % {"n": distance}
     elif distance < HOUR:
@@ -103,3 +139,38 @@ def lasting(seconds: float) -> str:
     if seconds < HOUR:
         return said("%(n)d min") % {"n": seconds // MINUTE}
     return said("%(n)d h") % {"n": seconds // HOUR}
+
+
+REFUSALS = (
+    N_("Not Found"),
+    N_("Not a form"),
+    N_("Not from this page"),
+    N_("This form is of an earlier session"),
+    N_("The database cannot be used"),
+    N_("Redis cannot be reached"),
+    N_("Internal error"),
+    N_("The template is faulty"),
+    N_("Not possible"),
+    N_("No clear answer from the tracker"),
+    N_("Conflict: another run is in progress"),
+    N_("The tracker failed"),
+    N_("Not set up"),
+    N_("try again"),
+    N_("send it again"),
+    N_("say what to do"),
+    N_("say what to do with it"),
+    N_("say what it is to be"),
+    N_("fix the named fields"),
+    N_("no such operation"),
+    N_("please report it; the log has the details"),
+    N_("the form was sent by another site; open the page and try again"),
+    N_("you have signed in anew since it was opened: open the page again; nothing was changed"),
+    N_("only failed and skipped events are replayed together"),
+    N_("the API key is empty"),
+    N_("the API key must be one line of printable ASCII characters without blanks"),
+    N_("the tracker refused it without a reason"),
+    N_("another template was activated at the same moment; try again"),
+    N_("Method Not Allowed"),
+    N_("Request body too large"),
+)
+"""What refusals of pages say; the API says it in English."""

@@ -16,7 +16,7 @@ from typing import Any
 
 from rich.console import Console
 
-from tests.bench import metadata, retention
+from tests.bench import metadata, pages, retention
 from tests.bench.report import Row, show
 
 MOST_S = 470.0
@@ -89,6 +89,23 @@ def of_retention(found: list[Found]) -> list[Row]:
     ]
 
 
+def of_pages(found: list[Found]) -> list[Row]:
+    """Return the lines of the console's pages."""
+    return [
+        Row(
+            "pages",
+            f"a million rows: {one['page']}, ms (before: few)",
+            f"{one['many_ms']:.0f}",
+            f"{one['few_ms']:.0f}",
+            f"{one['ratio']:.1f} to an empty page",
+            f"≤ {pages.WORST_MS:g} ms",
+            one["ok"],
+            f"{one['kilobytes']:.0f} KB",
+        )
+        for one in found
+    ]
+
+
 def of_backpressure(found: Found) -> list[Row]:
     """Return the lines of the hour without a tracker."""
     own, peer = f"{found['paused_ms']:.0f}", f"{found['quiet_ms']:.0f}"
@@ -106,6 +123,7 @@ PARTS: dict[str, tuple[Callable[[Any], list[Row]], bool]] = {
     "templates": (of_templates, True),
     "metadata": (of_metadata, False),
     "retention": (of_retention, False),
+    "pages": (of_pages, False),
     "backpressure": (of_backpressure, False),
 }
 """By module: how its JSON becomes lines, and whether it has a short form, which alone runs with --quick."""

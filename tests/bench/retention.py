@@ -120,9 +120,9 @@ class Figure:
 def measure(database: Database, many: int) -> list[Figure]:
     """Fill an empty database and put every question, over few and over many rows."""
     upgrade(database)
-    _fill(database, 1, min(FEW, many), many)
+    fill(database, 1, min(FEW, many), many)
     few = {name: _ask(database, question)[0] for name, question in QUESTIONS.items()}
-    _fill(database, FEW + 1, many, many)
+    fill(database, FEW + 1, many, many)
     figures = []
     for name, question in QUESTIONS.items():
         milliseconds, scans = _ask(database, question)
@@ -130,7 +130,8 @@ def measure(database: Database, many: int) -> list[Figure]:
     return figures
 
 
-def _fill(database: Database, first: int, last: int, many: int) -> None:
+def fill(database: Database, first: int, last: int, many: int) -> None:
+    """Add the rows with these numbers to every large table, spread over 200 days as if there were `many`."""
     with database.engine.begin() as connection:
         for filling in FILLINGS:
             numbers = {"first": first, "last": last, "many": many}

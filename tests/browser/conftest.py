@@ -19,6 +19,7 @@ from tests.support.bridge import Bridge
 from tests.support.serving import Served
 
 PASSWORD = "correct horse battery staple"
+SLOW_MS = 15_000  # what waits for the tracker, or for a page to renew itself
 CHROMIUMS = ("chromium-headless-shell", "chromium")
 FOUND = next((path for name in CHROMIUMS if (path := shutil.which(name))), None)
 pytest_plugins = ["tests.integration.conftest"]

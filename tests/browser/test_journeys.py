@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+import pytest
 from playwright.sync_api import expect
 
+from deploy.sandbox.tracker.control import StandIn
+from shared.codes.reasons import Reason
+from shared.metadata.synchronisation import synchronise
+from tests.browser.conftest import SLOW_MS
+from tests.browser.pages import PAGES, filled
 from tests.support.bridge import Bridge
 from tests.support.events import task_event
-
-
-def test_a_refused_activity_is_read_fixed_and_replayed_on_the_pages(
-    page: Any, sign_in: Any, bridge: Bridge
-) -> None:
-    bridge.configure(default_activity_id=77)
-    assert bridge.forward(task_event()) == ["failed"]
-    sign_in()
-    page.get_by_role("link", name="Ticket 4711 says why").first.click()
-    expect(page.get_by_text("1 time entry is missing on the tracker")).to_be_visible()
-    page.get_by_role("link", name="Choose another activity").first.click()
-    page.get_by_label("Activity").select_option(label="Development")
-    page.get_by_role("button", name="Save").first.click()
-    expect(page.get_by_text("Saved.")).to_be_visible()
-    page.goto("/console/tickets/4711")
-    page.get_by_role("button", name="Replay 1 event").click()
-    expect(page.get_by_text("It is being worked on again.")).to_be_visible()
-    bridge.sync()
-    expect(page.get_by_role("heading", name="Everything is on the tracker")).to_be_visible(timeout=15_000)
 
 
 def test_an_entity_is_linked_by_searching_for_the_project_with_the_keyboard_alone(
@@ -42,22 +30,24 @@ def test_an_entity_is_linked_by_searching_for_the_project_with_the_keyboard_alon
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Save the link").focus()
     page.keyboard.press("Enter")
-    expect(page.get_by_text("Linked.")).to_be_visible(timeout=15_000)
+    expect(page.get_by_text("Linked.")).to_be_visible(timeout=SLOW_MS)
     expect(page.get_by_role("rowheader", name="entity 9")).to_be_visible()
     with bridge.store.transaction() as tx:
         assert any(link.helpdesk_id == 9 for link in tx.links.all())
 
 
-def test_a_template_is_marked_where_it_is_wrong_then_put_in_force_and_rolled_back(
-    page: Any, sign_in: Any
+def test_a_template_is_marked_tried_put_in_force_used_and_rolled_back(
+    page: Any, sign_in: Any, bridge: Bridge, stand_in: StandIn
 ) -> None:
     sign_in()
     page.goto("/console/templates/new?operation=issue.create")
     body = page.get_by_role("textbox", name="Body")
     good = body.input_value()
     body.fill(good.replace("ticket.title", "ticket.titel"))
-    expect(page.locator(".editor .tints u")).to_be_visible()
-    expect(page.locator("#told .fault")).to_contain_text("Line 4")
+    expect(page.locator(".editor .tints u")).to_have_text("ticket")
+    line = 1 + good[: good.index("ticket.title")].count("\n")
+    column = len(good[: good.index("ticket.title")].rpartition("\n")[2]) + 1
+    expect(page.locator("#told .fault")).to_contain_text(f"Line {line}, column {column}")
     body.fill(good)
     expect(page.locator(".editor .tints u")).to_have_count(0)
     expect(page.locator("#shown")).to_contain_text('"subject"')
@@ -66,39 +56,111 @@ def test_a_template_is_marked_where_it_is_wrong_then_put_in_force_and_rolled_bac
     expect(page.get_by_text("Saved.")).to_be_visible()
     page.get_by_role("button", name="Put version 1 in force").click()
     expect(page.get_by_text("It is in force now.")).to_be_visible()
+
     body.fill(good.replace('"subject": "', '"subject": "Desk: '))
+    expect(page.locator("#shown")).to_contain_text("Desk: ")
+    page.get_by_role("button", name="Dry run").click()
+    page.get_by_role("dialog").get_by_role("button", name="Dry run").click()
+    expect(page.get_by_role("heading", name="The tracker took it")).to_be_visible(timeout=SLOW_MS)
+    assert [one for one in stand_in.state()["issues"] if "Desk: " in one["subject"]] == [], "deleted again"
+    expect(body).to_have_value(good.replace('"subject": "', '"subject": "Desk: '))
     page.get_by_role("button", name="Save, and put in force").click()
     expect(page.get_by_text("version 2 is in force")).to_be_visible()
+
+    bridge.forward(task_event())
+    assert stand_in.state()["issues"][-1]["subject"].startswith("Desk: ")
     page.get_by_role("link", name="What changed").first.click()
     expect(page.locator("ins")).to_contain_text("Desk:")
-    page.go_back()
+    page.goto("/console/tickets/4711")
+    why = page.locator("section", has=page.get_by_role("heading", name="Why so"))
+    expect(why).to_contain_text("Ours")
+    expect(why).to_contain_text("version 2")
+
+    page.goto("/console/templates")
+    page.get_by_role("link", name="Ours").click()
     page.get_by_role("button", name="Go back to the version before").click()
     page.get_by_role("dialog").get_by_role("button", name="Go back").click()
     expect(page.get_by_text("version 1 is in force")).to_be_visible()
 
 
-def test_a_project_form_asks_for_what_is_required_and_keeps_what_was_typed(page: Any, sign_in: Any) -> None:
+def test_a_project_is_created_with_what_the_tracker_requires(
+    page: Any, sign_in: Any, console: Any, bridge: Bridge, stand_in: StandIn
+) -> None:
+    stand_in.settings(required_custom_fields=[2])
+    desk = console.app.state.desk
+    assert synchronise(desk.store, desk.locks, desk.connector.connect)
     sign_in()
     page.goto("/console/links/entity/12")
     page.get_by_label("a new tracker project").check()
     page.get_by_label("Name").fill("Twelve")
     page.get_by_label("Identifier").fill("Not Valid!")
+    page.get_by_label("Public").check()
+    page.get_by_role("combobox", name="Parent project").fill("Support")
+    page.get_by_role("option").first.click()
+    asked = len(stand_in.requests())
     page.get_by_role("button", name="Save the link").click()
-    expect(page.get_by_role("alert")).to_contain_text("not right yet")
-    expect(page.get_by_label("Name")).to_have_value("Twelve")
-    expect(page.get_by_label("Identifier")).to_have_attribute("aria-invalid", "true")
-
-
-def test_a_viewer_sees_why_what_changes_is_not_for_them(page: Any, sign_in: Any, bridge: Bridge) -> None:
-    bridge.configure(default_activity_id=77)
-    bridge.forward(task_event())
-    sign_in("viewer")
-    page.goto("/console/tickets/4711")
-    button = page.get_by_role("button", name="Replay 1 event")
-    expect(button).to_be_disabled()
-    expect(button).to_have_attribute(
-        "title", "Your account may look, not change this: it needs the role operator."
+    alert = page.get_by_role("alert").first
+    expect(alert).to_contain_text("2 things are not right yet")
+    assert not [one for one in stand_in.requests()[asked:] if one["method"] == "POST"], (
+        "asked before the call"
     )
+    expect(page.get_by_label("Name")).to_have_value("Twelve")
+    expect(page.get_by_label("Public")).to_be_checked()
+    expect(page.get_by_label("Identifier")).to_have_attribute("aria-invalid", "true")
+    alert.get_by_role("link", name="Cost centre").click()
+    expect(page.get_by_label("Cost centre")).to_be_focused()
+    page.get_by_label("Cost centre").fill("C-12")
+    page.get_by_label("Identifier").fill("twelve")
+    page.get_by_role("button", name="Save the link").click()
+    expect(page.get_by_role("rowheader", name="entity 12")).to_be_visible(timeout=SLOW_MS)
+    made = next(one for one in stand_in.state()["projects"] if one["identifier"] == "twelve")
+    assert (made["parent_id"], made["custom_fields"]) == (1, {"2": "C-12"})
+
+
+@pytest.mark.parametrize("verdict", ["adopt", "again"])
+def test_a_held_issue_is_compared_and_resolved(
+    page: Any, sign_in: Any, bridge: Bridge, stand_in: StandIn, verdict: str
+) -> None:
+    bridge.forward(task_event())
+    with bridge.store.transaction() as tx:
+        row = tx.issues.get(4711)
+        assert row is not None
+        tx.issues.gone(4711, row.tracker_id or 0, Reason.ISSUE_GONE(issue_id=row.tracker_id))
+    before = len(stand_in.state()["issues"])
+    stand_in.patch("issues", row.tracker_id or 0, subject="Something else")
+    sign_in("operator")
+    page.get_by_role("link", name="Decide", exact=True).click()
+    page.get_by_role("link", name="Compare and decide").click()
+    expect(page.get_by_role("row", name="subject").locator("mark")).to_have_text("Something else")
+    label = f"It is #{row.tracker_id}: adopt it" if verdict == "adopt" else "None: create it again"
+    page.get_by_role("button", name=label).click()
+    told = "Nothing is created" if verdict == "adopt" else "It is created again on the tracker."
+    expect(page.get_by_role("dialog")).to_contain_text(told)
+    page.get_by_role("dialog").get_by_role("button", name=label).click()
+    page.get_by_role("heading", name="Ticket #4711").wait_for()
+    bridge.sync()
+    expect(page.get_by_role("heading", name="Everything is on the tracker")).to_be_visible(timeout=SLOW_MS)
+    assert len(stand_in.state()["issues"]) == before + (verdict == "again")
+    page.goto("/console/held")
+    expect(page.get_by_role("heading", name="Nothing waits for a decision")).to_be_visible()
+
+
+def test_a_viewer_finds_no_button_that_changes_anything(
+    page: Any, sign_in: Any, bridge: Bridge, stand_in: StandIn
+) -> None:
+    filled(bridge, stand_in)
+    sign_in("viewer")
+    own = ("/console/sign-out", "/console/language", "/console/account/password", "/console/account/sign-out")
+    for path in PAGES:
+        page.goto(f"/console{path}")
+        for form in page.locator("form[method=post]").all():
+            if form.get_attribute("action") in own:
+                continue
+            for button in form.locator("button:not([type=button])").all():
+                expect(button).to_be_disabled()
+                expect(button).to_have_attribute("title", re.compile("^Your account may look, not change"))
+    page.goto("/console/access")
+    expect(page.get_by_role("alert")).to_contain_text("administrator")
 
 
 def test_after_signing_out_back_shows_nothing(page: Any, sign_in: Any) -> None:
@@ -110,16 +172,38 @@ def test_after_signing_out_back_shows_nothing(page: Any, sign_in: Any) -> None:
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
 
 
-def test_a_stale_form_of_settings_is_refused_and_keeps_what_was_typed(
-    page: Any, sign_in: Any, bridge: Bridge
-) -> None:
+def test_of_two_tabs_the_stale_form_is_refused_and_keeps_what_was_typed(page: Any, sign_in: Any) -> None:
     sign_in()
     page.goto("/console/settings")
-    bridge.configure(done_state=3)
+    other = page.context.new_page()
+    other.goto("/console/settings")
+    other.get_by_label("State that means Done").fill("3")
+    other.get_by_role("button", name="Save").first.click()
+    expect(other.get_by_text("Saved.")).to_be_visible()
     page.get_by_label("State that means Done").fill("4")
     page.get_by_role("button", name="Save").first.click()
     expect(page.get_by_text("Somebody else changed the settings meanwhile")).to_be_visible()
     expect(page.get_by_label("State that means Done")).to_have_value("4")
+    page.get_by_role("button", name="Save").first.click()
+    expect(page.get_by_text("Saved.")).to_be_visible()
+    expect(page.get_by_label("State that means Done")).to_have_value("4")
+
+
+def test_a_form_of_a_tab_whose_session_was_signed_out_in_another_changes_nothing(
+    page: Any, sign_in: Any
+) -> None:
+    sign_in()
+    page.goto("/console/settings")
+    other = page.context.new_page()
+    other.goto("/console")
+    other.get_by_role("button", name="Sign out").click()
+    other.get_by_role("heading", name="Sign in").wait_for()
+    page.get_by_label("State that means Done").fill("4")
+    page.get_by_role("button", name="Save").first.click()
+    expect(page.get_by_role("heading", name="You are signed out")).to_be_visible()
+    sign_in()
+    page.goto("/console/settings")
+    expect(page.get_by_label("State that means Done")).to_have_value("2")
 
 
 def test_the_connection_is_tried_with_what_is_typed_and_the_stored_key_goes_nowhere_else(
@@ -128,7 +212,23 @@ def test_the_connection_is_tried_with_what_is_typed_and_the_stored_key_goes_nowh
     sign_in()
     page.goto("/console/settings")
     page.get_by_role("button", name="Test the connection").click()
-    expect(page.get_by_role("heading", name="The connection works")).to_be_visible(timeout=15_000)
+    expect(page.get_by_role("heading", name="The connection works")).to_be_visible(timeout=SLOW_MS)
     page.get_by_role("textbox", name="Address").fill("http://127.0.0.1:9")
     page.get_by_role("button", name="Test the connection").click()
     expect(page.get_by_role("alert")).to_contain_text("API key")
+
+
+def test_a_language_is_chosen_and_kept(page: Any, sign_in: Any, bridge: Bridge) -> None:
+    bridge.forward(task_event())
+    sign_in()
+    page.goto("/console/tickets/4711")
+    page.get_by_role("button", name="Français").click()
+    expect(page.get_by_role("heading", name="Tout est dans l’outil de suivi")).to_be_visible()
+    expect(page.locator("html")).to_have_attribute("lang", "fr")
+    assert "/tickets/4711" in page.url, "one stays where one was"
+    exact = page.locator(".story time").first.get_attribute("title")
+    assert re.match(r"\d{1,2} \S+ \d{4}.* · \d\d/\d\d/\d{4} \d\d:\d\d:\d\d UTC$", exact), exact
+    page.get_by_role("link", name="Événements").click()
+    expect(page.get_by_role("heading", name="Événements", level=1)).to_be_visible()
+    page.get_by_role("button", name="English").click()
+    expect(page.get_by_role("heading", name="Events", level=1)).to_be_visible()

@@ -8,8 +8,8 @@ from starlette.responses import Response
 from producer.admin.doctor import Installation, Status, examine
 from producer.admin.knowledge.shipped import shipped
 from producer.console.answers import AtDesk
+from producer.console.fixing import fix
 from producer.console.markdown import as_html
-from producer.console.mending import mend
 from producer.console.pages.parts import page_router, show
 from shared.coordination.doorbell import Doorbell
 
@@ -29,7 +29,7 @@ def doctor(request: Request, desk: AtDesk) -> Response:
     )
     found = list(examine(patient))
     wrong = {status: [one for one in found if one.status is status] for status in Status}
-    return show(request, "doctor", wrong=wrong, Status=Status, mend=mend)
+    return show(request, "doctor", wrong=wrong, Status=Status, fix=fix)
 
 
 @router.get("/knowledge/{record_id}")

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from producer.admin.replay import REPLAYABLE, replay_matching
 from producer.console.answers import AtDesk
-from producer.console.mending import mend
+from producer.console.fixing import fix
 from producer.console.pages.parts import Form, go, page_router, show
 from producer.console.view import address
 from producer.console.visitors import Fields
@@ -53,7 +53,7 @@ def events(request: Request, desk: AtDesk) -> Response:
         states=list(EventState),
         matching=matching,
         groups=groups,
-        mend=mend,
+        fix=fix,
         is_filtered=_is_filtered(given),
         may_replay=wanted.state in REPLAYABLE,
         upto=newest[0].id if newest else 0,

@@ -11,11 +11,12 @@ from producer.admin.links import remove_link
 from producer.admin.project_forms import FormRefused, ProjectForm
 from producer.admin.projects import ProjectInDoubt
 from producer.console.answers import AtDesk
-from producer.console.pages.parts import Form, go, page_router, show
+from producer.console.pages.parts import Form, go, leaf, page_router, show
 from producer.console.visitors import Fields
 from producer.web.problems import Problem
 from shared.errors import LockBusy, NotFound, SettingsError, TrackerError
 from shared.ids import LARGEST
+from shared.sentences.language import said
 from shared.store.links import Link, LinkKind
 from shared.store.metadata import Entry, MetadataKind
 
@@ -38,7 +39,7 @@ HelpdeskId = Annotated[int, Path(ge=0, le=LARGEST)]
 
 
 @router.get("/links")
-def links(request: Request, desk: AtDesk, kind: str = "entity", find: str = "") -> Response:
+def links(request: Request, desk: AtDesk, kind: str = "entity", find: str = "", after: int = 0) -> Response:
     """List the links of entities, or of projects."""
     shown = LinkKind.PROJECT if kind == "project" else LinkKind.ENTITY
     with desk.store.transaction() as tx:
@@ -54,9 +55,9 @@ def links(request: Request, desk: AtDesk, kind: str = "entity", find: str = "") 
     return show(
         request,
         "links",
+        **leaf(rows, after, PATH, kind=kind, find=find),
         kind=shown,
         kinds=(LinkKind.ENTITY, LinkKind.PROJECT),
-        rows=rows,
         names=names,
         categories=categories,
         find=find.strip(),
@@ -111,13 +112,13 @@ def remove(desk: AtDesk, kind: LinkKind, helpdesk_id: HelpdeskId) -> Response:
 
 def _check(kind: LinkKind, helpdesk_id: int) -> None:
     if kind is LinkKind.PROJECT and helpdesk_id == 0:
-        raise Problem(404, "Not found", "a helpdesk project's id is 1 or more")
+        raise Problem(404, "Not found", said("a helpdesk project's id is 1 or more"))
 
 
 def _link(desk: AtDesk, kind: LinkKind, helpdesk_id: int, form: Fields) -> tuple[dict[str, str], int]:
     project_id = form.number("tracker_project_id")
     if not project_id:
-        return {"tracker_project_id": "choose a tracker project"}, 422
+        return {"tracker_project_id": said("choose a tracker project")}, 422
     link = Link(kind, helpdesk_id, project_id, form.number("default_category_id"))
     try:
         made = desk.project_forms.link(link, replay=form.has("replay"))

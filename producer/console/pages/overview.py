@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from producer.admin.overview import overview as look
 from producer.console.answers import AtDesk
-from producer.console.mending import mend
+from producer.console.fixing import fix
 from producer.console.pages.parts import page_router, show
 from producer.console.words import lasting
 
@@ -23,9 +23,10 @@ def overview(request: Request, desk: AtDesk) -> Response:
     return show(
         request,
         "overview",
+        counts=(found.failed, found.held),
         found=found,
         hours=hours,
         most=max([count for _, count, _ in hours] + [1]),
-        mend=mend,
+        fix=fix,
         lasting=lasting,
     )

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import RedirectResponse, Response
 
 from producer.console.rights import allowed
+from producer.console.view import address
 from producer.console.visitors import Fields, fields_of, visiting
+
+PAGE = 50
+"""Rows of a page of a list."""
 
 Form = Annotated[Fields, Depends(fields_of)]
 
@@ -26,9 +31,27 @@ def show(request: Request, page: str, /, *, status: int = 200, **values: Any) ->
     return response
 
 
-def go(address: str, did: str = "") -> Response:
+def go(to: str, did: str = "") -> Response:
     """Lead on after something was done, saying what."""
     if did:
-        path, hash_, fragment = address.partition("#")
-        address = f"{path}{'&' if '?' in path else '?'}did={did}{hash_}{fragment}"
-    return RedirectResponse(address, 303)
+        path, hash_, fragment = to.partition("#")
+        to = f"{path}{'&' if '?' in path else '?'}did={did}{hash_}{fragment}"
+    return RedirectResponse(to, 303)
+
+
+def leaf(rows: Sequence[Any], after: int, path: str, **filters: Any) -> dict[str, Any]:
+    """Return what a list's page shows of many rows, and where the pages before and after it are.
+
+    Args:
+        rows: all of them.
+        after: how many stand on the pages before, as the address says.
+        path: the page.
+        filters: its other parameters.
+    """
+    after = min(max(0, after), len(rows))
+    following, before = after + PAGE, max(0, after - PAGE) or None
+    return {
+        "rows": rows[after:following],
+        "older": address(path, **filters, after=following) if following < len(rows) else None,
+        "newer": address(path, **filters, after=before) if after else None,
+    }

@@ -7,20 +7,18 @@ from starlette.responses import Response
 
 from producer.admin import people
 from producer.console.answers import AtDesk, Id
-from producer.console.pages.parts import Form, go, page_router, show
-from producer.console.view import address
+from producer.console.pages.parts import Form, go, leaf, page_router, show
 from producer.web.problems import Problem
 from shared.errors import NotFound
 
 router = page_router()
 PATH = "/console/people"
-PAGE = 50
 
 
 @router.get("/people")
 def listed(request: Request, desk: AtDesk, find: str = "", only: str = "", after: int = 0) -> Response:
     """List helpdesk users, those who need somebody first."""
-    return _show(request, desk, find=find.strip(), only=only, after=max(0, min(after, 10**9)))
+    return _show(request, desk, find=find.strip(), only=only, after=after)
 
 
 @router.post("/people/confirm")
@@ -70,20 +68,14 @@ def _show(
         and (only != "unmatched" or one.by is None)
         and (only != "new" or one.new)
     ]
-    rows = wanted[after : after + PAGE]
-    more = after + PAGE < len(wanted)
     return show(
         request,
         "people",
         status=status,
-        rows=rows,
+        **leaf(wanted, after, PATH, find=find, only=only),
         total=len(everybody),
-        matching=len(wanted),
         new=sum(one.new for one in everybody),
         find=find,
         only=only,
-        after=after,
         faults=faults or {},
-        older=address(PATH, find=find, only=only, after=after + PAGE) if more else None,
-        newer=address(PATH, find=find, only=only, after=max(0, after - PAGE) or None) if after else None,
     )

@@ -9,6 +9,7 @@ from starlette.responses import JSONResponse
 
 from producer.console.answers import AtDesk
 from producer.console.pages.parts import page_router
+from producer.console.view import plain
 from shared.ids import LARGEST
 from shared.store.metadata import MetadataKind
 
@@ -27,9 +28,9 @@ def projects(desk: AtDesk, q: Text = "") -> JSONResponse:
     rows = [
         {
             "id": one.tracker_id,
-            "name": one.name,
+            "name": plain(one.name),
             "more": " · ".join(
-                str(part)
+                plain(part)
                 for part in (one.details.get("identifier"), names.get(one.details.get("parent_id") or 0))
                 if part
             ),
@@ -46,7 +47,7 @@ def categories(
     """Find the issue categories of a tracker project."""
     with desk.store.transaction() as tx:
         found = tx.metadata.search(MetadataKind.CATEGORY, q.strip(), MOST, tracker_project_id=project)
-    return JSONResponse([{"id": one.tracker_id, "name": one.name} for one in found])
+    return JSONResponse([{"id": one.tracker_id, "name": plain(one.name)} for one in found])
 
 
 @router.get("/search/users")
@@ -54,4 +55,6 @@ def users(desk: AtDesk, q: Text = "") -> JSONResponse:
     """Find tracker users by login, name or address."""
     with desk.store.transaction() as tx:
         found = tx.people.search(q.strip(), MOST)
-    return JSONResponse([{"id": one.tracker_user_id, "name": one.login, "more": one.name} for one in found])
+    return JSONResponse(
+        [{"id": one.tracker_user_id, "name": plain(one.login), "more": plain(one.name)} for one in found]
+    )

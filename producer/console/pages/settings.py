@@ -72,7 +72,19 @@ def save(request: Request, desk: AtDesk, form: Form) -> Response:
         return _show(request, desk, form=form, status=422, faults=_faults(str(wrong)))
     if not changed and not key:
         return go(PATH, "unchanged")
-    return _show(request, desk, saved=True, warnings=done.warnings) if done.warnings else go(PATH, "saved")
+    if done.warnings or done.owed:
+        return _show(request, desk, saved=True, warnings=done.warnings, owed=len(done.owed))
+    return go(PATH, "saved")
+
+
+@router.post("/settings/statuses")
+def give_statuses(desk: AtDesk) -> Response:
+    """Give the issues that have another status than the map says what it says now."""
+    with desk.store.transaction() as tx:
+        mapped = _as_typed(tx.configs.get()[0], "status_map")
+    done = configuration.change(desk.store, {"status_map": mapped}, replay=True)
+    desk.ring(done.owed)
+    return go(PATH, "given")
 
 
 @router.post("/settings/test")
@@ -113,11 +125,11 @@ def _show(
     tested: Tested | None = None,
     saved: bool = False,
     warnings: list[str] | None = None,
+    owed: int = 0,
 ) -> Response:
     with desk.store.transaction() as tx:
         config, key = tx.configs.get()
-        choices = {name: tx.metadata.of_kind(kind) for name, kind in CHOICES.items()}
-        statuses = tx.metadata.of_kind(MetadataKind.STATUS)
+        cached = tx.metadata.of_kinds(*CHOICES.values(), MetadataKind.STATUS)
         seen = tx.tickets.statuses_seen()
         counts, runs = tx.metadata.counts(), tx.metadata.runs(5)
         watcher_ids = _watchers(form) if form else list(config.default_watcher_ids)
@@ -138,8 +150,8 @@ def _show(
         config=config,
         values=values,
         has_key=key is not None,
-        choices=choices,
-        statuses=statuses,
+        choices={name: cached[kind] for name, kind in CHOICES.items()},
+        statuses=cached[MetadataKind.STATUS],
         status_map=json.loads(values["status_map"] or "{}"),
         helpdesk_statuses=sorted({*HELPDESK_STATUSES, *seen, *config.status_map}),
         names=HELPDESK_STATUSES,
@@ -151,6 +163,7 @@ def _show(
         tested=tested,
         saved=saved,
         warnings=warnings or [],
+        owed=owed,
         seen=_seen(config),
     )
 

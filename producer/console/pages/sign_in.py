@@ -140,7 +140,7 @@ def change_password(request: Request, desk: AtDesk, form: Form) -> Response:
         client = request.client.host if request.client else "unknown"
         tries: Tries = request.app.state.tries
         if wait := tries.wait(source_of(client), account.name):
-            raise Problem(429, "Too many tries", f"wait {wait} seconds")
+            raise Problem(429, "Too many tries", said("wait %(seconds)d seconds") % {"seconds": wait})
         session = desk.accounts.sign_in(account.name, form.raw("before"))
         if session is None:
             tries.failed(source_of(client), account.name)

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from producer.admin.replay import replay_events
 from producer.admin.story import trace_ticket
 from producer.console.answers import AtDesk, Id
-from producer.console.mending import HINTS, mend
+from producer.console.fixing import HINTS, fix
 from producer.console.pages.parts import go, page_router, show
 from shared.codes.coded import Coded
 from shared.codes.steps import What
@@ -48,7 +48,6 @@ def ticket(request: Request, desk: AtDesk, ticket_id: Id) -> Response:
         return show(request, "ticket_unknown", status=404, ticket_id=ticket_id)
     snapshot: dict[str, Any] = found.state.snapshot if found.state else {}
     with desk.store.transaction() as tx:
-        config, _ = tx.configs.get()
         resolved = (
             tx.links.resolve(snapshot.get("project_id"), snapshot.get("entity_id") or 0) if snapshot else None
         )
@@ -67,12 +66,12 @@ def ticket(request: Request, desk: AtDesk, ticket_id: Id) -> Response:
         found=found,
         title=snapshot.get("title") or "",
         helpdesk=desk.settings.glpi_api_url,
-        base_url=config.base_url,
+        base_url=found.config.base_url,
         resolved=resolved,
         project_id=project_id,
         project=project.name if project else None,
         statuses=statuses,
-        mapped=config.status_map.get(found.state.status) if found.state else None,
+        mapped=found.config.status_map.get(found.state.status) if found.state else None,
         template=body,
         person=person,
         missing=_missing(found.open_events),
@@ -86,7 +85,7 @@ def ticket(request: Request, desk: AtDesk, ticket_id: Id) -> Response:
             for one in found.ticket_tasks
             if one.state in (LedgerState.HELD, LedgerState.GONE)
         ],
-        mend=mend,
+        fix=fix,
         is_bad=_is_bad,
     )
 

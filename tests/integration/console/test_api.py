@@ -273,3 +273,23 @@ def test_linking_with_replay_sends_what_had_been_skipped(console: Console, bridg
     )
     assert (put["skipped_events"], put["replayed"]) == (1, True)
     assert console.get("/api/events")[0]["state"] == "pending"
+
+
+def test_a_monitor_needs_no_token_and_is_told_no_name(console: Console, bridge: Bridge) -> None:
+    bridge.forward(task_event())
+    assert console.ask("GET", "/livez", token=None).json() == {"status": "ok"}
+    ready = console.ask("GET", "/readyz", token=None)
+    assert (ready.status_code, ready.json()) == (200, {"database": "ok", "redis": "ok"})
+    shown = console.ask("GET", "/metrics", token=None)
+    assert shown.headers["Content-Type"].startswith("text/plain")
+    assert "deskbridge_events_pending 0.0" in shown.text.splitlines()
+    assert "alice" not in shown.text
+    console.refused("POST", "/metrics", 405)
+
+
+def test_without_its_database_the_console_lives_and_is_not_ready(
+    console: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shared.store.database.Database.ping", lambda _self: False)
+    assert console.ask("GET", "/livez", token=None).status_code == 200
+    assert console.ask("GET", "/readyz", token=None).status_code == 503

@@ -44,6 +44,7 @@ def test_name_and_password_let_in_and_the_cookie_is_for_these_pages_only(visitor
     assert "Overview" in visitor.open("/console")
 
 
+@pytest.mark.promise("SEC-61")
 @pytest.mark.parametrize("name", ["viewer", "nobody"])
 def test_a_wrong_password_and_an_unknown_name_are_told_alike(visitor: Visitor, name: str) -> None:
     answer = visitor.sign_in(name, "wrong horse battery")
@@ -52,6 +53,7 @@ def test_a_wrong_password_and_an_unknown_name_are_told_alike(visitor: Visitor, n
     assert "Set-Cookie" not in answer.headers
 
 
+@pytest.mark.promise("SEC-62")
 def test_a_session_that_somebody_planted_before_is_not_the_one_after(visitor: Visitor) -> None:
     visitor.http.cookies.set("deskbridge_session", "planted", path="/console")
     answer = visitor.sign_in("viewer")
@@ -62,6 +64,7 @@ def test_a_session_that_somebody_planted_before_is_not_the_one_after(visitor: Vi
     assert "Sign in" in visitor.open("/console")
 
 
+@pytest.mark.promise("SEC-61")
 def test_too_many_wrong_passwords_have_to_wait_also_the_right_one(visitor: Visitor) -> None:
     statuses = [visitor.sign_in("viewer", "wrong horse battery").status_code for _ in range(TRIES_OF_ADDRESS)]
     assert statuses == [401] * TRIES_OF_ADDRESS
@@ -82,6 +85,7 @@ def test_who_is_not_signed_in_is_asked_and_then_led_to_where_they_wanted_to_go(v
     assert sent.headers["Location"] == "/console/events?state=failed"
 
 
+@pytest.mark.promise("SEC-64")
 @pytest.mark.parametrize(
     "target",
     [
@@ -107,6 +111,7 @@ def test_a_link_from_another_site_is_asked_once_more_so_that_the_cookie_comes_al
     assert page.strip() == "deskbridge"
 
 
+@pytest.mark.promise("SEC-63")
 def test_a_sign_in_link_works_once(visitor: Visitor, accounts: AccountStore) -> None:
     code = accounts.link_for("operator")
     visitor.open(f"/console/sign-in?code={code}")
@@ -115,6 +120,7 @@ def test_a_sign_in_link_works_once(visitor: Visitor, accounts: AccountStore) -> 
     assert visitor.send("/console/sign-in", {"code": code}).status_code == 401
 
 
+@pytest.mark.promise("SEC-62")
 def test_signing_out_ends_the_session_itself(visitor: Visitor) -> None:
     visitor.sign_in("viewer")
     session = next(one.value for one in visitor.http.cookies)
@@ -124,6 +130,7 @@ def test_signing_out_ends_the_session_itself(visitor: Visitor) -> None:
     assert "Sign in" in visitor.open("/console")
 
 
+@pytest.mark.promise("SEC-62")
 def test_signing_out_everywhere_ends_the_other_sessions_too(visitor: Visitor, console: Console) -> None:
     other = Visitor(console.base_url)
     for one in (visitor, other):
@@ -134,6 +141,7 @@ def test_signing_out_everywhere_ends_the_other_sessions_too(visitor: Visitor, co
     other.close()
 
 
+@pytest.mark.promise("SEC-62")
 @pytest.mark.parametrize("column", ["seen_at", "ends_at"])
 def test_a_session_ends_when_it_was_idle_or_is_old(visitor: Visitor, bridge: Bridge, column: str) -> None:
     visitor.sign_in("viewer")
@@ -142,6 +150,7 @@ def test_a_session_ends_when_it_was_idle_or_is_old(visitor: Visitor, bridge: Bri
     assert "Sign in" in visitor.open("/console")
 
 
+@pytest.mark.promise("SEC-62")
 def test_a_disabled_account_is_out_at_once(visitor: Visitor, accounts: AccountStore) -> None:
     visitor.sign_in("operator")
     accounts.disable("operator")
@@ -149,6 +158,7 @@ def test_a_disabled_account_is_out_at_once(visitor: Visitor, accounts: AccountSt
     assert visitor.sign_in("operator").status_code == 401
 
 
+@pytest.mark.promise("SEC-63")
 def test_nothing_that_opens_a_door_is_kept_as_it_is(
     visitor: Visitor, accounts: AccountStore, bridge: Bridge
 ) -> None:
@@ -172,6 +182,7 @@ FOREIGN = [
 ]
 
 
+@pytest.mark.promise("SEC-64")
 @pytest.mark.parametrize("headers", FOREIGN)
 def test_a_form_of_another_site_or_port_changes_nothing(visitor: Visitor, headers: dict[str, str]) -> None:
     visitor.sign_in("viewer")
@@ -180,12 +191,14 @@ def test_a_form_of_another_site_or_port_changes_nothing(visitor: Visitor, header
     assert "Overview" in visitor.open("/console")
 
 
+@pytest.mark.promise("SEC-64")
 def test_where_browsers_do_not_say_the_site_the_origin_counts(visitor: Visitor) -> None:
     visitor.sign_in("viewer")
     visitor.open("/console")
     assert visitor.send("/console/sign-out", headers={"Origin": visitor.base_url}).status_code == 303
 
 
+@pytest.mark.promise("SEC-64")
 def test_a_form_of_an_earlier_session_is_refused(visitor: Visitor) -> None:
     visitor.sign_in("viewer")
     visitor.open("/console")
@@ -198,12 +211,14 @@ def test_a_form_of_an_earlier_session_is_refused(visitor: Visitor) -> None:
     assert "earlier session" in answer.text
 
 
+@pytest.mark.promise("SEC-64")
 def test_a_form_without_a_session_changes_nothing_and_says_so(visitor: Visitor) -> None:
     answer = visitor.send("/console/events/replay", {"state": "failed", "upto": "1"})
     assert answer.status_code == 401
     assert "Nothing was changed" in answer.text
 
 
+@pytest.mark.promise("SEC-65")
 def test_the_pages_headers_let_nothing_foreign_in(visitor: Visitor) -> None:
     answer = visitor.http.get(visitor.base_url + "/console/sign-in", timeout=10)
     policy = answer.headers["Content-Security-Policy"]
@@ -232,6 +247,7 @@ def test_script_and_style_are_served_for_ever_under_the_name_of_their_content(vi
         )
 
 
+@pytest.mark.promise("SEC-66")
 def test_a_cookie_means_nothing_to_the_api_and_a_token_nothing_to_the_pages(
     visitor: Visitor, console: Console
 ) -> None:
@@ -257,6 +273,7 @@ CHANGING = [
 ]
 
 
+@pytest.mark.promise("SEC-66")
 @pytest.mark.parametrize(("method", "path"), CHANGING)
 def test_a_viewer_is_refused_everything_that_changes(visitor: Visitor, method: str, path: str) -> None:
     visitor.sign_in("viewer")
@@ -266,6 +283,7 @@ def test_a_viewer_is_refused_everything_that_changes(visitor: Visitor, method: s
     assert "this needs the right" in answer.text
 
 
+@pytest.mark.promise("SEC-66")
 def test_the_last_administrator_stays(accounts: AccountStore, visitor: Visitor) -> None:
     visitor.sign_in("administrator")
     visitor.open("/console/access")
@@ -275,6 +293,7 @@ def test_the_last_administrator_stays(accounts: AccountStore, visitor: Visitor) 
         assert "only administrator" in answer.text
 
 
+@pytest.mark.promise("SEC-63")
 def test_a_token_is_shown_once_has_its_scope_and_can_be_revoked(visitor: Visitor, console: Console) -> None:
     visitor.sign_in("administrator")
     visitor.open("/console/access")
@@ -289,6 +308,7 @@ def test_a_token_is_shown_once_has_its_scope_and_can_be_revoked(visitor: Visitor
     assert console.ask("GET", "/api/links", token=token[1]).status_code == 401
 
 
+@pytest.mark.promise("SEC-66")
 def test_a_viewers_token_is_refused_on_every_route_of_the_api_that_changes_anything(
     console: Console, accounts: AccountStore
 ) -> None:
@@ -307,6 +327,7 @@ def test_a_viewers_token_is_refused_on_every_route_of_the_api_that_changes_anyth
     assert asked > 12
 
 
+@pytest.mark.promise("SEC-67")
 def test_every_sign_in_and_change_of_access_is_in_the_record(visitor: Visitor) -> None:
     visitor.sign_in("administrator")
     visitor.open("/console/access")

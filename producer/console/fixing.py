@@ -1,4 +1,4 @@
-"""Where the pages mend what is wrong: each cause and the page that removes it."""
+"""Where the pages fix what is wrong: each cause and the page that removes it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shared.sentences.language import said
 
 
 @dataclass(frozen=True, slots=True)
-class Mend:
+class Fix:
     """A page that removes a cause.
 
     Attributes:
@@ -39,7 +39,7 @@ STATUS = (N_("Map the status"), f"{SETTINGS}#status_map")
 WATCHERS = (N_("Choose other watchers"), f"{SETTINGS}#default_watcher_ids")
 METADATA = (N_("Read the metadata"), f"{SETTINGS}#metadata")
 
-MENDS: dict[str, tuple[str, str]] = {
+FIXES: dict[str, tuple[str, str]] = {
     Reason.NO_LINK: (N_("Link it"), LINKS),
     Reason.STATUS_NOT_MAPPED: STATUS,
     Reason.STATUS_NOT_IN_TEMPLATE: TEMPLATE,
@@ -104,6 +104,7 @@ MENDS: dict[str, tuple[str, str]] = {
     Finding.MEMBERSHIP_BY_EMAIL: (N_("Change who is made a member"), f"{SETTINGS}#membership_for"),
     Finding.TEMPLATE_NOT_RENDERED: TEMPLATE,
     Finding.CUSTOM_FIELDS_NOT_SENT: TEMPLATE,
+    Finding.AUTHORS_WRONG: (N_("See them"), "/console/authors"),
     Finding.ROWS_HELD: (N_("Decide"), HELD),
     Finding.EVENTS_FAILED: (N_("See them"), f"{EVENTS}?state=failed"),
     Finding.EVENTS_PENDING: (N_("See them"), f"{EVENTS}?state=pending"),
@@ -112,16 +113,16 @@ MENDS: dict[str, tuple[str, str]] = {
 HINTS = frozenset(Hint)
 
 
-def mend(coded: Coded | None) -> Mend | None:
+def fix(coded: Coded | None) -> Fix | None:
     """Return where a cause is removed, looking into what the cause itself was caused by."""
     if coded is None:
         return None
-    if coded.code in MENDS:
-        label, address = MENDS[coded.code]
-        return Mend(said(label), address)
+    if coded.code in FIXES:
+        label, address = FIXES[coded.code]
+        return Fix(said(label), address)
     for value in coded.params.values():
         for one in value if isinstance(value, (list, tuple)) else [value]:
-            found = mend(one) if isinstance(one, Coded) else None
+            found = fix(one) if isinstance(one, Coded) else None
             if found:
                 return found
     return None

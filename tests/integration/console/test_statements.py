@@ -1,0 +1,48 @@
+"""How often a page asks the database: a dozen times, whatever there is to show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import event
+
+from deploy.sandbox.tracker.control import StandIn
+from producer.admin.accounts import AccountStore
+from shared.metadata.synchronisation import synchronise
+from shared.store.rights import Right
+from tests.browser.pages import PAGES, filled
+from tests.integration.console.conftest import Console
+from tests.integration.console.pages import PASSWORD, Visitor
+from tests.support.bridge import Bridge
+
+MOST = 12
+EXAMINES_EVERYTHING = "/doctor"
+"""Asks each of its thirty checks in its turn, and the tracker: nobody loads it every five seconds."""
+NONE_OF_OURS = ("BEGIN", "PRAGMA", "SAVEPOINT", "RELEASE")
+
+
+@pytest.fixture
+def visitor(console: Console, bridge: Bridge, stand_in: StandIn) -> Iterator[Visitor]:
+    filled(bridge, stand_in)
+    desk = console.app.state.desk
+    assert synchronise(desk.store, desk.locks, desk.connector.connect)
+    AccountStore(bridge.store).add("claire", PASSWORD, Right.ADMINISTRATOR)
+    made = Visitor(console.base_url)
+    made.sign_in("claire")
+    yield made
+    made.close()
+
+
+def test_no_page_takes_more_than_a_dozen_statements(visitor: Visitor, console: Console) -> None:
+    told: list[str] = []
+    engine = console.app.state.desk.store.database.engine
+    event.listen(engine, "before_cursor_execute", lambda *given: told.append(given[2]))
+    asked = {}
+    for path in (one for one in PAGES if one != EXAMINES_EVERYTHING):
+        told.clear()
+        visitor.open(f"/console{path}", status=404 if path in ("/tickets/99", "/nowhere") else 200)
+        asked[path] = [one for one in told if not one.startswith(NONE_OF_OURS)]
+    assert not {path: len(found) for path, found in asked.items() if len(found) > MOST}, "\n".join(
+        f"{path}\n  {one[:150]}" for path, found in asked.items() if len(found) > MOST for one in found
+    )
