@@ -12,7 +12,7 @@ COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-ver
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-quick test-wheel test-browser promises check format lock redmine test-redmine bench drill fuzz sbom clean
+.PHONY: help install run test test-quick test-wheel test-deploy test-browser promises messages check format lock wheel image redmine test-redmine bench drill fuzz sbom clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,11 +39,17 @@ test-quick: install ## The tests without processes and load
 test-wheel: install ## The wheel alone, in a venv of its own with the run-time lock, forwards an event (downloads)
 	@$(BIN)/python -m pytest -m wheel tests/deployment
 
+test-deploy: install ## What it is run with in earnest (Debian, root; downloads): monitoring, containers
+	@$(BIN)/python -m pytest -m deploy -n 0 tests/deployment
+
 test-browser: install ## The console in Debian's chromium (apt install chromium-headless-shell): journeys, accessibility
-	@$(BIN)/python -m pytest -o addopts="-ra --strict-markers --strict-config" -n 0 tests/browser --browser chromium
+	@$(BIN)/python -m pytest -o addopts="-ra --strict-markers --strict-config" -n 2 --dist worksteal tests/browser --browser chromium
 
 promises: install ## Each promise of docs/security.md and docs/operations.md with the tests that hold it
 	@$(BIN)/python -m tests.support.promises
+
+messages: install ## Bring the catalogues of the pages' languages up to date, and compile them
+	@$(BIN)/python -m tests.support.catalogue
 
 check: install ## Linters, types, import rules, dependencies
 	@$(BIN)/ruff check .
@@ -64,11 +70,19 @@ lock: install ## Resolve the dependencies anew: requirements.lock, and of it wha
 sbom: install ## What is needed at run time, as a CycloneDX bill of materials: build/deskbridge.cdx.json
 	@$(BIN)/python -m deploy.sbom build/deskbridge.cdx.json
 
+wheel: install ## The wheel: dist/
+	@rm -rf dist build/lib
+	@$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+
+image: wheel ## The container image (BASE=, IMAGE=): deploy/container/Dockerfile
+	@docker build $(BUILD_FLAGS) $(if $(BASE),--build-arg BASE=$(BASE)) --build-arg VERSION=$$($(BIN)/deskbridge --version | cut -d' ' -f2) \
+		--build-arg REVISION=$$(git rev-parse HEAD) --file deploy/container/Dockerfile --tag $(or $(IMAGE),deskbridge:latest) .
+
 redmine: ## Install and start a real Redmine (VERSION=5.0|6.0|6.1; Debian or Ubuntu, root); print its address and key
 	@deploy/redmine/redmine-up --version $(or $(VERSION),5.0)
 
-test-redmine: install ## The contract tests against a real Redmine (VERSION=5.0|6.0|6.1)
-	@$(BIN)/python -m pytest tests/contract --tracker=redmine --redmine=$(or $(VERSION),5.0)
+test-redmine: install ## The contract tests and the staged failures against a real Redmine (VERSION=5.0|6.0|6.1)
+	@$(BIN)/python -m pytest tests/contract tests/failures --tracker=redmine --redmine=$(or $(VERSION),5.0)
 
 bench: install ## Every benchmark beside its peers in one table; exit 1 when a goal is missed
 	@$(BIN)/python -m tests.bench

@@ -23,6 +23,7 @@ RFC3339 = re.compile(r"(19[7-9]\d|2\d{3})-\d\d-\d\d[Tt ]\d\d:\d\d")
 SURROGATE = re.compile(r"[\ud800-\udfff]")
 ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 DEEPEST = 20
+LONGEST_NAME = 100
 DELIVERY_ID = re.compile(r"[\x21-\x7e]{1,255}")
 
 
@@ -187,6 +188,15 @@ def stored_event(payload: str, completion: str | None = None) -> Event:
         InvalidEvent: it was not validated.
     """
     return parse_event(stored_data(payload, completion), None if completion else payload)
+
+
+def entity_name(payload: str) -> str | None:
+    """Return the name of the ticket's entity, where the helpdesk's event has it (`ticket.entity_name`)."""
+    try:
+        name = json.loads(payload)["ticket"]["entity_name"]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
+    return name[:LONGEST_NAME] if isinstance(name, str) else None
 
 
 def stored_data(payload: str, completion: str | None = None) -> Any:

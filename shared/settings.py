@@ -111,6 +111,16 @@ class Settings(BaseSettings):
     allow_link_local: bool = Field(
         default=False, description="Let the tracker be at a link-local or cloud-metadata address"
     )
+    monitor_listen: str | None = Field(
+        default=None,
+        description="HOST:PORT of a worker's or beat's /livez, /readyz and /metrics; none: it has no port",
+    )
+    heartbeat_path: str | None = Field(
+        default=None, description="File that a worker or beat touches every 5 s while it lives"
+    )
+    correct_authors: bool = Field(
+        default=False, description="Let people give hours to whom they were meant for (`correct-author`)"
+    )
     log_format: Literal["console", "json"] | None = Field(
         default=None, description="console on a terminal, else json"
     )
@@ -170,6 +180,14 @@ class Settings(BaseSettings):
         if any(network.prefixlen == 0 for network in networks):
             raise ValueError("a network of all addresses would let everybody name an address of their choice")
         return networks
+
+    @field_validator("monitor_listen")
+    @classmethod
+    def _address(cls, address: str | None) -> str | None:
+        host, _, port = (address or "").rpartition(":")
+        if address and not (host and port.isascii() and port.isdigit() and int(port) < 65536):
+            raise ValueError("expected HOST:PORT, such as 127.0.0.1:9101")
+        return address or None
 
     @field_validator("console_url")
     @classmethod

@@ -7,14 +7,16 @@ import sys
 
 from celery.signals import setup_logging
 
+from shared import metrics
 from shared.coordination.doorbell import make_celery
 from shared.coordination.locks import make_redis
-from shared.coordination.presence import BEAT, Presence
+from shared.coordination.presence import BEAT, Presence, is_there
 from shared.dumps import guard_memory
 from shared.errors import BridgeError
 from shared.loading import loading
 from shared.logs import configure_logging, get_logger, log_crashes
 from shared.settings import Settings, load_settings
+from worker.monitor import monitored
 from worker.schedule import schedule
 
 
@@ -53,7 +55,13 @@ def _beat(settings: Settings) -> int:
     """Run beat without a file of its own: every entry is an interval, and a restart only begins them anew."""
     app = make_celery(settings)
     app.conf.beat_schedule = schedule(settings)
-    Presence(make_redis(settings)).keep_marking(BEAT)
+    redis = make_redis(settings)
+    Presence(redis).keep_marking(BEAT)
+    try:
+        monitored(settings, metrics.registry("beat"), {"redis": lambda: is_there(redis)})
+    except BridgeError as error:
+        get_logger("beat").error(str(error))
+        return 2
     get_logger("beat").info("started")
     app.Beat(scheduler="celery.beat:Scheduler", loglevel="WARNING", max_interval=5, quiet=True).run()
     return 0

@@ -10,15 +10,19 @@ from typing import Any
 import celery.apps.worker
 from celery import Celery
 from celery.signals import celeryd_init, worker_shutting_down
+from prometheus_client import CollectorRegistry
 from redis.exceptions import RedisError
 
+from shared import metrics
 from shared.coordination.doorbell import drop_strange_keys
-from shared.coordination.presence import WORKER
-from shared.errors import BridgeError
+from shared.coordination.presence import WORKER, is_there
+from shared.errors import BridgeError, SettingsError
 from shared.logs import get_logger
 from shared.settings import Settings
+from shared.standing import Standing
 from shared.store.migrations import is_current
 from worker.bootstrap import Worker, backlog, bootstrap
+from worker.monitor import Looks, monitored
 from worker.tasks import left_to_the_sweep, register
 from worker.upkeep import keep_up
 from worker.watchdog import EXIT_CODE
@@ -45,6 +49,11 @@ def work(settings: Settings, concurrency: int) -> int:
     register(worker.app, worker)
     # what Celery prints when it is told to stop
     celery.apps.worker.safe_say = lambda text, *_: log.info(str(text).strip())
+    try:
+        monitored(settings, *_shown(worker))
+    except SettingsError as error:
+        log.error(str(error))
+        return 2
     worker.presence.keep_marking(WORKER)
     log.info("started", concurrency=concurrency)
     threading.Thread(target=_sweep_without_beat, args=(worker,), daemon=True, name="sweep").start()
@@ -57,6 +66,18 @@ def work(settings: Settings, concurrency: int) -> int:
     code = run_celery(worker.app, ["--quiet", "worker", "--concurrency", str(concurrency), *OPTIONS])
     stop()
     return code
+
+
+def _shown(worker: Worker) -> tuple[CollectorRegistry, Looks]:
+    """Return what a monitor is shown: the metrics, and what nothing can be done without."""
+    redis, store = worker.sweep.redis, worker.store
+    standing = Standing(redis, store, worker.settings.rate_limit, lambda: backlog(worker.app))
+    needed: Looks = {
+        "database": store.database.ping,
+        "redis": lambda: is_there(redis),
+        "running": lambda: not worker.stopping.is_set(),
+    }
+    return metrics.registry("worker", standing), needed
 
 
 def run_celery(app: Celery, arguments: list[str]) -> int:

@@ -22,6 +22,7 @@ def register(app: typer.Typer, look: str, decide: str) -> None:
     """Add the commands of this module."""
     add(app, held, look, "deskbridge held", "deskbridge held --json")
     add(app, misattributed, look, "deskbridge misattributed", "deskbridge misattributed --json")
+    add(app, correct_author, decide, "deskbridge correct-author 512")
     add(
         app,
         resolve,
@@ -87,6 +88,28 @@ def misattributed(as_json: Json = False) -> None:
             for one in found
         ]
         table(("What", "Is", "By tracker user", "Since", "Why", "What to do"), cells)
+        say("", "Hours are given to whom they were meant for with `deskbridge correct-author TASK_ID`.")
+
+
+def correct_author(
+    task_id: Annotated[
+        int, typer.Argument(metavar="TASK_ID", min=1, callback=fits, help="The ticket task's id.")
+    ],
+) -> None:
+    """Give a ticket task's hours on the tracker to whom they were meant for (see `misattributed`).
+
+    An issue keeps its author: the tracker lets nobody change it. DESKBRIDGE_CORRECT_AUTHORS=1 allows this command.
+    """
+    from producer.admin.correction import correct_author as carry_out
+
+    with open_desk() as desk:
+        if not desk.settings.correct_authors:
+            raise WrongUsage(
+                "authors are not changed on the tracker unless DESKBRIDGE_CORRECT_AUTHORS=1 is set: it writes to what "
+                "was logged before"
+            )
+        done = carry_out(desk.store, desk.connector.connect, task_id)
+    say(f"Time entry #{done.time_entry_id} is {done.login}'s now (see `deskbridge trace {done.ticket_id}`).")
 
 
 def resolve(

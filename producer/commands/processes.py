@@ -42,7 +42,7 @@ def producer(
 
     loaded = settings("producer")
     _require_migrated(loaded, "producer")
-    _serve(create_app(loaded, host=host), loaded, host, port, "producer")
+    _serve(create_app(loaded, host=host, port=port), loaded, host, port, "producer")
 
 
 def console(
@@ -55,9 +55,12 @@ def console(
     of it wherever it is not on a loopback address.
     """
     from producer.console.app import create_console
+    from shared.coordination.locks import make_redis
+    from shared.coordination.presence import CONSOLE, Presence
 
     loaded = settings("console")
     _require_migrated(loaded, "console")
+    Presence(make_redis(loaded)).keep_marking(CONSOLE)
     _serve(create_console(loaded), loaded, host, port, "console")
 
 

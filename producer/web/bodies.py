@@ -13,6 +13,7 @@ from starlette.types import Message, Receive, Scope
 
 from producer.web.problems import Problem
 from producer.web.sources import source_of
+from shared.codes.deliveries import Undelivered
 
 LARGEST_BODY = 1024 * 1024
 BODY_S = 10.0
@@ -95,6 +96,7 @@ class Bodies:
                 408,
                 "Too slow",
                 f"the whole body must come within {self._seconds:g} seconds, and sooner where many send at once",
+                why=Undelivered.BODY_TOO_SLOW(seconds=self._seconds),
                 headers={"Connection": "close"},
             ) from None
 
@@ -111,7 +113,7 @@ class Bodies:
         while more:
             message = await receive()
             if message["type"] == "http.disconnect":
-                raise Problem(400, "The body was cut off", "send it again")
+                raise Problem(400, "The body was cut off", "send it again", why=Undelivered.BODY_CUT_OFF())
             content += message.get("body", b"")
             reading.size = len(content)
             if len(content) > self._largest:
@@ -120,7 +122,8 @@ class Bodies:
         return bytes(content)
 
     def _too_large(self) -> Problem:
-        return Problem(413, "Too large", f"at most {self._largest} bytes; send less at once")
+        why = Undelivered.BODY_TOO_LARGE(most=self._largest)
+        return Problem(413, "Too large", f"at most {self._largest} bytes; send less at once", why=why)
 
 
 def replayed(body: bytes, receive: Receive) -> Receive:

@@ -11,6 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import models_json_schema
 from starlette.responses import Response
 
+from shared.codes.coded import Coded
+from shared.sentences.render import sentence
+
 MEDIA_TYPE = "application/problem+json"
 
 
@@ -45,7 +48,8 @@ class Problem(Exception):
     Args:
         status: HTTP status.
         title: what is wrong, in a few words.
-        detail: what to do about it.
+        detail: what to do about it; by default what `why` says.
+        why: why it was refused, where that is told in `deskbridge doctor`, too.
         faults: (path, what was expected) for each fault of an event.
         headers: further response headers.
         members: further members of the problem, such as line and column.
@@ -57,11 +61,13 @@ class Problem(Exception):
         title: str,
         detail: str = "",
         *,
+        why: Coded | None = None,
         faults: Sequence[tuple[str, str]] = (),
         headers: Mapping[str, str] | None = None,
         members: Mapping[str, Any] | None = None,
     ) -> None:
-        self.status, self.title, self.detail, self.faults = status, title, detail, tuple(faults)
+        self.status, self.title, self.why, self.faults = status, title, why, tuple(faults)
+        self.detail = detail or (sentence(why) if why else "")
         self.headers, self.members = dict(headers or {}), dict(members or {})
         super().__init__(title)
 

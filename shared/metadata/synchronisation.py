@@ -9,11 +9,14 @@ from typing import Any, TypeVar
 
 from redis.exceptions import RedisError
 
+from shared.codes.coded import Coded
+from shared.codes.refusals import Refusal
 from shared.config import PluginConfig
 from shared.coordination.locks import Locks
 from shared.errors import BridgeError, LockBusy
 from shared.logs import get_logger
 from shared.metadata.reading import Found, Progress, read_everything, read_kinds, read_people
+from shared.sentences.render import sentence
 from shared.store import Store, Transaction
 from shared.store.metadata import Entry, MetadataKind
 from shared.store.people import TrackerPerson
@@ -70,16 +73,21 @@ class MetadataResult:
 
     Attributes:
         parts: part of the cache (`users` and the names of PARTS) to its differences.
-        error: why it failed.
+        why: why it failed.
         busy: it failed because another run was under way.
     """
 
     parts: dict[str, Differences] = field(default_factory=dict)
-    error: str | None = None
+    why: Coded | None = None
     busy: bool = False
 
     def __bool__(self) -> bool:
-        return self.error is None
+        return self.why is None
+
+    @property
+    def error(self) -> str | None:
+        """Why it failed, for people."""
+        return None if self.why is None else sentence(self.why)
 
     @property
     def users(self) -> Differences:
@@ -149,17 +157,15 @@ def synchronise(
             finally:
                 client.close()
     except LockBusy:
-        return MetadataResult(error="another metadata synchronisation is under way", busy=True)
+        return MetadataResult(why=Refusal.METADATA_BUSY(), busy=True)
     except RedisError as error:
         log.warning("metadata not synchronised: no lock", error=type(error).__name__)
-        return MetadataResult(
-            error=f"Redis cannot be reached, so no lock can be taken ({type(error).__name__})"
-        )
+        return MetadataResult(why=Refusal.REDIS_DOWN(error=type(error).__name__))
     except BridgeError as error:
         log.warning("metadata not synchronised; the old cache stays", error=str(error))
         with store.transaction() as tx:
-            tx.metadata.record_run(started_at, counts={}, differences={}, error=str(error))
-        return MetadataResult(error=str(error))
+            tx.metadata.record_run(started_at, counts={}, differences={}, why=error.coded)
+        return MetadataResult(why=error.coded)
 
 
 def sync_metadata(

@@ -14,6 +14,7 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from shared import metrics
 from shared.kinds import Kind
 from shared.store.accounts import Accounts
 from shared.store.changes import Changes
@@ -27,6 +28,7 @@ from shared.store.links import Links
 from shared.store.metadata import Metadata
 from shared.store.misattributed import MisattributedObjects
 from shared.store.people import People
+from shared.store.producers import Producers
 from shared.store.projects import ProjectClaims
 from shared.store.reconciliation import Reconciliation
 from shared.store.recovery import Recovery
@@ -56,6 +58,7 @@ class Transaction:
         self.templates = Templates(session)
         self.trace = Trace(session)
         self.misattributed = MisattributedObjects(session)
+        self.producers = Producers(session)
         self.recovery = Recovery(session)
         self.reconciliation = Reconciliation(session)
         self.accounts = Accounts(session)
@@ -81,4 +84,7 @@ class Store:
     def transaction(self) -> Iterator[Transaction]:
         """Open a transaction: committed at the end of the block, rolled back when it raises."""
         with self.database.transaction() as session:
-            yield Transaction(session)
+            tx = Transaction(session)
+            yield tx
+        for (outcome, code), count in tx.journal.ended.items():
+            metrics.ENDED.labels(outcome=outcome, code=code).inc(count)

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Integer, and_, case, cast, func, literal, or_, select, text, union_all
 from sqlalchemy.orm import Session, defer
@@ -61,6 +61,14 @@ class Group:
     newest: JournalEvent
     since: datetime
     reasons: frozenset[str]
+
+
+class Standing(NamedTuple):
+    """How many events there are, each at most MOST_COUNTED."""
+
+    last_hour: int
+    waiting: int
+    failed: int
 
 
 class EventSearch:
@@ -127,15 +135,22 @@ class EventSearch:
             bad[int(at)] += failures
         return {at: (counted[at], bad[at]) for at in counted}
 
-    def came_since(self, seconds: float) -> int:
-        """Return how many came in lately, at most MOST_COUNTED."""
-        some = (
-            select(literal(1))
-            .select_from(JournalEvent)
-            .where(JournalEvent.received_at > moment(-seconds))
-            .limit(MOST_COUNTED)
+    def standing(self) -> Standing:
+        """Return how many events came in within the hour, wait, and failed, each at most MOST_COUNTED."""
+        conditions = (
+            JournalEvent.received_at > moment(-3600),
+            JournalEvent.state == EventState.PENDING,
+            JournalEvent.state == EventState.FAILED,
         )
-        return self._session.scalar(select(func.count()).select_from(some.subquery())) or 0
+        counts = (
+            select(func.count())
+            .select_from(
+                select(literal(1)).select_from(JournalEvent).where(one).limit(MOST_COUNTED).subquery()
+            )
+            .scalar_subquery()
+            for one in conditions
+        )
+        return Standing(*self._session.execute(select(*counts)).one())
 
     def needs_a_person(self, most: int = 100) -> tuple[int, int]:
         """Return how many events failed, and how many creations wait for a decision, each up to a limit."""

@@ -1,8 +1,8 @@
-"""What the producer's role may do on PostgreSQL: append to the journal, and read what its metrics show."""
+"""What the producer's role may do on PostgreSQL: append to the journal, leave its sign, read what its metrics show."""
 
 from __future__ import annotations
 
-from shared.store.models import JournalEvent, ReconciliationMark
+from shared.store.models import JournalEvent, ProducerSign, ReconciliationMark
 
 REVISION_TABLE = "alembic_version"
 COUNTS = ReconciliationMark.__tablename__
@@ -20,7 +20,7 @@ def producer_grants(role: str) -> list[str]:
         role: name of an existing role.
     """
     name = '"' + role.replace('"', '""') + '"'
-    journal = JournalEvent.__tablename__
+    journal, signs = JournalEvent.__tablename__, ProducerSign.__tablename__
     written = [one.name for one in JournalEvent.__table__.columns if one.name not in NOT_WRITTEN]
     return [
         "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
@@ -29,5 +29,6 @@ def producer_grants(role: str) -> list[str]:
         f"GRANT USAGE ON SCHEMA public TO {name}",
         f"GRANT INSERT ({', '.join(written)}), SELECT ({', '.join(READ)}) ON {journal} TO {name}",
         f"GRANT USAGE ON SEQUENCE {journal}_id_seq TO {name}",
+        f"GRANT INSERT, UPDATE, SELECT (name) ON {signs} TO {name}",
         f"GRANT SELECT ON {REVISION_TABLE}, {COUNTS} TO {name}",
     ]

@@ -11,6 +11,8 @@ from typing import Any
 from sqlalchemy import String, delete, func, literal, select, type_coerce, union_all
 from sqlalchemy.orm import Session
 
+from shared.codes.coded import Coded
+from shared.store.explained import keeping
 from shared.store.models import MetadataRow, MetadataRun, TrackerUser
 from shared.store.types import clock, insert_for
 
@@ -81,6 +83,15 @@ class Metadata:
             statement = statement.where(MetadataRow.tracker_project_id == tracker_project_id)
         ordered = statement.order_by(MetadataRow.name, MetadataRow.tracker_id)
         return [_entry(row) for row in self._session.execute(ordered.limit(limit) if limit else ordered)]
+
+    def of_kinds(self, *kinds: MetadataKind) -> dict[MetadataKind, list[Entry]]:
+        """Return the entries of several kinds, each by name, as one look at the cache."""
+        statement = select(*COLUMNS).where(MetadataRow.kind.in_(kinds))
+        found: dict[MetadataKind, list[Entry]] = {kind: [] for kind in kinds}
+        for row in self._session.execute(statement.order_by(MetadataRow.name, MetadataRow.tracker_id)):
+            entry = _entry(row)
+            found[entry.kind].append(entry)
+        return found
 
     def get(self, kind: MetadataKind, tracker_id: int) -> Entry | None:
         """Return one entry."""
@@ -162,10 +173,12 @@ class Metadata:
         *,
         counts: Mapping[str, int],
         differences: Mapping[str, Any],
-        error: str | None = None,
+        why: Coded | None = None,
     ) -> None:
         """Record a run that ends now, and forget those long past, but never the last good one."""
-        run = {"started_at": started_at, "ended_at": clock(), "ok": error is None, "error": error}
+        error = keeping(why)
+        error["error"] = error.pop("reason")
+        run = {"started_at": started_at, "ended_at": clock(), "ok": why is None, **error}
         statement = insert_for(self._session)(MetadataRun)
         run_id = self._session.scalar(
             statement.values(**run, counts=dict(counts), differences=dict(differences)).returning(

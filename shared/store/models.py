@@ -262,7 +262,20 @@ class MetadataRun(Base):
     ok: Mapped[bool]
     counts: Mapped[dict[str, Any]]
     differences: Mapped[dict[str, Any]]
-    error: Mapped[str | None] = mapped_column(Text)
+    error_text: Mapped[str | None] = mapped_column("error", Words)
+    code: Mapped[str | None] = mapped_column(String(64))
+    params: Mapped[dict[str, Any] | None] = mapped_column(Json)
+
+    @property
+    def coded(self) -> Coded | None:
+        """Why it failed; None where it did not."""
+        return kept(self.error_text, self.code, self.params)
+
+    @property
+    def error(self) -> str | None:
+        """Why it failed, for people."""
+        coded = self.coded
+        return None if coded is None else sentence(coded)
 
 
 class ProjectClaim(Explained, Base):
@@ -428,6 +441,17 @@ class ReconciliationMark(Base):
     ran_at: Mapped[datetime]
     missing: Mapped[int]
     hours_since: Mapped[str | None] = mapped_column(Text)
+
+
+class ProducerSign(Base):
+    """A producer's sign of life, with what it refused since it was started: by reason and address, no bodies."""
+
+    __tablename__ = "producer_sign"
+
+    name: Mapped[str] = mapped_column(String(300), primary_key=True)
+    seen_at: Mapped[datetime]
+    process: Mapped[dict[str, Any]]
+    refused: Mapped[list[Any]] = mapped_column(Json)
 
 
 class TraceStep(Base):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any, Protocol
 
-from sqlalchemy import delete, func, or_, select, update
+from sqlalchemy import Row, delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from shared.codes.coded import Coded
@@ -52,6 +54,95 @@ class Match:
         return self.why.code in (Matching.EMAIL_CHANGED, Matching.EMAIL_TAKEN)
 
 
+class _Known(Protocol):
+    """What decides who somebody is."""
+
+    def override(self, helpdesk_user_id: int) -> int | None:
+        """Return whom a person has said they are."""
+
+    def tracker_user(self, tracker_user_id: int) -> TrackerPerson | None:
+        """Return an active tracker user."""
+
+    def with_mail(self, mail: str) -> Sequence[TrackerPerson]:
+        """Return those with an address; two are enough."""
+
+    def pin(self, helpdesk_user_id: int) -> UserPin | None:
+        """Return whom they were matched with before."""
+
+    def whose(self, tracker_user_id: int, helpdesk_user_id: int) -> int | None:
+        """Return another helpdesk user who is this tracker user, None where there is none."""
+
+
+class _Asked:
+    """Asks the database about one person."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def override(self, helpdesk_user_id: int) -> int | None:
+        return self._session.scalar(
+            select(UserMap.tracker_user_id).where(UserMap.helpdesk_user_id == helpdesk_user_id)
+        )
+
+    def tracker_user(self, tracker_user_id: int) -> TrackerPerson | None:
+        row = self._session.get(TrackerUser, tracker_user_id)
+        return _person(row) if row else None
+
+    def with_mail(self, mail: str) -> Sequence[TrackerPerson]:
+        rows = self._session.scalars(select(TrackerUser).where(TrackerUser.mail_key == mail).limit(2))
+        return [_person(row) for row in rows]
+
+    def pin(self, helpdesk_user_id: int) -> UserPin | None:
+        return self._session.get(UserPin, helpdesk_user_id)
+
+    def whose(self, tracker_user_id: int, helpdesk_user_id: int) -> int | None:
+        for table in (UserMap, UserPin):
+            other = self._session.scalar(
+                select(table.helpdesk_user_id)
+                .where(table.tracker_user_id == tracker_user_id, table.helpdesk_user_id != helpdesk_user_id)
+                .limit(1)
+            )
+            if other is not None:
+                return other
+        return None
+
+
+class _Read:
+    """Has read about everybody."""
+
+    def __init__(self, session: Session) -> None:
+        self._users: dict[int, TrackerPerson] = {}
+        self._by_mail: dict[str, list[TrackerPerson]] = defaultdict(list)
+        for row in session.execute(select(*TrackerUser.__table__.columns)):
+            found = self._users[row.tracker_user_id] = _person(row)
+            if row.mail_key is not None:
+                self._by_mail[row.mail_key].append(found)
+        self._pins = {one.helpdesk_user_id: one for one in session.scalars(select(UserPin))}
+        rows = session.execute(select(UserMap.helpdesk_user_id, UserMap.tracker_user_id))
+        self._overrides: dict[int, int] = dict(rows.all())
+        self._taken: dict[int, list[int]] = defaultdict(list)
+        for helpdesk_user_id, tracker_user_id in self._overrides.items():
+            self._taken[tracker_user_id].append(helpdesk_user_id)
+        for pin in self._pins.values():
+            self._taken[pin.tracker_user_id].append(pin.helpdesk_user_id)
+
+    def override(self, helpdesk_user_id: int) -> int | None:
+        return self._overrides.get(helpdesk_user_id)
+
+    def tracker_user(self, tracker_user_id: int) -> TrackerPerson | None:
+        return self._users.get(tracker_user_id)
+
+    def with_mail(self, mail: str) -> Sequence[TrackerPerson]:
+        return self._by_mail.get(mail, [])
+
+    def pin(self, helpdesk_user_id: int) -> UserPin | None:
+        return self._pins.get(helpdesk_user_id)
+
+    def whose(self, tracker_user_id: int, helpdesk_user_id: int) -> int | None:
+        others = self._taken.get(tracker_user_id, [])
+        return next((one for one in others if one != helpdesk_user_id), None)
+
+
 class People:
     """Maps people within one transaction."""
 
@@ -70,55 +161,49 @@ class People:
         """
         if user is None:
             return Match(None, Matching.NOBODY_NAMED())
-        tracker_user_id = self._session.scalar(
-            select(UserMap.tracker_user_id).where(UserMap.helpdesk_user_id == user.id)
-        )
+        return self._match(user, _Asked(self._session), administrators=administrators)
+
+    def match_all(self, *, administrators: bool = True) -> list[tuple[HelpdeskUser, Match]]:
+        """Map everybody whom events or overrides name, as `match` does one by one, with one look at each table."""
+        read = _Read(self._session)
+        return [(user, self._match(user, read, administrators=administrators)) for user in self.seen()]
+
+    def _match(self, user: HelpdeskUser, known: _Known, *, administrators: bool) -> Match:
+        tracker_user_id = known.override(user.id)
         if tracker_user_id is not None:
-            row = self._session.get(TrackerUser, tracker_user_id)
-            if row is None:
+            person = known.tracker_user(tracker_user_id)
+            if person is None:
                 return Match(
                     None,
                     Matching.OVERRIDE_NOT_CACHED(helpdesk_user_id=user.id, tracker_user_id=tracker_user_id),
                 )
-            why = Matching.BY_OVERRIDE(helpdesk_user_id=user.id, login=row.login)
-            return Match(_person(row), why, confirmed=True)
-        return self._by_mail(user, administrators=administrators)
+            why = Matching.BY_OVERRIDE(helpdesk_user_id=user.id, login=person.login)
+            return Match(person, why, confirmed=True)
+        return self._by_mail(user, known, administrators=administrators)
 
-    def _by_mail(self, user: HelpdeskUser, *, administrators: bool) -> Match:
+    def _by_mail(self, user: HelpdeskUser, known: _Known, *, administrators: bool) -> Match:
         mail = mail_key(user.email)
         if mail is None:
             return Match(None, Matching.NO_EMAIL(helpdesk_user_id=user.id))
-        rows = self._session.scalars(select(TrackerUser).where(TrackerUser.mail_key == mail).limit(2)).all()
-        if not rows:
+        found_by_mail = known.with_mail(mail)
+        if not found_by_mail:
             return Match(None, Matching.EMAIL_UNKNOWN(helpdesk_user_id=user.id))
-        if len(rows) > 1:
+        if len(found_by_mail) > 1:
             return Match(None, Matching.EMAIL_AMBIGUOUS(helpdesk_user_id=user.id))
-        found = _person(rows[0])
+        found = found_by_mail[0]
         about = {"helpdesk_user_id": user.id, "login": found.login}
         if found.admin and not administrators:
             return Match(None, Matching.NO_ADMINISTRATORS(**about))
-        pin = self._session.get(UserPin, user.id)
+        pin = known.pin(user.id)
         if pin is not None:
             if pin.tracker_user_id != found.tracker_user_id:
                 return Match(None, Matching.EMAIL_CHANGED(**about, tracker_user_id=pin.tracker_user_id))
             confirmed = pin.confirmed_at is not None
             return Match(found, Matching.BY_EMAIL(**about), confirmed=confirmed, pinned=True)
-        other_id = self._whose(found.tracker_user_id, user.id)
+        other_id = known.whose(found.tracker_user_id, user.id)
         if other_id is not None:
             return Match(None, Matching.EMAIL_TAKEN(**about, other_id=other_id))
         return Match(found, Matching.BY_EMAIL(**about))
-
-    def _whose(self, tracker_user_id: int, helpdesk_user_id: int) -> int | None:
-        """Return another helpdesk user who is this tracker user, None where there is none."""
-        for table in (UserMap, UserPin):
-            other = self._session.scalar(
-                select(table.helpdesk_user_id)
-                .where(table.tracker_user_id == tracker_user_id, table.helpdesk_user_id != helpdesk_user_id)
-                .limit(1)
-            )
-            if other is not None:
-                return other
-        return None
 
     def pin(self, user: HelpdeskUser | None, *, administrators: bool = True) -> Match:
         """Map a helpdesk user as `match` does, and pin a match by e-mail that is made for the first time."""
@@ -297,7 +382,7 @@ def mail_key(mail: str | None) -> str | None:
     return address.lower() if ADDRESS.fullmatch(address) else None
 
 
-def _person(row: TrackerUser) -> TrackerPerson:
+def _person(row: TrackerUser | Row[Any]) -> TrackerPerson:
     return TrackerPerson(row.tracker_user_id, row.login, row.name, row.mail, row.admin)
 
 

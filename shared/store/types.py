@@ -95,6 +95,25 @@ def _size_sqlite(element: size_of, compiler: SQLCompiler, **kw: Any) -> str:
     return f"length(CAST({compiler.process(element.clauses, **kw)} AS BLOB))"
 
 
+class number_in(GenericFunction[int]):  # noqa: N801  (a SQL function)
+    """A number of a JSON object that is kept as text, by its name."""
+
+    type = BigInteger()
+    inherit_cache = True
+
+
+@compiles(number_in, "postgresql")
+def _number_postgresql(element: number_in, compiler: SQLCompiler, **kw: Any) -> str:
+    column, name = element.clauses
+    return f"(CAST({compiler.process(column, **kw)} AS json) ->> {compiler.process(name, **kw)})::bigint"
+
+
+@compiles(number_in, "sqlite")
+def _number_sqlite(element: number_in, compiler: SQLCompiler, **kw: Any) -> str:
+    column, name = element.clauses
+    return f"json_extract({compiler.process(column, **kw)}, '$.' || {compiler.process(name, **kw)})"
+
+
 def moment(seconds: float = 0) -> ScalarSelect[datetime]:
     """Return the clock as it is when the statement begins: to compare columns with.
 

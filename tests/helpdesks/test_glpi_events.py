@@ -42,6 +42,7 @@ def test_a_done_task_is_an_updated_ticket_task_with_its_time() -> None:
         "content": "<p>It prints nothing &amp; smokes.</p>",
         "status": 2,
         "entity_id": 1,
+        "entity_name": "Root entity > Client Alpha",
     }
 
 

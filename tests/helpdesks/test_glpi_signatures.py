@@ -49,14 +49,14 @@ def test_malformed_headers_are_refused_before_the_body_is_looked_at(name: str, v
 def test_repeats_are_taken_for_a_week() -> None:
     one = recorded("task-new")
     verifier(now=one.at + OLDEST_S).verify(one.body, one.headers)
-    with pytest.raises(BadSignature, match="7 days"):
+    with pytest.raises(BadSignature, match="at most 604800 s"):
         verifier(now=one.at + OLDEST_S + 1).verify(one.body, one.headers)
 
 
 def test_a_stamp_from_the_future_is_refused() -> None:
     one = recorded("task-new")
     verifier(now=one.at - NEWEST_S).verify(one.body, one.headers)
-    with pytest.raises(BadSignature, match="clocks"):
+    with pytest.raises(BadSignature, match="ahead of the clock"):
         verifier(now=one.at - NEWEST_S - 1).verify(one.body, one.headers)
 
 

@@ -73,7 +73,7 @@ def test_the_producer_answers_as_described(tmp_path: Path, mode: GenerationMode)
         api = schemathesis.openapi.from_url(f"{producer.base_url}/openapi.json")
         answered = statuses(api, mode, {})
     if mode is GenerationMode.POSITIVE:
-        assert set(answered) == {"POST /events", "GET /healthz", "GET /readyz", "GET /metrics"}
+        assert set(answered) == {"POST /events", "GET /healthz", "GET /livez", "GET /readyz", "GET /metrics"}
         assert 202 in answered["POST /events"]
     else:
         assert {400, 422} <= answered["POST /events"]

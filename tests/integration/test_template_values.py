@@ -33,6 +33,10 @@ def knowing(bridge: Bridge) -> Bridge:
         tx.metadata.put(
             [
                 Entry(MetadataKind.PRIORITY, 2, "Normal", {"active": True, "is_default": True}),
+                Entry(MetadataKind.PROJECT, 1, "Support", {"identifier": "support", "is_public": False}),
+                Entry(MetadataKind.CATEGORY, 2, "Software", {}, 1),
+                Entry(MetadataKind.CATEGORY, 3, "Other", {}, 4),
+                Entry(MetadataKind.ROLE, 4, "Developer", {}),
                 Entry(MetadataKind.STATUS, 1, "New", {"is_closed": False}),
                 custom_field(3, "Channel", "list", "phone", "mail"),
                 custom_field(4, "Seen on", "date"),
@@ -45,6 +49,7 @@ def knowing(bridge: Bridge) -> Bridge:
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"priority_id": 99}, "99"),
     ({"status_id": 77}, "77"),
+    ({"project_id": 1, "category_id": 3}, "3"),
     ({"custom_fields": [{"id": 3, "value": "fax"}]}, "Channel"),
     ({"custom_fields": [{"id": 4, "value": "soon"}]}, "Seen on"),
     ({"custom_fields": [{"id": 3, "value": "{{ticket.title}}"}, {"id": 5, "value": "many"}]}, "Count"),
@@ -56,9 +61,11 @@ RIGHT: dict[str, Any] = {
 }
 
 
-def kept(bridge: Bridge, members: dict[str, Any]) -> str | None:
-    body = json.dumps({"issue": members}, indent=1)
-    fault = TemplateStore(bridge.store).create("issue.create", "of the test", body, "a test").fault
+def kept(
+    bridge: Bridge, members: dict[str, Any], operation: Operation = Operation.ISSUE_CREATE
+) -> str | None:
+    body = json.dumps({operation.top_key: members}, indent=1)
+    fault = TemplateStore(bridge.store).create(operation, "of the test", body, "a test").fault
     assert fault is None or fault.line > 1
     return fault.message if fault else None
 
@@ -72,11 +79,32 @@ def test_a_constant_that_the_tracker_would_refuse_makes_a_draft(
     assert named in fault
 
 
-@pytest.mark.parametrize("members", [RIGHT, {}, {"priority_id": "{{ticket.status}}"}])
+@pytest.mark.parametrize(
+    "members",
+    [
+        RIGHT,
+        {},
+        {"priority_id": "{{ticket.status}}"},
+        {"project_id": 1, "category_id": 2},
+        {"category_id": 3},
+    ],
+)
 def test_what_the_tracker_takes_and_what_is_rendered_only_later_is_no_fault(
     knowing: Bridge, members: dict[str, Any]
 ) -> None:
     assert kept(knowing, members) is None
+
+
+@pytest.mark.parametrize(
+    ("role_ids", "is_fault"),
+    [([9], True), ([4], False), ([4, 9], False), (["{{config.default_role_id}}"], False)],
+)
+def test_a_membership_needs_one_role_that_the_tracker_has(
+    knowing: Bridge, role_ids: list[Any], is_fault: bool
+) -> None:
+    fault = kept(knowing, {"user_id": 5, "role_ids": role_ids}, Operation.MEMBERSHIP_CREATE)
+    assert (fault is not None) is is_fault, fault
+    assert not fault or "Developer" in fault
 
 
 def test_an_empty_cache_finds_no_fault(bridge: Bridge) -> None:

@@ -111,11 +111,11 @@ class Fleet:
         self.workers.append(self.processes.start(child))
         return child
 
-    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
-        """Run a command in the fleet's environment to its end."""
+    def run(self, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        """Run a command in the fleet's environment, with further variables in it, to its end."""
         return subprocess.run(
             [*self._program, *command],
-            env=self._env,
+            env={**self._env, **environment},
             cwd=self._cwd,
             capture_output=True,
             text=True,

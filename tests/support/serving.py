@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Sequence
 from ipaddress import IPv4Network, IPv6Network
 from typing import Any
@@ -50,3 +51,9 @@ class Served:
         self.http.close()
         self._server.should_exit = True
         self._thread.join(timeout=10)
+
+
+def samples(shown: str) -> Counter[str]:
+    """Return the values of what /metrics shows, by name with labels: what two of them differ by has been counted."""
+    lines = [line.rpartition(" ") for line in shown.splitlines() if not line.startswith("#")]
+    return Counter({name: int(float(value)) for name, _, value in lines})

@@ -107,6 +107,7 @@ def test_every_variable_can_come_from_a_file(name: str, tmp_path: Path) -> None:
     values = {**SECRETS, "SWEEP_INTERVAL": "3", "LOCK_LEASE": "70", "CLAIM_LEASE": "5", "SETTLING_TIME": "2",
               "METADATA_INTERVAL": "60", "RETENTION_DAYS": "2", "RATE_LIMIT": "4", "LOG_FORMAT": "json",
               "ALLOW_UNSIGNED": "1", "EVENT_LIMIT": "50", "ALLOW_LINK_LOCAL": "1", "HELPDESK_WAIT": "9",
+              "MONITOR_LISTEN": "127.0.0.1:9101", "HEARTBEAT_PATH": "/run/beat", "CORRECT_AUTHORS": "1",
               **GLPI_API}  # fmt: skip
     file = tmp_path / name
     file.write_text(f"{values[name.upper()]}\n")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+import math
+import time
 import tracemalloc
 from collections.abc import Iterator
 from typing import Any
@@ -18,8 +20,9 @@ from redis import Redis
 from shared.coordination.doorbell import SYNC_TICKET, make_celery
 from shared.coordination.pause import KEY as PAUSED
 from shared.coordination.pause import Pause
-from shared.coordination.presence import KEY, WORKER, Presence
+from shared.coordination.presence import KEY, MOST_READ, WORKER, Presence
 from shared.coordination.rings import LARGEST_RING, NOTHING_READABLE, read, understood
+from shared.process import Process
 from shared.settings import Settings
 from worker.sweep import KEY as SWEPT
 from worker.sweep import Sweep
@@ -43,9 +46,21 @@ def test_a_pause_that_no_worker_wrote_stops_nobody(redis: Redis, stored: str) ->
 
 @pytest.mark.promise("SEC-50")
 @pytest.mark.parametrize("stored", [b"", b"yesterday", b"nan", b"inf", b"\xff"])
-def test_a_sign_of_life_that_is_no_time_is_none(redis: Redis, stored: bytes) -> None:
-    redis.set(KEY + WORKER, stored)
+def test_a_sign_of_life_that_no_process_left_is_none(redis: Redis, stored: bytes) -> None:
+    redis.zadd(KEY + WORKER, {stored: time.time(), b"[]": time.time(), b'{"host": 7}': time.time()})
+    redis.zadd(KEY + WORKER, {name_of(Process.here()): math.inf})
     assert Presence(redis).seconds_since(WORKER) is None
+
+
+def name_of(process: Process) -> str:
+    return json.dumps(process.told(), sort_keys=True)
+
+
+def test_many_strange_signs_of_life_cost_little_and_hide_none_of_now(redis: Redis) -> None:
+    redis.zadd(KEY + WORKER, {f"x{number}": time.time() + 1000 + number for number in range(500)})
+    Presence(redis).mark(WORKER)
+    assert Presence(redis).seconds_since(WORKER) is not None
+    assert len(Presence(redis).seen(WORKER)) <= MOST_READ
 
 
 def test_a_sign_of_life_of_another_type_is_none(redis: Redis) -> None:

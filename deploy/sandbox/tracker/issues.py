@@ -210,6 +210,8 @@ def _change(call: Call, issue: Issue, after: dict[str, Any], notes: str) -> None
         issue.closed_on = now
     for name, value in after.items():
         setattr(issue, name, value)
+    for entry_id in call.tracker.entries_of_issue.get(issue.id, ()):  # they go along to another project
+        call.tracker.time_entries[entry_id].project_id = issue.project_id
     issue.journals.append({"user_id": call.user.id, "created_on": now, "notes": notes, "details": details})
     issue.updated_on, issue.committed = now, time.monotonic()
     issue.lock_version += 1

@@ -51,7 +51,7 @@ _PATTERNS: list[tuple[str, dict[str, Decision]]] = [
     ),
     (
         r"/time_entries/(\d+)\.json",
-        {"GET": reading.time_entry, "DELETE": time_entries.delete},
+        {"GET": reading.time_entry, "PUT": time_entries.update, "DELETE": time_entries.delete},
     ),
     (
         r"/memberships/(\d+)\.json",

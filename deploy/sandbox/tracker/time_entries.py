@@ -171,6 +171,19 @@ def find(call: Call) -> TimeEntry:
     return entry
 
 
+def update(call: Call) -> Answer:
+    """PUT /time_entries/:id.json, as far as its user: the administrator may name any member."""
+    entry = find(call)
+    project = call.tracker.projects[entry.project_id]
+    call.require("edit_time_entries", project)
+    given = call.params.get("time_entry")
+    attributes: dict[str, Any] = given if isinstance(given, dict) else {}
+    if not _user_is_valid(call, attributes, project):
+        raise RefusedError(answers.invalid([call.fault("user", "invalid")]))
+    entry.user_id = fields.whole(attributes.get("user_id")) or entry.user_id
+    return answers.done()
+
+
 def delete(call: Call) -> Answer:
     """DELETE /time_entries/:id.json."""
     entry = find(call)

@@ -31,6 +31,11 @@ class _Named(_Shape):
     id: int
 
 
+class _Entity(_Named):
+    name: str | None = None
+    completename: str | None = None
+
+
 class _Member(_Shape):
     id: int
     role: str
@@ -41,7 +46,7 @@ class _Ticket(_Shape):
     name: str | None
     content: str | None = None
     status: _Named
-    entity: _Named
+    entity: _Entity
     date_mod: AwareDatetime
     team: list[_Member] = Field(default_factory=list)
 
@@ -130,6 +135,7 @@ def _ticket(item: _Ticket) -> dict[str, Any]:
         "content": item.content,
         "status": item.status.id,
         "entity_id": item.entity.id,
+        "entity_name": item.entity.completename or item.entity.name,
     }
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pydantic import SecretStr
 
+from shared.codes.deliveries import Undelivered
 from shared.errors import BadSignature
 
 SIGNATURE, TIMESTAMP = "x-glpi-signature", "x-glpi-timestamp"
@@ -16,6 +17,7 @@ OLDEST_S = 7 * 86400
 """GLPI stamps a delivery when it queues it and repeats it with that stamp, so whoever refuses an old one loses it where
 GLPI's cron stood still. A repeat changes nothing, since the journal knows every signature that it has taken."""
 NEWEST_S = 300
+SETTING = "DESKBRIDGE_GLPI_WEBHOOK_SECRETS"
 
 
 class GlpiVerifier:
@@ -38,16 +40,17 @@ class GlpiVerifier:
         """
         signature, stamp = headers.get(SIGNATURE, ""), headers.get(TIMESTAMP, "")
         if len(signature) != 64 or not signature.isascii() or not signature.isalnum():
-            raise BadSignature("X-GLPI-signature is missing or is not 64 hexadecimal digits")
+            if not signature:
+                raise BadSignature(Undelivered.SIGNATURE_ABSENT(headers=["X-GLPI-signature"]))
+            form = "64 hexadecimal digits"
+            raise BadSignature(Undelivered.SIGNATURE_MALFORMED(header="X-GLPI-signature", form=form))
         if not stamp.isascii() or not stamp.isdigit() or len(stamp) > 12:
-            raise BadSignature("X-GLPI-timestamp is missing or is not a number of seconds")
+            raise BadSignature(Undelivered.TIME_STAMP_MALFORMED(header="X-GLPI-timestamp"))
         age = self._clock() - int(stamp)
         if age > OLDEST_S:
-            raise BadSignature("the time stamp is more than 7 days old")
+            raise BadSignature(Undelivered.SENDER_CLOCK_BEHIND(seconds=age, most=OLDEST_S))
         if age < -NEWEST_S:
-            raise BadSignature(
-                "the time stamp is more than 5 minutes ahead: compare the clocks of both machines"
-            )
+            raise BadSignature(Undelivered.SENDER_CLOCK_AHEAD(seconds=-age, most=NEWEST_S))
 
     def verify(self, body: bytes, headers: Mapping[str, str]) -> str:
         """Check the signature, in constant time.
@@ -66,7 +69,7 @@ class GlpiVerifier:
         given = headers[SIGNATURE]
         signed = body + headers[TIMESTAMP].encode()
         if not any(hmac.compare_digest(_hmac(secret, signed), given) for secret in self._secrets):
-            raise BadSignature("none of DESKBRIDGE_GLPI_WEBHOOK_SECRETS made this signature")
+            raise BadSignature(Undelivered.SECRET_UNKNOWN(setting=SETTING))
         return given
 
     def answer_challenge(self, token: str) -> str:
@@ -84,7 +87,7 @@ class GlpiVerifier:
         for secret in self._secrets:
             if token.isascii() and hmac.compare_digest(_hmac(secret, CHALLENGE), token):
                 return _hmac(secret, token.encode())
-        raise BadSignature("none of DESKBRIDGE_GLPI_WEBHOOK_SECRETS made this crc_token")
+        raise BadSignature(Undelivered.CHALLENGE_UNKNOWN(setting=SETTING))
 
 
 def _hmac(secret: bytes, content: bytes) -> str:

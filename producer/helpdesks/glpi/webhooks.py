@@ -39,7 +39,7 @@ def webhooks(secrets: Sequence[SecretStr], intake: Intake) -> APIRouter:
         try:
             return PlainTextResponse(verifier.answer_challenge(crc_token))
         except BadSignature as refusal:
-            raise Problem(401, "Not GLPI's challenge", str(refusal)) from None
+            raise Problem(401, "Not GLPI's challenge", why=refusal.coded) from None
 
     @router.post("/{item}", status_code=202, responses=refusals(400, 401, 408, 413, 503))
     async def deliver(item: Item, request: Request) -> JSONResponse:
@@ -49,7 +49,7 @@ def webhooks(secrets: Sequence[SecretStr], intake: Intake) -> APIRouter:
             body = await intake.read(request)
             delivery_id = verifier.verify(body, request.headers)
         except BadSignature as refusal:
-            raise Problem(401, "Not signed by a known secret", str(refusal)) from None
+            raise Problem(401, "Not signed by a known secret", why=refusal.coded) from None
         return JSONResponse(
             await intake.keep(read_or_park(item, body, delivery_id), within=ANSWER_WITHIN_S), 202
         )

@@ -17,6 +17,22 @@ from shared.sentences.template import Plural, fill, names
 
 ROOT = Path(shared.codes.__file__).parents[2]
 SAMPLES: dict[str, object] = {"kind": "ticket"}
+COUNTED = [
+    "attempts",
+    "deliveries",
+    "entities",
+    "entries",
+    "events",
+    "hours",
+    "issues",
+    "links",
+    "matches",
+    "minutes",
+    "people",
+    "projects",
+    "tickets",
+    "users",
+]
 LISTS = ("errors", "facts", "faults", "warnings", "candidates", "tracker_ids", "hints")
 
 
@@ -46,6 +62,13 @@ def test_every_code_is_a_sentence_with_and_without_what_it_can_do_without(code: 
             assert not set("{}[]") & set(said), said
             assert not said.startswith(f"{code} ("), said
     assert sentence(code(**params_for(code, optional=True)))
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_one_is_said_as_one(code: Code) -> None:
+    ones = {name: 1 for name in params_for(code, optional=True) if name not in SAMPLES}
+    said = sentence(code(**{**params_for(code, optional=True), **ones, "count": 1}))
+    assert not re.search(rf"\b1 ({'|'.join(COUNTED)})\b", said), said
 
 
 def test_no_two_subjects_have_the_same_code() -> None:
