@@ -7,6 +7,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
@@ -66,6 +67,8 @@ class Injector:
         self.tally = Tally()
         self.board = Board(stand.stand_in, self.tally, mortal)
         self.administrator = Administrator(stand.fleet.bridge.store, stand.stand_in)
+        # beside this thread: what a stopped worker holds back waits here, and this thread is who continues the worker
+        self._hand = ThreadPoolExecutor(1, "administrator")
         self._numbers = count()
         self._queue: list[tuple[float, int, Callable[[], None]]] = []
         for fault in faults:
@@ -93,16 +96,33 @@ class Injector:
     def end(self) -> None:
         """End every fault: whatever is stopped goes on, servers run, the tracker is well, the set-up as it was."""
         self._queue.clear()
+        self._hand.shutdown(wait=False, cancel_futures=True)
         for member in self.stand.supervisor.members:
             member.send(signal.SIGCONT)
         self.stand.redis.revive()
         self.stand.postgres.revive()
         self.board.clear()
+        self._hand.shutdown()
         self._until_it_succeeds(self.administrator.settle)
 
     def later(self, seconds: float, action: Callable[[], None]) -> None:
         """Do something so many seconds from now."""
         self._at(self.elapsed + seconds, action)
+
+    def administrate(self, kind: str, action: Callable[[], int]) -> None:
+        """Have the administrator do something as soon as what they do now is done, and count what it hit."""
+
+        def do() -> None:
+            targets = 0
+            with suppress(*ABSENT):
+                targets = action()
+            self.tally.add(kind, targets)
+
+        self._hand.submit(do)
+
+    def administrator_later(self, seconds: float, action: Callable[[], None]) -> None:
+        """Have the administrator do something so many seconds from now."""
+        self.later(seconds, lambda: _ignore(self._hand.submit(action)))
 
     def _until_it_succeeds(self, action: Callable[[], None]) -> None:
         """Do what needs the database, once more where a fault had cut a connection."""
@@ -199,24 +219,27 @@ def _tracker_move(injector: Injector, _kind: str, /, share: float) -> int:
     return injector.board.move_issue(share)
 
 
-def _link(injector: Injector, _kind: str, /, **options: Any) -> int:
-    return injector.administrator.link(injector.later, **options)
+def _link(injector: Injector, kind: str, /, **options: Any) -> None:
+    does = injector.administrator
+    injector.administrate(kind, lambda: does.link(injector.administrator_later, **options))
 
 
-def _template(injector: Injector, _kind: str, /, **options: Any) -> int:
-    return injector.administrator.template(injector.later, **options)
+def _template(injector: Injector, kind: str, /, **options: Any) -> None:
+    does = injector.administrator
+    injector.administrate(kind, lambda: does.template(injector.administrator_later, **options))
 
 
-def _status_map(injector: Injector, _kind: str, /, lasts: float) -> int:
-    return injector.administrator.status_map(injector.later, lasts)
+def _status_map(injector: Injector, kind: str, /, lasts: float) -> None:
+    does = injector.administrator
+    injector.administrate(kind, lambda: does.status_map(injector.administrator_later, lasts))
 
 
-def _replay(injector: Injector, _kind: str, /, state: str) -> int:
-    return injector.administrator.replay(state)
+def _replay(injector: Injector, kind: str, /, state: str) -> None:
+    injector.administrate(kind, lambda: injector.administrator.replay(state))
 
 
-def _resolve(injector: Injector, _kind: str, /) -> int:
-    return injector.administrator.resolve()
+def _resolve(injector: Injector, kind: str, /) -> None:
+    injector.administrate(kind, injector.administrator.resolve)
 
 
 def _number(name: str) -> signal.Signals:
