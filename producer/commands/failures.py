@@ -44,6 +44,8 @@ def _of_the_database(error: BaseException) -> Coded | None:
         return None
     from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError, ProgrammingError, SQLAlchemyError
 
+    from shared.store.database import is_held_by_others
+
     if not isinstance(error, SQLAlchemyError):
         return None
     cause = _first_line(error.orig if isinstance(error, DBAPIError) and error.orig else error)
@@ -51,6 +53,8 @@ def _of_the_database(error: BaseException) -> Coded | None:
         return Refusal.DATABASE_CONFLICT(error=cause)
     if "no such table" in cause or isinstance(error, ProgrammingError):
         return Refusal.DATABASE_NOT_MIGRATED(error=cause)
+    if is_held_by_others(error):
+        return Refusal.DATABASE_HELD(error=cause)
     if isinstance(error, OperationalError):
         return Refusal.DATABASE_DOWN(error=cause)
     return Refusal.DATABASE_FAILED(error=cause)

@@ -20,6 +20,7 @@ class Refusal(Code):
     DATABASE_CONFLICT = "database_conflict"
     DATABASE_NOT_MIGRATED = "database_not_migrated"
     DATABASE_DOWN = "database_down"
+    DATABASE_HELD = "database_held"
     DATABASE_FAILED = "database_failed"
     REDIS_DOWN = "redis_down"
     FILE_NOT_USABLE = "file_not_usable"

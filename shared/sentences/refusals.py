@@ -28,6 +28,9 @@ SENTENCES: Table = {
     Refusal.DATABASE_DOWN: (
         "the database cannot be reached: check that it runs, and DESKBRIDGE_DATABASE_URL ({error})"
     ),
+    Refusal.DATABASE_HELD: (
+        "another process holds what this command needs in the database: try again in a minute ({error})"
+    ),
     Refusal.DATABASE_FAILED: "the database failed: {error}",
     Refusal.REDIS_DOWN: "Redis cannot be reached: check that it runs, and DESKBRIDGE_REDIS_URL ({error})",
     Refusal.FILE_NOT_USABLE: "[{file}: ]{error}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,12 +11,28 @@ from typing import Any
 
 from sqlalchemy import Engine, create_engine, event, make_url, text
 from sqlalchemy.engine import Connection
-from sqlalchemy.exc import DisconnectionError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, DisconnectionError, SQLAlchemyError
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import ConnectionPoolEntry
 
 BUSY_TIMEOUT_S = 30
 IDLE_S = 5.0
+IDLE_IN_TRANSACTION_S = 10.0
+"""How long PostgreSQL leaves a transaction alone in which nothing happens: its process was stopped, and holds locks."""
+
+LOCK_WAIT_S = 15.0
+"""How long a statement waits for another's lock: longer than a stopped process can hold it."""
+
+HELD_BY_OTHERS = ("55P03", "40P01")
+"""PostgreSQL's codes for a lock that could not be had in time, and for a deadlock."""
+
+
+def is_held_by_others(error: BaseException) -> bool:
+    """Tell whether a statement failed because somebody else holds what it needs: it may be repeated."""
+    cause = error.orig if isinstance(error, DBAPIError) else None
+    if isinstance(cause, sqlite3.Error):
+        return getattr(cause, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+    return getattr(cause, "pgcode", None) in HELD_BY_OTHERS
 
 
 class Database:
@@ -73,6 +90,7 @@ def _engine(url: str, pool_size: int) -> Engine:
             hide_parameters=True,
             connect_args={"connect_timeout": 5, "application_name": "deskbridge"},
         )
+        event.listen(engine, "connect", _limit_waits)
         event.listen(engine, "checkin", _note_use)
         event.listen(engine, "checkout", _ping_after_idling)
         return engine
@@ -86,6 +104,20 @@ def _engine(url: str, pool_size: int) -> Engine:
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_immediate)
     return engine
+
+
+def _limit_waits(connection: Any, _record: ConnectionPoolEntry) -> None:
+    """Have PostgreSQL end what a stopped process left open, and refuse who would wait for it for ever.
+
+    A statement, not a start-up option, which a connection pooler may refuse.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT set_config('idle_in_transaction_session_timeout', %s, false), "
+            "set_config('lock_timeout', %s, false)",
+            (f"{round(IDLE_IN_TRANSACTION_S * 1000)}", f"{round(LOCK_WAIT_S * 1000)}"),
+        )
+    connection.commit()
 
 
 def _note_use(_connection: Any, record: ConnectionPoolEntry) -> None:

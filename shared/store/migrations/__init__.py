@@ -19,7 +19,7 @@ from sqlalchemy.exc import OperationalError
 from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
 from shared.settings import Settings
-from shared.store.database import Database
+from shared.store.database import Database, is_held_by_others
 
 HEAD = "0015"
 """The newest revision. Kept here so that a process can look at its start without loading Alembic."""
@@ -31,8 +31,6 @@ LOCK_TIMEOUT_S = 0.5
 """Below PostgreSQL's `deadlock_timeout`, so that in a deadlock it is the migration that gives way, never a worker."""
 TRIES = 20
 PAUSE_S = 0.5
-HELD_BY_OTHERS = ("55P03", "40P01")
-"""PostgreSQL's codes for a lock that could not be had in time, and for a deadlock."""
 
 T = TypeVar("T")
 
@@ -89,7 +87,7 @@ def beside_others(database: Database, change: Callable[[Connection], T], *, trie
                     connection.execute(text(f"SET LOCAL lock_timeout = {round(LOCK_TIMEOUT_S * 1000)}"))
                 return change(connection)
         except OperationalError as error:
-            if getattr(error.orig, "pgcode", None) not in HELD_BY_OTHERS:
+            if not is_held_by_others(error):
                 raise
             if left:
                 time.sleep(PAUSE_S)
