@@ -106,6 +106,7 @@ class GlpiLookup:
             "content": row.get("content"),
             "status": row["status"]["id"],
             "entity_id": row["entity"]["id"],
+            "entity_name": row["entity"].get("completename") or row["entity"].get("name"),
             "technician": {"id": technician, "email": self.email_of(technician)} if technician else None,
         }
 

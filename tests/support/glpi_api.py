@@ -65,7 +65,7 @@ class GlpiApi:
             "name": f"Ticket {ticket_id}",
             "content": "<p>text</p>",
             "status": {"id": status, "name": "…"},
-            "entity": {"id": entity, "name": "…", "completename": "…"},
+            "entity": {"id": entity, "name": "Acme", "completename": "Root entity > Acme"},
             "date_mod": changed,
             "team": team,
         }

@@ -24,6 +24,7 @@ TICKET = {
     "status": 2,
     "entities_id": 3,
 }
+ENTITY = {"id": 3, "name": "Acme", "completename": "Root entity > Customers > Acme"}
 TASK = {
     "id": 512,
     "tickets_id": 4711,
@@ -60,7 +61,7 @@ def play(php: str) -> Play:
     """Plays steps in one PHP process, in a GLPI that has ticket 4711; returns what the last steps returned."""
 
     def played(*steps: Step) -> list[Any]:
-        before = [store(Ticket=[{**TICKET, "_users": {"2": []}}], TicketTask=[])]
+        before = [store(Ticket=[{**TICKET, "_users": {"2": []}}], TicketTask=[], Entity=[ENTITY])]
         run = subprocess.run(
             [php, str(PLAY)],
             input=json.dumps([*before, *steps]),

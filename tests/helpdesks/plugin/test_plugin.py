@@ -58,6 +58,7 @@ def test_a_new_task_is_an_event_with_everything_that_the_contract_names(play: Pl
             "content": "<p>It burns / ü</p>",
             "status": 2,
             "entity_id": 3,
+            "entity_name": "Root entity > Customers > Acme",
             "project_id": None,
             "technician": {"id": 8, "email": "bob@example.org"},
         },
@@ -70,6 +71,11 @@ def test_a_new_task_is_an_event_with_everything_that_the_contract_names(play: Pl
             "date": "2026-11-20",
         },
     }
+
+
+def test_an_entity_that_is_gone_has_no_name(play: Play) -> None:
+    (event,) = events(play(store(Entity=[]), update_ticket("status"), ROWS)[-1])
+    assert (event["ticket"]["entity_id"], event["ticket"]["entity_name"]) == (3, None)
 
 
 def test_nobody_and_no_email_are_null(play: Play) -> None:

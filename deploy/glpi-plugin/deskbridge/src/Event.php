@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace GlpiPlugin\Deskbridge;
 
 use CommonITILActor;
+use Entity;
 use Ticket;
 use TicketTask;
 use UserEmail;
@@ -56,14 +57,21 @@ final class Event
         $fields = $ticket->fields;
         $projects = self::projects((int) $fields['id']);
         return [
-            'id'         => (int) $fields['id'],
-            'title'      => (string) $fields['name'],
-            'content'    => $fields['content'],
-            'status'     => (int) $fields['status'],
-            'entity_id'  => (int) $fields['entities_id'],
-            'project_id' => array_shift($projects),
-            'technician' => self::technician($ticket),
+            'id'          => (int) $fields['id'],
+            'title'       => (string) $fields['name'],
+            'content'     => $fields['content'],
+            'status'      => (int) $fields['status'],
+            'entity_id'   => (int) $fields['entities_id'],
+            'entity_name' => self::entity((int) $fields['entities_id']),
+            'project_id'  => array_shift($projects),
+            'technician'  => self::technician($ticket),
         ] + ($projects === [] ? [] : ['other_project_ids' => $projects]);
+    }
+
+    private static function entity(int $id): ?string
+    {
+        $entity = new Entity();
+        return $entity->getFromDB($id) ? $entity->fields['completename'] : null;
     }
 
     /**
