@@ -17,8 +17,8 @@ from shared.tracker.answers import Answer
 from shared.tracker.client import USERS, TrackerClient
 from shared.tracker.lanes import in_lanes
 from shared.tracker.lists import PagedList, Row, TrackerLists, rows_of, settled
+from shared.tracker.projects import PROJECTS
 
-PROJECTS = "/projects.json"
 MOST_REPEATS = 5
 """A thousand calls would hardly ever all succeed."""
 

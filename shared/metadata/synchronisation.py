@@ -212,8 +212,12 @@ def refresh(store: Store, lists: TrackerLists, *kinds: MetadataKind) -> None:
     """
     now = read_kinds(lists, kinds)
     with store.transaction() as tx:
-        before = {one.key: one for kind in kinds for one in tx.metadata.of_kind(kind)}
-        _write(tx, before, now)
+        keep_kinds(tx, kinds, now)
+
+
+def keep_kinds(tx: Transaction, kinds: Iterable[MetadataKind], now: Entries) -> None:
+    """Replace some kinds in the cache by what was read."""
+    _write(tx, {one.key: one for kind in kinds for one in tx.metadata.of_kind(kind)}, now)
 
 
 def refresh_people(store: Store, lists: TrackerLists) -> dict[int, TrackerPerson]:

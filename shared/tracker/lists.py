@@ -7,7 +7,8 @@ hide a row between two of them: so the pages are checked against one another.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from shared.codes.faults import Detail
@@ -103,6 +104,7 @@ class TrackerLists:
     ) -> None:
         self._client, self._observe, self._after_call = client, observe, after_call
         self._repeats = repeats
+        self._is_asked_around = False
 
     def get(self, path: str, params: Params | None = None) -> Answer:
         """Read once, and once more where the answer was lost, as long as repeats are left.
@@ -119,13 +121,31 @@ class TrackerLists:
         return self._call(path, params)
 
     def ask_whether_open(self) -> None:
-        """Make sure that the tracker accepts the key.
+        """Make sure that the tracker accepts the key; within `open_throughout` that is done around everything.
 
         Raises:
             TrackerClosed: the key or the REST API is off.
             TrackerError: as `TrackerClient.call`.
         """
-        self.get(USERS, {"limit": 1})
+        if not self._is_asked_around:
+            self.get(USERS, {"limit": 1})
+
+    @contextmanager
+    def open_throughout(self) -> Iterator[None]:
+        """Ask whether the tracker is open before and after several lists, in place of around each.
+
+        What was read is to be believed only once the block has ended.
+
+        Raises:
+            TrackerError: as `ask_whether_open`.
+        """
+        self.ask_whether_open()
+        self._is_asked_around = True
+        try:
+            yield
+        finally:
+            self._is_asked_around = False
+        self.ask_whether_open()
 
     def whole(self, path: str, name: str, params: Params | None = None) -> list[Row]:
         """Read every row of a list, each exactly once; again where it changed meanwhile.

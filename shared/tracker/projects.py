@@ -1,8 +1,8 @@
-"""How a tracker project stands now: its own page tells closed, archived and deleted apart, the list does not."""
+"""How tracker projects stand now: a project's own page tells archived and deleted apart, the list has neither."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -10,9 +10,14 @@ from typing import Any
 from shared.errors import OutcomeUnknown, TrackerRejected
 from shared.ids import is_id
 from shared.tracker.answers import Answer, clean
+from shared.tracker.lists import PAGE_SIZE, rows_of
 
-INCLUDE = "enabled_modules,time_entry_activities,issue_categories"
+MODULES, ACTIVITIES, CATEGORIES = "enabled_modules", "time_entry_activities", "issue_categories"
+INCLUDE = (MODULES, ACTIVITIES, CATEGORIES)
+PROJECTS = "/projects.json"
 ACTIVE, CLOSED, ARCHIVED = 1, 5, 9
+
+Get = Callable[[str, Mapping[str, str | int]], Answer]
 
 
 class Standing(StrEnum):
@@ -45,7 +50,28 @@ class ProjectNow:
         return f"{self.id} ({self.name})" if self.name else str(self.id)
 
 
-def project_now(get: Callable[[str, Mapping[str, str | int]], Answer], project_id: int) -> ProjectNow:
+def listed_now(get: Get, ids: Sequence[int], include: Sequence[str]) -> dict[int, ProjectNow]:
+    """Read in one call how several projects stand; archived and deleted ones are not in the answer.
+
+    Args:
+        get: as `project_now`.
+        ids: the projects, no more than a page has.
+        include: of INCLUDE, what is wanted of each.
+
+    Raises:
+        TrackerError: they could not be read.
+    """
+    wanted: dict[str, str | int] = {
+        "id": "|".join(map(str, ids)),
+        "status": f"{ACTIVE}|{CLOSED}",
+        "include": ",".join(include),
+        "limit": PAGE_SIZE,
+    }
+    rows = rows_of(get(PROJECTS, wanted), "projects", PROJECTS)
+    return {row["id"]: _read_row(row["id"], row) for row in rows if row.get("id") in ids}
+
+
+def project_now(get: Get, project_id: int) -> ProjectNow:
     """Read how a project stands.
 
     Args:
@@ -57,7 +83,7 @@ def project_now(get: Callable[[str, Mapping[str, str | int]], Answer], project_i
     """
     path = f"/projects/{project_id}.json"
     try:
-        row = get(path, {"include": INCLUDE}).object("project")
+        row = get(path, {"include": ",".join(INCLUDE)}).object("project")
     except KeyError:
         raise OutcomeUnknown("GET", path) from None
     except TrackerRejected as refused:
@@ -65,10 +91,10 @@ def project_now(get: Callable[[str, Mapping[str, str | int]], Answer], project_i
             raise
         standing = Standing.ARCHIVED if refused.status == 403 else Standing.ABSENT
         return ProjectNow(project_id, standing)
-    return read_row(project_id, row)
+    return _read_row(project_id, row)
 
 
-def read_row(project_id: int, row: Mapping[str, Any]) -> ProjectNow:
+def _read_row(project_id: int, row: Mapping[str, Any]) -> ProjectNow:
     """Return a project from its row, as its own page or a list with the same includes gives it."""
     name, modules = row.get("name"), row.get("enabled_modules")
     names = (

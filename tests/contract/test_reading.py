@@ -231,5 +231,18 @@ def test_newer_versions_tell_more_of_fields_statuses_and_projects(tracker: Track
     assert tells == [version >= (6, 0)] * 3
 
 
+def test_projects_are_listed_by_their_ids_with_closed_ones_and_their_includes(tracker: Tracker) -> None:
+    wanted = "%7C".join(str(one) for one in (Project.SUPPORT, Project.CLOSED, Project.ARCHIVED, 99999))
+    include = "enabled_modules,time_entry_activities,issue_categories"
+    listed = tracker.read(f"/projects.json?id={wanted}&status=1%7C5&include={include}")
+    rows = by_id(listed["projects"])
+    assert {number: row["status"] for number, row in rows.items()} == {Project.SUPPORT: 1, Project.CLOSED: 5}
+    assert listed["total_count"] == 2
+    own_page = tracker.read(f"/projects/{Project.SUPPORT}.json?include={include}")["project"]
+    assert {name: rows[Project.SUPPORT][name] for name in include.split(",")} == {
+        name: own_page[name] for name in include.split(",")
+    }
+
+
 def test_a_path_that_does_not_exist_is_404(tracker: Tracker) -> None:
     assert tracker.call("GET", "/no_such_thing.json").status_code == 404

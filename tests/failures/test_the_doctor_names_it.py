@@ -21,6 +21,7 @@ from shared.process import Process
 from shared.store.links import LinkKind
 from shared.store.models import ProducerSign
 from shared.store.types import clock
+from shared.tracker.projects import listed_now
 from tests.failures.stage import (
     Act,
     Failure,
@@ -321,6 +322,23 @@ def test_what_could_not_be_looked_at_is_unknown_and_never_ok(stage: Stage) -> No
         "people",
     )
     assert {check: str(found[check]) for check in depends} == dict.fromkeys(depends, "unknown")
+
+
+def test_what_a_tracker_told_that_closed_meanwhile_is_not_believed(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def then_closed(*given: Any) -> Any:
+        settings(rest_enabled=False)(stage)
+        return listed_now(*given)
+
+    monkeypatch.setattr("producer.admin.doctor.live.listed_now", then_closed)
+    stage.tracker.remove("roles", 5)
+    with stage.bridge.store.transaction() as tx:
+        before = tx.metadata.all(), tx.people.cached()
+    found = {one.check: one.status for one in stage.findings()}
+    assert (found["tracker"], found["links"], found["role"]) == ("failure", "unknown", "unknown")
+    with stage.bridge.store.transaction() as tx:
+        assert (tx.metadata.all(), tx.people.cached()) == before
 
 
 @pytest.mark.stand_in

@@ -86,6 +86,26 @@ def test_a_list_for_anybody_is_never_taken_for_the_trackers_own(
         read(tracker)
 
 
+def test_several_lists_are_read_between_the_same_two_questions() -> None:
+    tracker = Paged(50)
+    lists = TrackerLists(tracker)
+    with lists.open_throughout():
+        assert len(lists.whole(ISSUES, "issues") + lists.whole(ISSUES, "issues")) == 100
+    assert tracker.asked == [f"{USERS} 0", f"{ISSUES} 0", f"{ISSUES} 0", f"{USERS} 0"]
+    lists.whole(ISSUES, "issues")
+    assert tracker.asked[4:] == [f"{USERS} 0", f"{ISSUES} 0", f"{USERS} 0"], "afterwards each asks for itself"
+
+
+@pytest.mark.parametrize("moment", [0, 2])
+def test_several_lists_for_anybody_are_never_taken_for_the_trackers_own(moment: int) -> None:
+    tracker = Paged(50)
+    tracker.is_open = moment > 0
+    tracker.after = lambda made: setattr(tracker, "is_open", made < moment)
+    lists = TrackerLists(tracker)
+    with pytest.raises(TrackerClosed), lists.open_throughout():
+        lists.whole(ISSUES, "issues")
+
+
 def test_a_row_that_is_found_is_only_believed_where_the_key_is_still_accepted() -> None:
     tracker = Paged(150)
     tracker.after = lambda _: setattr(tracker, "is_open", False)

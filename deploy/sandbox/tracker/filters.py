@@ -11,7 +11,7 @@ from typing import Any
 from deploy.sandbox.tracker import answers, fields
 from deploy.sandbox.tracker.answers import RefusedError
 from deploy.sandbox.tracker.calls import Call
-from deploy.sandbox.tracker.records import USER_ACTIVE, Issue, TimeEntry
+from deploy.sandbox.tracker.records import ACTIVE, USER_ACTIVE, Issue, TimeEntry
 
 Row = Issue | TimeEntry
 Test = Callable[[Any], bool]
@@ -54,6 +54,14 @@ def time_entry_tests(call: Call) -> list[Test]:
         elif name in ("spent_on", "from", "to"):
             tests.append(_day(name, value))
     return tests + _custom(call, "time_entry")
+
+
+def project_tests(call: Call) -> list[Test]:
+    """One test per filter of a project list; active ones only unless the query says otherwise."""
+    tests = [_one_of(call.query.get("status", str(ACTIVE)), attrgetter("status"))]
+    if (ids := call.query.get("id", "")) and not ids.startswith("|"):
+        tests.append(_one_of(ids, attrgetter("id")))
+    return tests
 
 
 def user_tests(call: Call) -> list[Test]:

@@ -28,15 +28,17 @@ def _tree(tracker_projects: Sequence[Project]) -> list[Project]:
 
 
 def projects(call: Call) -> Answer:
-    """GET /projects.json: active projects that the caller may see; `status=5` the closed ones."""
+    """GET /projects.json: active projects that the caller may see; `status=1|5` with the closed ones."""
     require_reader(call)
     tracker = call.tracker
-    status = fields.whole(call.query.get("status", str(ACTIVE)))
     visible = may.visible_project_ids(tracker, call.user, "view_project")
+    tests = filters.project_tests(call)
     rows = [
         project
         for project in _tree(list(tracker.projects.values()))
-        if project.status == status and status in (ACTIVE, CLOSED) and project.id in visible
+        if project.status in (ACTIVE, CLOSED)
+        and project.id in visible
+        and all(test(project) for test in tests)
     ]
     return page(
         call,

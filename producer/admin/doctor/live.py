@@ -7,39 +7,47 @@ from collections.abc import Collection, Iterator
 from producer.admin.doctor.finding import CheckResult, failure
 from producer.admin.doctor.installation import Installation
 from shared.codes.findings import Finding
+from shared.config import PluginConfig
 from shared.errors import BridgeError
-from shared.metadata.reading import PROJECTS
+from shared.metadata.reading import read_kinds, read_people
 from shared.metadata.rows import LISTINGS, person
-from shared.metadata.synchronisation import refresh, refresh_people
+from shared.metadata.synchronisation import keep_kinds
+from shared.store.links import Link
 from shared.store.people import TrackerPerson
 from shared.tracker.client import USERS, TrackerClient
 from shared.tracker.lanes import in_lanes
 from shared.tracker.lists import TrackerLists
-from shared.tracker.projects import INCLUDE, ProjectNow, project_now, read_row
+from shared.tracker.projects import ACTIVITIES, CATEGORIES, MODULES, ProjectNow, listed_now, project_now
 
 LOCKED = 3
-ASKED_ONE_BY_ONE = 60
-"""So many linked projects are asked for by themselves; of more the tracker's list is read, a hundred a page."""
+IN_ONE_CALL = 50
+"""Half a page: a real tracker takes some 3 ms for each project, and a call has five seconds also while it is busy."""
+LANES = 2
+"""Long answers of one tracker process do not come sooner when more of them are asked for at once."""
+KINDS = [one.kind for one in LISTINGS]
 
 
 def read(installation: Installation) -> Iterator[CheckResult]:
     """Bring the cache up to date, but for projects, and note how the linked projects stand."""
     with installation.store.transaction() as tx:
-        wanted = {link.tracker_project_id for link in tx.links.all()}
+        config, links = tx.configs.get()[0], tx.links.all()
     _, client = installation.connect()
     lists = TrackerLists(client)
     try:
-        refresh(installation.store, lists, *(one.kind for one in LISTINGS))
-        refresh_people(installation.store, lists)
-        installation.locked = _locked(lists)
-        projects = _projects(client, lists, wanted)
-        lists.ask_whether_open()
+        with lists.open_throughout():
+            entries, people, locked = read_kinds(lists, KINDS), read_people(lists), _locked(lists)
+            projects = _projects(
+                client, lists, {link.tracker_project_id for link in links}, _include(config, links)
+            )
     except BridgeError as error:
         yield failure("tracker", Finding.TRACKER_NOT_USABLE(problem=error.coded))
-    else:
-        installation.projects = projects
+        return
     finally:
         client.close()
+    installation.locked, installation.projects = locked, projects
+    with installation.store.transaction() as tx:
+        keep_kinds(tx, KINDS, entries)
+        tx.people.replace_cache(people)
 
 
 def _locked(lists: TrackerLists) -> list[TrackerPerson]:
@@ -47,16 +55,29 @@ def _locked(lists: TrackerLists) -> list[TrackerPerson]:
     return [one for one in (person(row, USERS) for row in rows) if one is not None]
 
 
-def _projects(client: TrackerClient, lists: TrackerLists, wanted: Collection[int]) -> dict[int, ProjectNow]:
+def _include(config: PluginConfig, links: Collection[Link]) -> list[str]:
+    """Return what is wanted of each project: what nothing names is not asked for, since it costs the tracker time."""
+    wanted = {
+        MODULES: True,
+        ACTIVITIES: config.default_activity_id is not None,
+        CATEGORIES: any(link.default_category_id is not None for link in links),
+    }
+    return [name for name, is_wanted in wanted.items() if is_wanted]
+
+
+def _projects(
+    client: TrackerClient, lists: TrackerLists, wanted: Collection[int], include: Collection[str]
+) -> dict[int, ProjectNow]:
     found: dict[int, ProjectNow] = {}
-    if len(wanted) > ASKED_ONE_BY_ONE:
-        rows = lists.whole(PROJECTS, "projects", {"include": INCLUDE})
-        every = [read_row(row["id"], row) for row in rows if row.get("id") in wanted]
-        found = {one.id: one for one in every}
+    ids = sorted(wanted)
+    calls = [ids[first : first + IN_ONE_CALL] for first in range(0, len(ids), IN_ONE_CALL)]
+    in_lanes(
+        client, lambda some: listed_now(lists.get, some, list(include)), calls, done=found.update, lanes=LANES
+    )
 
     def keep(project: ProjectNow) -> None:
         found[project.id] = project
 
-    missing = [one for one in sorted(wanted) if one not in found]
+    missing = [one for one in ids if one not in found]
     in_lanes(client, lambda project_id: project_now(lists.get, project_id), missing, done=keep)
     return found

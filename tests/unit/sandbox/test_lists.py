@@ -41,6 +41,8 @@ def test_projects_are_active_ones_by_name_with_subprojects_after_their_parent(ap
     assert ids(api, "", "projects") == [5, 4, 1, 3, 2]
     assert ids(api, "status=5", "projects") == [6]
     assert ids(api, "status=9", "projects") == []
+    assert ids(api, "id=1|6|7|99&status=1|5", "projects") == [6, 1]
+    assert ids(api, "id=1|6", "projects") == [1]
     api.tracker = seeded(extra_projects=120)
     assert len(ids(api, "limit=100", "projects")) == 100
 
