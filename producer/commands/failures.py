@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import traceback
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -29,8 +30,20 @@ def explain(error: BaseException) -> tuple[Coded, int]:
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
         return Refusal.STOPPED_BY_USER(), FAILED
     if hasattr(error, "format_message"):  # typer's own, of arguments and options
+        _reword(error)
         return Refusal.WRONG_USAGE(text=error.format_message()), getattr(error, "exit_code", WRONG_USAGE)
     return _of_the_database(error) or _of_others(error), FAILED
+
+
+def _reword(error: Any) -> None:
+    """Say what was expected of an argument or option in our words, which typer's own display then shows."""
+    from pydantic import ValidationError
+
+    from shared.validation import in_words
+
+    if isinstance(error.__cause__, ValidationError):
+        (fault, *_) = error.__cause__.errors(include_url=False)
+        error.message = in_words(fault)
 
 
 def wrong_environment(error: SettingsError) -> WrongUsage:

@@ -49,9 +49,7 @@ def problem_of(error: Exception) -> Problem:
     if isinstance(error, Problem):
         return error
     if isinstance(error, RequestValidationError):
-        faults = [
-            (path_of(one["loc"][1:]) or str(one["loc"][0]), in_words(one["msg"])) for one in error.errors()
-        ]
+        faults = [(path_of(one["loc"][1:]) or str(one["loc"][0]), in_words(one)) for one in error.errors()]
         return Problem(422, "Not valid", "fix the named fields", faults=faults)
     if isinstance(error, HTTPException):
         return Problem(error.status_code, str(error.detail), headers=error.headers)

@@ -8,7 +8,6 @@ from producer.admin.story import trace_ticket
 from shared.codes.faults import Fault
 from shared.store.links import LinkKind
 from shared.store.models import EventState
-from shared.validation import in_words
 from tests.failures.stage import Stage
 from tests.support.events import ticket, ticket_event
 
@@ -38,15 +37,3 @@ def test_one_is_one(stage: Stage) -> None:
         tx.links.remove(LinkKind.ENTITY, 3)
     assert "(1 ticket)" in stage.doctor().text
     assert "1 tickets" not in stage.doctor().text
-
-
-@pytest.mark.parametrize(
-    ("theirs", "ours"),
-    [
-        ("Value error, expected a date", "expected a date"),
-        ("Input should be a valid dictionary", "expected an object"),
-        ("Input should be a valid integer", "expected an integer"),
-    ],
-)
-def test_no_words_of_libraries(theirs: str, ours: str) -> None:
-    assert in_words(theirs) == ours

@@ -1,0 +1,98 @@
+"""What does not fit is told in our own plain words: what was expected, nowhere in those of a library."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, ValidationError
+from typer.testing import CliRunner
+
+from producer.admin.knowledge.record import Metadata
+from producer.admin.project_forms import ProjectForm
+from producer.commands.main import app
+from producer.helpdesks.glpi.events import _TaskBody, _TicketBody
+from shared.config import PluginConfig
+from shared.events import Event
+from shared.settings import Settings
+from shared.validation import model_faults
+
+MODELS: tuple[type[BaseModel], ...] = (
+    PluginConfig,
+    Event,
+    ProjectForm,
+    Metadata,
+    Settings,
+    _TaskBody,
+    _TicketBody,
+)
+VALUES: tuple[Any, ...] = (
+    None, "x", "", 1.5, -1, 10**30, 10**5000, [], {}, True, float("nan"), "x" * 200_000, ["x"], {"a": 1}, {"a": "b"},
+    [{}], [[1]], "2026", "2026-11-21T09:30:00", object(), "\ud800", b"x", [1] * 1000,
+)  # fmt: skip
+THEIRS = (
+    "Input should",
+    "valid",
+    "Value error",
+    "unable to",
+    "got ",
+    "parse",
+    "item",
+    "None",
+    "pydantic",
+    "not as",
+)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+def test_no_fault_of_any_input_is_told_in_a_librarys_words(model: type[BaseModel]) -> None:
+    told = set()
+    for given in [*({name: value} for name in model.model_fields for value in VALUES), 5, {"nonsense": 1}]:
+        try:
+            model.model_validate(given)
+        except ValidationError as error:
+            told |= {words for _, words in model_faults(error)}
+    assert told
+    assert {words for words in told if any(their in words for their in THEIRS)} == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "faults"),
+    [
+        ("default_role_id", "abc", [("default_role_id", "expected a whole number")]),
+        ("default_role_id", 1.5, [("default_role_id", "expected a whole number")]),
+        ("default_role_id", 0, [("default_role_id", "expected 1 or more")]),
+        ("default_watcher_ids", "abc", [("default_watcher_ids", "expected a list")]),
+        ("status_map", {"a": 1}, [("status_map.a", "expected a whole number before the colon")]),
+        ("status_map", {"1": "a"}, [("status_map.1", "expected a whole number")]),
+        ("in_doubt_policy", "x", [("in_doubt_policy", "expected 'lookup' or 'hold'")]),
+        ("verify_tls", "maybe", [("verify_tls", "expected true or false")]),
+        ("nonsense", 1, [("nonsense", "there is no such field")]),
+    ],
+)
+def test_what_was_expected_is_named(name: str, value: object, faults: list[tuple[str, str]]) -> None:
+    with pytest.raises(ValidationError) as error:
+        PluginConfig.model_validate({name: value})
+    assert model_faults(error.value) == faults
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        (("link", "entity", "abc", "12"), "Invalid value for 'ID': expected a whole number"),
+        (("events", "--ticket", "1.5"), "Invalid value for '--ticket': expected a whole number"),
+        (("trace", "0"), "Invalid value for 'TICKET_ID': expected 1 or more"),
+        (("producer", "--port", "99999"), "Invalid value for '--port': expected 65535 or less"),
+        (("replay", "1", "x"), "Invalid value for 'EVENT_ID': expected a whole number"),
+        (("events", "--state", "bogus"), "'bogus' is not one of 'pending'"),
+    ],
+)
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_wrong_argument_is_told_what_was_expected(typed: tuple[str, ...], told: str, as_json: bool) -> None:
+    if as_json and typed[0] != "producer":
+        typed = (*typed, "--json")
+    result = CliRunner().invoke(app, list(typed))
+    assert result.exit_code == 2
+    shown = " ".join((result.stdout + result.stderr).replace("│", " ").split())
+    assert told in shown
+    assert not any(their in shown for their in ("Input should", "Value error", "unable to"))
