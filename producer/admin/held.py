@@ -34,6 +34,27 @@ def held_rows(store: Store) -> list[tuple[Kind, Row]]:
     return sorted(found, key=lambda one: one[1].changed_at)
 
 
+def held_page(store: Store, *, limit: int, after: int = 0) -> list[tuple[Kind, Row]]:
+    """Return some of them, in the same order.
+
+    Args:
+        store: where they are.
+        limit: how many.
+        after: how many to leave out before them.
+    """
+    with store.transaction() as tx:
+        wanted = tx.events.waiting_for_a_person(limit=limit, after=after)
+        rows = {kind: tx.ledger(kind).of_keys([key for one, key in wanted if one is kind]) for kind in Kind}
+    return [(kind, rows[kind][key]) for kind, key in wanted if key in rows[kind]]
+
+
+def held_row(store: Store, kind: Kind, key: int) -> Row | None:
+    """Return a row that waits for a person, None where it does not."""
+    with store.transaction() as tx:
+        row = tx.ledger(kind).get(key)
+    return row if row is not None and row.state in WAITING else None
+
+
 def resolve(
     store: Store,
     kind: Kind,

@@ -9,6 +9,7 @@ from shared.codes.coded import Coded, written
 from shared.kinds import Kind
 from shared.sentences.render import because, sentence
 from shared.store import Store
+from shared.store.misattributed import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +44,14 @@ class WrongAuthor:
         return because(self.why)
 
 
-def misattributed(store: Store) -> list[WrongAuthor]:
-    """Return what has another author on the tracker than was meant, the newest first."""
+def misattributed(store: Store, *, limit: int | None = None, below: Place | None = None) -> list[WrongAuthor]:
+    """Return what has another author on the tracker than was meant, the newest first.
+
+    Args:
+        store: where it is noted.
+        limit: how many; None: all.
+        below: where the page before ended.
+    """
     with store.transaction() as tx:
         return [
             WrongAuthor(
@@ -56,5 +63,5 @@ def misattributed(store: Store) -> list[WrongAuthor]:
                 one.at,
                 one.coded or written("unknown"),
             )
-            for one, author_id in tx.misattributed.all()
+            for one, author_id in tx.misattributed.find(limit=limit, below=below)
         ]

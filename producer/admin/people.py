@@ -12,6 +12,7 @@ from shared.events import HelpdeskUser
 from shared.sentences.render import sentence
 from shared.store import Store, Transaction
 from shared.store.people import Match, TrackerPerson
+from shared.store.people_search import Everybody
 
 MOST_NAMED = 10
 
@@ -74,6 +75,28 @@ def user_map(store: Store) -> list[Mapped]:
         matches = tx.people.match_all(administrators=config.match_administrators)
     found = [_mapped(user, match, overrides.get(user.id)) for user, match in matches]
     return sorted(found, key=lambda one: (one.login is not None, not one.new, one.helpdesk_user_id))
+
+
+def user_map_page(
+    store: Store, *, find: str = "", only: str = "", limit: int, after: int = 0
+) -> tuple[list[Mapped], Everybody]:
+    """Return some of them in the same order, and how many there are in all.
+
+    Args:
+        store: where they are.
+        find: what their number, e-mail or login has in it.
+        only: `unmatched` or `new`; else all.
+        limit: how many.
+        after: how many to leave out before them.
+    """
+    with store.transaction() as tx:
+        administrators = tx.configs.get()[0].match_administrators
+        wanted, counted = tx.helpdesk_users.page(
+            find=find, only=only, administrators=administrators, limit=limit, after=after
+        )
+        overrides = tx.people.overrides([one.id for one in wanted])
+        matches = tx.people.match_all(wanted, administrators=administrators)
+    return [_mapped(user, match, overrides.get(user.id)) for user, match in matches], counted
 
 
 def _mapped(user: HelpdeskUser, match: Match, override: int | None) -> Mapped:

@@ -90,5 +90,5 @@ def known_of(tx: Transaction, tracker_project_id: int | None) -> Known:
         roles=found[MetadataKind.ROLE],
         categories=categories,
         custom_fields=found[MetadataKind.CUSTOM_FIELD],
-        users={one.tracker_user_id: one.login for one in tx.people.cached()},
+        users=tx.people.logins(),
     )

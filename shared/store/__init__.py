@@ -28,6 +28,7 @@ from shared.store.links import Links
 from shared.store.metadata import Metadata
 from shared.store.misattributed import MisattributedObjects
 from shared.store.people import People
+from shared.store.people_search import PeopleSearch
 from shared.store.producers import Producers
 from shared.store.projects import ProjectClaims
 from shared.store.reconciliation import Reconciliation
@@ -64,6 +65,7 @@ class Transaction:
         self.accounts = Accounts(session)
         self.changes = Changes(session)
         self.events = EventSearch(session)
+        self.helpdesk_users = PeopleSearch(session)
 
     def ledger(self, kind: Kind) -> Ledger:
         """Return the ledger of a kind."""

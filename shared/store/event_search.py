@@ -15,10 +15,13 @@ from sqlalchemy import ColumnElement, Integer, and_, case, cast, func, literal, 
 from sqlalchemy.orm import Session, defer
 
 from shared.codes.coded import Coded
+from shared.kinds import Kind
+from shared.store.ledger_queries import NOT_LINKED
 from shared.store.models import EventState, JournalEvent, LedgerState, TaskTimeLink, TicketIssueLink
 from shared.store.types import moment
 
 MOST_COUNTED = 1001
+DECIDABLE = (LedgerState.HELD, LedgerState.GONE)
 NUMBER = re.compile(r"\d+")
 
 
@@ -155,15 +158,32 @@ class EventSearch:
     def needs_a_person(self, most: int = 100) -> tuple[int, int]:
         """Return how many events failed, and how many creations wait for a decision, each up to a limit."""
         failed = select(literal(1)).select_from(JournalEvent).where(JournalEvent.state == EventState.FAILED)
-        decidable = (LedgerState.HELD, LedgerState.GONE)
         held = union_all(
-            *(select(literal(1)).select_from(model).where(text("state <> 'linked'"), model.state.in_(decidable))
+            *(select(literal(1)).select_from(model).where(NOT_LINKED, model.state.in_(DECIDABLE))
               for model in (TicketIssueLink, TaskTimeLink))
         )  # fmt: skip
         failed_count = select(func.count()).select_from(failed.limit(most).subquery()).scalar_subquery()
         held_count = select(func.count()).select_from(held.subquery()).scalar_subquery()
         failures, waiting = self._session.execute(select(failed_count, held_count)).one()
         return failures, waiting
+
+    def waiting_for_a_person(self, *, limit: int, after: int = 0) -> list[tuple[Kind, int]]:
+        """Return which creations wait for a decision, as (kind, key), those waiting longest first.
+
+        Args:
+            limit: how many.
+            after: how many to leave out before them.
+        """
+        found = union_all(
+            *(
+                select(literal(str(kind)).label("kind"), model.key.label("key"), model.changed_at.label("since"))
+                .where(NOT_LINKED, model.state.in_(DECIDABLE))
+                for kind, model in ((Kind.TICKET, TicketIssueLink), (Kind.TICKET_TASK, TaskTimeLink))
+            )
+        ).subquery()  # fmt: skip
+        longest_first = select(found.c.kind, found.c.key).order_by(found.c.since, found.c.kind, found.c.key)
+        rows = self._session.execute(longest_first.offset(after).limit(limit))
+        return [(Kind(kind), key) for kind, key in rows]
 
     def states_of(self, event_ids: Collection[int]) -> dict[str, int]:
         """Return how many of some events are in each state."""

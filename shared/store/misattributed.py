@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Select, and_, delete, func, select
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, and_, delete, func, or_, select, tuple_
 from sqlalchemy.orm import Session
 
 from shared.codes.coded import Coded
@@ -10,6 +12,9 @@ from shared.kinds import Kind
 from shared.store.explained import keeping
 from shared.store.models import LedgerRow, LedgerState, Misattributed, TaskTimeLink, TicketIssueLink
 from shared.store.types import clock, insert_for
+
+Place = tuple[datetime, str, int]
+"""Where one stands in the list: when it was noticed, its kind and key."""
 
 
 class MisattributedObjects:
@@ -44,17 +49,36 @@ class MisattributedObjects:
         """Return what is noted of a ledger row."""
         return self._session.get(Misattributed, (str(kind), key))
 
-    def all(self) -> list[tuple[Misattributed, int | None]]:
-        """Return everything noted that is linked still, the newest first, and who has it on the tracker."""
-        found = [
-            (one, author_id) for kind in Kind for one, author_id in self._session.execute(_linked(kind)).all()
-        ]
-        return sorted(found, key=lambda one: (one[0].at, one[0].key), reverse=True)
+    def find(
+        self, *, limit: int | None = None, below: Place | None = None
+    ) -> list[tuple[Misattributed, int | None]]:
+        """Return what is noted and linked still, the newest first, and who has it on the tracker.
+
+        Args:
+            limit: how many; None: all.
+            below: where the page before ended.
+        """
+        issues, times = _join(Kind.TICKET), _join(Kind.TICKET_TASK)
+        statement = (
+            select(Misattributed, func.coalesce(TicketIssueLink.author_id, TaskTimeLink.author_id))
+            .outerjoin(TicketIssueLink, issues)
+            .outerjoin(TaskTimeLink, times)
+            .where(or_(TicketIssueLink.ticket_id.is_not(None), TaskTimeLink.task_id.is_not(None)))
+        )
+        place = (Misattributed.at, Misattributed.kind, Misattributed.key)
+        if below is not None:
+            types = [one.type for one in place]
+            statement = statement.where(tuple_(*place) < tuple_(*below, types=types))
+        newest_first = statement.order_by(*(one.desc() for one in place)).limit(limit)
+        return [(one, author_id) for one, author_id in self._session.execute(newest_first)]
 
     def count(self) -> int:
         """Return how many that are."""
         return sum(
-            self._session.scalar(select(func.count()).select_from(_linked(kind).subquery())) or 0
+            self._session.scalar(
+                select(func.count()).select_from(Misattributed).join(_model(kind), _join(kind))
+            )
+            or 0
             for kind in Kind
         )
 
@@ -64,8 +88,16 @@ class MisattributedObjects:
         self._session.execute(delete(Misattributed).where(*where))
 
 
-def _linked(kind: Kind) -> Select[Misattributed, int | None]:
-    model: type[LedgerRow] = TicketIssueLink if kind is Kind.TICKET else TaskTimeLink
-    same = and_(model.key == Misattributed.key, model.tracker_id == Misattributed.tracker_id)
-    is_linked = (Misattributed.kind == str(kind), model.state == LedgerState.LINKED)
-    return select(Misattributed, model.author_id).join(model, same).where(*is_linked)
+def _join(kind: Kind) -> ColumnElement[bool]:
+    """Return what joins it to the ledger's row that is linked to the very object."""
+    model = _model(kind)
+    return and_(
+        Misattributed.kind == str(kind),
+        model.key == Misattributed.key,
+        model.tracker_id == Misattributed.tracker_id,
+        model.state == LedgerState.LINKED,
+    )
+
+
+def _model(kind: Kind) -> type[LedgerRow]:
+    return TicketIssueLink if kind is Kind.TICKET else TaskTimeLink

@@ -90,7 +90,10 @@ class TicketState(Base):
     """
 
     __tablename__ = "ticket_state"
-    __table_args__ = (Index("ix_ticket_state_due", "status_due", "status_next_at"),)
+    __table_args__ = (
+        Index("ix_ticket_state_due", "status_due", "status_next_at"),
+        Index("ix_ticket_state_status", "status"),
+    )
 
     ticket_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     event_id: Mapped[int]
@@ -218,7 +221,7 @@ class UserMap(Base):
     __tablename__ = "user_map"
 
     helpdesk_user_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    tracker_user_id: Mapped[int]
+    tracker_user_id: Mapped[int] = mapped_column(index=True)
 
 
 class TrackerUser(Base):
@@ -420,6 +423,7 @@ class Misattributed(Explained, Base):
     """An issue or a time entry that has another author on the tracker than was meant, and why."""
 
     __tablename__ = "misattributed"
+    __table_args__ = (Index("ix_misattributed_at", "at", "kind", "key"),)
 
     kind: Mapped[str] = mapped_column(String(12), primary_key=True)
     key: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
@@ -108,18 +108,39 @@ class _Asked:
 
 
 class _Read:
-    """Has read about everybody."""
+    """Has read about everybody, or about some.
 
-    def __init__(self, session: Session) -> None:
+    Args:
+        session: the transaction.
+        among: whom; None: everybody.
+    """
+
+    def __init__(self, session: Session, among: Sequence[HelpdeskUser] | None = None) -> None:
+        users = select(*TrackerUser.__table__.columns)
+        pins, overrides = select(UserPin), select(UserMap.helpdesk_user_id, UserMap.tracker_user_id)
+        if among is not None:
+            ids = [one.id for one in among]
+            theirs = overrides.where(UserMap.helpdesk_user_id.in_(ids))
+            mapped = [tracker_user_id for _, tracker_user_id in session.execute(theirs)]
+            keys = {key for one in among if (key := mail_key(one.email))}
+            users = users.where(
+                or_(TrackerUser.mail_key.in_(list(keys)), TrackerUser.tracker_user_id.in_(mapped))
+            )
         self._users: dict[int, TrackerPerson] = {}
         self._by_mail: dict[str, list[TrackerPerson]] = defaultdict(list)
-        for row in session.execute(select(*TrackerUser.__table__.columns)):
+        for row in session.execute(users):
             found = self._users[row.tracker_user_id] = _person(row)
             if row.mail_key is not None:
                 self._by_mail[row.mail_key].append(found)
-        self._pins = {one.helpdesk_user_id: one for one in session.scalars(select(UserPin))}
-        rows = session.execute(select(UserMap.helpdesk_user_id, UserMap.tracker_user_id))
-        self._overrides: dict[int, int] = dict(rows.all())
+        if among is not None:
+            pins = pins.where(
+                or_(UserPin.helpdesk_user_id.in_(ids), UserPin.tracker_user_id.in_(list(self._users)))
+            )
+            overrides = overrides.where(
+                or_(UserMap.helpdesk_user_id.in_(ids), UserMap.tracker_user_id.in_(list(self._users)))
+            )
+        self._pins = {one.helpdesk_user_id: one for one in session.scalars(pins)}
+        self._overrides: dict[int, int] = dict(session.execute(overrides).all())
         self._taken: dict[int, list[int]] = defaultdict(list)
         for helpdesk_user_id, tracker_user_id in self._overrides.items():
             self._taken[tracker_user_id].append(helpdesk_user_id)
@@ -163,10 +184,18 @@ class People:
             return Match(None, Matching.NOBODY_NAMED())
         return self._match(user, _Asked(self._session), administrators=administrators)
 
-    def match_all(self, *, administrators: bool = True) -> list[tuple[HelpdeskUser, Match]]:
-        """Map everybody whom events or overrides name, as `match` does one by one, with one look at each table."""
-        read = _Read(self._session)
-        return [(user, self._match(user, read, administrators=administrators)) for user in self.seen()]
+    def match_all(
+        self, among: Sequence[HelpdeskUser] | None = None, *, administrators: bool = True
+    ) -> list[tuple[HelpdeskUser, Match]]:
+        """Map several helpdesk users as `match` does one by one, with one look at each table.
+
+        Args:
+            among: whom; None: everybody whom events or overrides name.
+            administrators: as for `match`.
+        """
+        read = _Read(self._session, among)
+        users = self.seen() if among is None else among
+        return [(user, self._match(user, read, administrators=administrators)) for user in users]
 
     def _match(self, user: HelpdeskUser, known: _Known, *, administrators: bool) -> Match:
         tracker_user_id = known.override(user.id)
@@ -287,16 +316,24 @@ class People:
             )
         )
 
-    def overrides(self) -> dict[int, int]:
-        """Return every override: helpdesk user id to tracker user id."""
-        rows = self._session.execute(select(UserMap.helpdesk_user_id, UserMap.tracker_user_id))
-        return dict(rows.all())
+    def overrides(self, helpdesk_user_ids: Collection[int] | None = None) -> dict[int, int]:
+        """Return every override, or those of some: helpdesk user id to tracker user id."""
+        wanted = select(UserMap.helpdesk_user_id, UserMap.tracker_user_id)
+        if helpdesk_user_ids is not None:
+            wanted = wanted.where(UserMap.helpdesk_user_id.in_(helpdesk_user_ids))
+        return dict(self._session.execute(wanted).all())
 
     def cached(self) -> Sequence[TrackerPerson]:
         """Return the cache of tracker users, by login."""
-        return [
-            _person(row) for row in self._session.scalars(select(TrackerUser).order_by(TrackerUser.login))
-        ]
+        everybody = select(*TrackerUser.__table__.columns).order_by(TrackerUser.login)
+        return [_person(row) for row in self._session.execute(everybody)]
+
+    def logins(self) -> dict[int, str]:
+        """Return the login of every cached tracker user, by id and in order."""
+        rows = self._session.execute(
+            select(TrackerUser.tracker_user_id, TrackerUser.login).order_by(TrackerUser.login)
+        )
+        return dict(rows.all())
 
     def search(self, text: str, limit: int) -> Sequence[TrackerPerson]:
         """Return some tracker users whose login, name or address has a text in it, by login."""

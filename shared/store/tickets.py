@@ -22,6 +22,8 @@ from shared.store.models import (
 from shared.store.types import insert_for, moment
 
 TICKETS = cast(Table, TicketState.__table__)
+MOST_STATUSES = 100
+MOST_COUNTED = 1001
 IS_DROPPED = and_(
     TicketState.status_reason_text.is_not(None),
     or_(
@@ -43,8 +45,20 @@ class TicketStates:
         return self._session.get(TicketState, ticket_id)
 
     def statuses_seen(self) -> dict[int, int]:
-        """Return every helpdesk status that a ticket's newest snapshot has, and how many tickets have it."""
-        rows = self._session.execute(select(TicketState.status, func.count()).group_by(TicketState.status))
+        """Return the helpdesk statuses that tickets' newest snapshots have, and how many tickets have each.
+
+        Steps through the index from one status to the next: at most MOST_STATUSES, each counted up to MOST_COUNTED.
+        """
+        seen = select(func.min(TicketState.status).label("status")).cte("seen", recursive=True)
+        above = select(func.min(TicketState.status)).where(TicketState.status > seen.c.status)
+        following = select(above.scalar_subquery()).select_from(seen).where(seen.c.status.is_not(None))
+        seen = seen.union_all(following)
+        some = select(literal(1)).select_from(TicketState).where(TicketState.status == seen.c.status)
+        few = some.limit(MOST_COUNTED).correlate(seen).subquery()
+        count = select(func.count()).select_from(few).scalar_subquery()
+        rows = self._session.execute(
+            select(seen.c.status, count).where(seen.c.status.is_not(None)).limit(MOST_STATUSES)
+        )
         return dict(rows.all())
 
     def fold(self, row: JournalEvent | Due, event: Event, settling: float) -> None:

@@ -48,11 +48,13 @@ PAGES = (
     "/events?code=because&state=failed",
     "/tickets/50",
     "/held",
+    "/held?after=150",
     "/links",
     "/links?find=77",
     "/links/entity/3",
     "/people",
     "/authors",
+    "/authors?below=2026-06-01T00:00:00%2B00:00/ticket/1",
     "/people?find=77",
     "/templates",
     "/templates/new?operation=issue.create",
@@ -68,12 +70,20 @@ FILLINGS = (
        FROM generate_series(1, 5000) i""",
     """INSERT INTO helpdesk_user (helpdesk_user_id, email, seen_at)
        SELECT i, i || '@example.test', now() FROM generate_series(1, 5000) i""",
+    """INSERT INTO user_pin (helpdesk_user_id, tracker_user_id, pinned_at, confirmed_at)
+       SELECT i, 1000 + i, now(), CASE WHEN i % 2 = 0 THEN now() END FROM generate_series(1, 3000) i""",
+    """INSERT INTO user_map (helpdesk_user_id, tracker_user_id)
+       SELECT i, 1000 + i FROM generate_series(4000, 4500) i""",
     """INSERT INTO metadata_row (kind, tracker_id, name, tracker_project_id, details)
        SELECT 'project', 1000 + i, 'Project ' || i, NULL,
            json_build_object('identifier', 'project-' || i, 'parent_id', NULL, 'is_public', true)::json
        FROM generate_series(1, 1000) i""",
     """INSERT INTO entity_link (entity_id, tracker_project_id, default_category_id)
        SELECT i, 1000 + i, NULL FROM generate_series(1, 1000) i""",
+    """INSERT INTO misattributed (kind, key, ticket_id, tracker_id, at, reason, code, params)
+       SELECT 'ticket', i, i, i, timestamptz '2026-01-01' + i * interval '1 minute', 'switch_was_ignored',
+           'switch_was_ignored', '{}'
+       FROM generate_series(1, 400000) i""",
     """INSERT INTO change_record (at, who, code, params)
        SELECT now() - i * interval '1 minute', 'claire', 'metadata_read', '{}'
        FROM generate_series(1, 100000) i""",
@@ -118,11 +128,13 @@ def measure(started: Servers, many: int) -> list[Figure]:
         secret_keys=(SecretStr(Fernet.generate_key().decode()),),
     )
     _set_up(Store(database), settings, started)
+    console = Served(create_console(settings))
+    console.start()
+    desk = console.app.state.desk
+    synchronise(desk.store, desk.locks, desk.connector.connect)
     with database.engine.begin() as connection:
         for filling in FILLINGS:
             connection.execute(text(filling))
-    console = Served(create_console(settings))
-    console.start()
     try:
         visitor = _signed_in(console)
         few = {page: _load(console, visitor, page)[0] for page in PAGES}
@@ -148,8 +160,6 @@ def _set_up(store: Store, settings: Settings, started: Servers) -> None:
 
 
 def _signed_in(console: Served) -> requests.Session:
-    desk = console.app.state.desk
-    synchronise(desk.store, desk.locks, desk.connector.connect)
     answer = console.http.post(
         f"{console.base_url}/console/sign-in",
         data={"name": "claire", "password": PASSWORD},

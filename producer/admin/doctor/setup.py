@@ -113,7 +113,7 @@ def statuses(installation: Installation) -> Iterator[CheckResult]:
     if unmapped:
         nouns = {1: "ticket"}
         named = [
-            f"{status} ({seen[status]} {nouns.get(seen[status], 'tickets')})"
+            f"{status} ({min(seen[status], 1000)}{'+' * (seen[status] > 1000)} {nouns.get(seen[status], 'tickets')})"
             for status in unmapped[:MOST_NAMED]
         ]
         yield warning("statuses", Finding.STATUSES_NOT_MAPPED(statuses=named))

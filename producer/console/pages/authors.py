@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from fastapi import Request
 from starlette.responses import Response
 
 from producer.admin.correction import correct_author
-from producer.admin.misattributed import misattributed
+from producer.admin.misattributed import WrongAuthor, misattributed
 from producer.console.answers import AtDesk, Id
 from producer.console.fixing import fix
-from producer.console.pages.parts import go, leaf, page_router, show
+from producer.console.pages.parts import PAGE, go, page_router, show
+from producer.console.view import address
 from producer.web.problems import Problem
 from shared.errors import BridgeError
+from shared.ids import LARGEST
+from shared.kinds import Kind
+from shared.store.misattributed import Place
 
 router = page_router()
 PATH = "/console/authors"
 
 
 @router.get("/authors")
-def listed(request: Request, desk: AtDesk, after: int = 0) -> Response:
+def listed(request: Request, desk: AtDesk, below: str = "") -> Response:
     """List it, the newest first."""
-    return _show(request, desk, after=after)
+    return _show(request, desk, below=_place(below))
 
 
 @router.post("/authors/{task_id}")
@@ -37,19 +43,40 @@ def correct(request: Request, desk: AtDesk, task_id: Id) -> Response:
     return go(PATH, "corrected")
 
 
-def _show(request: Request, desk: AtDesk, *, after: int = 0, fault: str = "", status: int = 200) -> Response:
-    shown = leaf(misattributed(desk.store), after, PATH)
+def _show(
+    request: Request, desk: AtDesk, *, below: Place | None = None, fault: str = "", status: int = 200
+) -> Response:
+    found = misattributed(desk.store, limit=PAGE + 1, below=below)
+    rows = found[:PAGE]
     with desk.store.transaction() as tx:
-        names = tx.people.named(one.author_id for one in shown["rows"] if one.author_id)
+        names = tx.people.named(one.author_id for one in rows if one.author_id)
         base_url = tx.configs.get()[0].base_url
     return show(
         request,
         "authors",
         status=status,
-        **shown,
+        rows=rows,
+        below=below,
+        older=address(PATH, below=_named(rows[-1])) if len(found) > PAGE else None,
         names=names,
         base_url=base_url,
         correctable=desk.settings.correct_authors,
         fault=fault,
         fix=fix,
     )
+
+
+def _named(one: WrongAuthor) -> str:
+    """Return a row's place in the list, as addresses have it."""
+    return f"{one.since.isoformat()}/{one.kind}/{one.key}"
+
+
+def _place(text: str) -> Place | None:
+    """Return the place that an address names; None where it names none."""
+    since, _, place = text.partition("/")
+    kind, _, key = place.partition("/")
+    try:
+        found = datetime.fromisoformat(since).astimezone(UTC), str(Kind(kind)), int(key)
+    except (ValueError, OverflowError):
+        return None
+    return found if 0 <= found[2] <= LARGEST else None

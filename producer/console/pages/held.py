@@ -9,9 +9,9 @@ from fastapi import Request
 from starlette.responses import Response
 
 from producer.admin.candidates import Candidate, candidates_of, check
-from producer.admin.held import NotResolved, held_rows, resolve
+from producer.admin.held import NotResolved, held_page, held_row, resolve
 from producer.console.answers import AtDesk, Id
-from producer.console.pages.parts import Form, go, page_router, show
+from producer.console.pages.parts import PAGE, Form, Number, go, leaf, page_router, show
 from producer.web.problems import Problem
 from shared.errors import BridgeError, NotFound
 from shared.kinds import Kind
@@ -21,9 +21,12 @@ PATH = "/console/held"
 
 
 @router.get("/held")
-def held(request: Request, desk: AtDesk) -> Response:
+def held(request: Request, desk: AtDesk, after: Number = 0) -> Response:
     """List what waits for a decision, longest first."""
-    return show(request, "held", rows=held_rows(desk.store))
+    rows = held_page(desk.store, limit=PAGE + 1, after=after)
+    if after and not rows:
+        return go(PATH)
+    return show(request, "held", **leaf(rows, after, PATH, skipped=after))
 
 
 @router.get("/held/{kind}/{key}")
@@ -55,7 +58,7 @@ def decide(request: Request, desk: AtDesk, kind: Kind, key: Id, form: Form) -> R
 def _show(
     request: Request, desk: AtDesk, kind: Kind, key: int, *, fault: str = "", status: int = 200
 ) -> Response:
-    row = next((row for at, row in held_rows(desk.store) if at is kind and row.key == key), None)
+    row = held_row(desk.store, kind, key)
     if row is None:
         return go(PATH, "unchanged")
     found, trouble = candidates_of(desk, kind, row)

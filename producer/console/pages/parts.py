@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import RedirectResponse, Response
 
 from producer.console.rights import allowed
 from producer.console.view import address
 from producer.console.visitors import Fields, fields_of, visiting
+from shared.ids import LARGEST
 
 PAGE = 50
 """Rows of a page of a list."""
 
+Number = Annotated[int, Query(ge=0, le=LARGEST)]
 Form = Annotated[Fields, Depends(fields_of)]
 
 
@@ -39,19 +41,21 @@ def go(to: str, did: str = "") -> Response:
     return RedirectResponse(to, 303)
 
 
-def leaf(rows: Sequence[Any], after: int, path: str, **filters: Any) -> dict[str, Any]:
+def leaf(rows: Sequence[Any], after: int, path: str, *, skipped: int = 0, **filters: Any) -> dict[str, Any]:
     """Return what a list's page shows of many rows, and where the pages before and after it are.
 
     Args:
-        rows: all of them.
+        rows: all of them; or one more than a page of them, those before them left out.
         after: how many stand on the pages before, as the address says.
         path: the page.
+        skipped: how many were left out.
         filters: its other parameters.
     """
-    after = min(max(0, after), len(rows))
+    known = skipped + len(rows)
+    after = min(max(0, after), known)
     following, before = after + PAGE, max(0, after - PAGE) or None
     return {
-        "rows": rows[after:following],
-        "older": address(path, **filters, after=following) if following < len(rows) else None,
+        "rows": rows[after - skipped : following - skipped],
+        "older": address(path, **filters, after=following) if following < known else None,
         "newer": address(path, **filters, after=before) if after else None,
     }

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from producer.admin import people
 from producer.console.answers import AtDesk, Id
-from producer.console.pages.parts import Form, go, leaf, page_router, show
+from producer.console.pages.parts import PAGE, Form, Number, go, leaf, page_router, show
 from producer.web.problems import Problem
 from shared.errors import NotFound
 
@@ -16,7 +16,7 @@ PATH = "/console/people"
 
 
 @router.get("/people")
-def listed(request: Request, desk: AtDesk, find: str = "", only: str = "", after: int = 0) -> Response:
+def listed(request: Request, desk: AtDesk, find: str = "", only: str = "", after: Number = 0) -> Response:
     """List helpdesk users, those who need somebody first."""
     return _show(request, desk, find=find.strip(), only=only, after=after)
 
@@ -60,21 +60,14 @@ def _show(
     faults: dict[int, str] | None = None,
     status: int = 200,
 ) -> Response:
-    everybody = people.user_map(desk.store)
-    wanted = [
-        one
-        for one in everybody
-        if (find.lower() in f"{one.helpdesk_user_id} {one.email or ''} {one.login or ''}".lower())
-        and (only != "unmatched" or one.by is None)
-        and (only != "new" or one.new)
-    ]
+    rows, counted = people.user_map_page(desk.store, find=find, only=only, limit=PAGE + 1, after=after)
     return show(
         request,
         "people",
         status=status,
-        **leaf(wanted, after, PATH, find=find, only=only),
-        total=len(everybody),
-        new=sum(one.new for one in everybody),
+        **leaf(rows, after, PATH, skipped=after, find=find, only=only),
+        total=counted.total,
+        new=counted.new,
         find=find,
         only=only,
         faults=faults or {},

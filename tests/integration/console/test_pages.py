@@ -265,6 +265,35 @@ def test_the_journal_is_never_read_with_its_payloads(
     assert not any("journal.payload" in one for one in told)
 
 
+def walk(visitor: Visitor, path: str, row: str) -> list[int]:
+    """Follow a list to its end; return how many rows each page has."""
+    rows = []
+    while path:
+        visitor.open(path)
+        rows.append(visitor.page.count(row))
+        _, further, _ = visitor.page.partition('rel="next"')
+        before = visitor.page.split('rel="next"')[0]
+        path = before.rsplit('href="', 1)[1].split('"')[0].replace("&amp;", "&") if further else ""
+    return rows
+
+
+def test_every_list_comes_in_pages(visitor: Visitor, bridge: Bridge, stand_in: StandIn) -> None:
+    for number in range(1, 61):
+        who = {"id": 1000 + number, "email": f"{number}@example.test"}
+        event = task_event(of_ticket=ticket(number, technician=who), of_task=task(number, user=who))
+        bridge.forward(event, ticket_id=number)
+    assert walk(visitor, "/console/people", 'action="/console/people/1') == [50, 10]
+    assert walk(visitor, "/console/people?find=2%40", 'action="/console/people/1') == [6]
+    assert walk(visitor, "/console/authors", 'href="/console/tickets/') == [50, 50, 20]
+    with bridge.store.transaction() as tx:
+        for number in range(1, 61):
+            row = tx.issues.get(number)
+            assert row is not None
+            tx.issues.gone(number, row.tracker_id or 0, Reason.ISSUE_GONE(issue_id=row.tracker_id))
+    assert walk(visitor, "/console/held", 'href="/console/held/ticket/') == [50, 10]
+    assert "each waits for you" in visitor.open("/console/held?after=5000").lower(), "back at the first page"
+
+
 def test_a_thousand_links_come_in_pages(visitor: Visitor, bridge: Bridge) -> None:
     for number in range(120):
         bridge.link(LinkKind.ENTITY, 1000 + number, 1)
