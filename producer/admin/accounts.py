@@ -9,7 +9,8 @@ import hashlib
 import re
 import secrets
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,9 @@ IDLE_S = 2 * 3600.0
 LINK_S = 15 * 60.0
 HASHING = threading.BoundedSemaphore(2)
 """Each hash takes 64 MiB: forty at once took 2.4 GB."""
+
+LINE = threading.BoundedSemaphore(8)
+"""So many sign-ins are hashed or wait for it; whoever comes then is refused, so that threads are left for pages."""
 
 PATIENCE_S = 5.0
 
@@ -306,15 +310,33 @@ def _matches(hashed: str | None, password: str) -> bool:
 
     if len(password) > LONGEST_PASSWORD:
         return False
-    if not HASHING.acquire(timeout=PATIENCE_S):
-        raise TooBusy(said("too many sign in at this moment: try again"))
-    try:
+    with _turn():
         hasher = PasswordHasher()
-        if hashed is None:
-            hasher.hash(password)
+        try:
+            if hashed is None:
+                hasher.hash(password)
+                return False
+            return hasher.verify(hashed, password)
+        except (VerificationError, InvalidHashError):
             return False
-        return hasher.verify(hashed, password)
-    except (VerificationError, InvalidHashError):
-        return False
+
+
+@contextmanager
+def _turn() -> Iterator[None]:
+    """Wait for one's turn to hash, unless the line is too long.
+
+    Raises:
+        TooBusy: it is, or it does not move.
+    """
+    busy = TooBusy(said("too many sign in at this moment: try again"))
+    if not LINE.acquire(blocking=False):
+        raise busy
+    try:
+        if not HASHING.acquire(timeout=PATIENCE_S):
+            raise busy
+        try:
+            yield
+        finally:
+            HASHING.release()
     finally:
-        HASHING.release()
+        LINE.release()

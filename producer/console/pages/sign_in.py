@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import threading
 
 from fastapi import APIRouter, Request
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.responses import HTMLResponse, Response
 
 from producer.admin.accounts import AccountRefused, TooBusy
@@ -31,20 +33,32 @@ router = page_router()
 
 
 class Tries:
-    """Counts wrong passwords by address and by name, in each process."""
+    """Counts wrong passwords by address and by name, in each process.
+
+    A try counts as wrong from its beginning, so that many at once are no more than one after another.
+    """
 
     def __init__(self) -> None:
         self._of_address = Buckets(FORGIVEN_PER_S, TRIES_OF_ADDRESS)
         self._for_name = Buckets(FORGIVEN_PER_S, TRIES_FOR_NAME)
+        self._lock = threading.Lock()
 
-    def wait(self, address: str, name: str) -> int:
-        """Return the seconds until the next try."""
-        return math.ceil(max(self._of_address.wait(address), self._for_name.wait(name.casefold())))
+    def begin(self, address: str, name: str) -> int:
+        """Count a try; return the seconds until the next one where none is allowed now."""
+        with self._lock:
+            wait = math.ceil(max(self._of_address.wait(address), self._for_name.wait(name.casefold())))
+            if not wait:
+                self._take(address, name, 1)
+            return wait
 
-    def failed(self, address: str, name: str) -> None:
-        """Count a try that was wrong."""
-        self._of_address.take(address)
-        self._for_name.take(name.casefold())
+    def take_back(self, address: str, name: str) -> None:
+        """A try that was begun was not wrong."""
+        with self._lock:
+            self._take(address, name, -1)
+
+    def _take(self, address: str, name: str, count: int) -> None:
+        self._of_address.take(address, count)
+        self._for_name.take(name.casefold(), count)
 
 
 def sign_in_needed(request: Request) -> Response:
@@ -77,7 +91,7 @@ def sign_in(request: Request, desk: AtDesk, form: Form) -> Response:
     client = request.client.host if request.client else "unknown"
     address, name = source_of(client), form.text("name")[:200]
     tries: Tries = request.app.state.tries
-    if wait := tries.wait(address, name):
+    if wait := tries.begin(address, name):
         log.warning("refused: too many wrong passwords", client=client)
         fault = said("Too many tries. Wait %(seconds)d seconds, then try again.") % {"seconds": wait}
         return show(request, "sign_in", status=429, next=wanted, code=code, name=name, fault=fault)
@@ -86,9 +100,12 @@ def sign_in(request: Request, desk: AtDesk, form: Form) -> Response:
             desk.accounts.sign_in_by_link(code) if code else desk.accounts.sign_in(name, form.raw("password"))
         )
     except TooBusy as busy:
+        tries.take_back(address, name)
         return show(request, "sign_in", status=503, next=wanted, code=code, name=name, fault=str(busy))
+    except SQLAlchemyError:
+        tries.take_back(address, name)
+        raise
     if session is None:
-        tries.failed(address, name)
         log.warning("refused: wrong name or password", client=client)
         fault = (
             said("This link has been used already, or is older than 15 minutes.")
@@ -96,6 +113,7 @@ def sign_in(request: Request, desk: AtDesk, form: Form) -> Response:
             else said("Name and password do not belong together.")
         )
         return show(request, "sign_in", status=401, next=wanted, code="", name=name, fault=fault)
+    tries.take_back(address, name)
     if old := visitors.session_of(request):
         desk.accounts.sign_out(old)
     response = go(wanted)
@@ -139,12 +157,13 @@ def change_password(request: Request, desk: AtDesk, form: Form) -> Response:
     if known is not None and known.password_hash is not None:
         client = request.client.host if request.client else "unknown"
         tries: Tries = request.app.state.tries
-        if wait := tries.wait(source_of(client), account.name):
+        address = source_of(client)
+        if wait := tries.begin(address, account.name):
             raise Problem(429, "Too many tries", said("wait %(seconds)d seconds") % {"seconds": wait})
-        session = desk.accounts.sign_in(account.name, form.raw("before"))
-        if session is None:
-            tries.failed(source_of(client), account.name)
+        if desk.accounts.sign_in(account.name, form.raw("before")) is None:
             faults["before"] = said("This is not your password.")
+        else:
+            tries.take_back(address, account.name)
     if form.raw("password") != form.raw("again"):
         faults["again"] = said("The two are not the same.")
     if not faults:
