@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from redis import Redis
 from redis.exceptions import LockError, RedisError
+from redis.lock import Lock
 
 from shared.codes.faults import Fault
 from shared.errors import LockBusy
@@ -38,10 +39,10 @@ def drop_endless(redis: Redis, key: str) -> None:
 
 
 class HeldLock:
-    """A lock this thread holds, renewed as its work goes on."""
+    """A lock that is held, renewed as the work goes on."""
 
-    def __init__(self, lock: object, lease: float) -> None:
-        self._lock = lock
+    def __init__(self, lock: Lock, name: str, lease: float) -> None:
+        self._lock, self._name = lock, name
         self._lease = lease
         self._renewed_at = time.monotonic()
 
@@ -54,10 +55,17 @@ class HeldLock:
         if time.monotonic() - self._renewed_at < self._lease / 3:
             return
         try:
-            self._lock.reacquire()  # type: ignore[attr-defined]
+            self._lock.reacquire()
         except LockError:
             raise LockBusy(Fault.LOCK_RAN_OUT()) from None
         self._renewed_at = time.monotonic()
+
+    def release(self) -> None:
+        """Give it back; one that was lost meanwhile is only told of."""
+        try:
+            self._lock.release()
+        except (LockError, RedisError) as error:
+            log.warning("lock lost before its release", lock=self._name, error=type(error).__name__)
 
 
 class Locks:
@@ -80,9 +88,8 @@ class Locks:
         drop_endless(self._redis, key)
         return False
 
-    @contextmanager
-    def hold(self, name: str) -> Iterator[HeldLock]:
-        """Hold a lock during the block, without waiting for it.
+    def take(self, name: str) -> HeldLock:
+        """Take a lock, without waiting for it; whoever takes it releases it.
 
         Raises:
             LockBusy: somebody else holds it.
@@ -91,10 +98,17 @@ class Locks:
         if not lock.acquire():
             drop_endless(self._redis, PREFIX + name)
             raise LockBusy(Fault.LOCK_HELD(name=name))
+        return HeldLock(lock, name, self._lease)
+
+    @contextmanager
+    def hold(self, name: str) -> Iterator[HeldLock]:
+        """Hold a lock during the block, without waiting for it.
+
+        Raises:
+            LockBusy: somebody else holds it.
+        """
+        held = self.take(name)
         try:
-            yield HeldLock(lock, self._lease)
+            yield held
         finally:
-            try:
-                lock.release()
-            except (LockError, RedisError) as error:
-                log.warning("lock lost before its release", lock=name, error=type(error).__name__)
+            held.release()

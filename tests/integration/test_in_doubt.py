@@ -20,7 +20,7 @@ from shared.tracker.lists import TrackerLists
 from tests.support.bridge import Bridge
 from tests.support.events import BOB, task, task_event, ticket, ticket_event
 from worker.retry import MOST_ROUNDS, MOST_SILENT_ROUNDS
-from worker.sync import ensure as creation
+from worker.sync.creation import Link
 
 LOST_AFTER = ["reset_after", "timeout_after", "garbage_after", "status_after"]
 LOST_BEFORE = ["reset_before", "timeout_before", "status_before"]
@@ -238,7 +238,7 @@ def die_before_linking(monkeypatch: pytest.MonkeyPatch, bridge: Bridge) -> None:
 
     bridge.receive(task_event())
     with monkeypatch.context() as patched:
-        patched.setattr(creation, "link", die)
+        patched.setattr(Link, "carry_out", die)
         with pytest.raises(WorkerDied):
             bridge.sync()
 

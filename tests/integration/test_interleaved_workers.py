@@ -265,7 +265,7 @@ def test_a_probe_that_the_database_fails_lets_another_one_probe(
 
     bridge.pause.begin(written("the tracker was away"), 0)
     with monkeypatch.context() as patched:
-        patched.setattr("worker.sync.service.load", lambda *_, **__: fail(None))
+        patched.setattr("worker.sync.forward.load", lambda *_, **__: fail(None))
         with pytest.raises(OperationalError):
             bridge.service.sync(4711)
     assert bridge.pause.enter().probing

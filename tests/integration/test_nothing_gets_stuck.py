@@ -21,7 +21,7 @@ from shared.tracker.answers import read_answer
 from tests.support.bridge import Bridge
 from tests.support.events import delivery_id, task, task_event, ticket, ticket_event
 from tests.support.ledger import a_sweep, entries, ours, row, until_settled
-from worker.sync import issue as issue_step
+from worker.sync import wanted
 
 
 @pytest.mark.parametrize("where", ["technician", "user"])
@@ -84,7 +84,7 @@ def test_a_fault_of_ours_fails_the_event_in_the_end(bridge: Bridge, monkeypatch:
     def stumble(*_: object) -> None:
         raise ValueError("nobody thought of this")
 
-    monkeypatch.setattr(issue_step, "issue_body", stumble)
+    monkeypatch.setattr(wanted, "issue_body", stumble)
     (event_id,) = bridge.receive(task_event())
     for _ in range(15):
         bridge.hurry()
@@ -130,7 +130,7 @@ def test_a_worker_that_dies_of_a_fault_while_probing_does_not_keep_the_pause_ali
             raise ValueError("nobody thought of this")
         return real(its_ticket, *others)
 
-    monkeypatch.setattr(issue_step, "issue_body", stumble)
+    monkeypatch.setattr(wanted, "issue_body", stumble)
     bridge.pause.begin(written("the tracker was away"), 0)
     for _ in range(6):
         bridge.redis.delete("deskbridge:pause:probe")  # as if its 30 s were over

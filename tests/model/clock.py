@@ -10,10 +10,10 @@ from unittest import mock
 
 import shared.coordination.locks
 import shared.send_window
-import worker.sync.linking
+import worker.sync.creation
 
 START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC).timestamp()
-READERS = (shared.coordination.locks, worker.sync.linking)
+READERS = (shared.coordination.locks, worker.sync.creation)
 
 
 class Clock:

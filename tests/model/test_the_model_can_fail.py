@@ -19,8 +19,9 @@ from shared.send_window import SendWindow
 from shared.store.ledger import Claim, Ledger
 from shared.store.models import LedgerState
 from tests.model.machine import PROFILE, Bridge
-from worker.sync import ensure as creation
+from worker.sync import creation, doubt
 from worker.sync.results import Waiting
+from worker.sync.wanted import Creation
 
 pytestmark = pytest.mark.promise("OPS-14")
 
@@ -31,18 +32,18 @@ Taken = Callable[[], AbstractContextManager[Any]]
 @contextmanager
 def without_compare_and_set() -> Iterator[None]:
     """A claim is given, whatever the row's state and attempt; and a lock, which would hide that nearly always."""
-    claim_of, hold_of = Ledger.claim, Locks.hold
+    claim_of, take_of = Ledger.claim, Locks.take
 
     def claim(ledger: Ledger, claim: Claim, lease: float) -> int | None:
         mine = ledger._model.key == claim.key
         ledger._session.execute(update(ledger._table).where(mine).values(state=LedgerState.FREE))
         return claim_of(ledger, replace(claim, attempt_before=None), lease)
 
-    def hold(locks: Locks, name: str) -> AbstractContextManager[HeldLock]:
+    def take(locks: Locks, name: str) -> HeldLock:
         locks._redis.delete(PREFIX + name)
-        return hold_of(locks, name)
+        return take_of(locks, name)
 
-    with mock.patch.object(Ledger, "claim", claim), mock.patch.object(Locks, "hold", hold):
+    with mock.patch.object(Ledger, "claim", claim), mock.patch.object(Locks, "take", take):
         yield
 
 
@@ -54,12 +55,12 @@ def without_the_send_window() -> AbstractContextManager[Any]:
 def without_doubt() -> AbstractContextManager[Any]:
     """A creation without a clear answer counts as one that never happened."""
 
-    def doubt(run: Any, kind: Any, key: int, attempt: int, unclear: Any) -> Waiting:
-        with run.transaction() as tx:
-            tx.ledger(kind).free(key, attempt, unclear.coded)
+    def free(wanted: Creation, attempt: int, unclear: Any) -> Waiting:
+        with wanted.run.transaction() as tx:
+            tx.ledger(wanted.kind).free(wanted.key, attempt, unclear.coded)
         return Waiting(written("as if it had never been sent"))
 
-    return mock.patch.object(creation, "_doubt", doubt)
+    return mock.patch.object(creation, "doubt", free)
 
 
 def without_leases() -> AbstractContextManager[Any]:
@@ -69,7 +70,7 @@ def without_leases() -> AbstractContextManager[Any]:
         with run.transaction() as tx:
             tx.ledger(kind).free(row.key, row.attempt, written("taken"))
 
-    return mock.patch.object(creation, "_unsettled", unsettled)
+    return mock.patch.object(doubt, "_settle", unsettled)
 
 
 @pytest.mark.parametrize(

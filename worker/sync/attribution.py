@@ -22,6 +22,7 @@ from shared.store.people import Match, TrackerPerson
 from shared.templating import Operation
 from shared.tracker.answers import Answer
 from shared.tracker.lists import Params, project_of
+from worker.sync.actions import apart
 from worker.sync.bodies import body_for
 from worker.sync.probes import call_as_administrator
 from worker.sync.run import Run
@@ -44,6 +45,7 @@ class Sender:
         about: what is sent.
         is_member: whether the person's membership is known.
         administrators: tracker user ids that a call as the administrator may end with; empty: not known.
+        tried: how often this was tried before.
         refused: why the administrator acted in the person's place.
     """
 
@@ -52,6 +54,7 @@ class Sender:
     about: About
     is_member: bool = False
     administrators: tuple[int, ...] = ()
+    tried: int = 0
     refused: Coded | None = None
     _ensured_now: bool = False
 
@@ -65,7 +68,7 @@ class Sender:
         """The person to act as; None: the administrator."""
         return self.match.person
 
-    def prepare(self) -> None:
+    async def prepare(self) -> None:
         """Ensure the person's membership, unless it is known.
 
         Raises:
@@ -73,12 +76,12 @@ class Sender:
             NotYet: whether there is a membership is not known yet.
         """
         if self.person is not None and self.about.issue_id is not None and not self.project_id:
-            self._learn_project(self.about.issue_id)
+            await apart(self._learn_project, self.about.issue_id)
         if self.person is None:
             self.run.warn(What.SENT_AS_ADMINISTRATOR(match=self.match.why))
             metrics.AS_ADMINISTRATOR.labels(code=str(self.match.why.code)).inc()
         elif not self.is_member and self._may_become_member():
-            self._ensure_membership(self.person)
+            await apart(self._ensure_membership, self.person)
 
     def send(self, method: str, path: str, body: Body, before_send: Callable[[], None]) -> Answer:
         """Send as the person, once more where a forgotten membership explains the refusal, else as the administrator.
@@ -258,7 +261,7 @@ class Sender:
         Raises:
             NotYet: except where it was tried often enough; it never blocks a creation for good.
         """
-        if self.run.attempts < MEMBERSHIP_TRIES:
+        if self.tried < MEMBERSHIP_TRIES:
             raise NotYet(because)
 
     def _become_member(self, path: str, body: Body, plain: Body) -> None:

@@ -1,4 +1,4 @@
-"""Questions to the tracker that change nothing, and the administrator's calls, which need one."""
+"""Questions to the tracker that change nothing, what they find gone, and the administrator's calls, which need one."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from shared.errors import NotYet, OutcomeUnknown, TrackerRejected
 from shared.kinds import Kind
 from shared.payloads import Body
 from shared.tracker.answers import Answer
+from worker.sync.results import Waiting
 from worker.sync.run import Run
 
 
@@ -44,13 +45,23 @@ def call_as_administrator(
     return run.tracker.call(method, path, body=body, before_send=before_send, observe=run.observe)
 
 
-def is_gone(run: Run, issue_id: int) -> bool:
-    """Tell whether an issue no longer exists: an empty PUT answers 404, and the list does not have it.
-
-    An issue of an archived project is in no list either, but its PUT answers 403.
+def found_gone(run: Run, issue_id: int) -> Waiting | None:
+    """Mark the ticket's issue as no longer there where it is not, for a person to decide on; else None.
 
     Raises:
         TrackerError: an outage, or no clear answer.
+    """
+    if not _is_gone(run, issue_id):
+        return None
+    with run.transaction() as tx:
+        reason = run.verdicts(tx, Kind.TICKET).gone(run.ticket_id, issue_id)
+    return Waiting(reason, held=(Kind.TICKET, run.ticket_id))
+
+
+def _is_gone(run: Run, issue_id: int) -> bool:
+    """Tell whether an issue no longer exists: an empty PUT answers 404, and the list does not have it.
+
+    An issue of an archived project is in no list either, but its PUT answers 403.
     """
     path = f"/issues/{issue_id}.json"
     try:

@@ -12,22 +12,20 @@ from shared.codes.steps import What
 from shared.gate import closed_gate
 from shared.kinds import Kind
 from shared.store.due import content_of
-from worker.sync.creation import Creation
 from worker.sync.lookup import look_up
 from worker.sync.matching import Candidate, Doubt, fingerprint, sent_essence
 from worker.sync.recall import Recalled, recall
 from worker.sync.results import Created, Waiting
-from worker.sync.run import Run
+from worker.sync.wanted import Creation
 
 MOST_PAGES = 500
 MARGIN = timedelta(minutes=15)
 
 
-def look_first(run: Run, creation: Creation, since: datetime) -> Created | Waiting | None:
+def look_first(creation: Creation, since: datetime) -> Created | Waiting | None:
     """Look on the tracker for what may have been created after the backup.
 
     Args:
-        run: the drain.
         creation: what is to be created.
         since: how far to look back (database clock).
 
@@ -37,29 +35,29 @@ def look_first(run: Run, creation: Creation, since: datetime) -> Created | Waiti
     Raises:
         TrackerError: nothing is known; nothing was changed.
     """
-    kind, key = creation.kind, creation.key
-    claim = creation.claim(run.ticket_id)
+    run, kind, key = creation.run, creation.kind, creation.key
+    claim = creation.claim()
     with run.transaction() as tx:
         if creation.issue_id is not None:
             tx.times.regroup(creation.issue_id, partial(fingerprint, kind))
         if tx.ledger(kind).is_alike_in_flight(claim.fingerprint, key):
             return Waiting(Reason.EQUAL_SETTLED_FIRST(kind=kind))
-    recalled = _recall(run, creation, since)
+    recalled = _recall(creation, since)
     if recalled.own is not None and run.config.in_doubt_policy == "lookup":
-        return _adopt(run, creation, recalled.own)
+        return _adopt(creation, recalled.own)
     alike = [recalled.own] if recalled.own else recalled.alike
     if alike:
-        return _hold(run, creation, alike)
-    run.note(What.NOT_THERE_YET(kind=kind), task_id=_task_id(creation))
+        return _hold(creation, alike)
+    run.note(What.NOT_THERE_YET(kind=kind), task_id=creation.task_id)
     return None
 
 
-def _recall(run: Run, creation: Creation, since: datetime) -> Recalled:
+def _recall(creation: Creation, since: datetime) -> Recalled:
     """Compare with every snapshot that the journal has: which was the newest back then is not known any more."""
-    kind = creation.kind
-    forms = _forms(run, creation)
-    authors = {one for form in forms for one in form.claim(run.ticket_id).authors}
-    anyone = any(not form.claim(run.ticket_id).authors for form in forms)
+    run, kind = creation.run, creation.kind
+    forms = _forms(creation)
+    authors = {one for form in forms for one in form.claim().authors}
+    anyone = any(not form.claim().authors for form in forms)
     places = dict.fromkeys(
         form.issue_id if kind is Kind.TICKET_TASK else form.sender.project_id for form in forms
     )
@@ -75,8 +73,9 @@ def _recall(run: Run, creation: Creation, since: datetime) -> Recalled:
     return recall(kind, listed, [form.body for form in forms], who, held)
 
 
-def _forms(run: Run, creation: Creation) -> list[Creation]:
+def _forms(creation: Creation) -> list[Creation]:
     """Return the creation as each event of the journal would have asked for it, newest first."""
+    run = creation.run
     with run.store.transaction() as tx:
         rows = tx.journal.find(ticket_id=run.ticket_id, limit=None)
     newest_first = sorted(rows, key=lambda row: row.occurred_at, reverse=True)
@@ -90,8 +89,8 @@ def _forms(run: Run, creation: Creation) -> list[Creation]:
     return [creation, *(creation.as_of(event) for event in events)]
 
 
-def _adopt(run: Run, creation: Creation, own: Candidate) -> Created | Waiting:
-    kind, claim = creation.kind, creation.claim(run.ticket_id)
+def _adopt(creation: Creation, own: Candidate) -> Created | Waiting:
+    run, kind, claim = creation.run, creation.kind, creation.claim()
     try:
         with run.transaction() as tx:
             lease = run.settings.claim_lease
@@ -102,8 +101,8 @@ def _adopt(run: Run, creation: Creation, own: Candidate) -> Created | Waiting:
     return Created(own.tracker_id, creation.sender.project_id)
 
 
-def _hold(run: Run, creation: Creation, alike: list[Candidate]) -> Waiting:
-    kind, claim = creation.kind, creation.claim(run.ticket_id)
+def _hold(creation: Creation, alike: list[Candidate]) -> Waiting:
+    run, kind, claim = creation.run, creation.kind, creation.claim()
     with run.transaction() as tx:
         may_be = [one.tracker_id for one in alike]
         if not run.verdicts(tx, kind).hold_after_restore(claim, run.settings.claim_lease, may_be):
@@ -112,7 +111,3 @@ def _hold(run: Run, creation: Creation, alike: list[Candidate]) -> Waiting:
     return Waiting(
         Reason.WAITS_FOR_PERSON(kind=kind, key=creation.key, because=because), held=(kind, creation.key)
     )
-
-
-def _task_id(creation: Creation) -> int | None:
-    return creation.key if creation.kind is Kind.TICKET_TASK else None

@@ -6,7 +6,6 @@ from shared.codes.coded import Coded
 from shared.codes.faults import Detail
 from shared.codes.steps import What
 from shared.errors import BridgeError, TrackerRejected
-from shared.kinds import Kind
 from shared.payloads import Body
 from shared.refusals.hints import explain
 from shared.refusals.known import Known, known_of
@@ -14,8 +13,6 @@ from shared.refusals.reading import known_now
 from shared.refusals.records import IGNORED
 from shared.templating import Operation
 from worker.sync.run import Run
-
-OPERATIONS = {Kind.TICKET: Operation.ISSUE_CREATE, Kind.TICKET_TASK: Operation.TIME_ENTRY_CREATE}
 
 
 def explained(

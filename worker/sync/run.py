@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import TypeVar
 
 from shared.codes.coded import Coded
 from shared.codes.steps import Actor, What
 from shared.config import PluginConfig
 from shared.coordination.locks import HeldLock, Locks
+from shared.coordination.pause import Pause
 from shared.kinds import Kind
 from shared.logs import get_logger, log_fields
 from shared.settings import Settings
@@ -22,8 +24,30 @@ from shared.tracker.client import CallRecord, TrackerClient
 from shared.tracker.lists import TrackerLists
 from shared.verdicts import Verdicts
 from worker.retry import backoff
+from worker.sync.actions import Action
+from worker.sync.completion import Completion
 
 log = get_logger("sync")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Collaborators:
+    """What a worker works on tickets with.
+
+    Attributes:
+        connect: returns the configuration and a client for its tracker.
+        ring: rings tickets whose waiting work can go on.
+        completion: finds out what events lack.
+    """
+
+    store: Store
+    settings: Settings
+    locks: Locks
+    pause: Pause
+    connect: Callable[[Transaction], tuple[PluginConfig, TrackerClient]]
+    ring: Callable[[list[int]], bool]
+    completion: Completion
 
 
 @dataclass
@@ -36,7 +60,6 @@ class Run:
         rung: tickets that others' waiting work should be rung for when the drain ends.
         moved: issues that are in another tracker project than was known when the drain began.
         answered: whether the tracker has answered anything in this drain.
-        attempts: how often what is being done now was tried before.
     """
 
     ticket_id: int
@@ -51,7 +74,6 @@ class Run:
     rung: set[int] = field(default_factory=set)
     moved: dict[int, int] = field(default_factory=dict)
     answered: bool = False
-    attempts: int = 0
 
     @property
     def lists(self) -> TrackerLists:
@@ -67,6 +89,10 @@ class Run:
             tx.trace.append(self.steps)
             steps = list(self.steps)
         del self.steps[: len(steps)]
+
+    def write(self, change: Callable[[Transaction], T]) -> Action[T]:
+        """Return the action of making a change, committed with the steps noted so far."""
+        return Write(self, change)
 
     def verdicts(self, tx: Transaction, kind: Kind) -> Verdicts:
         """Return what carries verdicts out in a transaction of this drain."""
@@ -111,3 +137,16 @@ class Run:
     def later(self, now: datetime, attempts: int) -> datetime:
         """Return when to try again after so many attempts (database clock)."""
         return now + timedelta(seconds=backoff(attempts, random.random()))  # noqa: S311 (jitter)
+
+
+@dataclass(frozen=True)
+class Write(Action[T]):
+    """A change of the store for one ticket, in one transaction."""
+
+    run: Run
+    change: Callable[[Transaction], T]
+
+    def carry_out(self) -> T:
+        """Make it and commit."""
+        with self.run.transaction() as tx:
+            return self.change(tx)

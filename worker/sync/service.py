@@ -1,32 +1,22 @@
-"""One ring, start to end: pause, lock, drain, look again (DESIGN "The way of one event")."""
+"""One ring, start to end: not while a pause lasts; forward; look again (DESIGN "The way of one event")."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import timedelta
 
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
 from shared.codes.faults import Fault
-from shared.codes.steps import What
-from shared.config import PluginConfig
-from shared.coordination.locks import HeldLock, Locks
-from shared.coordination.pause import Pause, Permit
 from shared.errors import BridgeError, LockBusy, SettingsError, TrackerBusy, TrackerOutage
 from shared.logs import get_logger, reason_fields
-from shared.settings import Settings
-from shared.store import Store, Transaction
 from shared.store.models import EventState
-from shared.tracker.client import TrackerClient
 from worker.retry import backoff, is_exhausted
-from worker.sync.completion import Completion
+from worker.sync.actions import drive
+from worker.sync.forward import forward
 from worker.sync.results import Result, Waiting
-from worker.sync.run import Run
-from worker.sync.ticket import Drain
-from worker.sync.work import Incomplete, load
+from worker.sync.run import Collaborators
 
 log = get_logger("sync")
 MOST_PASSES = 20
@@ -34,23 +24,8 @@ UNCONFIGURED_PAUSE_S = 10.0
 AFTER_PAUSE_S = 2.0
 
 
-@dataclass(frozen=True)
-class SyncService:
-    """Forwards what is due for a ticket.
-
-    Attributes:
-        connect: returns the configuration and a client for its tracker.
-        ring: rings tickets whose waiting work can go on.
-        completion: finds out what events lack.
-    """
-
-    store: Store
-    settings: Settings
-    locks: Locks
-    pause: Pause
-    connect: Callable[[Transaction], tuple[PluginConfig, TrackerClient]]
-    ring: Callable[[list[int]], bool]
-    completion: Completion
+class SyncService(Collaborators):
+    """Forwards what is due for a ticket."""
 
     def sync(self, ticket_id: int) -> list[Result]:
         """Do everything that is due for a ticket; safe to call at any time, any number of times.
@@ -68,9 +43,10 @@ class SyncService:
                 return [*results, Waiting(permit.blocked_by.reason)]
             answered = False
             try:
-                with self.locks.hold(f"ticket:{ticket_id}") as lock:
-                    drained, answered = self._drain(ticket_id, lock, permit)
-                    results += drained
+                had_closed = permit.after is not None and permit.after.reason.code == Fault.TRACKER_CLOSED
+                forwarded = drive(forward(self, ticket_id, had_closed=had_closed))
+                answered = forwarded.answered
+                results += forwarded.results
             except LockBusy as busy:
                 return [*results, Waiting(busy.coded)]
             except (TrackerOutage, SettingsError) as outage:
@@ -87,50 +63,6 @@ class SyncService:
                     return results
         self.ring([ticket_id])
         return results
-
-    def _drain(self, ticket_id: int, lock: HeldLock, permit: Permit) -> tuple[list[Result], bool]:
-        """Drain a ticket; return what came of it, and whether the tracker answered anything."""
-        with self.store.transaction() as tx:
-            config, tracker = self.connect(tx)
-            templates = tx.templates.active()
-            work = load(tx, ticket_id, self.settings.settling_time, config)
-        if isinstance(work, Incomplete):
-            return self.completion.complete(ticket_id, work.events, lock), False
-        if work is None:
-            return [], False
-        run = Run(ticket_id, self.store, self.settings, config, tracker, self.locks, lock, templates)
-        try:
-            if permit.after and permit.after.reason.code == Fault.TRACKER_CLOSED:
-                run.lists.ask_whether_open()  # a key without rights would create in its owner's name
-            return Drain(run, work).carry_out(), run.answered
-        finally:
-            self._leave(run)
-
-    def _leave(self, run: Run) -> None:
-        """Commit the steps that are left, and ring whom this drain has unblocked."""
-        if run.answered:
-            self._follow_the_map(run)
-        elif run.steps:
-            with run.transaction():
-                pass
-        if run.rung:
-            self.ring(sorted(run.rung))
-
-    @staticmethod
-    def _follow_the_map(run: Run) -> None:
-        """Have statuses given again where status_map was changed meanwhile: its change could not see this drain.
-
-        Also that of other tickets whose issues this drain has found.
-        """
-        with run.transaction() as tx:
-            status_map = tx.configs.status_map()
-            if status_map == run.config.status_map:
-                return
-            owed = {run.ticket_id, *run.rung}.intersection(tx.tickets.owed(status_map, run.config.status_map))
-            tx.tickets.give(sorted(owed))
-            for ticket_id in owed:
-                run.note(What.STATUS_MAP_CHANGED(), ticket_id=ticket_id)
-            run.rung.update(owed)
 
     def _end_probe(self, *, answered: bool) -> None:
         if not answered:

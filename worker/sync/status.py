@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from shared.bodies.contexts import About
 from shared.codes.faults import Detail
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
-from shared.errors import OutcomeUnknown, TrackerRejected
+from shared.errors import NotYet, OutcomeUnknown, TrackerError, TrackerRejected
 from shared.metadata.synchronisation import refresh
 from shared.payloads import Body, status_body
 from shared.store.metadata import MetadataKind
 from shared.templating import Operation
 from worker.retry import is_exhausted
+from worker.sync.actions import apart
 from worker.sync.bodies import body_for
-from worker.sync.probes import call_as_administrator, is_gone
+from worker.sync.probes import call_as_administrator, found_gone
 from worker.sync.refusals import explained
-from worker.sync.results import Created, Result, Sent, Skipped
+from worker.sync.results import Created, Result, Sent, Skipped, Waiting
 from worker.sync.run import Run
-from worker.sync.time_entry import mark_gone
 from worker.sync.work import Work
 
 
-def sync_status(run: Run, work: Work, issue: Created) -> Result:
+async def give_status(run: Run, work: Work, issue: Created) -> Result:
     """Give the tracker the newest status, as the administrator, who may make any transition.
 
     Args:
@@ -31,23 +33,34 @@ def sync_status(run: Run, work: Work, issue: Created) -> Result:
 
     Raises:
         TrackerRejected: the tracker refused it for good, has no such status, or never gave a clear answer.
-        OutcomeUnknown, NotYet: no clear answer; it may be repeated.
         TrackerError: an outage.
     """
+    state = work.state
+    try:
+        return await _given(run, work, issue)
+    except TrackerRejected as rejection:
+        reason = Reason.STATUS_REFUSED(because=rejection.coded)
+        run.warn(What.STATUS_KEPT(issue_id=issue.tracker_id, because=reason))
+        await run.write(lambda tx: tx.tickets.dropped(run.ticket_id, state.event_id, reason))
+        raise
+    except (NotYet, OutcomeUnknown) as unclear:
+        return await apart(_wait, run, work, unclear)
+
+
+async def _given(run: Run, work: Work, issue: Created) -> Result:
     state, issue_id = work.state, issue.tracker_id
-    body = _body(run, work, issue)
+    body = await apart(_body, run, work, issue)
     if not body["issue"]:
         known = state.status in run.config.status_map
         lacks = Reason.STATUS_NOT_IN_TEMPLATE if known else Reason.STATUS_NOT_MAPPED
         reason = lacks(status=state.status)
-        with run.transaction() as tx:
-            tx.tickets.dropped(run.ticket_id, state.event_id, reason)
+        await run.write(lambda tx: tx.tickets.dropped(run.ticket_id, state.event_id, reason))
         return Skipped(reason)
     path, status_id = f"/issues/{issue_id}.json", body["issue"].get("status_id")
-    if not _is_there(run, work, status_id):
+    if not _is_known(work, status_id) and not await apart(_is_there, run, status_id):
         raise TrackerRejected("PUT", path, detail=Detail.STATUS_NOT_THERE(tracker_status_id=status_id))
     try:
-        call_as_administrator(run, "PUT", path, body)
+        await apart(call_as_administrator, run, "PUT", path, body)
     except OutcomeUnknown as unclear:
         if is_exhausted(state.status_attempts + 1):
             detail = Detail.UNCLEAR_TOO_OFTEN()
@@ -56,9 +69,11 @@ def sync_status(run: Run, work: Work, issue: Created) -> Result:
             ) from None
         raise
     except TrackerRejected as rejection:
-        if rejection.status == 404 and is_gone(run, issue_id):
-            return mark_gone(run, issue_id)
-        raise explained(run, Operation.ISSUE_UPDATE_STATUS, body, issue.project_id, rejection) from None
+        if rejection.status == 404 and (gone := await apart(found_gone, run, issue_id)):
+            return gone
+        raise await apart(
+            explained, run, Operation.ISSUE_UPDATE_STATUS, body, issue.project_id, rejection
+        ) from None
     told, done = (
         (What.UPDATE_GIVEN, Reason.ISSUE_UPDATED)
         if status_id is None
@@ -66,18 +81,28 @@ def sync_status(run: Run, work: Work, issue: Created) -> Result:
     )
     now = {"issue_id": issue_id, "tracker_status_id": status_id}
     run.note(told(**now, status=state.status, event_id=state.event_id))
-    with run.transaction() as tx:
-        tx.tickets.given(run.ticket_id, state.event_id, run.config.status_map.get(state.status, status_id))
+    given = run.config.status_map.get(state.status, status_id)
+    await run.write(lambda tx: tx.tickets.given(run.ticket_id, state.event_id, given))
     return Sent(done(**now))
 
 
-def _is_there(run: Run, work: Work, status_id: object) -> bool:
-    """Tell whether the tracker has a status: to a PUT with another one it answers 204, and keeps what it has.
+def _wait(run: Run, work: Work, unclear: TrackerError | NotYet) -> Waiting:
+    """Have the status given again, not before a call that got no clear answer can have taken effect."""
+    state = work.state
+    with run.transaction() as tx:
+        settled = tx.now() + timedelta(seconds=run.settings.settling_time)
+        until = max(run.later(work.now, state.status_attempts), settled)
+        tx.tickets.wait(run.ticket_id, state.event_id, until, unclear.coded, attempt=True)
+    return Waiting(unclear.coded, until=until, attempt=True)
 
-    An empty cache knows nothing; what a filled one does not hold is looked up once.
-    """
-    if not isinstance(status_id, int) or not work.statuses or status_id in work.statuses:
-        return True
+
+def _is_known(work: Work, status_id: object) -> bool:
+    """Tell whether the cache has a status; an empty one knows nothing."""
+    return not isinstance(status_id, int) or not work.statuses or status_id in work.statuses
+
+
+def _is_there(run: Run, status_id: int) -> bool:
+    """Tell whether the tracker has a status: to a PUT with another one it answers 204, and keeps what it has."""
     refresh(run.store, run.lists, MetadataKind.STATUS)
     with run.store.transaction() as tx:
         return tx.metadata.get(MetadataKind.STATUS, status_id) is not None

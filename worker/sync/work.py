@@ -93,12 +93,6 @@ class Work:
         """Whether the ticket has its issue."""
         return self.issue_row is not None and self.issue_row.state == LedgerState.LINKED
 
-    @property
-    def is_status_due(self) -> bool:
-        """Whether a status waits to be given now."""
-        next_at = self.state.status_next_at
-        return self.state.status_due and (next_at is None or next_at <= self.now)
-
 
 def load(tx: Transaction, ticket_id: int, settling: float, config: PluginConfig) -> Work | Incomplete | None:
     """Read a ticket's pending events, move its snapshot to the newest of them, and read all that bears on it.

@@ -1,0 +1,102 @@
+"""What becomes of a creation that was begun earlier, or that has just got no clear answer (DESIGN "The ledger")."""
+
+from __future__ import annotations
+
+import random
+from datetime import datetime, timedelta
+
+from shared.codes.coded import Coded
+from shared.codes.reasons import Reason
+from shared.codes.steps import What
+from shared.errors import LockBusy, TrackerError
+from shared.kinds import Kind
+from shared.store.ledger import Row
+from shared.store.models import LedgerState
+from worker.retry import backoff
+from worker.sync.actions import apart
+from worker.sync.reconcile import reconcile
+from worker.sync.results import Created, Waiting
+from worker.sync.run import Run
+from worker.sync.wanted import Creation
+
+MOST_TURNS = 4
+
+
+async def settled(run: Run, kind: Kind, key: int, row: Row | None, now: datetime) -> Created | Waiting | None:
+    """Settle what was begun, as far as its time has come.
+
+    Args:
+        run: the drain.
+        kind: issue or time entry.
+        key: ticket id or ticket-task id.
+        row: its ledger row as just read.
+        now: the database's clock.
+
+    Returns:
+        The linked object, what it waits for, or None where nothing was begun, or nothing is left of it.
+
+    Raises:
+        TrackerError: an outage.
+    """
+    for turn in range(MOST_TURNS):
+        if turn and row is not None and row.state == LedgerState.FREE:
+            # what was asked about a moment ago may still arrive: it is never sent again in the same pass
+            seconds = backoff(row.unclear or 0, random.random())  # noqa: S311 (jitter)
+            return Waiting(Reason.ABSENT_ON_TRACKER(), until=now + timedelta(seconds=seconds))
+        if row is None or row.state == LedgerState.FREE:
+            return None
+        if row.state == LedgerState.LINKED and row.tracker_id is not None:
+            return Created(row.tracker_id, row.tracker_project_id or 0)
+        if row.state in (LedgerState.HELD, LedgerState.GONE):
+            return Waiting(Reason.WAITS_FOR_PERSON(kind=kind, key=key, because=row.coded), held=(kind, key))
+        waiting = await apart(_settle, run, kind, row, now)
+        if waiting:
+            return waiting
+        row, now = await run.write(lambda tx: (tx.ledger(kind).get(key), tx.now()))
+    return Waiting(Reason.BEING_WORKED_ON(kind=kind, key=key))
+
+
+def _settle(run: Run, kind: Kind, row: Row, now: datetime) -> Waiting | None:
+    """Settle a claimed or doubtful row where its time has come; else return what it waits for."""
+    settling = run.settings.settling_time
+    if row.state == LedgerState.CLAIMED:
+        due = row.lease_until + timedelta(seconds=settling) if row.lease_until else now
+        if now < due:
+            return Waiting(Reason.BEING_CREATED(kind=kind), until=due)
+        with run.transaction() as tx:
+            tx.ledger(kind).expire(row.key, row.attempt, settling)
+        return None
+    if row.settle_after and now < row.settle_after:
+        return Waiting(_in_doubt(kind, row.coded), until=row.settle_after)
+    try:
+        reconcile(run, kind, row)
+    except LockBusy as busy:
+        return Waiting(_in_doubt(kind, busy.coded))
+    return None
+
+
+def doubt(creation: Creation, attempt: int, unclear: TrackerError) -> Waiting:
+    """Put a claim in doubt that got no clear answer; where the policy says so, give it to a person at once."""
+    run, kind, key = creation.run, creation.kind, creation.key
+    settling = run.settings.settling_time
+    is_held = run.config.in_doubt_policy == "hold"
+    began = (
+        What.DOUBT_HELD(kind=kind, because=unclear.coded)
+        if is_held
+        else What.DOUBT_BEGAN(kind=kind, because=unclear.coded, settling=settling)
+    )
+    run.warn(began, task_id=creation.task_id)
+    with run.transaction() as tx:
+        ledger = tx.ledger(kind)
+        if is_held:
+            ledger.hold(key, attempt, unclear.coded)
+            return Waiting(
+                Reason.WAITS_FOR_PERSON(kind=kind, key=key, because=unclear.coded), held=(kind, key)
+            )
+        ledger.doubt(key, attempt, settling, unclear.coded)
+        until = tx.now() + timedelta(seconds=settling)
+    return Waiting(_in_doubt(kind, unclear.coded), until=until, attempt=True)
+
+
+def _in_doubt(kind: Kind, because: Coded | None) -> Coded:
+    return Reason.CREATION_IN_DOUBT(kind=kind, because=because)

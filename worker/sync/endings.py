@@ -1,0 +1,78 @@
+"""What becomes of the events of a drain: the one place where each of them ends, or waits.
+
+But for one: the event whose time entry was just created ends with its link (`TimeEntryCreation.linked`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime, timedelta
+
+from shared.codes.coded import Coded
+from shared.codes.steps import What
+from shared.kinds import Kind
+from shared.store.models import EventState
+from worker.sync.actions import apart
+from worker.sync.results import Result, Skipped, Waiting
+from worker.sync.run import Run
+
+SOON = timedelta(seconds=2)
+
+
+class Endings:
+    """Ends events, or has them wait, and keeps what came of the drain.
+
+    Args:
+        run: the drain.
+        now: the database's clock when the drain began.
+
+    Attributes:
+        results: what came of it, in order.
+    """
+
+    def __init__(self, run: Run, now: datetime) -> None:
+        self._run, self._now = run, now
+        self.results: list[Result] = []
+
+    async def end(self, event_ids: Collection[int], result: Result) -> None:
+        """End events as done or skipped; where the result is that they wait, they wait."""
+        self.results.append(result)
+        if isinstance(result, Waiting):
+            await self._wait(event_ids, result)
+        else:
+            state = EventState.SKIPPED if isinstance(result, Skipped) else EventState.DONE
+            await self._close(event_ids, state, result.reason)
+
+    async def supersede(self, event_ids: Collection[int], reason: Coded) -> None:
+        """End events that a newer one has made pointless."""
+        await self._close(event_ids, EventState.SUPERSEDED, reason)
+
+    async def fail(self, event_ids: Collection[int], reason: Coded) -> None:
+        """End events as failed, replayable."""
+        await self._close(event_ids, EventState.FAILED, reason)
+
+    async def _close(self, event_ids: Collection[int], state: EventState, reason: Coded) -> None:
+        if event_ids:
+            self._tell(event_ids, state, reason)
+            await self._run.write(lambda tx: tx.journal.end(event_ids, state, reason))
+
+    async def _wait(self, event_ids: Collection[int], waiting: Waiting) -> None:
+        if not event_ids:
+            return
+        if waiting.held:
+            await apart(self._hold, event_ids, waiting.reason, *waiting.held)
+            return
+        until = waiting.until or self._now + SOON
+        await self._run.write(
+            lambda tx: tx.journal.wait(event_ids, until, waiting.reason, attempt=waiting.attempt)
+        )
+
+    def _hold(self, event_ids: Collection[int], reason: Coded, kind: Kind, key: int) -> None:
+        """End events as held, unless the person has decided since the row was read: they are due at once then."""
+        with self._run.transaction() as tx:
+            if self._run.verdicts(tx, kind).let_wait(key, event_ids, reason):
+                self._tell(event_ids, EventState.HELD, reason)
+
+    def _tell(self, event_ids: Collection[int], state: EventState, reason: Coded) -> None:
+        ids = list(event_ids)
+        self._run.note(What.EVENTS_ENDED(count=len(ids), events=ids, state=state, because=reason))

@@ -1,0 +1,284 @@
+"""A ticket's way, from top to bottom: lock, load, plan; issue, then time entries, then status (DESIGN).
+
+Each `await` is an action (`actions.py`); between two of them nothing is asked of anybody.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
+
+from shared.codes.reasons import Reason
+from shared.codes.steps import What
+from shared.coordination.locks import HeldLock
+from shared.errors import LeaseOver, NotYet, OutcomeUnknown, TrackerOutage, TrackerRejected
+from shared.kinds import Kind
+from shared.store import Transaction
+from worker.retry import is_exhausted
+from worker.sync.actions import Action, TicketLock, Way, apart
+from worker.sync.creation import create
+from worker.sync.doubt import settled
+from worker.sync.endings import Endings
+from worker.sync.gates import Pending, Plan, TimeWanted, plan_times
+from worker.sync.probes import found_gone
+from worker.sync.results import AlreadyDone, Created, Result, Sent, Skipped, Waiting
+from worker.sync.run import Collaborators, Run
+from worker.sync.status import give_status
+from worker.sync.wanted import IssueCreation, TimeEntryCreation, logged
+from worker.sync.work import Incomplete, Work, load
+
+ISSUE_MAY_BE_GONE = (404, 422)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Forwarded:
+    """What came of one pass over a ticket, and whether the tracker answered anything."""
+
+    results: list[Result]
+    answered: bool = False
+
+
+async def forward(using: Collaborators, ticket_id: int, *, had_closed: bool) -> Forwarded:
+    """Do what is due for a ticket now, once, under its lock.
+
+    Args:
+        using: what the worker works with.
+        ticket_id: the ticket.
+        had_closed: the tracker was closed to our key; before anything is sent it is asked whether it still is.
+
+    Raises:
+        LockBusy: somebody else is at work on it.
+        TrackerError: an outage: the tracker is unreachable, busy or closed; what is left stays pending.
+        SettingsError: the tracker is not configured.
+    """
+    async with TicketLock(using.locks, ticket_id) as lock:
+        run, work = await Load(using, ticket_id, lock)
+        if isinstance(work, Incomplete):
+            return Forwarded(await apart(using.completion.complete, ticket_id, work.events, lock))
+        if work is None:
+            return Forwarded([])
+        try:
+            if had_closed:
+                # a key without rights would create in its owner's name
+                await apart(run.lists.ask_whether_open)
+            results = await Drain(run, work).carry_out()
+            return Forwarded(results, run.answered)
+        finally:
+            await apart(_leave, run)
+            if run.rung:
+                await apart(using.ring, sorted(run.rung))
+
+
+@dataclass(frozen=True)
+class Load(Action[tuple[Run, Work | Incomplete | None]]):
+    """Read all that a ticket's way needs to know, and move the ticket's snapshot to its newest event."""
+
+    using: Collaborators
+    ticket_id: int
+    lock: HeldLock
+
+    def carry_out(self) -> tuple[Run, Work | Incomplete | None]:
+        """Read it in one transaction."""
+        using, ticket_id, settings = self.using, self.ticket_id, self.using.settings
+        with using.store.transaction() as tx:
+            config, tracker = using.connect(tx)
+            templates = tx.templates.active()
+            work = load(tx, ticket_id, settings.settling_time, config)
+        run = Run(ticket_id, using.store, settings, config, tracker, using.locks, self.lock, templates)
+        return run, work
+
+
+class Drain:
+    """Carries out the work of one ticket.
+
+    Args:
+        run: the drain's collaborators.
+        work: what is known of the ticket.
+    """
+
+    def __init__(self, run: Run, work: Work) -> None:
+        self._run = run
+        self._work = work
+        self._events = Endings(run, work.now)
+
+    async def carry_out(self) -> list[Result]:
+        """Decide, then do; return what came of it, in order."""
+        work = self._work
+        plan = plan_times(work.task_events, work.logged, self._run.config, work.newest)
+        await self._end_what_sends_nothing(plan)
+        wanted = [] if work.link is None else await self._with_attempts_left(plan.wanted)
+        issue = await self._issue(wanted)
+        if isinstance(issue, Created):
+            for one in wanted:
+                await apart(self._run.lock.renew)
+                await self._log_time(one, issue)
+        await self._settle_times({one.task_id for one in wanted})
+        await apart(self._run.lock.renew)
+        await self._status(issue)
+        return self._events.results
+
+    async def _end_what_sends_nothing(self, plan: Plan) -> None:
+        work, events = self._work, self._events
+        for event_id, closed in plan.skipped.items():
+            await events.end([event_id], Skipped(closed))
+        for event_id, entry_id in plan.logged.items():
+            await events.end([event_id], AlreadyDone(Reason.LOGGED_BEFORE(time_entry_id=entry_id)))
+        for event_id, newer_id in plan.superseded.items():
+            await events.supersede([event_id], Reason.NEWER_TASK_EVENT(event_id=newer_id))
+        if work.link is None:
+            asking = [one.newest for one in plan.wanted]
+            await events.end(_ids(asking + work.ticket_events), Skipped(Reason.NO_LINK()))
+        if not work.is_complete:
+            await self._run.write(partial(self._supersede_unread, plan))
+
+    def _supersede_unread(self, plan: Plan, tx: Transaction) -> None:
+        """End what is older than what is worked on and was not read: left due, it would bring that up again at once."""
+        for one in plan.wanted:
+            tx.journal.supersede_older(one.newest.id, Reason.NEWER_TASK_EVENT(event_id=one.newest.id))
+        for newest in self._work.ticket_events[-1:]:
+            tx.journal.supersede_older(newest.id, Reason.NEWER_TICKET_EVENT(event_id=newest.id))
+
+    async def _with_attempts_left(self, wanted: list[TimeWanted]) -> list[TimeWanted]:
+        """Fail what has used up its attempts, unless something that was begun is still to be settled."""
+        left = []
+        for one in wanted:
+            settling = self._work.is_issue_unsettled or one.task_id in self._work.unsettled_times
+            if is_exhausted(one.newest.attempts) and not settling:
+                await self._events.fail([one.newest.id], Reason.GAVE_UP(count=one.newest.attempts))
+            else:
+                left.append(one)
+        return left
+
+    async def _issue(self, wanted: list[TimeWanted]) -> Created | Waiting | None:
+        """Return the ticket's issue, created where an event asks for it; None where there is none."""
+        asking = [one.newest for one in wanted]
+        if not asking and self._work.issue_row is None:
+            return None
+        outcome = await self._attempt(asking, self._settled_or_new_issue(asking))
+        if isinstance(outcome, Waiting):
+            await self._events.end(_ids(asking), outcome)
+        return outcome
+
+    async def _settled_or_new_issue(self, asking: list[Pending]) -> Created | Waiting | None:
+        run, work = self._run, self._work
+        outcome = await settled(run, Kind.TICKET, run.ticket_id, work.issue_row, work.now)
+        if outcome or not asking:
+            return outcome
+        creation = await apart(IssueCreation.of, run, work, asking[0], _tried(asking))
+        return await create(creation, work.issue_row)
+
+    async def _log_time(self, wanted: TimeWanted, issue: Created) -> None:
+        result = await self._attempt([wanted.newest], self._time_entry(wanted.newest, issue))
+        if isinstance(result, Sent):
+            self._events.results.append(result)  # its event ended in the linking commit
+        elif result is not None:
+            await self._events.end([wanted.newest.id], result)
+
+    async def _time_entry(self, asking: Pending, issue: Created) -> Result:
+        """Log a ticket task's time on the ticket's issue, once."""
+        run, work, task_id = self._run, self._work, asking.task.id
+        row = work.time_rows.get(task_id)
+        try:
+            outcome = await settled(run, Kind.TICKET_TASK, task_id, row, work.now)
+            if outcome is None:
+                outcome = await create(await apart(TimeEntryCreation.of, run, work, asking, issue), row)
+        except TrackerRejected as rejection:
+            if rejection.status in ISSUE_MAY_BE_GONE and (
+                gone := await apart(found_gone, run, issue.tracker_id)
+            ):
+                return gone
+            raise
+        if isinstance(outcome, Waiting):
+            return outcome
+        made = {"time_entry_id": outcome.tracker_id, "issue_id": issue.tracker_id}
+        if outcome.now:
+            return Sent(logged(outcome.wrong_author or issue.wrong_author, **made))
+        noted = await run.write(lambda tx: tx.misattributed.get(Kind.TICKET_TASK, task_id))
+        return AlreadyDone(logged(noted.coded if noted else issue.wrong_author, **made))
+
+    async def _settle_times(self, attempted: set[int]) -> None:
+        """Settle time entries that were begun earlier and that no pending event asks for."""
+        run, work = self._run, self._work
+        for task_id, row in work.unsettled_times.items():
+            if task_id not in attempted:
+                await apart(run.lock.renew)
+                await self._attempt([], settled(run, Kind.TICKET_TASK, task_id, row, work.now))
+
+    async def _status(self, issue: Created | Waiting | None) -> None:
+        """Give the newest status where it is due, and end the ticket updates."""
+        run, work, events, state = self._run, self._work, self._events, self._work.state
+        if work.link is None:
+            if state.status_due and work.issue_row is not None:
+                no_link = Reason.NO_LINK()
+                await run.write(lambda tx: tx.tickets.dropped(run.ticket_id, state.event_id, no_link))
+            return
+        if not work.is_issue_linked:  # to have come to its issue may have settled it
+            now = await run.write(lambda tx: tx.tickets.get(run.ticket_id))
+            state = now or state
+        newest = [one.id for one in work.ticket_events if one.id == state.event_id]
+        older = [one.id for one in work.ticket_events if one.id != state.event_id]
+        await events.supersede(older, Reason.NEWER_TICKET_EVENT(event_id=state.event_id))
+        if isinstance(issue, Waiting):
+            await events.end(newest, issue)
+        elif issue is None:
+            await events.end(newest, Skipped(Reason.NO_ISSUE()))
+        elif not state.status_due:
+            await events.end(newest, AlreadyDone(Reason.STATUS_AS_IT_IS(issue_id=issue.tracker_id)))
+        elif state.status_next_at and state.status_next_at > work.now:
+            reason = state.status_coded or Reason.STATUS_WAITS()
+            await events.end(newest, Waiting(reason, until=state.status_next_at))
+        else:
+            try:
+                await events.end(newest, await give_status(run, replace(work, state=state), issue))
+            except TrackerRejected as rejection:
+                await events.fail(newest, Reason.STATUS_REFUSED(because=rejection.coded))
+
+    async def _attempt(self, events: list[Pending], way: Way[T]) -> T | None:
+        """Go a way; a refusal for good fails its events, no clear answer or a lease that ran out delays them."""
+        try:
+            return await way
+        except TrackerRejected as rejection:
+            await self._events.fail(_ids(events), rejection.coded)
+        except LeaseOver as over:
+            until = self._run.later(self._work.now, 0)
+            await self._events.end(_ids(events), Waiting(over.coded, until=until))
+        except (NotYet, OutcomeUnknown) as unclear:
+            until = self._run.later(self._work.now, _tried(events))
+            await self._events.end(_ids(events), Waiting(unclear.coded, until=until, attempt=True))
+        except TrackerOutage as outage:
+            if outage.may_have_acted:
+                await self._events.end(_ids(events), Waiting(outage.coded, attempt=True))
+            raise
+        return None
+
+
+def _ids(events: list[Pending]) -> list[int]:
+    return [one.id for one in events]
+
+
+def _tried(events: list[Pending]) -> int:
+    return max((one.attempts for one in events), default=0)
+
+
+def _leave(run: Run) -> None:
+    """Commit the steps that are left, and have statuses given again that status_map has changed meanwhile.
+
+    Its change could not see this drain, nor that of other tickets whose issues this drain has found.
+    """
+    if not run.answered:
+        if run.steps:
+            with run.transaction():
+                pass
+        return
+    with run.transaction() as tx:
+        status_map = tx.configs.status_map()
+        if status_map == run.config.status_map:
+            return
+        owed = {run.ticket_id, *run.rung}.intersection(tx.tickets.owed(status_map, run.config.status_map))
+        tx.tickets.give(sorted(owed))
+        for ticket_id in owed:
+            run.note(What.STATUS_MAP_CHANGED(), ticket_id=ticket_id)
+        run.rung.update(owed)

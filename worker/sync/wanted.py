@@ -1,0 +1,243 @@
+"""What is to be created on the tracker, and for whom: a ticket's issue, a ticket task's time entry (SPEC section 3)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar
+
+from shared.bodies.contexts import About
+from shared.bodies.precedence import Chosen
+from shared.codes.coded import Coded
+from shared.codes.reasons import Reason
+from shared.codes.steps import What
+from shared.events import Event
+from shared.kinds import Kind
+from shared.payloads import Body, issue_body, time_entry_body
+from shared.store import Transaction
+from shared.store.ledger import Claim, Row
+from shared.templating import Operation
+from worker.sync.attribution import Sender
+from worker.sync.bodies import choose_body
+from worker.sync.gates import Pending
+from worker.sync.matching import fingerprint
+from worker.sync.results import Created
+from worker.sync.run import Run
+from worker.sync.work import Work, as_of
+
+
+@dataclass(frozen=True)
+class Creation(ABC):
+    """One thing to be created.
+
+    Attributes:
+        run: the drain.
+        work: what is known of the ticket.
+        asking: the event that asks for it.
+        key: ticket id or ticket-task id.
+        chosen: the request body, and where it came from.
+        sender: on whose behalf.
+        issue: what a time entry is for.
+    """
+
+    kind: ClassVar[Kind]
+    operation: ClassVar[Operation]
+
+    run: Run
+    work: Work
+    asking: Pending
+    key: int
+    chosen: Chosen
+    sender: Sender
+    issue: Created | None = None
+
+    @property
+    def issue_id(self) -> int | None:
+        """The issue that a time entry belongs to."""
+        return self.issue.tracker_id if self.issue else None
+
+    @property
+    def task_id(self) -> int | None:
+        """The ticket task of a time entry."""
+        return self.key if self.issue else None
+
+    @abstractmethod
+    def linked(self, tx: Transaction, found: dict[str, Any], wrong: Coded | None) -> None:
+        """Commit with its link what follows from it.
+
+        Args:
+            tx: the linking transaction.
+            found: the tracker's object.
+            wrong: why its author is another than was meant.
+        """
+
+    @abstractmethod
+    def as_of(self, event: Event) -> Creation:
+        """Return the same as an earlier event of the journal would have asked for it."""
+
+    @property
+    def body(self) -> Body:
+        """The request body."""
+        return self.chosen.body
+
+    @property
+    def named(self) -> list[int]:
+        """Whom the body itself names as the author: a template may, where nobody is known."""
+        user_id = self.body[self.kind.wire_name].get("user_id")
+        return [user_id] if isinstance(user_id, int) else []
+
+    def claim(self, row: Row | None = None) -> Claim:
+        """Return what is stored before it is sent.
+
+        Args:
+            row: the ledger row as it is; what its attempts sent without a clear answer is kept.
+        """
+        sent = [*(row.earlier or []), row.body] if row is not None and row.unclear else []
+        person, administrators = self.sender.person, self.sender.administrators
+        possible = {*administrators, *([person.tracker_user_id] if person else []), *self.named}
+        return Claim(
+            key=self.key,
+            ticket_id=self.run.ticket_id,
+            event_id=self.asking.id,
+            tracker_project_id=self.sender.project_id,
+            issue_id=self.issue_id,
+            body=self.body,
+            authors=sorted(possible) if administrators else [],  # whoever has the key may end as the author
+            fingerprint=fingerprint(self.kind, self.body),
+            earlier=_distinct([one for one in sent if one is not None and one != self.body]),
+        )
+
+
+class IssueCreation(Creation):
+    """A ticket's issue, from the ticket's newest snapshot."""
+
+    kind = Kind.TICKET
+    operation = Operation.ISSUE_CREATE
+
+    @classmethod
+    def of(cls, run: Run, work: Work, asking: Pending, tried: int = 0) -> IssueCreation:
+        """Return the issue that an event asks for.
+
+        Args:
+            run: the drain.
+            work: what is known of the ticket; a tracker project is linked.
+            asking: the event.
+            tried: how often it was tried before.
+        """
+        link = work.link
+        assert link is not None, "the project rule comes before any creation"  # noqa: S101
+        event = asking.event
+        about = About(
+            ticket=work.ticket,
+            task=event.task,
+            occurred_at=event.occurred_at,
+            event_name=event.event,
+            link=link,
+            project_id=link.tracker_project_id,
+            person=work.technician.person,
+        )
+        plain = partial(
+            issue_body, work.ticket, link.tracker_project_id, link.default_category_id, run.config
+        )
+        chosen = choose_body(run, cls.operation, about, plain)
+        project_id = chosen.body["issue"]["project_id"]  # a template may send it elsewhere than the link
+        is_member = work.is_technician_member and project_id == link.tracker_project_id
+        about = replace(about, project_id=project_id)
+        sender = Sender(run, work.technician, about, is_member, work.administrators, tried)
+        return cls(run, work, asking, run.ticket_id, chosen, sender)
+
+    def as_of(self, event: Event) -> IssueCreation:
+        """Return the same as an earlier event would have asked for it."""
+        with self.run.store.transaction() as tx:
+            work = as_of(tx, self.work, event, administrators=self.run.config.match_administrators)
+        return IssueCreation.of(self.run, work, Pending(self.asking.id, event))
+
+    def linked(self, tx: Transaction, found: dict[str, Any], wrong: Coded | None) -> None:  # noqa: ARG002
+        """Note which status is still owed."""
+        self._settle_status(tx, (found.get("status") or {}).get("id"))
+        self.run.note(
+            What.ISSUE_CREATED(
+                issue_id=found.get("id"),
+                tracker_project_id=self.sender.project_id,
+                link=str(self.work.link),
+                match=self.work.technician.why,
+            )
+        )
+
+    def _settle_status(self, tx: Transaction, has: int | None) -> None:
+        """A template's own choice stands until the ticket changes."""
+        run, work, chosen = self.run, self.work, self.chosen
+        mapped, by_template = run.config.status_map, Operation.ISSUE_UPDATE_STATUS in run.templates
+        if by_template and not chosen.template and work.ticket.status not in mapped:
+            return  # it stays due: the template may know what status_map lacks
+        if chosen.template and chosen.body["issue"].get("status_id") in (None, has):
+            tx.tickets.given(run.ticket_id, work.state.event_id, mapped.get(work.ticket.status, has))
+        else:
+            tx.tickets.owe(run.ticket_id, mapped, has)
+
+
+class TimeEntryCreation(Creation):
+    """A ticket task's time on the ticket's issue, from the task's newest Done snapshot."""
+
+    issue: Created
+
+    kind = Kind.TICKET_TASK
+    operation = Operation.TIME_ENTRY_CREATE
+
+    @classmethod
+    def of(
+        cls, run: Run, work: Work, asking: Pending, issue: Created, event: Event | None = None
+    ) -> TimeEntryCreation:
+        """Return the time entry that an event asks for.
+
+        Args:
+            run: the drain.
+            work: what is known of the ticket.
+            asking: the event.
+            issue: the issue that it belongs to.
+            event: an earlier event of the same ticket task, to be taken in its place.
+        """
+        event = event or asking.event
+        task = event.task or asking.task
+        issue = replace(issue, project_id=run.moved.get(issue.tracker_id, issue.project_id))
+        with run.store.transaction() as tx:
+            match = tx.people.pin(task.user, administrators=run.config.match_administrators)
+            is_member = tx.people.is_member(issue.project_id, match)
+        about = About(
+            ticket=work.ticket,
+            task=task,
+            occurred_at=event.occurred_at,
+            event_name=event.event,
+            link=work.link,
+            project_id=issue.project_id,
+            issue_id=issue.tracker_id,
+            person=match.person,
+        )
+        plain = partial(time_entry_body, run.ticket_id, task, issue.tracker_id, run.config)
+        chosen = choose_body(run, cls.operation, about, plain)
+        sender = Sender(run, match, about, is_member, work.administrators, asking.attempts)
+        return cls(run, work, asking, asking.task.id, chosen, sender, issue)
+
+    def as_of(self, event: Event) -> TimeEntryCreation:
+        """Return the same as an earlier event would have asked for it."""
+        return TimeEntryCreation.of(self.run, self.work, self.asking, self.issue, event)
+
+    def linked(self, tx: Transaction, found: dict[str, Any], wrong: Coded | None) -> None:
+        """End the event, and those of the same ticket task that had failed."""
+        event_id, made = self.asking.id, {"time_entry_id": found.get("id"), "issue_id": self.issue_id}
+        tx.journal.done(event_id, logged(wrong or self.issue.wrong_author, **made))
+        tx.journal.supersede_failed(self.asking.event.key, Reason.LOGGED_BY_EVENT(event_id=event_id))
+        hours = self.asking.task.actiontime / 3600
+        self.run.note(What.HOURS_LOGGED(**made, hours=hours, task_id=self.key), task_id=self.key)
+
+
+def logged(wrong: Coded | None, **made: object) -> Coded:
+    """Return how an event ended that logged time: also that it, or its new issue, has another author than was meant."""
+    if wrong is None:
+        return Reason.TIME_LOGGED(**made)
+    return Reason.TIME_LOGGED_AS_ANOTHER(**made, because=wrong)
+
+
+def _distinct(bodies: list[Body]) -> list[Body] | None:
+    return [one for number, one in enumerate(bodies) if one not in bodies[:number]] or None
