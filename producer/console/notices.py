@@ -20,6 +20,7 @@ NOTICES = {
     "unmapped": N_("Removed: from now on the e-mail decides."),
     "confirmed": N_("Confirmed."),
     "read": N_("The metadata was read."),
+    "reading": N_("The metadata is being read. You may leave this page."),
     "activated": N_("It is in force now."),
     "deactivated": N_("It is no longer in force: the standard body is sent again."),
     "rolled-back": N_("The version before is in force again."),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any
 
 from redis import Redis
 from redis.exceptions import LockError, RedisError
@@ -87,6 +89,31 @@ class Locks:
             return True
         drop_endless(self._redis, key)
         return False
+
+    def tell(self, name: str, progress: Mapping[str, Any] | None) -> None:
+        """Say how far the work under a lock has come, for every process to see; None: it has ended.
+
+        It is said in vain where Redis is away, and forgotten with the lease where nothing more is said.
+        """
+        key = f"{PREFIX}{name}:progress"
+        with suppress(RedisError):
+            if progress is None:
+                self._redis.delete(key)
+            else:
+                self._redis.set(key, json.dumps(progress), px=round(self._lease * 1000))
+
+    def told(self, name: str) -> dict[str, Any] | None:
+        """Return how far the work under a lock has come; None where nobody is at it.
+
+        Raises:
+            RedisError: Redis is away.
+        """
+        found: Any = self._redis.get(f"{PREFIX}{name}:progress")
+        try:
+            progress = json.loads(found or "null")
+        except ValueError:
+            return None
+        return progress if isinstance(progress, dict) else None
 
     def take(self, name: str) -> HeldLock:
         """Take a lock, without waiting for it; whoever takes it releases it.

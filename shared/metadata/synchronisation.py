@@ -14,6 +14,7 @@ from shared.codes.refusals import Refusal
 from shared.config import PluginConfig
 from shared.coordination.locks import Locks
 from shared.errors import BridgeError, LockBusy
+from shared.ids import is_id
 from shared.logs import get_logger
 from shared.metadata.reading import Found, Progress, read_everything, read_kinds, read_people
 from shared.sentences.render import sentence
@@ -117,6 +118,30 @@ def is_due(store: Store, interval: float) -> bool:
     return newest is None or newest.ok or (now - newest.ended_at).total_seconds() >= again
 
 
+@dataclass(frozen=True, slots=True)
+class UnderWay:
+    """How far a synchronisation has come, in the words of `Progress`; total 0: nothing is read yet."""
+
+    what: str = ""
+    so_far: int = 0
+    total: int = 0
+
+
+def under_way(locks: Locks) -> UnderWay | None:
+    """Return how far a synchronisation has come, whichever process carries it out; None where there is none.
+
+    Raises:
+        RedisError: Redis is away.
+    """
+    told = locks.told(LOCK)
+    if told is None:
+        return None
+    what, so_far, total = (told.get(name) for name in ("what", "so_far", "total"))
+    if isinstance(what, str) and is_id(so_far) and is_id(total):
+        return UnderWay(what, so_far, total)
+    return UnderWay()
+
+
 def synchronise(
     store: Store,
     locks: Locks,
@@ -146,16 +171,25 @@ def synchronise(
 
             def go_on(what: str, so_far: int, total: int) -> None:
                 lock.renew()
+                locks.tell(LOCK, {"what": what, "so_far": so_far, "total": total})
                 if progress:
                     progress(what, so_far, total)
 
-            config, client = connect()
+            locks.tell(LOCK, {})
             try:
-                return sync_metadata(
-                    store, client, go_on, started_at=started_at, project_activities=config.project_activities
-                )
+                config, client = connect()
+                try:
+                    return sync_metadata(
+                        store,
+                        client,
+                        go_on,
+                        started_at=started_at,
+                        project_activities=config.project_activities,
+                    )
+                finally:
+                    client.close()
             finally:
-                client.close()
+                locks.tell(LOCK, None)
     except LockBusy:
         return MetadataResult(why=Refusal.METADATA_BUSY(), busy=True)
     except RedisError as error:

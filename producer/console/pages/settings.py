@@ -7,22 +7,26 @@ import json
 from typing import Any
 
 from fastapi import Request
+from redis.exceptions import RedisError
 from starlette.responses import Response
 
 from producer.admin import configuration
 from producer.admin.connecting import Tested, try_connection
-from producer.admin.metadata import read_now
+from producer.admin.metadata import begin_reading
 from producer.console.answers import AtDesk
 from producer.console.pages.parts import Form, go, page_router, show
 from producer.console.visitors import Fields
 from producer.console.words import N_
 from shared.config import PluginConfig
 from shared.errors import SettingsError
-from shared.metadata.synchronisation import PARTS
+from shared.metadata.synchronisation import PARTS, under_way
 from shared.store.metadata import MetadataKind
 
 router = page_router()
 PATH = "/console/settings"
+SOON_S = 2.0
+"""So long somebody waits for a reading before the page shows how far it is."""
+
 CHOICES = {
     "default_tracker_id": MetadataKind.ISSUE_TYPE,
     "default_priority_id": MetadataKind.PRIORITY,
@@ -108,11 +112,13 @@ def test(request: Request, desk: AtDesk, form: Form) -> Response:
 
 @router.post("/settings/metadata")
 def metadata(request: Request, desk: AtDesk) -> Response:
-    """Read the tracker's metadata now."""
-    result = read_now(desk)
+    """Read the tracker's metadata now; what takes long goes on by itself, and the page tells how far it is."""
+    result = begin_reading(desk, SOON_S)
+    if result is None or result.busy:
+        return go(f"{PATH}#metadata", "reading")
     if result:
         return go(f"{PATH}#metadata", "read")
-    return _show(request, desk, status=409 if result.busy else 502, faults={"metadata": str(result.error)})
+    return _show(request, desk, status=502, faults={"metadata": str(result.error)})
 
 
 def _show(
@@ -138,6 +144,10 @@ def _show(
             "users": tx.people.cached_count(),
             **{name: counts[str(kind)] for name, kind in PARTS.items()},
         }
+    try:
+        reading = under_way(desk.locks) if request.method == "GET" else None
+    except RedisError:
+        reading = None
     values = (
         _typed(form, config)
         if form
@@ -159,6 +169,7 @@ def _show(
         watchers=[(one, watchers.get(one, str(one))) for one in watcher_ids],
         parts_of=parts,
         runs=runs,
+        reading=reading,
         faults=faults or {},
         tested=tested,
         saved=saved,

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import re
+import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
+from deploy.sandbox.tracker.control import StandIn
 from producer.admin.accounts import AccountStore
 from producer.console.app import create_console
+from producer.console.pages import settings
+from shared.coordination.locks import PREFIX
+from shared.metadata.synchronisation import LOCK
 from shared.store.rights import Right
+from shared.tracker.answers import Answer
+from shared.tracker.client import USERS, TrackerClient
 from tests.integration.console.pages import PASSWORD, Visitor
 from tests.support.bridge import Bridge
 from tests.support.events import task_event
@@ -52,6 +61,53 @@ def test_every_request_may_go_to_the_other_process(
     assert "did=replayed" in visitor.do("/console/tickets/4711/replay"), "a form of one, sent to the other"
     swap(visitor, consoles)
     assert "replayed" in visitor.open("/console/changes")
+
+
+def test_a_reading_of_the_metadata_at_one_is_seen_at_the_other(
+    visitor: Visitor, consoles: list[Served], bridge: Bridge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_go_on, call = threading.Event(), TrackerClient.call
+    asked: list[str] = []
+
+    def slowly(self: TrackerClient, method: str, path: str, **more: Any) -> Answer:
+        asked.append(path)
+        assert path == USERS or may_go_on.wait(30)
+        return call(self, method, path, **more)
+
+    monkeypatch.setattr(TrackerClient, "call", slowly)
+    monkeypatch.setattr(settings, "SOON_S", 0.01)
+    visitor.open("/console/settings")
+    assert visitor.do("/console/settings/metadata") == "/console/settings?did=reading#metadata"
+    swap(visitor, consoles)
+    while "users: 6 of 6" not in visitor.open("/console/settings"):
+        assert "It is being read now" in visitor.open("/console/settings") or not asked
+    assert visitor.do("/console/settings/metadata") == "/console/settings?did=reading#metadata"
+    may_go_on.set()
+    while "It is being read now" in (page := visitor.open("/console/settings")):
+        swap(visitor, consoles)
+    assert re.search(r"What changed then.*projects: \d+ new", page)
+    assert asked.count("/projects.json") == 1, "the second did not begin another"
+    while "claireread the tracker's metadata" not in visitor.open("/console/changes"):
+        assert "It is being read now" not in visitor.open("/console/settings")
+
+
+def test_a_reading_that_fails_later_says_why(
+    visitor: Visitor, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settings, "SOON_S", 0.0)
+    stand_in.fault("status_before", path="/projects.json", status=500, count=20)
+    visitor.open("/console/settings")
+    assert "did=reading" in visitor.do("/console/settings/metadata")
+    while "failed" not in (page := visitor.open("/console/settings")):
+        assert "It was never read" in page
+    assert "/projects.json answered 500" in page
+
+
+def test_nonsense_in_redis_about_a_reading_is_no_fault(visitor: Visitor, bridge: Bridge) -> None:
+    for nonsense in ("{", "[]", '"x"', '{"what": 5, "so_far": "x", "total": -1}', "{}"):
+        bridge.redis.set(f"{PREFIX}{LOCK}:progress", nonsense, px=60000)
+        visitor.open("/console/settings")
+    assert "It is being read now." in visitor.open("/console/settings")
 
 
 def test_signing_out_at_one_is_signing_out_at_the_other(visitor: Visitor, consoles: list[Served]) -> None:
