@@ -114,7 +114,7 @@ def replay_matching(store: Store, wanted: Wanted) -> tuple[Replayed, int | None]
         change = tx.changes.note(
             Did.EVENTS_REPLAYED(count=count - left, which=which[:LONGEST_NAMED]), after={"event_ids": told}
         )
-    return Replayed(count - left, sorted({*tickets, *read})), change
+    return Replayed(count - left, sorted({*tickets, *read}), left), change
 
 
 def _named(wanted: Wanted) -> Iterator[tuple[str, object]]:

@@ -108,7 +108,7 @@ FIXES: dict[str, tuple[str, str]] = {
     Finding.ROWS_HELD: (N_("Decide"), HELD),
     Finding.EVENTS_FAILED: (N_("See them"), f"{EVENTS}?state=failed"),
     Finding.EVENTS_PENDING: (N_("See them"), f"{EVENTS}?state=pending"),
-    Finding.DELIVERIES_UNREADABLE: (N_("See them"), f"{EVENTS}?kind=unreadable"),
+    Finding.DELIVERIES_UNREADABLE: (N_("See them"), f"{EVENTS}?state=failed&kind=unreadable"),
 }
 HINTS = frozenset(Hint)
 

@@ -6,6 +6,9 @@ from producer.console.words import N_
 
 NOTICES = {
     "replayed": N_("It is being worked on again."),
+    "unreadable": N_(
+        "Some still cannot be read. They stay as they are; the others are being worked on again."
+    ),
     "nothing": N_("Nothing matched any more, so nothing was replayed."),
     "adopted": N_("Adopted. What waited for it goes on."),
     "corrected": N_("The hours are theirs now."),

@@ -108,7 +108,10 @@ class Locks:
         Raises:
             RedisError: Redis is away.
         """
-        found: Any = self._redis.get(f"{PREFIX}{name}:progress")
+        key = f"{PREFIX}{name}:progress"
+        found: Any = self._redis.get(key)
+        if found:
+            drop_endless(self._redis, key)
         try:
             progress = json.loads(found or "null")
         except ValueError:

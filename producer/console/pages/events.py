@@ -71,7 +71,9 @@ def replay(desk: AtDesk, form: Form) -> Response:
         raise Problem(422, "Not valid", "only failed and skipped events are replayed together")
     done, change = replay_matching(desk.store, wanted)
     desk.ring(done.tickets)
-    return go(f"/console/changes/{change}", "replayed") if change else go(PATH, "nothing")
+    if change is None:
+        return go(PATH, "nothing")
+    return go(f"/console/changes/{change}", "unreadable" if done.unreadable else "replayed")
 
 
 def _wanted(given: QueryParams | Fields) -> Wanted:

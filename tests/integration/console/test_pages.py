@@ -15,6 +15,7 @@ from shared.codes.reasons import Reason
 from shared.store.links import LinkKind
 from shared.store.models import EventState
 from shared.store.rights import Right
+from tests.helpdesks.recorded_requests import recorded
 from tests.integration.console.conftest import Console
 from tests.integration.console.pages import PASSWORD, Visitor
 from tests.support.bridge import Bridge
@@ -129,6 +130,26 @@ def test_replaying_what_matches_stops_at_the_highest_id_that_was_seen(
     bridge.sync(4711)
     bridge.sync(4712)
     assert "Done2" in visitor.open(where)
+
+
+def test_parked_deliveries_are_found_from_the_doctor_read_again_and_what_is_left_is_said(
+    visitor: Visitor, bridge: Bridge
+) -> None:
+    with bridge.store.transaction() as tx:
+        for name, body in (("a", b"\xff"), ("b", recorded("task-update-done").body)):
+            tx.journal.park(name, "glpi/ticket-task", body, [("item.state", "is required")])
+    visitor.open("/console/doctor")
+    assert 'href="/console/events?state=failed&amp;kind=unreadable"' in visitor.page
+    page = visitor.open("/console/events?state=failed&kind=unreadable")
+    assert "item.state: is required" in page
+    upto = re.findall(r'name="upto" value="(\d+)"', visitor.page)[0]
+    asked = {"state": "failed", "kind": "unreadable", "upto": upto}
+    where = visitor.do("/console/events/replay", asked)
+    assert "did=unreadable" in where
+    assert "Some still cannot be read" in visitor.open(where)
+    with bridge.store.transaction() as tx:
+        found = {row.event: row.state for row in tx.journal.find()}
+    assert found == {"unreadable": EventState.FAILED, "ticket_task.updated": EventState.PENDING}
 
 
 def test_a_filter_that_matches_nothing_replays_nothing(visitor: Visitor, bridge: Bridge) -> None:

@@ -108,6 +108,9 @@ def test_nonsense_in_redis_about_a_reading_is_no_fault(visitor: Visitor, bridge:
         bridge.redis.set(f"{PREFIX}{LOCK}:progress", nonsense, px=60000)
         visitor.open("/console/settings")
     assert "It is being read now." in visitor.open("/console/settings")
+    bridge.redis.set(f"{PREFIX}{LOCK}:progress", "{}")
+    visitor.open("/console/settings")
+    assert "It is being read now." not in visitor.open("/console/settings"), "ours all have an end"
 
 
 def test_signing_out_at_one_is_signing_out_at_the_other(visitor: Visitor, consoles: list[Served]) -> None:
