@@ -81,8 +81,8 @@ image: wheel ## The container image (BASE=, IMAGE=): deploy/container/Dockerfile
 redmine: ## Install and start a real Redmine (VERSION=5.0|6.0|6.1; Debian or Ubuntu, root); print its address and key
 	@deploy/redmine/redmine-up --version $(or $(VERSION),5.0)
 
-test-redmine: install ## The contract tests and the staged failures against a real Redmine (VERSION=5.0|6.0|6.1)
-	@$(BIN)/python -m pytest tests/contract tests/failures --tracker=redmine --redmine=$(or $(VERSION),5.0)
+test-redmine: install ## Contract tests and staged failures (or TESTS=) against a real Redmine (VERSION=5.0|6.0|6.1)
+	@$(BIN)/python -m pytest $(or $(TESTS),tests/contract tests/failures) --tracker=redmine --redmine=$(or $(VERSION),5.0)
 
 bench: install ## Every benchmark beside its peers in one table; exit 1 when a goal is missed
 	@$(BIN)/python -m tests.bench
