@@ -5,6 +5,7 @@ Everything else is handed a `Settings`; nothing else reads `os.environ`.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from ipaddress import IPv4Network, IPv6Network
@@ -28,9 +29,11 @@ NOT_THE_PRODUCERS = (
     "GLPI_API_CLIENT_SECRET",
     "GLPI_API_PASSWORD",
     "CONSOLE_TOKENS",
+    "OIDC_CLIENT_SECRET",
 )
 """Secrets with which whoever takes over the producer could get at the tracker or the helpdesk."""
 
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
 SHORTEST_TOKEN = 16
 """Bytes of a bearer token; shorter than this one could be guessed."""
 
@@ -88,6 +91,22 @@ class Settings(BaseSettings):
     console_tokens: SecretList = Field(default=(), description="Comma-separated bearer tokens for the API")
     console_url: str | None = Field(
         default=None, description="Where browsers reach the console, such as https://deskbridge.example.org"
+    )
+    oidc_issuer: str | None = Field(
+        default=None, description="OpenID provider that signs people in to the console's pages"
+    )
+    oidc_client_id: str | None = Field(default=None, description="Client that the provider knows us by")
+    oidc_client_secret: SecretStr | None = Field(default=None, description="Secret of that client")
+    oidc_scopes: str = Field(default="openid profile email", description="What the provider is asked for")
+    oidc_name_claim: str = Field(
+        default="preferred_username", description="Claim of the ID token that is the account's name"
+    )
+    oidc_roles_claim: str = Field(default="groups", description="Claim with somebody's groups")
+    oidc_roles: Annotated[dict[str, Literal["viewer", "operator", "administrator"]], NoDecode] = Field(
+        default={}, description="JSON object: group to role; somebody with none of them is refused"
+    )
+    oidc_makes_accounts: bool = Field(
+        default=False, description="Make an account for somebody whom the provider signs in and who has none"
     )
     trusted_proxies: Annotated[tuple[IPv4Network | IPv6Network, ...], NoDecode] = Field(
         default=(), description="Comma-separated addresses or networks whose X-Forwarded-For is believed"
@@ -149,6 +168,14 @@ class Settings(BaseSettings):
         if isinstance(value, str):
             return tuple(part.strip() for part in value.split(",") if part.strip())
         return value
+
+    @field_validator("oidc_roles", mode="before")
+    @classmethod
+    def _object(cls, value: object) -> object:
+        try:
+            return json.loads(value or "{}") if isinstance(value, str) else value
+        except ValueError:
+            raise ValueError('expected a JSON object such as {"desk-admins": "administrator"}') from None
 
     @field_validator("secret_keys")
     @classmethod
@@ -229,6 +256,20 @@ class Settings(BaseSettings):
             raise ValueError(
                 "GLPI_API_URL needs " + ", ".join(f"GLPI_API_{part.upper()}" for part in missing)
             )
+        return self
+
+    @model_validator(mode="after")
+    def _oidc(self) -> Settings:
+        if self.oidc_issuer is None:
+            return self
+        parts = urlsplit(self.oidc_issuer)
+        if not parts.netloc or not (
+            parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK)
+        ):
+            raise ValueError("OIDC_ISSUER must be an https address (http only on this machine)")
+        missing = [name for name in ("oidc_client_id", "console_url") if getattr(self, name) is None]
+        if missing:
+            raise ValueError("OIDC_ISSUER needs " + ", ".join(name.upper() for name in missing))
         return self
 
     @property

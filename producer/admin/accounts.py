@@ -40,6 +40,8 @@ LINE = threading.BoundedSemaphore(8)
 """So many sign-ins are hashed or wait for it; whoever comes then is refused, so that threads are left for pages."""
 
 PATIENCE_S = 5.0
+PROVIDER = "single sign-on"
+"""Who makes and changes accounts in the record of changes, where a provider's word does."""
 
 
 class AccountRefused(BridgeError):
@@ -189,6 +191,35 @@ class AccountStore:
         with self._store.transaction() as tx:
             account = tx.accounts.use_link(digest(code))
         return None if account is None else self._begin(account.id, account.name)
+
+    def sign_in_known(self, name: str, right: Right | None, *, add: bool) -> str:
+        """Begin a session of somebody whom an OpenID provider has signed in; return what the cookie holds.
+
+        Args:
+            name: of the account.
+            right: what they may do from now on; None: what the account may, a new one only look.
+            add: make the account where there is none.
+
+        Raises:
+            AccountRefused: there is none, it is shut, its name is unfit, or nobody else could administer.
+        """
+        _check_name(name)
+        with self._store.transaction() as tx:
+            account = tx.accounts.named(name)
+        if account is not None and account.disabled_at is not None:
+            raise AccountRefused(said("the account %(name)s is shut") % {"name": name})
+        with acting(PROVIDER):
+            if account is None:
+                if not add:
+                    raise AccountRefused(
+                        said("there is no account %(name)s: an administrator can add it") % {"name": name}
+                    )
+                self.add(name, None, right or Right.VIEWER)
+            elif right is not None and account.right != right:
+                self.set_right(name, right)
+        with self._store.transaction() as tx:
+            account = _found(tx, name)
+        return self._begin(account.id, account.name)
 
     def _begin(self, account_id: int, name: str) -> str:
         session = secrets.token_urlsafe(32)

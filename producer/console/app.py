@@ -14,6 +14,7 @@ from producer.console.assets import Assets
 from producer.console.guard import Guard
 from producer.console.languages import Languages
 from producer.console.monitoring import Monitoring
+from producer.console.oidc import SingleSignOn
 from producer.console.pages import (
     access,
     authors,
@@ -25,6 +26,7 @@ from producer.console.pages import (
     people,
     search,
     sign_in,
+    single_sign_on,
     ticket,
 )
 from producer.console.pages import (
@@ -86,11 +88,13 @@ def create_console(settings: Settings) -> FastAPI:
         lifespan=lifespan,
     )
     app.state.desk, app.state.tries = desk, sign_in.Tries()
+    app.state.sso = SingleSignOn(settings, desk.vault)
     app.state.view = View(desk, assets, languages)
     for module in (links, journal, setup, templates, trials):
         app.include_router(module.router, responses=refusals.EVERYWHERE, dependencies=[Depends(allowed)])
     app.include_router(assets.router())
     app.include_router(sign_in.open_router)
+    app.include_router(single_sign_on.open_router)
     for page in PAGES:
         app.include_router(page.router)
     refusals.register(app)

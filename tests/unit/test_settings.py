@@ -24,6 +24,7 @@ SECRETS = {
     "CONSOLE_TOKENS": "a-long-hidden-word",
     "CONSOLE_URL": "https://deskbridge.example.org",
     "CHANGES_DAYS": "30",
+    "OIDC_CLIENT_SECRET": "hidden-word",
     "TRUSTED_PROXIES": "192.0.2.1,2001:db8::/32",
 }
 
@@ -92,6 +93,16 @@ GLPI_API = {
     "GLPI_API_USER": "deskbridge",
     "GLPI_API_PASSWORD": "pass-word",
 }
+OIDC = {
+    "CONSOLE_URL": "https://deskbridge.example.org",
+    "OIDC_ISSUER": "https://login.example.org/realms/work",
+    "OIDC_CLIENT_ID": "deskbridge",
+    "OIDC_SCOPES": "openid groups",
+    "OIDC_NAME_CLAIM": "upn",
+    "OIDC_ROLES_CLAIM": "roles",
+    "OIDC_ROLES": '{"desk": "operator"}',
+    "OIDC_MAKES_ACCOUNTS": "1",
+}
 
 
 def test_the_helpdesk_s_api_is_named_whole_or_not_at_all() -> None:
@@ -108,10 +119,12 @@ def test_every_variable_can_come_from_a_file(name: str, tmp_path: Path) -> None:
               "METADATA_INTERVAL": "60", "RETENTION_DAYS": "2", "RATE_LIMIT": "4", "LOG_FORMAT": "json",
               "ALLOW_UNSIGNED": "1", "EVENT_LIMIT": "50", "ALLOW_LINK_LOCAL": "1", "HELPDESK_WAIT": "9",
               "MONITOR_LISTEN": "127.0.0.1:9101", "HEARTBEAT_PATH": "/run/beat", "CORRECT_AUTHORS": "1",
-              **GLPI_API}  # fmt: skip
+              **GLPI_API, **OIDC}  # fmt: skip
     file = tmp_path / name
     file.write_text(f"{values[name.upper()]}\n")
-    others = GLPI_API if name.startswith("glpi_api") else {}
+    others = (
+        GLPI_API if name.startswith("glpi_api") else OIDC if name in ("oidc_issuer", "console_url") else {}
+    )
     given: dict[str, str] = {one: value for one, value in others.items() if one != name.upper()}
     from_file = loaded(**given, **{f"{name.upper()}_FILE": str(file)})
     assert getattr(from_file, name) == getattr(loaded(**given, **{name.upper(): values[name.upper()]}), name)

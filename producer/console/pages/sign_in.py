@@ -43,22 +43,26 @@ class Tries:
         self._for_name = Buckets(FORGIVEN_PER_S, TRIES_FOR_NAME)
         self._lock = threading.Lock()
 
-    def begin(self, address: str, name: str) -> int:
+    def begin(self, address: str, name: str = "") -> int:
         """Count a try; return the seconds until the next one where none is allowed now."""
         with self._lock:
-            wait = math.ceil(max(self._of_address.wait(address), self._for_name.wait(name.casefold())))
+            waits = [self._of_address.wait(address)]
+            if name:
+                waits.append(self._for_name.wait(name.casefold()))
+            wait = math.ceil(max(waits))
             if not wait:
                 self._take(address, name, 1)
             return wait
 
-    def take_back(self, address: str, name: str) -> None:
+    def take_back(self, address: str, name: str = "") -> None:
         """A try that was begun was not wrong."""
         with self._lock:
             self._take(address, name, -1)
 
     def _take(self, address: str, name: str, count: int) -> None:
         self._of_address.take(address, count)
-        self._for_name.take(name.casefold(), count)
+        if name:
+            self._for_name.take(name.casefold(), count)
 
 
 def sign_in_needed(request: Request) -> Response:
@@ -80,7 +84,7 @@ def sign_in_needed(request: Request) -> Response:
 @open_router.get("/sign-in")
 def sign_in_page(request: Request, next: str = "", code: str = "") -> Response:
     """Ask who it is; or, come by a link, only whether to go on."""
-    return show(request, "sign_in", next=visitors.own_path(next), code=code, name="", fault="")
+    return _page(request, next=visitors.own_path(next), code=code)
 
 
 @open_router.post("/sign-in")
@@ -94,14 +98,14 @@ def sign_in(request: Request, desk: AtDesk, form: Form) -> Response:
     if wait := tries.begin(address, name):
         log.warning("refused: too many wrong passwords", client=client)
         fault = said("Too many tries. Wait %(seconds)d seconds, then try again.") % {"seconds": wait}
-        return show(request, "sign_in", status=429, next=wanted, code=code, name=name, fault=fault)
+        return _page(request, status=429, next=wanted, code=code, name=name, fault=fault)
     try:
         session = (
             desk.accounts.sign_in_by_link(code) if code else desk.accounts.sign_in(name, form.raw("password"))
         )
     except TooBusy as busy:
         tries.take_back(address, name)
-        return show(request, "sign_in", status=503, next=wanted, code=code, name=name, fault=str(busy))
+        return _page(request, status=503, next=wanted, code=code, name=name, fault=str(busy))
     except SQLAlchemyError:
         tries.take_back(address, name)
         raise
@@ -112,13 +116,20 @@ def sign_in(request: Request, desk: AtDesk, form: Form) -> Response:
             if code
             else said("Name and password do not belong together.")
         )
-        return show(request, "sign_in", status=401, next=wanted, code="", name=name, fault=fault)
+        return _page(request, status=401, next=wanted, name=name, fault=fault)
     tries.take_back(address, name)
     if old := visitors.session_of(request):
         desk.accounts.sign_out(old)
     response = go(wanted)
     visitors.keep_session(request, response, session)
     return response
+
+
+def _page(
+    request: Request, *, next: str, code: str = "", name: str = "", fault: str = "", status: int = 200
+) -> Response:
+    sso = request.app.state.sso.is_on
+    return show(request, "sign_in", status=status, next=next, code=code, name=name, fault=fault, sso=sso)
 
 
 @router.post("/sign-out")
@@ -164,6 +175,10 @@ def change_password(request: Request, desk: AtDesk, form: Form) -> Response:
             faults["before"] = said("This is not your password.")
         else:
             tries.take_back(address, account.name)
+    elif request.app.state.sso.is_on:
+        faults["password"] = said(
+            "Your provider signs you in; only an administrator can give you a password."
+        )
     if form.raw("password") != form.raw("again"):
         faults["again"] = said("The two are not the same.")
     if not faults:

@@ -1,0 +1,102 @@
+"""Signing in by an OpenID provider."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from producer.admin.accounts import AccountRefused
+from producer.console import visitors
+from producer.console.answers import AtDesk
+from producer.console.oidc import LASTS_S, ProviderFailed, SignOnRefused, SingleSignOn
+from producer.console.pages.parts import go, show
+from producer.console.pages.sign_in import Tries
+from producer.web.problems import Problem
+from producer.web.sources import source_of
+from shared.logs import get_logger
+from shared.sentences.language import said
+
+log = get_logger("console")
+PATH = f"{visitors.PATH}/sign-in/sso"
+COOKIE = "deskbridge_sso"
+
+open_router = APIRouter(prefix=visitors.PATH, include_in_schema=False)
+
+
+@open_router.get("/sign-in/sso")
+def begin(request: Request, next: str = "") -> Response:
+    """Lead to the provider; a link, since the pages' policy lets no form lead elsewhere."""
+    sso, wanted = _sso(request), visitors.own_path(next)
+    if refusal := _counted(request, wanted):
+        return refusal
+    try:
+        address, sealed = sso.begin(wanted)
+    except ProviderFailed as failed:
+        return _failed(request, failed, wanted)
+    _take_back(request)
+    response = go(address)
+    secure = request.url.scheme == "https"
+    response.set_cookie(
+        COOKIE, sealed, max_age=LASTS_S, path=PATH, httponly=True, samesite="lax", secure=secure
+    )
+    return response
+
+
+@open_router.get("/sign-in/sso/callback")
+def end(request: Request, desk: AtDesk) -> Response:
+    """Begin the session of whom the provider has signed in."""
+    sso = _sso(request)
+    if refusal := _counted(request, visitors.PATH):
+        return refusal
+    try:
+        person, wanted = sso.end(request.cookies.get(COOKIE, ""), dict(request.query_params))
+        session = desk.accounts.sign_in_known(
+            person.name, person.right, add=desk.settings.oidc_makes_accounts
+        )
+    except ProviderFailed as failed:
+        return _failed(request, failed, visitors.PATH)
+    except (SignOnRefused, AccountRefused) as refused:
+        log.warning("refused: single sign-on", why=str(refused))
+        return _sign_in(request, visitors.own_path(""), 403, str(refused))
+    _take_back(request)
+    if old := visitors.session_of(request):
+        desk.accounts.sign_out(old)
+    response = go(wanted)
+    response.delete_cookie(COOKIE, path=PATH)
+    visitors.keep_session(request, response, session)
+    return response
+
+
+def _sso(request: Request) -> SingleSignOn:
+    sso: SingleSignOn = request.app.state.sso
+    if not sso.is_on:
+        raise Problem(404, "Not Found")
+    return sso
+
+
+def _counted(request: Request, wanted: str) -> Response | None:
+    """Count a try of an address; refuse it where there were too many."""
+    tries: Tries = request.app.state.tries
+    wait = tries.begin(_source(request))
+    if not wait:
+        return None
+    fault = said("Too many tries. Wait %(seconds)d seconds, then try again.") % {"seconds": wait}
+    return _sign_in(request, wanted, 429, fault)
+
+
+def _take_back(request: Request) -> None:
+    tries: Tries = request.app.state.tries
+    tries.take_back(_source(request))
+
+
+def _source(request: Request) -> str:
+    return source_of(request.client.host if request.client else "unknown")
+
+
+def _failed(request: Request, failed: ProviderFailed, wanted: str) -> Response:
+    log.error("the OpenID provider failed", why=str(failed))
+    return _sign_in(request, wanted, 502, said("Your provider cannot be asked at the moment: try again."))
+
+
+def _sign_in(request: Request, wanted: str, status: int, fault: str) -> Response:
+    return show(request, "sign_in", status=status, next=wanted, code="", name="", fault=fault, sso=True)

@@ -1,0 +1,319 @@
+"""Signing in by an OpenID provider: who comes in, as what, and whatever is not quite right lets nobody in."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+import requests
+from pydantic import SecretStr
+
+from producer.admin.accounts import AccountStore
+from producer.console.app import create_console
+from producer.console.oidc import LASTS_S
+from producer.console.pages.sign_in import TRIES_OF_ADDRESS
+from shared.errors import SettingsError
+from shared.settings import load_settings
+from shared.store.rights import Right
+from tests.integration.console.pages import PASSWORD, Visitor
+from tests.support.bridge import Bridge
+from tests.support.oidc import (
+    CLIENT_ID,
+    CLIENT_SECRET,
+    Claims,
+    Provider,
+    by_another_key,
+    by_the_secret,
+    not_at_all,
+)
+from tests.support.serving import Served
+
+ROLES = {"desk-admins": "administrator", "desk": "operator", "all": "viewer"}
+
+
+class Place:
+    """A console that a provider signs people in to."""
+
+    def __init__(self, bridge: Bridge) -> None:
+        self.bridge = bridge
+        self.provider = Provider(lambda: self._served.base_url)
+        self._served = Served(self.provider.app())
+        self._served.start()
+        self.consoles: list[Served] = []
+        self.accounts = AccountStore(bridge.store)
+
+    def console(self, **settings: Any) -> Served:
+        """Start a console with these settings."""
+        values = {
+            "oidc_issuer": self._served.base_url,
+            "oidc_client_id": CLIENT_ID,
+            "oidc_client_secret": SecretStr(CLIENT_SECRET),
+            **settings,
+        }
+        own = self.bridge.settings.model_copy(update=values)
+        made = Served(create_console(own))
+        object.__setattr__(own, "console_url", settings.get("console_url", made.base_url))
+        made.start()
+        self.consoles.append(made)
+        return made
+
+    def close(self) -> None:
+        """Stop everything."""
+        for one in (*self.consoles, self._served):
+            one.stop()
+
+
+@pytest.fixture
+def place(bridge: Bridge) -> Iterator[Place]:
+    made = Place(bridge)
+    made.accounts.add("claire", PASSWORD, Right.OPERATOR)
+    yield made
+    made.close()
+
+
+def come(visitor: Visitor, path: str = "/console/sign-in/sso") -> requests.Response:
+    """Follow the link to the provider and back."""
+    return visitor.http.get(visitor.base_url + path, timeout=30)
+
+
+def signed_in(visitor: Visitor) -> bool:
+    return any(one.name == "deskbridge_session" for one in visitor.http.cookies)
+
+
+@pytest.fixture
+def visitor(place: Place) -> Visitor:
+    return Visitor(place.console().base_url)
+
+
+def test_the_link_leads_to_the_provider_and_back_to_where_somebody_wanted_to_go(
+    visitor: Visitor, place: Place
+) -> None:
+    visitor.open("/console/sign-in?next=%2Fconsole%2Fevents")
+    assert 'href="/console/sign-in/sso?next=%2Fconsole%2Fevents"' in visitor.page
+    answer = come(visitor, "/console/sign-in/sso?next=%2Fconsole%2Fevents")
+    assert (answer.status_code, urlsplit(answer.url).path) == (200, "/console/events")
+    assert "claire" in answer.text
+    cookies = " ".join(one.headers.get("Set-Cookie", "") for one in answer.history)
+    for part in ("deskbridge_sso=", "SameSite=lax", "deskbridge_session=", "SameSite=strict", "HttpOnly"):
+        assert part in cookies
+    assert all(one.name != "deskbridge_sso" for one in visitor.http.cookies), "used up"
+    assert "claire signed in" in visitor.open("/console/changes").replace("claires", "claire s")
+
+
+def test_it_is_off_unless_a_provider_is_named(place: Place) -> None:
+    visitor = Visitor(place.console(oidc_issuer=None).base_url)
+    visitor.open("/console/sign-in")
+    assert "/sign-in/sso" not in visitor.page
+    assert come(visitor).status_code == come(visitor, "/console/sign-in/sso/callback").status_code == 404
+
+
+def test_whoever_has_no_account_stays_outside_unless_accounts_are_made(
+    visitor: Visitor, place: Place
+) -> None:
+    place.provider.person = {"preferred_username": "nora"}
+    answer = come(visitor)
+    assert answer.status_code == 403
+    assert "there is no account nora" in answer.text
+    assert not signed_in(visitor)
+    other = Visitor(place.console(oidc_makes_accounts=True).base_url)
+    assert come(other).status_code == 200
+    (nora,) = (one for one in place.accounts.all() if one.name == "nora")
+    assert (nora.right, nora.password_hash) == (Right.VIEWER, None)
+    assert "single sign-on" in other.open("/console/changes")
+
+
+def test_an_account_that_is_shut_stays_shut(visitor: Visitor, place: Place) -> None:
+    place.accounts.disable("claire")
+    assert come(visitor).status_code == 403
+    assert not signed_in(visitor)
+
+
+@pytest.mark.parametrize(
+    ("groups", "right"),
+    [
+        (["all", "desk-admins", "else"], Right.ADMINISTRATOR),
+        (["desk", 5], Right.OPERATOR),
+        ("all", Right.VIEWER),
+    ],
+)
+def test_the_highest_role_of_somebodys_groups_counts_at_each_sign_in(
+    place: Place, groups: Any, right: Right
+) -> None:
+    place.accounts.add("root", PASSWORD, Right.ADMINISTRATOR)
+    place.provider.person = {"preferred_username": "claire", "groups": groups}
+    assert come(Visitor(place.console(oidc_roles=ROLES).base_url)).status_code == 200
+    assert {one.name: one.right for one in place.accounts.all()}["claire"] == right
+
+
+@pytest.mark.parametrize("groups", [["else"], [], None, {"desk": 1}])
+def test_somebody_with_none_of_the_groups_stays_outside(place: Place, groups: Any) -> None:
+    place.provider.person = {"preferred_username": "claire", "groups": groups}
+    visitor = Visitor(place.console(oidc_roles=ROLES).base_url)
+    assert come(visitor).status_code == 403
+    assert not signed_in(visitor)
+
+
+def test_the_last_administrator_stays_one(place: Place) -> None:
+    place.accounts.set_right("claire", Right.ADMINISTRATOR)
+    place.provider.person = {"preferred_username": "claire", "groups": ["all"]}
+    answer = come(Visitor(place.console(oidc_roles=ROLES).base_url))
+    assert answer.status_code == 403
+    assert "only administrator" in answer.text
+
+
+def test_an_e_mail_that_nobody_has_verified_is_no_name(place: Place) -> None:
+    place.accounts.add("claire@example.test", PASSWORD, Right.VIEWER)
+    visitor = Visitor(place.console(oidc_name_claim="email").base_url)
+    for verified, status in ((None, 403), (False, 403), ("true", 403), (True, 200)):
+        place.provider.person = {"email": "claire@example.test", "email_verified": verified}
+        assert come(visitor).status_code == status, verified
+
+
+def other(**changes: Any) -> Callable[[Claims], Claims]:
+    return lambda claims: {name: one for name, one in {**claims, **changes}.items() if one is not None}
+
+
+@pytest.mark.promise("SEC-69")
+@pytest.mark.parametrize(
+    "change",
+    [
+        other(iss="https://evil.example"),
+        other(aud="another"),
+        other(aud=["another"]),
+        other(aud=[CLIENT_ID, "another"], azp="another"),
+        other(exp=int(time.time()) - 3600),
+        other(iat=int(time.time()) + 3600),
+        other(nonce="another"),
+        *(other(**{name: None}) for name in ("iss", "aud", "exp", "iat", "nonce", "sub")),
+    ],
+)
+def test_an_id_token_that_is_not_of_this_sign_in_lets_nobody_in(
+    visitor: Visitor, place: Place, change: Callable[[Claims], Claims]
+) -> None:
+    place.provider.change = change
+    assert come(visitor).status_code == 502
+    assert place.provider.used
+    assert not signed_in(visitor)
+
+
+@pytest.mark.promise("SEC-69")
+@pytest.mark.parametrize("sign", [by_another_key, by_the_secret, not_at_all, lambda _: "a.b.c", lambda _: ""])
+def test_an_id_token_that_the_provider_has_not_signed_lets_nobody_in(
+    visitor: Visitor, place: Place, sign: Callable[[Claims], str]
+) -> None:
+    place.provider.sign = sign
+    assert come(visitor).status_code == 502
+    assert not signed_in(visitor)
+
+
+@pytest.mark.promise("SEC-69")
+def test_what_was_begun_in_another_browser_is_ended_in_none(visitor: Visitor, place: Place) -> None:
+    begun = visitor.http.get(visitor.base_url + "/console/sign-in/sso", allow_redirects=False, timeout=10)
+    back = requests.get(begun.headers["Location"], allow_redirects=False, timeout=10).headers["Location"]
+    stranger = Visitor(visitor.base_url)
+    for cookies in ({}, {"deskbridge_sso": "nonsense"}):
+        stranger.http.cookies.update(cookies)
+        answer = stranger.http.get(back, timeout=10)
+        assert answer.status_code == 403
+        assert "begun elsewhere" in answer.text
+    stranger.http.cookies.clear()
+    own = stranger.http.get(stranger.base_url + "/console/sign-in/sso", allow_redirects=False, timeout=10)
+    assert own.status_code == 303
+    assert stranger.http.get(back, timeout=10).status_code == 403, "another sign-in's state"
+    assert place.provider.used == []
+    assert visitor.http.get(back, timeout=10).status_code == 200
+    assert visitor.http.get(back, timeout=10).status_code == 403, "only once"
+
+
+@pytest.mark.promise("SEC-69")
+def test_the_code_is_worth_nothing_without_the_verifier_that_only_the_console_has(
+    visitor: Visitor, place: Place
+) -> None:
+    begun = visitor.http.get(visitor.base_url + "/console/sign-in/sso", allow_redirects=False, timeout=10)
+    asked = parse_qs(urlsplit(begun.headers["Location"]).query)
+    assert asked["code_challenge_method"] == ["S256"]
+    assert asked["redirect_uri"] == [f"{visitor.base_url}/console/sign-in/sso/callback"]
+    weak = begun.headers["Location"].replace(asked["code_challenge"][0], "x" * 43)
+    back = requests.get(weak, allow_redirects=False, timeout=10).headers["Location"]
+    assert visitor.http.get(back, timeout=10).status_code == 502
+
+
+def test_a_sign_in_that_takes_too_long_is_begun_anew(
+    visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = visitor.http.get(visitor.base_url + "/console/sign-in/sso", allow_redirects=False, timeout=10)
+    back = requests.get(begun.headers["Location"], allow_redirects=False, timeout=10).headers["Location"]
+    monkeypatch.setattr("producer.console.oidc.LASTS_S", -1)
+    answer = visitor.http.get(back, timeout=10)
+    assert answer.status_code == 403
+    assert "too long" in answer.text
+    assert LASTS_S > 0
+
+
+def test_what_one_console_began_another_ends(visitor: Visitor, place: Place) -> None:
+    second = place.console(console_url=visitor.base_url)
+    begun = visitor.http.get(visitor.base_url + "/console/sign-in/sso", allow_redirects=False, timeout=10)
+    back = requests.get(begun.headers["Location"], allow_redirects=False, timeout=10).headers["Location"]
+    answer = visitor.http.get(back.replace(visitor.base_url, second.base_url), timeout=10)
+    assert answer.status_code == 200
+    assert "claire" in answer.text
+
+
+def test_the_provider_may_say_no_and_its_words_are_not_shown(visitor: Visitor, place: Place) -> None:
+    place.provider.refuse = True
+    answer = come(visitor)
+    assert answer.status_code == 403
+    assert "did not let you in" in answer.text
+    assert "alert(1)" not in answer.text
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"issuer": "https://evil.example"},
+        {"authorization_endpoint": "javascript:alert(1)"},
+        {"authorization_endpoint": None},
+        {"token_endpoint": "file:///etc/passwd"},
+        {"jwks_uri": "http://127.0.0.1:9/none"},
+    ],
+)
+def test_a_provider_that_answers_nonsense_is_no_internal_error(
+    visitor: Visitor, place: Place, metadata: dict[str, Any]
+) -> None:
+    place.provider.metadata = metadata
+    answer = come(visitor)
+    assert answer.status_code == 502
+    assert "try again" in answer.text
+
+
+def test_whoever_tries_again_and_again_has_to_wait(visitor: Visitor, place: Place) -> None:
+    place.provider.refuse = True
+    statuses = [come(visitor).status_code for _ in range(TRIES_OF_ADDRESS + 1)]
+    assert statuses == [403] * TRIES_OF_ADDRESS + [429]
+
+
+def test_nobody_gives_themselves_a_password_that_outlasts_the_provider(place: Place) -> None:
+    place.provider.person = {"preferred_username": "nora"}
+    visitor = Visitor(place.console(oidc_makes_accounts=True).base_url)
+    come(visitor)
+    visitor.open("/console/account")
+    answer = visitor.send("/console/account/password", {"password": PASSWORD, "again": PASSWORD})
+    assert answer.status_code == 422
+    assert "Your provider signs you in" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("values", "what"),
+    [
+        ({"OIDC_ISSUER": "http://login.example.org"}, "https"),
+        ({"OIDC_ISSUER": "https://login.example.org"}, "OIDC_CLIENT_ID, CONSOLE_URL"),
+        ({"OIDC_ROLES": "desk=operator"}, "OIDC_ROLES"),
+        ({"OIDC_ROLES": '{"desk": "king"}'}, "OIDC_ROLES"),
+    ],
+)
+def test_settings_that_cannot_be_right_are_refused_at_start(values: dict[str, str], what: str) -> None:
+    with pytest.raises(SettingsError, match=what):
+        load_settings({f"DESKBRIDGE_{name}": value for name, value in values.items()})

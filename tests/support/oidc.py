@@ -1,0 +1,132 @@
+"""A small OpenID provider: it signs in whoever it is told to, as good ones do, or as it is told to do wrongly."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import secrets
+import time
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode
+
+from fastapi import FastAPI, Request
+from joserfc import jwt
+from joserfc.jwk import OctKey, RSAKey
+from starlette.responses import JSONResponse, RedirectResponse
+
+CLIENT_ID, CLIENT_SECRET = "deskbridge", "the secret/of the+client"
+Claims = dict[str, Any]
+
+
+class Provider:
+    """An OpenID provider that keeps everything in memory.
+
+    Args:
+        issuer: returns its address, once it is served.
+
+    Attributes:
+        person: what it says of whoever comes, beside what every ID token has.
+        change: changes an ID token's claims before they are signed.
+        metadata: what discovery says otherwise.
+        sign: signs the claims; None: with its own key.
+        used: the codes that were given in for tokens.
+    """
+
+    def __init__(self, issuer: Callable[[], str]) -> None:
+        self._issuer = issuer
+        self._key = RSAKey.generate_key(2048, {"kid": "one"})
+        self._asked: dict[str, dict[str, str]] = {}
+        self.person: Claims = {"preferred_username": "claire"}
+        self.change: Callable[[Claims], Claims] = lambda claims: claims
+        self.metadata: Claims = {}
+        self.sign: Callable[[Claims], str] | None = None
+        self.refuse = False
+        self.used: list[str] = []
+
+    def app(self) -> FastAPI:
+        """Return what is to be served."""
+        app = FastAPI()
+        app.add_api_route("/.well-known/openid-configuration", self._discovery)
+        app.add_api_route("/authorize", self._authorize)
+        app.add_api_route("/token", self._token, methods=["POST"])
+        app.add_api_route("/keys", self._keys)
+        return app
+
+    def _discovery(self) -> Claims:
+        issuer = self._issuer()
+        return {
+            "issuer": issuer,
+            "authorization_endpoint": f"{issuer}/authorize",
+            "token_endpoint": f"{issuer}/token",
+            "jwks_uri": f"{issuer}/keys",
+            **self.metadata,
+        }
+
+    def _authorize(self, request: Request) -> RedirectResponse:
+        asked = dict(request.query_params)
+        assert (asked["response_type"], asked["client_id"]) == ("code", CLIENT_ID)
+        assert asked["code_challenge_method"] == "S256"
+        assert "openid" in asked["scope"].split()
+        answer = {"state": asked["state"]}
+        if self.refuse:
+            answer |= {"error": "access_denied", "error_description": "<script>alert(1)</script>"}
+        else:
+            code = answer["code"] = secrets.token_urlsafe()
+            self._asked[code] = asked
+        return RedirectResponse(f"{asked['redirect_uri']}?{urlencode(answer)}", 302)
+
+    async def _token(self, request: Request) -> JSONResponse:
+        form = dict(parse_qsl((await request.body()).decode()))
+        asked = self._asked.pop(str(form.get("code")), None)
+        challenge = hashlib.sha256(str(form.get("code_verifier")).encode()).digest()
+        fits = asked is not None and (
+            asked["code_challenge"] == base64.urlsafe_b64encode(challenge).rstrip(b"=").decode()
+            and asked["redirect_uri"] == form.get("redirect_uri")
+        )
+        known = request.headers.get("authorization") == _basic()
+        if asked is None or not fits or not known:
+            return JSONResponse({"error": "invalid_grant"}, 400)
+        self.used.append(str(form["code"]))
+        now = int(time.time())
+        claims = {
+            "iss": self._issuer(),
+            "aud": CLIENT_ID,
+            "sub": "4711",
+            "iat": now,
+            "exp": now + 300,
+            "nonce": asked["nonce"],
+            **self.person,
+        }
+        return JSONResponse({"token_type": "Bearer", "id_token": self.signed(self.change(claims))})
+
+    def signed(self, claims: Claims) -> str:
+        """Return claims as an ID token."""
+        if self.sign is not None:
+            return self.sign(claims)
+        return jwt.encode({"alg": "RS256", "kid": "one"}, claims, self._key)
+
+    def _keys(self) -> Claims:
+        return {"keys": [self._key.as_dict(private=False)]}
+
+
+def by_another_key(claims: Claims) -> str:
+    """Sign with a key that is not the provider's."""
+    return jwt.encode({"alg": "RS256", "kid": "one"}, claims, RSAKey.generate_key(2048))
+
+
+def by_the_secret(claims: Claims) -> str:
+    """Sign with the client's secret."""
+    return jwt.encode({"alg": "HS256"}, claims, OctKey.import_key(CLIENT_SECRET))
+
+
+def not_at_all(claims: Claims) -> str:
+    """Do not sign."""
+    head, body, _ = by_the_secret(claims).split(".")
+    nothing = base64.urlsafe_b64encode(b'{"alg":"none"}').rstrip(b"=").decode()
+    return f"{nothing if head else head}.{body}."
+
+
+def _basic() -> str:
+    pair = f"{quote(CLIENT_ID, safe='')}:{quote(CLIENT_SECRET, safe='')}"
+    return f"Basic {base64.b64encode(pair.encode()).decode()}"
