@@ -29,10 +29,18 @@ def show(
     ],
     as_json: Json = False,
 ) -> None:
-    """Show a knowledge record: what a finding or a refusal means, why it comes up, and what to do."""
+    """Show a knowledge record: what a finding or a refusal means, why it comes up, and what to do.
+
+    A code that only tells what was done has none: its own sentence says all there is to say.
+    """
     from producer.admin.knowledge.by_code import BY_CODE
     from producer.admin.knowledge.shipped import shipped
+    from shared.sentences.render import pattern
 
+    what, why = pattern(record_id)
+    if what and record_id not in BY_CODE:
+        _tell(record_id, what, why, as_json=as_json)
+        return
     record = shipped(BY_CODE.get(record_id, record_id.upper()))
     if as_json:
         print_json({**record.metadata, "body": record.body})
@@ -77,6 +85,14 @@ def _show(record: Record) -> None:
     say("", f"{facts['id']} · {facts['status']}, severity {facts['severity']}, updated {facts['updated_at']}")
     for related in facts.get("related_records", ()):
         say(f"See also {related}: {shipped(related).metadata['title']}")
+
+
+def _tell(code: str, what: str, why: str, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"code": code, "what": what, "why": why})
+        return
+    say(f"{code}: {what}", *([why] if why else []))
+    say("", "It has no record: this sentence, with its parameters in the gaps, says all there is to say.")
 
 
 def _look(directory: Path) -> tuple[int, list[tuple[str, str]]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from shared.codes.coded import Coded, Written, to_json
 from shared.sentences import authors, changes, deliveries, faults, findings, hints, reasons, refusals, steps
 from shared.sentences.language import counted, said
-from shared.sentences.template import Plural, Sentence, Table, fill
+from shared.sentences.template import PLACEHOLDER, Plural, Sentence, Table, fill
 
 WHAT: Table = {
     Written.AS_WRITTEN: "{text}",
@@ -41,6 +41,16 @@ def sentence(coded: Coded) -> str:
 def because(coded: Coded) -> str:
     """Return the second sentence that some codes have: why it was done, or what to do about it; else nothing."""
     return _said(WHY, coded, "")
+
+
+def pattern(code: str) -> tuple[str, str]:
+    """Return both sentences of a code with a gap for each parameter; empty texts for a code that there is not."""
+    return _gaps(WHAT.get(code, "")), _gaps(WHY.get(code, ""))
+
+
+def _gaps(template: Sentence) -> str:
+    text = said(template.many if isinstance(template, Plural) else template) if template else ""
+    return PLACEHOLDER.sub("…", text.replace("[", "").replace("]", ""))
 
 
 def _said(table: Table, coded: Coded, otherwise: str) -> str:

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import pkgutil
 import re
+import shlex
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+import shared.codes
 from producer.admin.doctor import RECORDS
 from producer.admin.knowledge.by_code import BY_CODE, NOTHING_WRONG
 from producer.admin.knowledge.record import NotARecord, faults_between, faults_of, parse_record
 from producer.admin.project_forms import FIELD_RECORD
 from producer.commands.main import app
-from shared.codes.authors import Misattribution
-from shared.codes.coded import Code
-from shared.codes.deliveries import Undelivered
-from shared.codes.faults import Detail, Fault
-from shared.codes.hints import Hint
-from shared.codes.reasons import Matching, Reason, Verdict
+from shared.codes.changes import Did
+from shared.codes.coded import Code, Written
+from shared.codes.findings import Finding
+from shared.codes.reasons import Reason
+from shared.codes.refusals import Refusal
+from shared.codes.steps import Actor, Arrival, What
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = ROOT / "producer" / "admin" / "knowledge" / "records"
@@ -234,13 +239,62 @@ NORMAL = {
     "time_logged",
     "was_not_its_own",
 }
-MET_BY_PEOPLE = (Reason, Verdict, Matching, Fault, Detail, Misattribution, Undelivered, Hint)
+TELLS_WHAT_WAS_DONE = (What, Arrival, Actor, Did, Written)
+"""Of these some have a record: those that tell of something that stops, changes or refuses."""
+SAYS_IT_ITSELF = {Finding.NOT_LOOKED_AT, Refusal.STOPPED_BY_USER}
+EVERY_CODE = [
+    code
+    for module in pkgutil.iter_modules(shared.codes.__path__)
+    for subject in vars(importlib.import_module(f"shared.codes.{module.name}")).values()
+    if isinstance(subject, type) and issubclass(subject, Code) and subject.__module__.endswith(module.name)
+    for code in subject
+]
 
 
-@pytest.mark.parametrize("code", [code for subject in MET_BY_PEOPLE for code in subject])
-def test_every_code_that_a_person_can_meet_has_its_record(code: Code) -> None:
-    assert (OURS / f"{BY_CODE[str(code)]}.md").exists()
-    assert code.name in Reason.__members__ or BY_CODE[str(code)] != NOTHING_WRONG
+@pytest.mark.parametrize("code", EVERY_CODE, ids=str)
+def test_every_code_has_a_record_or_only_tells_what_was_done(code: Code) -> None:
+    shown = CliRunner().invoke(app, ["knowledge", "show", str(code)])
+    assert shown.exit_code == 0, shown.output
+    if str(code) in BY_CODE:
+        assert (OURS / f"{BY_CODE[str(code)]}.md").exists()
+        assert code.name in Reason.__members__ or BY_CODE[str(code)] != NOTHING_WRONG
+        assert f"\n{BY_CODE[str(code)]} · " in shown.stdout
+    else:
+        assert isinstance(code, TELLS_WHAT_WAS_DONE) or code in SAYS_IT_ITSELF
+        assert shown.stdout.startswith(f"{code}: ")
+        assert not set("{}[]") & set(shown.stdout)
+
+
+def test_no_two_codes_are_the_same_text() -> None:
+    assert len(EVERY_CODE) == len({str(code) for code in EVERY_CODE}) > 300
+
+
+def test_a_code_without_a_record_is_told_as_json_too() -> None:
+    shown = CliRunner().invoke(app, ["knowledge", "show", "not_looked_at", "--json"])
+    assert json.loads(shown.stdout) == {
+        "code": "not_looked_at",
+        "what": "not looked at: what it needs is not there",
+        "why": "fix what fails, then run `deskbridge doctor` again",
+    }
+
+
+COMMANDS = {
+    path.stem: set(re.findall(r"`deskbridge ([^`]+)`", path.read_text("utf-8")))
+    for path in OURS.glob("KB-*.md")
+}
+
+
+@pytest.mark.parametrize(
+    ("record", "line"), [(one, line) for one, found in sorted(COMMANDS.items()) for line in sorted(found)]
+)
+def test_every_command_and_option_of_a_record_exists(record: str, line: str) -> None:
+    words = shlex.split(line.partition(" < ")[0])
+    command: Any = typer.main.get_command(app)
+    while hasattr(command, "commands") and words and not words[0].startswith("-"):
+        assert words[0] in command.commands, f"{record}: deskbridge {line}"
+        command = command.commands[words.pop(0)]
+    known = {option for parameter in command.params for option in parameter.opts} | {"--help"}
+    assert {word for word in words if word.startswith("--")} <= known, f"{record}: deskbridge {line}"
 
 
 def test_what_stops_or_changes_an_event_is_not_called_the_normal_course() -> None:

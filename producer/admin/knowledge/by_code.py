@@ -1,4 +1,7 @@
-"""Which record says more about a code that an event, a trace, a refused delivery or the doctor names."""
+"""What a code leads to that a person meets: a record; or nothing more, where its own sentence says all there is to say.
+
+Whatever stops, changes or refuses something has a record. Codes that tell what was done have none.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +11,62 @@ from shared.codes.authors import Misattribution
 from shared.codes.coded import Code
 from shared.codes.deliveries import Undelivered
 from shared.codes.faults import Detail, Fault
+from shared.codes.findings import Finding
 from shared.codes.reasons import Matching, Reason, Verdict
+from shared.codes.refusals import Refusal
+from shared.codes.steps import Arrival, What
 from shared.refusals.records import RECORDS as OF_HINTS
 
 NOTHING_WRONG = "KB-WORK-006"
 """What is not named below is the normal course of things."""
 
 NAMED: Mapping[str, Iterable[Code]] = {
-    "KB-HELPDESK-002": (Reason.EVENT_UNREADABLE, Reason.DELIVERY_UNREADABLE),
-    "KB-HELPDESK-003": (Reason.HELPDESK_AWAITED, Reason.HELPDESK_NOT_ASKED, Reason.HELPDESK_SILENT_ON_IT),
-    "KB-HELPDESK-005": Undelivered,
-    "KB-HELPDESK-006": (Reason.NO_LINK,),
-    "KB-HINT-008": (Fault.MEMBERSHIP_UNKNOWN, Fault.IMPERSONATION_REFUSED),
+    "KB-HELPDESK-002": (
+        Reason.EVENT_UNREADABLE,
+        Reason.DELIVERY_UNREADABLE,
+        Finding.DELIVERIES_READABLE,
+        Finding.DELIVERIES_UNREADABLE,
+    ),
+    "KB-HELPDESK-003": (
+        Reason.HELPDESK_AWAITED,
+        Reason.HELPDESK_NOT_ASKED,
+        Reason.HELPDESK_SILENT_ON_IT,
+        Finding.HELPDESK_API_NOT_USED,
+        Finding.HELPDESK_API_ANSWERS,
+        Finding.HELPDESK_API_UNREACHABLE,
+        Finding.HELPDESK_CLOCK_DIFFERS,
+        Refusal.HELPDESK_FAILED,
+    ),
+    "KB-HELPDESK-005": (
+        *Undelivered,
+        Finding.NOTHING_REFUSED,
+        Finding.DELIVERIES_REFUSED,
+        Refusal.EVENT_NOT_VALID,
+        Refusal.SIGNATURE_NOT_VALID,
+        Refusal.EVENTS_NOT_SENT,
+    ),
+    "KB-HELPDESK-006": (
+        Reason.NO_LINK,
+        Finding.NOTHING_UNLINKED,
+        Finding.TICKETS_UNLINKED,
+        Finding.LINKED_SINCE,
+        Finding.MORE_UNLINKED,
+    ),
+    "KB-HINT-008": (
+        Fault.MEMBERSHIP_UNKNOWN,
+        Fault.IMPERSONATION_REFUSED,
+        What.NOT_MADE_MEMBER,
+        What.MEMBERSHIP_UNCLEAR,
+    ),
     "KB-SETUP-004": (
         Reason.STATUS_NOT_MAPPED,
         Reason.STATUS_NOT_IN_TEMPLATE,
         Reason.STATUS_REFUSED,
         Detail.STATUS_NOT_THERE,
+        Finding.STATUSES_MAPPED,
+        Finding.STATUSES_NOT_MAPPED,
+        Finding.STATUS_MAP_WRONG,
+        What.STATUS_KEPT,
     ),
     "KB-SETUP-006": (
         *Matching,
@@ -32,8 +74,22 @@ NAMED: Mapping[str, Iterable[Code]] = {
         Detail.LOGIN_NO_HEADER,
         Detail.USER_WITHOUT_ID,
         Detail.NO_USERS,
+        Finding.PEOPLE_KNOWN,
+        Finding.PEOPLE_UNKNOWN,
+        Finding.PEOPLE_LOCKED,
+        Finding.MATCHES_NEW,
+        Finding.MATCHES_WAIT,
+        What.SENT_AS_ADMINISTRATOR,
+        What.PERSON_NOT_ACTIVE,
     ),
-    "KB-TEMPLATE-001": (Fault.TEMPLATE_FAULTY,),
+    "KB-TEMPLATE-001": (
+        Fault.TEMPLATE_FAULTY,
+        Finding.TEMPLATES_RENDER,
+        Finding.TEMPLATES_NOT_USED,
+        Finding.TEMPLATE_NOT_RENDERED,
+        Finding.TEMPLATE_OUT_OF_DATE,
+        What.TEMPLATE_FAILED,
+    ),
     "KB-TEMPLATE-002": (
         Reason.CREATION_UNKNOWN,
         Reason.NO_ID_IN_ANSWER,
@@ -41,6 +97,8 @@ NAMED: Mapping[str, Iterable[Code]] = {
         Reason.PROJECT_BELOW,
         Reason.ISSUE_BELOW,
         Reason.ISSUES_WITHIN,
+        Finding.DRY_RUNS_CLEANED,
+        Finding.DRY_RUNS_LEFT,
     ),
     "KB-TRACKER-001": (
         Fault.TRACKER_FAILED,
@@ -62,14 +120,23 @@ NAMED: Mapping[str, Iterable[Code]] = {
         Detail.TOO_MANY_PAGES,
         Detail.REDIRECT_NOT_FOLLOWED,
         Detail.ROW_WITHOUT_ID,
+        Finding.TRACKER_ANSWERS,
+        Finding.TRACKER_NOT_SET_UP,
+        Finding.TRACKER_NOT_USABLE,
+        What.CALL_UNANSWERED,
     ),
     "KB-TRACKER-002": (
         Fault.TRACKER_CLOSED,
         Detail.KEY_IS_UNKNOWN,
         Detail.KEY_NOT_ADMINISTRATORS,
         Detail.REST_SWITCHED_OFF,
+        Finding.KEY_OF_ADMINISTRATOR,
+        Finding.KEY_NOT_KNOWN,
+        Finding.KEY_NOT_ADMINISTRATOR,
+        Finding.REST_API_OFF,
+        Finding.TRACKER_REFUSES,
     ),
-    "KB-TRACKER-007": (Fault.PROJECT_UNKNOWN,),
+    "KB-TRACKER-007": (Fault.PROJECT_UNKNOWN, Refusal.PROJECT_IN_DOUBT),
     "KB-WORK-001": (
         Reason.STATUS_WAITS,
         Reason.BEING_CREATED,
@@ -85,6 +152,10 @@ NAMED: Mapping[str, Iterable[Code]] = {
         Fault.LOCK_HELD,
         Fault.LOCK_RAN_OUT,
         Fault.LEASE_RAN_OUT,
+        Finding.NOTHING_PENDING,
+        Finding.EVENTS_PENDING,
+        Finding.EVERYTHING_PAUSED,
+        What.DOUBT_BEGAN,
     ),
     "KB-WORK-002": (
         *Verdict,
@@ -102,6 +173,14 @@ NAMED: Mapping[str, Iterable[Code]] = {
         Reason.ISSUE_IS_ANOTHERS,
         Reason.ID_GIVEN_AWAY,
         Reason.WENT_WITH_ISSUE,
+        Finding.NOTHING_HELD,
+        Finding.ROWS_HELD,
+        Finding.HELD_FOR_NOTHING,
+        Refusal.NOT_RESOLVED,
+        What.DOUBT_HELD,
+        What.FOR_PERSON_TO_SAY,
+        What.LATE_AND_TWICE,
+        What.ISSUE_WENT_AWAY,
     ),
     "KB-WORK-003": (
         Reason.GAVE_UP,
@@ -110,8 +189,161 @@ NAMED: Mapping[str, Iterable[Code]] = {
         Detail.EDIT_CONFLICT,
         Detail.UNCLEAR_TOO_OFTEN,
         Detail.EXPLAINED_BY,
+        Finding.NOTHING_FAILED,
+        Finding.EVENTS_FAILED,
+        Finding.EVENTS_FAILED_FOR,
+        Finding.EVENTS_FIXED,
+        What.PERHAPS_REFUSED_FOR,
+        What.REFUSED_TO_ANYBODY,
     ),
-    "KB-WORK-005": (*Misattribution, Reason.TIME_LOGGED_AS_ANOTHER),
+    "KB-WORK-005": (
+        *Misattribution,
+        Reason.TIME_LOGGED_AS_ANOTHER,
+        Finding.AUTHORS_RIGHT,
+        Finding.AUTHORS_WRONG,
+        Refusal.AUTHOR_NOT_CORRECTED,
+        What.AUTHOR_DIFFERS,
+        What.REPEATED_AS_ADMINISTRATOR,
+    ),
+    "KB-SERVICE-001": (
+        Finding.DATABASE_ANSWERS,
+        Finding.DATABASE_OF_DEFAULT,
+        Finding.NO_DATABASE,
+        Finding.DATABASE_UNREACHABLE,
+        Refusal.ENVIRONMENT_NOT_LOADED,
+        Refusal.DATABASE_MISSING,
+        Refusal.DATABASE_DOWN,
+    ),
+    "KB-SERVICE-002": (
+        Finding.MIGRATIONS_CURRENT,
+        Finding.MIGRATIONS_DUE,
+        Refusal.DATABASE_NOT_MIGRATED,
+    ),
+    "KB-SERVICE-003": (
+        Finding.REDIS_ANSWERS,
+        Finding.REDIS_UNREACHABLE,
+        Finding.REDIS_FULL,
+        Finding.REDIS_NOT_WRITABLE,
+        Finding.REDIS_MAY_EVICT,
+        Refusal.REDIS_DOWN,
+    ),
+    "KB-SERVICE-004": (
+        Finding.BROKER_ANSWERS,
+        Finding.BROKER_UNREACHABLE,
+    ),
+    "KB-SERVICE-005": (
+        Finding.WORKER_ALIVE,
+        Finding.NO_WORKER,
+    ),
+    "KB-SERVICE-006": (
+        Finding.BEAT_ALIVE,
+        Finding.NO_BEAT,
+    ),
+    "KB-SERVICE-007": (
+        Finding.CLOCKS_AGREE,
+        Finding.CLOCKS_DIFFER,
+        Arrival.FROM_THE_FUTURE,
+    ),
+    "KB-SERVICE-008": (
+        Finding.PRODUCER_ALIVE,
+        Finding.NO_PRODUCER,
+    ),
+    "KB-SERVICE-009": (
+        Finding.CONSOLE_ALIVE,
+        Finding.NO_CONSOLE,
+        Finding.CONSOLE_NOT_USED,
+    ),
+    "KB-SETUP-001": (
+        Finding.API_KEY_STORED,
+        Finding.API_KEY_MISSING,
+        Finding.API_KEY_UNREADABLE,
+        Finding.API_KEY_OLD_ENCRYPTION,
+    ),
+    "KB-SETUP-002": (
+        Finding.LINKS_USABLE,
+        Finding.NOTHING_LINKED,
+        Finding.CATEGORY_GONE,
+        Finding.LINKED_PROJECT_CLOSED,
+        Finding.LINKED_PROJECT_ARCHIVED,
+        Finding.LINKED_PROJECT_GONE,
+    ),
+    "KB-SETUP-003": (
+        Finding.ROLE_KNOWN,
+        Finding.ROLE_NOT_SET,
+        Finding.MEMBERSHIP_BY_EMAIL,
+        What.MEMBERSHIP_WITHHELD,
+        What.TEMPLATE_ROLES_REFUSED,
+    ),
+    "KB-SETUP-005": (
+        Finding.METADATA_CURRENT,
+        Finding.METADATA_EMPTY,
+        Finding.METADATA_OLD,
+        Finding.METADATA_NOT_READ,
+        Refusal.METADATA_NOT_SYNCHRONISED,
+    ),
+    "KB-SETUP-007": (
+        Finding.CONFIG_IDS_KNOWN,
+        Finding.CONFIG_ID_UNKNOWN,
+        Refusal.NOT_ON_TRACKER,
+    ),
+    "KB-TRACKER-003": (
+        Finding.CUSTOM_FIELDS_SENT,
+        Finding.CUSTOM_FIELDS_NOT_SENT,
+    ),
+    "KB-TRACKER-004": (
+        Finding.IMPERSONATION_WORKS,
+        Finding.IMPERSONATION_IGNORED,
+        Finding.IMPERSONATION_UNEXPECTED,
+        Finding.IMPERSONATION_UNKNOWN,
+    ),
+    "KB-TRACKER-005": (
+        Finding.MODULES_ENABLED,
+        Finding.MODULES_MISSING,
+    ),
+    "KB-TRACKER-006": (
+        Finding.ACTIVITY_KNOWN,
+        Finding.ACTIVITY_NOT_SET,
+        Finding.ACTIVITY_NOT_USABLE,
+    ),
+    "KB-WORK-004": (
+        Finding.RECOVERY_OFF,
+        Finding.RECOVERY_ON,
+        What.NOT_THERE_YET,
+        What.PERHAPS_CREATED_BEFORE,
+    ),
+    "KB-HELPDESK-001": (
+        Finding.NO_EVENT_YET,
+        Finding.LAST_EVENT,
+    ),
+    "KB-HELPDESK-004": (
+        Finding.NOT_RECONCILED,
+        Finding.EVENTS_WERE_MISSED,
+        Finding.NOTHING_WAS_MISSED,
+    ),
+    "KB-COMMAND-001": (
+        Refusal.WRONG_USAGE,
+        Refusal.SETTING_NOT_VALID,
+        Refusal.DOES_NOT_EXIST,
+        Refusal.FILE_NOT_USABLE,
+        Refusal.FORM_NOT_VALID,
+        Refusal.LINKS_NOT_IMPORTED,
+        Refusal.ACCOUNT_REFUSED,
+        Refusal.TEMPLATE_REFUSED,
+        Refusal.NO_TEMPLATE_CONTEXT,
+        Refusal.DRY_RUN_NOT_POSSIBLE,
+    ),
+    "KB-COMMAND-002": (
+        Refusal.DATABASE_CONFLICT,
+        Refusal.DATABASE_HELD,
+        Refusal.METADATA_BUSY,
+        Refusal.TEMPLATE_CONFLICT,
+        Refusal.SIGN_IN_BUSY,
+    ),
+    "KB-COMMAND-003": (
+        Refusal.DATABASE_FAILED,
+        Refusal.UNEXPECTED_ERROR,
+    ),
+    "KB-COMMAND-004": (Refusal.DATA_STILL_NEEDED,),
 }
 BY_CODE: Mapping[str, str] = {
     **{str(code): NOTHING_WRONG for code in Reason},
