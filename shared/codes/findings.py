@@ -110,6 +110,7 @@ class Finding(Code):
     LINKED_SINCE = "linked_since"
     MORE_UNLINKED = "more_unlinked"
     DELIVERIES_READABLE = "deliveries_readable"
+    DELIVERIES_COMPARED = "deliveries_compared"
     DELIVERIES_UNREADABLE = "deliveries_unreadable"
     HELPDESK_API_NOT_USED = "helpdesk_api_not_used"
     HELPDESK_API_ANSWERS = "helpdesk_api_answers"

@@ -168,6 +168,10 @@ SENTENCES: Table = {
         "{count} more entities are not linked and had tickets",
     ),
     Finding.DELIVERIES_READABLE: "all could be read",
+    Finding.DELIVERIES_COMPARED: Plural(
+        "{count} delivery could not be read; the helpdesk was compared with the journal since",
+        "{count} deliveries could not be read; the helpdesk was compared with the journal since",
+    ),
     Finding.DELIVERIES_UNREADABLE: Plural(
         "{count} delivery was accepted and cannot be read",
         "{count} deliveries were accepted and cannot be read",

@@ -472,6 +472,11 @@ class Journal:
         unreadable = and_(JournalEvent.key == UNREADABLE, JournalEvent.state == EventState.FAILED)
         return self._session.scalar(select(func.count()).select_from(JournalEvent).where(unreadable)) or 0
 
+    def newest_unreadable(self) -> datetime | None:
+        """Return when the newest delivery came in that is kept and could not be read; None where there is none."""
+        unreadable = and_(JournalEvent.key == UNREADABLE, JournalEvent.state == EventState.FAILED)
+        return self._session.scalar(select(func.max(JournalEvent.received_at)).where(unreadable))
+
     def newest_of_tasks(self, task_ids: Collection[int]) -> dict[int, JournalEvent]:
         """Return the newest event of each ticket task, whatever became of it, in whichever ticket it came."""
         if not task_ids:

@@ -18,6 +18,7 @@ from tests.failures.stage import Stage
 from tests.integration.conftest import bridge, stand_in_process
 from tests.support.bridge import Bridge
 from tests.support.redmine import real_redmine
+from tests.unit.commands.conftest import Shell
 
 __all__ = ["bridge", "stand_in_process"]
 
@@ -88,3 +89,13 @@ def stage(
         tx.producers.mark("here:8080", Process.here(), [])
     yield Stage(bridge, stand_in, record_property)
     stand_in.clear_faults()
+
+
+@pytest.fixture
+def shell(stage: Stage, redis_url: str, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    """The command line of the stage's installation."""
+    settings = stage.bridge.settings
+    monkeypatch.setenv("DESKBRIDGE_DATABASE_URL", settings.database_url.get_secret_value())
+    monkeypatch.setenv("DESKBRIDGE_REDIS_URL", redis_url)
+    monkeypatch.setenv("DESKBRIDGE_SECRET_KEYS", settings.secret_keys[0].get_secret_value())
+    return Shell(stage.bridge.store, [])

@@ -12,7 +12,8 @@ from cryptography.fernet import Fernet
 from pydantic import SecretStr
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.doctor import CheckResult, Installation, examine
+from producer.admin.doctor import RECORDS, CheckResult, Installation, examine
+from producer.admin.knowledge.by_code import BY_CODE
 from producer.admin.replay import replay_code, replay_state
 from producer.admin.shapes import event_json, finding_json, trace_json
 from producer.admin.story import trace_ticket
@@ -27,6 +28,7 @@ from tests.support.events import task, task_event
 
 Report = Callable[[str, object], None]
 WITHIN_S = 60
+OF_MANY_CHECKS = {Finding.NOT_LOOKED_AT, Finding.CONFIG_ID_UNKNOWN, Finding.HELPDESK_API_NOT_USED}
 EITHER_OR = ("or the API key", "or its REST API", "closed, archived or deleted")
 """What names no cause."""
 
@@ -107,7 +109,11 @@ class Stage:
     def findings(self) -> list[CheckResult]:
         """Return what `deskbridge doctor` finds."""
         self._asked += 1
-        return list(examine(self.installation()))
+        found = list(examine(self.installation()))
+        for one in found:
+            if one.found.code not in OF_MANY_CHECKS:
+                assert BY_CODE[one.found.code] == RECORDS[one.check], f"another record than {one.check} names"
+        return found
 
     def installation(self) -> Installation:
         """Return what the doctor looks at."""
@@ -162,7 +168,8 @@ class Stage:
     def template(self, operation: str, body: str) -> None:
         """Put a template in force, whatever its text."""
         with self.bridge.store.transaction() as tx:
-            tx.templates.activate(tx.templates.create(operation, "of the test", body, "a test"), 1, "a test")
+            name = f"of the test, {operation} {hash(body)}"
+            tx.templates.activate(tx.templates.create(operation, name, body, "a test"), 1, "a test")
 
 
 Act = Callable[[Stage], object]

@@ -11,16 +11,6 @@ from tests.failures.stage import Stage
 from tests.unit.commands.conftest import Shell
 
 
-@pytest.fixture
-def shell(stage: Stage, redis_url: str, monkeypatch: pytest.MonkeyPatch) -> Shell:
-    """The command line of the stage's installation."""
-    settings = stage.bridge.settings
-    monkeypatch.setenv("DESKBRIDGE_DATABASE_URL", settings.database_url.get_secret_value())
-    monkeypatch.setenv("DESKBRIDGE_REDIS_URL", redis_url)
-    monkeypatch.setenv("DESKBRIDGE_SECRET_KEYS", settings.secret_keys[0].get_secret_value())
-    return Shell(stage.bridge.store, [])
-
-
 def test_a_new_key_is_tried_at_once_and_ends_the_pause(stage: Stage, shell: Shell) -> None:
     stage.api_key("0" * 40)
     assert stage.work() == EventState.PENDING

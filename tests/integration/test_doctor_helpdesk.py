@@ -61,7 +61,11 @@ def test_deliveries_that_cannot_be_read_are_counted(bridge: Bridge) -> None:
     assert found(bridge)["deliveries"] == (Status.OK, Finding.DELIVERIES_READABLE)
     with bridge.store.transaction() as tx:
         tx.journal.park("id", "glpi/ticket", b"{}", [("item", "missing")])
+        tx.reconciliation.ran(datetime(2026, 1, 1, tzinfo=UTC), 0)
     assert found(bridge)["deliveries"] == (Status.FAILURE, Finding.DELIVERIES_UNREADABLE)
+    with bridge.store.transaction() as tx:
+        tx.reconciliation.ran(tx.now(), 0)
+    assert found(bridge)["deliveries"] == (Status.OK, Finding.DELIVERIES_COMPARED)
 
 
 def test_an_api_that_is_not_used_is_no_fault(bridge: Bridge) -> None:

@@ -12,6 +12,7 @@ from producer.admin.doctor.installation import Installation
 from shared.codes.coded import Coded, Written
 from shared.codes.findings import Finding
 from shared.codes.hints import Hint
+from shared.codes.reasons import Reason
 from shared.coordination.pause import Pause
 from shared.store.models import EventState
 
@@ -73,9 +74,10 @@ def held(installation: Installation) -> Iterator[CheckResult]:
 
 
 def failed(installation: Installation) -> Iterator[CheckResult]:
-    """Nothing was refused; what was, by its cause, and whether that is fixed."""
+    """Nothing was refused; what was, by its cause, and whether that is fixed. Deliveries have a check of their own."""
     with installation.store.transaction() as tx:
-        reasons = [why for _, why in tx.journal.reasons(EventState.FAILED)]
+        every = [why for _, why in tx.journal.reasons(EventState.FAILED)]
+    reasons = [one for one in every if one is None or one.code != Reason.DELIVERY_UNREADABLE]
     if not reasons:
         yield ok("failed", Finding.NOTHING_FAILED())
         return

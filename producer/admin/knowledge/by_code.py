@@ -25,6 +25,7 @@ NAMED: Mapping[str, Iterable[Code]] = {
         Reason.EVENT_UNREADABLE,
         Reason.DELIVERY_UNREADABLE,
         Finding.DELIVERIES_READABLE,
+        Finding.DELIVERIES_COMPARED,
         Finding.DELIVERIES_UNREADABLE,
     ),
     "KB-HELPDESK-003": (

@@ -1,0 +1,257 @@
+"""The steps of knowledge records, followed: each command that a record names is typed, and afterwards all is well."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+from typer.testing import Result
+
+from producer.admin.dryrun.run import DryRuns
+from producer.admin.knowledge.by_code import BY_CODE
+from producer.admin.knowledge.shipped import shipped
+from shared.codes.coded import Code
+from shared.codes.findings import Finding
+from shared.codes.hints import Hint
+from shared.codes.reasons import Reason
+from shared.codes.refusals import Refusal
+from shared.codes.steps import What
+from shared.store.models import EventState, ProjectClaim
+from shared.store.types import clock
+from shared.templating.operations import Operation
+from tests.failures.stage import Act, Stage, both, configure, patch, remove, settings, template
+from tests.support.dry_runs import clean, dry_run, let_time_pass
+from tests.support.events import task, task_event
+from tests.support.glpi_api import GlpiApi, glpi_api
+from tests.unit.commands.conftest import Shell
+
+COMMAND = re.compile(r"`deskbridge ([^`]+)`")
+TO_DO = "**What to do.**"
+
+
+def commands(record: str) -> list[str]:
+    """Return the commands among a record's steps, in their order."""
+    return COMMAND.findall(shipped(record).body.partition(TO_DO)[2])
+
+
+def follow(shell: Shell, code: Code, filled: Mapping[str, Sequence[str]] | None = None) -> dict[str, str]:
+    """Type every command of the steps of a code's record, with what is filled in; return what each said."""
+    filled = filled or {}
+    named = commands(BY_CODE[code])
+    assert set(filled) <= set(named), "the record has other commands"
+    said = {}
+    for line in named:
+        typed = filled.get(line, shlex.split(line))
+        done = shell.type(*typed)
+        assert done.exit_code in ((0, 1) if typed[0] == "doctor" else (0,)), done.output
+        said[line] = done.stdout
+    return said
+
+
+@pytest.fixture
+def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[GlpiApi]:
+    """A GLPI whose API the installation knows."""
+    with glpi_api() as served:
+        access = served.access
+        for name, value in {
+            "URL": access.url, "CLIENT_ID": access.client_id, "CLIENT_SECRET": access.client_secret.get_secret_value(),
+            "USER": access.user, "PASSWORD": access.password.get_secret_value(),
+        }.items():  # fmt: skip
+            monkeypatch.setenv(f"DESKBRIDGE_GLPI_API_{name}", value)
+        yield served
+
+
+def checks(shell: Shell, *options: str) -> dict[str, tuple[str, str]]:
+    """Return status and code of each check, the worst it found, as `deskbridge doctor` at the command line says it."""
+    done = json_of(shell.type("doctor", "--json", *options).stdout)
+    worst_last = sorted(done, key=lambda one: ("ok", "unknown", "warning", "failure").index(one["status"]))
+    return {one["check"]: (one["status"], one["code"]) for one in worst_last}
+
+
+def json_of(text: str) -> Any:
+    """Return a JSON document."""
+    return json.loads(text)
+
+
+def ago(minutes: int) -> str:
+    """Return a time so many minutes ago, as GLPI writes it."""
+    return (datetime.now(UTC) - timedelta(minutes=minutes)).isoformat(timespec="seconds")
+
+
+def test_an_unreadable_delivery_is_found_by_the_comparison(stage: Stage, shell: Shell, api: GlpiApi) -> None:
+    with stage.bridge.store.transaction() as tx:
+        tx.journal.park("id", "glpi/ticket-task", b"{}", [("item", "required")])
+    assert checks(shell)["deliveries"] == ("failure", Finding.DELIVERIES_UNREADABLE)
+    assert checks(shell)["failed"] == ("ok", Finding.NOTHING_FAILED), "it is told once"
+    api.ticket(4711, ago(20))
+    api.task(4711, 900, ago(20), user=7)
+    said = follow(shell, Finding.DELIVERIES_UNREADABLE)
+    assert "1" in said["reconcile"]
+    assert checks(shell)["deliveries"] == ("ok", Finding.DELIVERIES_COMPARED)
+    stage.bridge.sync(4711)
+    with stage.bridge.store.transaction() as tx:
+        assert tx.times.get(900) is not None
+
+
+def test_a_helpdesk_api_that_was_off_is_well_once_it_is_on(shell: Shell, api: GlpiApi) -> None:
+    api.down = True
+    assert checks(shell, "--helpdesk")["helpdesk API"] == ("failure", Finding.HELPDESK_API_UNREACHABLE)
+    assert json_of(shell.type("reconcile", "--json").stdout)["error"]["code"] == Refusal.HELPDESK_FAILED
+    api.down = False
+    (said,) = follow(shell, Finding.HELPDESK_API_UNREACHABLE).values()
+    assert "ok      helpdesk API" in said
+
+
+def test_what_had_been_missed_is_told_until_a_comparison_misses_nothing(
+    stage: Stage, shell: Shell, api: GlpiApi
+) -> None:
+    with stage.bridge.store.transaction() as tx:
+        tx.reconciliation.ran(tx.now(), 3)
+    assert checks(shell)["reconciliation"] == ("warning", Finding.EVENTS_WERE_MISSED)
+    assert "Nothing" in follow(shell, Finding.EVENTS_WERE_MISSED)["reconcile"]
+    assert checks(shell)["reconciliation"] == ("ok", Finding.NOTHING_WAS_MISSED)
+
+
+def test_a_recovery_ends_when_a_person_says_so(stage: Stage, shell: Shell) -> None:
+    stage.work()
+    shell.do("recover")
+    assert checks(shell)["recovery"] == ("warning", Finding.RECOVERY_ON)
+    follow(shell, Finding.RECOVERY_ON)
+    assert checks(shell)["recovery"] == ("ok", Finding.RECOVERY_OFF)
+
+
+@pytest.mark.stand_in
+def test_what_a_dry_run_has_left_is_deleted_by_the_sweep(stage: Stage, shell: Shell) -> None:
+    runs = DryRuns(stage.bridge.store, stage.installation().connect)
+    fault = stage.stand_in.fault("reset_before", method="DELETE")
+    dry_run(runs, Operation.ISSUE_CREATE)
+    stage.stand_in.clear_faults(fault)
+    assert checks(shell)["dry runs"] == ("warning", Finding.DRY_RUNS_LEFT)
+    assert follow(shell, Finding.DRY_RUNS_LEFT) == {}
+    let_time_pass(stage.bridge.store)
+    clean(runs)
+    assert checks(shell)["dry runs"] == ("ok", Finding.DRY_RUNS_CLEANED)
+
+
+@pytest.mark.stand_in
+def test_a_project_whose_answer_was_lost_is_found_by_the_same_form(stage: Stage, shell: Shell) -> None:
+    form = ("create-project", "entity", "9", "--name", "Lab", "--identifier", "lab")
+    stage.stand_in.fault("reset_before", method="POST", path="/projects.json", count=1)
+    assert json_of(shell.type(*form, "--json").stdout)["error"]["code"] == Refusal.PROJECT_IN_DOUBT
+    assert commands(BY_CODE[Refusal.PROJECT_IN_DOUBT]) == []
+    with stage.bridge.store.database.transaction() as session:
+        session.execute(update(ProjectClaim).values(settle_after=clock(-1)))
+    assert "is linked to it" in shell.do(*form)
+
+
+@dataclass(frozen=True)
+class Hinted:
+    """A refusal that a hint explains, and what its record says to do."""
+
+    sentence: str
+    stage: Act
+    hint: Hint
+    repair: Act
+    of_task: Mapping[str, Any]
+    real: bool = True
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+def issue(**fields: str) -> Act:
+    body = ", ".join(
+        f'"{name}": {value}' for name, value in {"subject": '"{{ticket.title}}"', **fields}.items()
+    )
+    return template("issue.create", f'{{"issue": {{{body}}}}}')
+
+
+def time(**fields: str) -> Act:
+    body = ", ".join(f'"{name}": {value}' for name, value in {"activity_id": "9", **fields}.items())
+    return template("time_entry.create", f'{{"time_entry": {{{body}}}}}')
+
+
+def corrected(stage: Stage) -> None:
+    event = task_event(2000, of_task=task(stage.tasks, actiontime=3600))
+    stage.bridge.forward(event)
+
+
+HINTED = [
+    Hinted(
+        "the tracker wants a comment and the template sends none",
+        both(settings(require_comments=True), time(comments='""')), Hint.MAYBE_COMMENT_REQUIRED,
+        time(comments='"{{task.content | plain}}"'), {}, real=False,
+    ),
+    Hinted("a ticket task took 1,500 hours", issue(), Hint.HOURS_OUT_OF_RANGE, corrected, {"actiontime": 5_400_000}),
+    Hinted("an assignee is nobody", issue(assigned_to_id="77"), Hint.UNKNOWN_ASSIGNEE, issue(), {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "one", [pytest.param(one, id=str(one), marks=() if one.real else pytest.mark.stand_in) for one in HINTED]
+)
+def test_the_steps_of_a_hint_let_the_event_go_on(stage: Stage, shell: Shell, one: Hinted) -> None:
+    one.stage(stage)
+    assert stage.work(**one.of_task) == EventState.FAILED, stage.trace().text
+    assert one.hint in stage.trace().codes, stage.trace().text
+    assert commands(BY_CODE[one.hint]) == []
+    one.repair(stage)
+    shell.do("replay", "--state", "failed", "--code", str(one.hint))
+    stage.replay()
+    assert stage.goes_on(), stage.events().text
+
+
+FORM = {"--name": "Lab", "--identifier": "lab"}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "code"),
+    [
+        ({"--name": "x" * 300}, {"--name": "x" * 255}, Hint.PROJECT_NAME_TOO_LONG),
+        ({"--identifier": "support"}, {}, Hint.IDENTIFIER_TAKEN),
+        ({"--identifier": "UP PER"}, {}, Hint.IDENTIFIER_NOT_VALID),
+        ({"--parent": "6"}, {"--parent": "1"}, Hint.PARENT_PROJECT_NOT_ACTIVE),
+    ],
+    ids=["name", "identifier taken", "identifier", "parent"],
+)
+@pytest.mark.stand_in
+def test_a_refused_form_is_taken_once_it_is_as_its_record_says(
+    shell: Shell, wrong: dict[str, str], right: dict[str, str], code: Hint
+) -> None:
+    def send(values: dict[str, str]) -> Result:
+        typed = [word for pair in ({**FORM, **values}).items() for word in pair]
+        return shell.type("create-project", "entity", "9", *typed)
+
+    assert send(wrong).exit_code == 1
+    assert commands(BY_CODE[code]) == []
+    assert "is linked to it" in send(right).stdout
+
+
+def test_a_role_that_is_gone_is_named_and_replaced_and_people_are_members_again(
+    stage: Stage, shell: Shell
+) -> None:
+    configure(membership_for="matched")(stage)
+    patch("memberships", 1, user_id=9)(stage)
+    remove("roles", 4)(stage)
+    stage.work()
+    assert checks(shell)["role"] == ("failure", Finding.CONFIG_ID_UNKNOWN)
+    filled = {"config set default_role_id=…": ("config", "set", "default_role_id=3")}
+    follow(shell, Hint.NO_USABLE_ROLE, filled)
+    assert checks(shell)["role"][1] != Finding.CONFIG_ID_UNKNOWN
+    stage.work()
+    assert What.MADE_MEMBER in stage.trace().codes
+
+
+def test_a_status_that_the_template_invents_is_taken_out(stage: Stage, shell: Shell) -> None:
+    template("issue.update_status", '{"issue": {"status_id": 77}}')(stage)
+    stage.work(status=5)
+    told = stage.trace()
+    assert Hint.UNKNOWN_STATUS in told.codes or Reason.STATUS_REFUSED in told.codes, told.text
+    assert commands(BY_CODE[Hint.UNKNOWN_STATUS]) == []
