@@ -31,7 +31,10 @@ def _found(world: World, kind: Kind, row: Row) -> int | None:
     linked = ended.linked(kind)
     its_own = [one for one in row.candidates or () if one in there and one not in linked]
     alike = [
-        one.tracker_id for one in ended.left_over() if (one.kind, one.fingerprint) == (kind, row.fingerprint)
+        one.tracker_id
+        for one in ended.left_over()
+        if (one.kind, one.fingerprint) == (kind, row.fingerprint)
+        and (kind is Kind.TICKET or data.time_entries[one.tracker_id].hours in _hours_sent(row))
     ]
     on_the_wrong_issue = row.has_code(Reason.ISSUE_GIVEN_UP) or row.has_code(Reason.ISSUE_IS_ANOTHERS)
     found = its_own or alike
@@ -40,3 +43,8 @@ def _found(world: World, kind: Kind, row: Row) -> int | None:
         if tracker_id != keep:
             delete(tracker_id)
     return keep
+
+
+def _hours_sent(row: Row) -> set[float]:
+    """Return the hours that a time entry's attempts sent: a fingerprint leaves them out, a person looks at them."""
+    return {body["time_entry"]["hours"] for body in (row.body, *(row.earlier or ())) if body}
