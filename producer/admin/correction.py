@@ -11,6 +11,7 @@ from shared.config import PluginConfig
 from shared.errors import BridgeError, NotFound, TrackerRejected
 from shared.kinds import Kind
 from shared.metadata.synchronisation import Connect
+from shared.sentences.language import said
 from shared.store import Store, Transaction
 from shared.store.ledger import Row
 from shared.store.models import LedgerState
@@ -72,7 +73,11 @@ def correct_author(store: Store, connect: Connect, task_id: int) -> Corrected:
 def _logged(tx: Transaction, task_id: int) -> Row:
     row = tx.times.get(task_id)
     if row is None or row.state != LedgerState.LINKED:
-        raise NotFound(f"ticket task {task_id} has no time entry (see `deskbridge misattributed`)")
+        raise NotFound(
+            said("ticket task {task_id} has no time entry (see `deskbridge misattributed`)").format(
+                task_id=task_id
+            )
+        )
     return row
 
 
@@ -80,13 +85,19 @@ def _meant(tx: Transaction, row: Row, config: PluginConfig) -> TrackerPerson:
     event = asked_by(tx, row)
     if event is None or event.task is None:
         raise NotCorrected(
-            f"the event that logged ticket task {row.key} is past its retention: correct it on the tracker"
+            said(
+                "the event that logged ticket task {task_id} is past its retention: correct it on the tracker"
+            ).format(task_id=row.key)
         )
     match = tx.people.match(event.task.user, administrators=config.match_administrators)
     if match.person is None:
-        whom = f"helpdesk user {event.task.user.id}" if event.task.user else "nobody"
+        if event.task.user is None:
+            raise NotCorrected(said("the ticket task names nobody whose hours these are"))
         raise NotCorrected(
-            f"the hours are {whom}'s, who is nobody on the tracker yet: `deskbridge map-user`, then again"
+            said(
+                "the hours are those of helpdesk user {helpdesk_user_id}, who is nobody on the tracker yet: "
+                "say who they are (`deskbridge map-user`), then try again"
+            ).format(helpdesk_user_id=event.task.user.id)
         )
     return match.person
 
@@ -97,10 +108,16 @@ def _give(client: TrackerClient, row: Row, entry_id: int, person: TrackerPerson)
         client.call("PUT", f"/time_entries/{entry_id}.json", body=body)
     except TrackerRejected as refused:
         raise NotCorrected(
-            f"the tracker refused {person.login} ({refused}); only a member of the issue's project can have hours there"
+            said(
+                "the tracker refused {login} ({problem}); only a member of the issue's project can have hours there"
+            ).format(login=person.login, problem=refused)
         ) from None
     if _author_of(client, row, entry_id) != person.tracker_user_id:
-        raise NotCorrected(f"the tracker did not give time entry #{entry_id} to {person.login}")
+        raise NotCorrected(
+            said("the tracker did not give time entry #{number} to {login}").format(
+                number=entry_id, login=person.login
+            )
+        )
 
 
 def _author_of(client: TrackerClient, row: Row, entry_id: int) -> int | None:

@@ -96,8 +96,10 @@ def resolve(
                 verdicts.adopt_by_person(row, adopt, project_id)
             elif not verdicts.create_again(row):
                 raise NotResolved(
-                    f"nothing would have the time logged again: the events of ticket task {key} are past their "
-                    "retention; have the helpdesk send it again, then resolve it"
+                    said(
+                        "nothing would have the time logged again: the events of ticket task {task_id} are past "
+                        "their retention; have the helpdesk send it again, then resolve it"
+                    ).format(task_id=key)
                 )
             verdict = _verdict(kind, adopt)
             tx.changes.note(
@@ -130,4 +132,8 @@ def _waiting(tx: Transaction, kind: Kind, key: int) -> Row:
 def _check_free(tx: Transaction, kind: Kind, key: int, adopt: int) -> None:
     holder = tx.ledger(kind).holder(adopt)
     if holder is not None and holder.key != key:
-        raise NotResolved(f"{kind.noun} #{adopt} belongs to {kind} {holder.key} already; adopt another one")
+        raise NotResolved(
+            said("{noun} #{number} belongs to {kind} {key} already; adopt another one").format(
+                noun=said(kind.noun), number=adopt, kind=said(str(kind)), key=holder.key
+            )
+        )

@@ -17,7 +17,7 @@ from shared.store.models import EventState
 from shared.store.rights import Right
 from tests.helpdesks.recorded_requests import recorded
 from tests.integration.console.conftest import Console
-from tests.integration.console.pages import PASSWORD, Visitor
+from tests.integration.console.pages import PASSWORD, SAME_ORIGIN, Visitor
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket
 from tests.support.ledger import entries, ours
@@ -224,6 +224,8 @@ def test_hours_in_another_name_are_listed_and_given_to_the_right_person(
     object.__setattr__(console.app.state.desk, "settings", allowed)
     visitor.open("/console/authors")
     assert visitor.send("/console/authors/512").status_code == 409
+    french = visitor.send("/console/authors/512", headers={**SAME_ORIGIN, "Accept-Language": "fr"})
+    assert "ces heures sont celles de l’utilisateur 99 du helpdesk" in french.text
     assert visitor.do("/console/people/99", {"act": "map", "tracker_user_id": "5"})
     visitor.open("/console/authors")
     assert visitor.do("/console/authors/512") == "/console/authors?did=corrected"
