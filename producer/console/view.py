@@ -73,6 +73,7 @@ class View:
             many=_many,
             json=_json,
             exact=_exact,
+            moment=_moment,
             words=label,
             number=numeral,
             local=said,
@@ -180,6 +181,14 @@ def _json(value: object) -> str:
 
 def _exact(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime(said("%Y-%m-%d %H:%M:%S UTC"))
+
+
+def _moment(text: str) -> Markup:
+    """Return a time that somebody else has written, as ours are; where it is none, what is written there."""
+    try:
+        return escape(_exact(datetime.fromisoformat(text)))
+    except (ValueError, OverflowError):
+        return outside(text)
 
 
 def _ago(moment: datetime | None, *, exactly: bool = False) -> Markup:

@@ -12,7 +12,7 @@ from producer.admin.story import trace_ticket
 from producer.console.answers import AtDesk, Id
 from producer.console.fixing import HINTS, fix
 from producer.console.pages.parts import go, page_router, show
-from shared.codes.coded import Coded
+from shared.codes.coded import Coded, codes_in
 from shared.codes.steps import What
 from shared.errors import NotFound
 from shared.kinds import Kind
@@ -75,7 +75,7 @@ def ticket(request: Request, desk: AtDesk, ticket_id: Id) -> Response:
         template=body,
         person=person,
         missing=_missing(found.open_events),
-        hints=_hints(found.steps) if any(one.state == EventState.FAILED for one in found.open_events) else [],
+        hints=_hints(found.steps, _missing(found.open_events)),
         replayable=[row.id for row in found.open_events if row.state == EventState.FAILED]
         or ([found.last_event.id] if found.last_event and found.last_event.state in TO_REPLAY else []),
         held=[(Kind.TICKET, ticket_id)]
@@ -109,15 +109,18 @@ def _missing(open_events: list[Any]) -> list[Any]:
     return list(failed.values())
 
 
-def _hints(steps: list[Any]) -> list[Coded]:
-    """Return why the tracker may have refused it, of the newest refusal."""
+def _hints(steps: list[Any], missing: list[Any]) -> list[Coded]:
+    """Return why the tracker may have refused what is missing, of the newest refusal, unless that is said already."""
+    if not missing:
+        return []
+    said = {code for row in missing if row.coded for code in codes_in(row.coded)}
     found: dict[str, Coded] = {}
     for step in steps:
         if step.coded.code == What.PERHAPS_REFUSED_FOR:
             problem = step.coded.params.get("problem")
             if isinstance(problem, Coded) and problem.code in HINTS:
                 found[problem.code] = problem
-    return list(found.values())
+    return [one for one in found.values() if one.code not in said]
 
 
 def _person(step: Any) -> Coded | None:
