@@ -95,6 +95,7 @@ def _tell(findings: list[CheckResult]) -> None:
         line = Text(f"{one.status:8}", style=STYLES[one.status])
         out.print(line.append(plain(_line(one, blind)), style="default"), soft_wrap=True)
         if one.todo:
-            out.print(Text(plain(f"{'':8}→ {one.todo} ({one.record})"), style="dim"), soft_wrap=True)
+            record = "" if one in blind else f" ({one.record})"
+            out.print(Text(plain(f"{'':8}→ {one.todo}{record}"), style="dim"), soft_wrap=True)
     counts = {status: sum(one.status == status for one in findings) for status in STYLES}
     say("", ", ".join(f"{count} {status}" for status, count in counts.items() if count or status == "ok"))

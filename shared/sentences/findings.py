@@ -16,11 +16,13 @@ SENTENCES: Table = {
     Finding.DATABASE_ANSWERS: "{kind} answers ({name})",
     Finding.DATABASE_OF_DEFAULT: "DESKBRIDGE_DATABASE_URL is not set: this is the database of the default, {file}",
     Finding.NO_DATABASE: "{problem}",
-    Finding.DATABASE_UNREACHABLE: "cannot be reached ({error})",
+    Finding.DATABASE_UNREACHABLE: "cannot be used: {error}",
+    Finding.DATABASE_READ_ONLY: "{name} takes no writes: it is a standby, or was set to read only; no event is kept",
     Finding.MIGRATIONS_CURRENT: "revision {revision}",
     Finding.MIGRATIONS_DUE: "{problem}",
     Finding.REDIS_ANSWERS: "answers",
     Finding.REDIS_UNREACHABLE: "cannot be reached ({error}): no worker can acquire a lock",
+    Finding.REDIS_REFUSES: "answers, but refuses the user or password of DESKBRIDGE_REDIS_URL ({error})",
     Finding.REDIS_FULL: (
         "its memory is full (maxmemory {most:.0f} MiB): nothing can be locked, so nothing is sent; of {keys} keys "
         "looked at, deskbridge's take {ours:.1f} MiB and others' {others:.1f} MiB"
@@ -28,7 +30,7 @@ SENTENCES: Table = {
     Finding.REDIS_NOT_WRITABLE: "answers, but takes nothing ({error}): nothing can be locked, so nothing is sent",
     Finding.REDIS_MAY_EVICT: "maxmemory-policy is {policy}: locks may be evicted",
     Finding.BROKER_ANSWERS: "answers",
-    Finding.BROKER_UNREACHABLE: "cannot be reached: no event is processed",
+    Finding.BROKER_UNREACHABLE: "cannot be used: no event is processed",
     Finding.WORKER_ALIVE: ALIVE,
     Finding.NO_WORKER: "no sign of life[ for {seconds:.0f} s]: nothing is sent",
     Finding.BEAT_ALIVE: ALIVE,
@@ -56,6 +58,9 @@ SENTENCES: Table = {
     Finding.NOTHING_LINKED: "nothing is linked, so nothing is sent",
     Finding.CATEGORY_GONE: "{link}: tracker project {project} has no issue category {category_id}[; it has: {choices}]",
     Finding.CONFIG_ID_UNKNOWN: "{name}: {problem}",
+    Finding.ISSUE_TYPE_NOT_USABLE: (
+        "issue type {issue_type_id} is not switched on in {project}, so another one is taken[; usable: {choices}]"
+    ),
     Finding.CONFIG_IDS_KNOWN: "every other id of the configuration exists on the tracker",
     Finding.ROLE_KNOWN: "technicians are given role {role_id}",
     Finding.ROLE_NOT_SET: (
@@ -89,6 +94,9 @@ SENTENCES: Table = {
     ),
     Finding.TRACKER_ANSWERS: "{base_url} answers",
     Finding.TRACKER_NOT_SET_UP: "{problem}",
+    Finding.NOT_A_TRACKER: (
+        "what answers at {base_url} is not the tracker's API: GET /users.json answered {status}"
+    ),
     Finding.TRACKER_NOT_USABLE: "{problem}",
     Finding.KEY_OF_ADMINISTRATOR: "the API key is an administrator's, and the REST API is on",
     Finding.KEY_NOT_KNOWN: "the tracker does not know the API key: it was changed, or its owner is locked",
@@ -119,6 +127,10 @@ SENTENCES: Table = {
     Finding.DRY_RUNS_CLEANED: "nothing is left on the tracker",
     Finding.DRY_RUNS_LEFT: "{count} left on the tracker: {objects}",
     Finding.NOTHING_PENDING: "no event is waiting",
+    Finding.WORKER_SET_UP_OTHERWISE: Plural(
+        "{count} event waits: a worker could not work some seconds ago ({because}), and this command can",
+        "{count} events wait: a worker could not work some seconds ago ({because}), and this command can",
+    ),
     Finding.EVERYTHING_PAUSED: "paused, {because}",
     Finding.EVENTS_PENDING: Plural(
         "{count} event is waiting, for {seconds:.0f} s[: {why}]",
@@ -194,6 +206,11 @@ WHY: Table = {
     Finding.DATABASE_OF_DEFAULT: "load the environment of the installation, if it has another database",
     Finding.NO_DATABASE: "load the environment of the installation, or set DESKBRIDGE_DATABASE_URL",
     Finding.DATABASE_UNREACHABLE: "check that it runs, and DESKBRIDGE_DATABASE_URL",
+    Finding.DATABASE_READ_ONLY: "set DESKBRIDGE_DATABASE_URL to the server that takes writes, in every process",
+    Finding.REDIS_REFUSES: "set DESKBRIDGE_REDIS_URL with the right password in every process",
+    Finding.NOT_A_TRACKER: "`deskbridge config set base_url=…`, with the path that the tracker is under",
+    Finding.ISSUE_TYPE_NOT_USABLE: "switch it on in the project's settings, or change default_tracker_id",
+    Finding.WORKER_SET_UP_OTHERWISE: "if it stays, give every worker the environment of this command, and restart it",
     Finding.MIGRATIONS_DUE: "run `deskbridge migrate`",
     Finding.REDIS_UNREACHABLE: "check that it runs, and DESKBRIDGE_REDIS_URL",
     Finding.REDIS_FULL: (

@@ -75,6 +75,13 @@ class Database:
             return False
         return True
 
+    def is_read_only(self) -> bool:
+        """Tell whether the server takes no writes: a standby, or one that was set so."""
+        if self.engine.dialect.name != "postgresql":
+            return False
+        with self.engine.connect() as connection:
+            return connection.execute(text("SHOW transaction_read_only")).scalar() == "on"
+
     def close(self) -> None:
         """Close every pooled connection."""
         self.engine.dispose()

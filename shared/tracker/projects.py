@@ -13,6 +13,7 @@ from shared.tracker.answers import Answer, clean
 from shared.tracker.lists import PAGE_SIZE, rows_of
 
 MODULES, ACTIVITIES, CATEGORIES = "enabled_modules", "time_entry_activities", "issue_categories"
+ISSUE_TYPES = "trackers"
 INCLUDE = (MODULES, ACTIVITIES, CATEGORIES)
 PROJECTS = "/projects.json"
 ACTIVE, CLOSED, ARCHIVED = 1, 5, 9
@@ -37,6 +38,7 @@ class ProjectNow:
         modules: names of the enabled ones.
         activities: id to name of those that can be used in it.
         categories: id to name.
+        issue_types: id to name of those that are switched on.
     """
 
     id: int
@@ -45,6 +47,7 @@ class ProjectNow:
     modules: frozenset[str] | None = None
     activities: Mapping[int, str] | None = None
     categories: Mapping[int, str] | None = None
+    issue_types: Mapping[int, str] | None = None
 
     def __str__(self) -> str:
         return f"{self.id} ({self.name})" if self.name else str(self.id)
@@ -56,7 +59,7 @@ def listed_now(get: Get, ids: Sequence[int], include: Sequence[str]) -> dict[int
     Args:
         get: as `project_now`.
         ids: the projects, no more than a page has.
-        include: of INCLUDE, what is wanted of each.
+        include: of INCLUDE or ISSUE_TYPES, what is wanted of each.
 
     Raises:
         TrackerError: they could not be read.
@@ -108,7 +111,8 @@ def _read_row(project_id: int, row: Mapping[str, Any]) -> ProjectNow:
         clean(name) if isinstance(name, str) else None,
         names,
         _named(row.get("time_entry_activities")),
-        _named(row.get("issue_categories")),
+        _named(row.get(CATEGORIES)),
+        _named(row.get(ISSUE_TYPES)),
     )
 
 

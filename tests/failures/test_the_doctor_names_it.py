@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 import pytest
+from redis import Redis
 from sqlalchemy import update
 
 from deploy.embedded.ports import free_port
@@ -19,7 +20,7 @@ from shared.coordination.presence import BEAT, CONSOLE, WORKER, Presence
 from shared.coordination.presence import KEY as PRESENCE
 from shared.process import Process
 from shared.store.links import LinkKind
-from shared.store.models import ProducerSign
+from shared.store.models import EventState, ProducerSign
 from shared.store.types import clock
 from shared.tracker.projects import listed_now
 from tests.failures.stage import (
@@ -55,6 +56,24 @@ def nobody_linked(stage: Stage) -> None:
 
 def full_redis(stage: Stage) -> None:
     stage.bridge.redis.config_set("maxmemory", 1)
+
+
+def locked_redis(stage: Stage) -> None:
+    stage.bridge.redis.config_set("requirepass", "secret")
+    stage.bridge.redis.connection_pool.disconnect()
+
+
+def open_redis(stage: Stage) -> None:
+    url = stage.bridge.settings.redis_url.get_secret_value()
+    with Redis.from_url(url, password="secret") as redis:
+        redis.config_set("requirepass", "")
+
+
+def worker_of_another_key(stage: Stage) -> None:
+    """A worker that meets the key of another environment; here it is the stored key that changes, and back."""
+    stage.api_key(stage.tracker.api_key, foreign=True)
+    assert stage.work() == EventState.PENDING
+    own_key(stage)
 
 
 def roomy_redis(stage: Stage) -> None:
@@ -271,6 +290,27 @@ FAILURES = [
         "a technician is nobody on the tracker",
         seen("nobody@example.test"), Finding.PEOPLE_UNKNOWN, "map-user", ("locked",),
         lambda stage: map_user(stage.bridge.store, 77, 6),
+    ),
+    Failure(
+        "the default issue type is not switched on in a linked project",
+        configure(default_tracker_id=2), Finding.ISSUE_TYPE_NOT_USABLE, "switch it on", ("does not have",),
+        configure(default_tracker_id=3),
+    ),
+    Failure(
+        "base_url leads beside the tracker",
+        lambda stage: stage.bridge.configure(base_url=f"{stage.tracker.base_url}/elsewhere"),
+        Finding.NOT_A_TRACKER, "config set base_url", ("refused the call",),
+        lambda stage: stage.bridge.configure(base_url=stage.tracker.base_url),
+    ),
+    Failure(
+        "a worker has another encryption key than the command line",
+        worker_of_another_key, Finding.WORKER_SET_UP_OTHERWISE, "give every worker the environment", ("keeps running",),
+        lambda stage: stage.replay(),
+    ),
+    Failure(
+        "Redis was given a password",
+        locked_redis, Finding.REDIS_REFUSES, "DESKBRIDGE_REDIS_URL", ("cannot be reached", "no sign of life"),
+        open_redis,
     ),
     Failure("nothing is linked", nobody_linked, Finding.NOTHING_LINKED, "deskbridge link entity"),
     Failure(

@@ -14,6 +14,7 @@ from redis import Redis
 from sqlalchemy import update
 
 from deploy.embedded.ports import free_port
+from deploy.embedded.postgres import PostgresServer
 from deploy.sandbox.tracker.control import StandIn
 from deploy.sandbox.tracker.seed import user_key
 from producer.admin.doctor import RECORDS, CheckResult, Installation, Status, examine
@@ -31,6 +32,7 @@ from shared.store.models import DryRunObject, JournalEvent, MetadataRun
 from shared.store.types import clock
 from shared.vault import Vault
 from tests.support.bridge import Bridge
+from tests.support.databases import make_tables
 from tests.support.events import ALICE, BOB, task_event, ticket, ticket_event
 
 Change = Callable[[Bridge, StandIn], object]
@@ -284,3 +286,36 @@ def test_a_database_without_tables_or_servers_that_are_down_end_in_findings(
         "redis": Status.FAILURE,
         "broker": Status.FAILURE,
     }
+
+
+def test_a_database_that_cannot_be_used_is_told_with_the_drivers_own_cause(
+    bridge: Bridge, postgres_server: PostgresServer, postgres_url: str
+) -> None:
+    told = {}
+    for name, url in {
+        "missing": postgres_server.database_url("nowhere"),
+        "down": f"postgresql+psycopg2://postgres@127.0.0.1:{free_port()}/x",
+        "read only": postgres_url,
+    }.items():
+        store = Store(Database(url))
+        if name == "read only":
+            make_tables(store.database)
+            with store.database.engine.begin() as connection:
+                database = connection.engine.url.database
+                connection.exec_driver_sql(
+                    f"ALTER DATABASE {database} SET default_transaction_read_only = on"
+                )
+            store.database.engine.dispose()
+        patient_of = patient(bridge)
+        patient_of.store = store
+        told[name] = next(examine(patient_of))
+        store.database.close()
+    assert {one.status for one in told.values()} == {Status.FAILURE}
+    assert 'database "nowhere" does not exist' in told["missing"].what
+    assert "refused" in told["down"].what
+    assert told["read only"].found.code == Finding.DATABASE_READ_ONLY
+    assert not any("OperationalError" in one.what or "cannot be reached" in one.what for one in told.values())
+
+
+def test_what_is_well_says_nothing_to_do(healthy: Bridge) -> None:
+    assert [one.check for one in findings(healthy) if one.status is Status.OK and one.todo] == []

@@ -78,6 +78,8 @@ class CheckResult:
     @property
     def todo(self) -> str:
         """What to do about it, else about what it quotes; empty where all is well."""
+        if self.status is Status.OK:
+            return ""
         quoted = (because(one) for one in self.found.params.values() if isinstance(one, Coded))
         return because(self.found) or next(quoted, "")
 

@@ -17,7 +17,15 @@ from shared.store.people import TrackerPerson
 from shared.tracker.client import USERS, TrackerClient
 from shared.tracker.lanes import in_lanes
 from shared.tracker.lists import TrackerLists
-from shared.tracker.projects import ACTIVITIES, CATEGORIES, MODULES, ProjectNow, listed_now, project_now
+from shared.tracker.projects import (
+    ACTIVITIES,
+    CATEGORIES,
+    ISSUE_TYPES,
+    MODULES,
+    ProjectNow,
+    listed_now,
+    project_now,
+)
 
 LOCKED = 3
 IN_ONE_CALL = 50
@@ -59,6 +67,7 @@ def _include(config: PluginConfig, links: Collection[Link]) -> list[str]:
     """Return what is wanted of each project: what nothing names is not asked for, since it costs the tracker time."""
     wanted = {
         MODULES: True,
+        ISSUE_TYPES: config.default_tracker_id is not None,
         ACTIVITIES: config.default_activity_id is not None,
         CATEGORIES: any(link.default_category_id is not None for link in links),
     }

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 
-from redis.exceptions import OutOfMemoryError, RedisError, ResponseError
-from sqlalchemy.exc import SQLAlchemyError
+from redis.exceptions import AuthenticationError, OutOfMemoryError, RedisError, ResponseError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
@@ -41,13 +41,22 @@ def database(installation: Installation) -> Iterator[CheckResult]:
         yield ok("database", Finding.DATABASE_ANSWERS(kind=_kind(installation), name=name))
         yield failure("migrations", Finding.MIGRATIONS_DUE(problem=due.coded))
     except SQLAlchemyError as error:
-        yield failure("database", Finding.DATABASE_UNREACHABLE(error=type(error).__name__))
+        yield failure("database", Finding.DATABASE_UNREACHABLE(error=_cause(error)))
     else:
+        if installation.store.database.is_read_only():
+            yield failure("database", Finding.DATABASE_READ_ONLY(name=name))
+            return
         if "database_url" in settings.model_fields_set:
             yield ok("database", Finding.DATABASE_ANSWERS(kind=_kind(installation), name=name))
         else:
             yield warning("database", Finding.DATABASE_OF_DEFAULT(file=name))
         yield ok("migrations", Finding.MIGRATIONS_CURRENT(revision=HEAD))
+
+
+def _cause(error: SQLAlchemyError) -> str:
+    """Return the driver's own first line: a missing database or a wrong password is not a server that is down."""
+    told = error.orig if isinstance(error, DBAPIError) and error.orig else error
+    return next(iter(str(told).strip().splitlines()), type(error).__name__)[:LONGEST_ERROR]
 
 
 def _kind(installation: Installation) -> str:
@@ -64,6 +73,9 @@ def redis(installation: Installation) -> Iterator[CheckResult]:
         return
     except ResponseError as error:
         yield failure("redis", Finding.REDIS_NOT_WRITABLE(error=str(error)[:LONGEST_ERROR]))
+        return
+    except AuthenticationError as error:
+        yield failure("redis", Finding.REDIS_REFUSES(error=str(error)[:LONGEST_ERROR]))
         return
     except RedisError as error:
         yield failure("redis", Finding.REDIS_UNREACHABLE(error=type(error).__name__))

@@ -19,6 +19,7 @@ from shared.tracker.projects import ProjectNow, Standing
 
 MODULES = ("issue_tracking", "time_tracking")
 MOST_NAMED = 10
+NOT_FOUND = 404
 GONE = {
     Standing.CLOSED: Finding.LINKED_PROJECT_CLOSED,
     Standing.ARCHIVED: Finding.LINKED_PROJECT_ARCHIVED,
@@ -39,7 +40,7 @@ def connection(installation: Installation) -> Iterator[CheckResult]:
         yield ok("tracker", Finding.TRACKER_ANSWERS(base_url=config.base_url))
         yield failure("administrator", _why_closed(closed))
     except TrackerError as error:
-        yield failure("tracker", Finding.TRACKER_NOT_USABLE(problem=error.coded))
+        yield failure("tracker", _why_not_usable(error, config.base_url))
     else:
         installation.is_tracker_open = True
         if answer.at:
@@ -49,6 +50,12 @@ def connection(installation: Installation) -> Iterator[CheckResult]:
         yield from _impersonation(client)
     finally:
         client.close()
+
+
+def _why_not_usable(error: TrackerError, base_url: str | None) -> Coded:
+    if error.status == NOT_FOUND:
+        return Finding.NOT_A_TRACKER(base_url=base_url, status=error.status)
+    return Finding.TRACKER_NOT_USABLE(problem=error.coded)
 
 
 def _why_closed(closed: TrackerClosed) -> Coded:
@@ -92,6 +99,7 @@ def projects(installation: Installation) -> Iterator[CheckResult]:
     for project_id, link in first.items():
         wrong += _standing(link, now[project_id])
         wrong += _usable(now[project_id], config.default_activity_id)
+        wrong += _issue_type(now[project_id], config.default_tracker_id)
     yield from wrong
     told = {one.check for one in wrong}
     if found and "links" not in told:
@@ -142,6 +150,21 @@ def _usable(project: ProjectNow, activity_id: int | None) -> list[CheckResult]:
         why = Finding.ACTIVITY_NOT_USABLE(activity_id=activity_id, project=name, choices=choices)
         found.append(failure("activity", why))
     return found
+
+
+def _issue_type(project: ProjectNow, issue_type_id: int | None) -> list[CheckResult]:
+    """Return that the tracker ignores the issue type that is sent: it then takes the project's first one."""
+    usable = project.issue_types
+    if (
+        project.standing is not Standing.ACTIVE
+        or issue_type_id is None
+        or not usable
+        or issue_type_id in usable
+    ):
+        return []
+    name, choices = f"tracker project {project}", _choices(usable)
+    why = Finding.ISSUE_TYPE_NOT_USABLE(issue_type_id=issue_type_id, project=name, choices=choices)
+    return [failure("ids", why)]
 
 
 def _choices(named: Mapping[int, str]) -> list[str]:

@@ -13,6 +13,7 @@ from shared.codes.coded import Coded, Written
 from shared.codes.findings import Finding
 from shared.codes.hints import Hint
 from shared.codes.reasons import Reason
+from shared.codes.refusals import Refusal
 from shared.coordination.pause import Pause
 from shared.store.models import EventState
 
@@ -50,7 +51,11 @@ def pending(installation: Installation) -> Iterator[CheckResult]:
         yield ok("pending", Finding.NOTHING_PENDING())
         return
     age = (now - oldest.received_at).total_seconds()
-    why = _reason(installation) or oldest.coded
+    paused = _paused(installation)
+    if paused and paused.code == Refusal.SETTING_NOT_VALID and installation.well.get("api key"):
+        yield failure("pending", Finding.WORKER_SET_UP_OTHERWISE(count=count, because=paused))
+        return
+    why = Finding.EVERYTHING_PAUSED(because=paused) if paused else oldest.coded
     waiting = Finding.EVENTS_PENDING(count=count, seconds=age, why=why, ticket_id=oldest.ticket_id)
     if age > STUCK_S:
         yield failure("pending", waiting)
@@ -123,13 +128,13 @@ def recovery(installation: Installation) -> Iterator[CheckResult]:
         yield warning("recovery", Finding.RECOVERY_ON(since=f"{mode.began_at:%Y-%m-%d %H:%M} UTC"))
 
 
-def _reason(installation: Installation) -> Coded | None:
+def _paused(installation: Installation) -> Coded | None:
     """Return why everything is paused, None where it is not."""
     try:
         paused = Pause(installation.redis).current()
     except RedisError:
         return None
-    return Finding.EVERYTHING_PAUSED(because=paused.reason) if paused else None
+    return paused.reason if paused else None
 
 
 CHECKS = (pending, held, failed, authors, recovery)
