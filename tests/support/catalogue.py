@@ -19,6 +19,8 @@ from babel.messages.pofile import read_po, write_po
 from jinja2.ext import babel_extract
 
 from producer.admin.doctor.finding import RECORDS
+from producer.admin.knowledge.record import parse_record
+from producer.console.markdown import texts_of
 from shared.kinds import Kind
 from shared.sentences.render import WHAT, WHY
 from shared.sentences.template import Plural
@@ -48,6 +50,9 @@ def texts() -> set[Text]:
         found |= {one.description for one in catalogue_for(operation).variables}
         found |= {text for one in fields_for(operation) for text in (one.description, one.type)}
     found |= set(get_args(FieldType))
+    for file in sorted((ROOT / "producer" / "admin" / "knowledge" / "records").glob("KB-*.md")):
+        record = parse_record(file.read_text(encoding="utf-8"))
+        found |= {str(record.metadata["title"]), *texts_of(record.body)}
     plural = {one[0] for one in found if isinstance(one, tuple)}
     return {
         one for one in found if one not in plural and any(map(str.isalnum, NO_WORDS.sub("", "".join(one))))

@@ -178,6 +178,18 @@ def test_sentences_hints_and_findings_are_french_too(visitor: Visitor) -> None:
     assert "a ajouté le compte 2 (administrateur)" in visitor.open("/console/changes")
 
 
+def test_knowledge_records_are_french_to_their_last_step(visitor: Visitor) -> None:
+    page = visitor.open("/console/knowledge/KB-TRACKER-002", Accept_Language="fr")
+    for part in (
+        "L’outil de suivi refuse la clé d’API",
+        "Pourquoi.",
+        "deskbridge config set-api-key",
+        "reprend",
+    ):
+        assert part in page
+    assert "Seen as" not in page
+
+
 def test_dates_and_numbers_are_written_as_in_french() -> None:
     with speaking(french()):
         assert _exact(datetime(2026, 11, 5, 14, 30, 9, tzinfo=UTC)) == "05/11/2026 14:30:09 UTC"
