@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from deploy.sandbox.tracker.seed import user_key
+from shared.codes.hints import Hint
 from shared.coordination.pause import Pause
+from shared.store.links import LinkKind
 from shared.store.models import EventState
 from tests.failures.stage import Stage
 from tests.unit.commands.conftest import Shell
@@ -54,3 +56,13 @@ def test_of_two_causes_the_fixed_one_is_offered_with_its_count_and_replayed_alon
     assert "2 events of 1 ticket will be worked on again" in told
     with stage.bridge.store.transaction() as tx:
         assert tx.journal.count(EventState.FAILED) == 1
+
+
+def test_a_project_that_is_linked_no_more_is_not_called_fixed(stage: Stage) -> None:
+    """The ticket's issue stays where it is: that other projects are well says nothing of it."""
+    assert stage.work() == EventState.DONE
+    stage.bridge.link(LinkKind.ENTITY, 3, 4)
+    stage.tracker.patch("projects", 1, status=5)
+    assert stage.work() == EventState.FAILED
+    assert Hint.TIME_PROJECT_CLOSED in stage.doctor().codes
+    assert stage.offered() is None

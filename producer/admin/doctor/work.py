@@ -37,6 +37,14 @@ FIXED_WHERE: Mapping[str, tuple[str, ...]] = {
     Hint.UNKNOWN_WATCHERS: ("ids", "templates"),
 }
 """Checks that find a cause for as long as it stands; where they find all well, what failed for it may be replayed."""
+WHERE_THE_ISSUE_IS = (
+    Hint.TIME_PROJECT_CLOSED,
+    Hint.TIME_PROJECT_ARCHIVED,
+    Hint.TIME_PROJECT_ABSENT,
+    Hint.NO_TIME_TRACKING,
+    Hint.ACTIVITY_NOT_USABLE_NOW,
+)
+"""Causes that lie in the project of an issue that exists: which is looked at only where it is linked."""
 
 
 def pending(installation: Installation) -> Iterator[CheckResult]:
@@ -90,12 +98,21 @@ def failed(installation: Installation) -> Iterator[CheckResult]:
     by_code = Counter(str(cause.code) for cause in causes if cause)
     newest = {str(cause.code): cause for cause in causes if cause}
     for code, count in by_code.most_common(MOST_NAMED):
-        checks = FIXED_WHERE.get(code, ())
-        fixed = bool(checks) and all(installation.well.get(check) for check in checks)
+        fixed = all(_is_fixed(cause, installation) for cause in causes if cause and cause.code == code)
         found = Finding.EVENTS_FIXED if fixed else Finding.EVENTS_FAILED_FOR
         yield warning("failed", found(count=count, cause=newest[code], code=code))
     if left := len(reasons) - sum(dict(by_code.most_common(MOST_NAMED)).values()):
         yield warning("failed", Finding.EVENTS_FAILED(count=left))
+
+
+def _is_fixed(cause: Coded, installation: Installation) -> bool:
+    """Tell whether the checks that would find a cause find all well: none looks at unlinked projects."""
+    checks = FIXED_WHERE.get(cause.code, ())
+    if cause.code in WHERE_THE_ISSUE_IS:
+        project, _, _ = str(cause.params.get("project", "")).partition(" ")
+        if project not in map(str, installation.projects or ()):
+            return False
+    return bool(checks) and all(installation.well.get(check) for check in checks)
 
 
 def _cause(why: Coded | None) -> Coded | None:
