@@ -30,6 +30,7 @@ def test_a_failure_is_found_and_replayed_with_the_keyboard_alone(
     assert bridge.forward(task_event()) == ["failed"]
     bridge.configure(default_activity_id=9)
     page.goto("/console/sign-in")
+    expect(page.get_by_role("textbox", name="Name")).to_be_focused()
     page.keyboard.type("operator")
     page.keyboard.press("Tab")
     page.keyboard.type(PASSWORD)
