@@ -6,6 +6,7 @@ the error in where it stands. Between two actions a way only decides, and does n
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Generator
 from typing import Any, Generic, ParamSpec, TypeVar
 
@@ -18,7 +19,7 @@ R = TypeVar("R", covariant=True)
 Way = Coroutine["Action[Any]", Any, T]
 
 
-class Action(Generic[R]):
+class Action(ABC, Generic[R]):
     """Something to be done for one ticket."""
 
     def __await__(self) -> Generator[Action[Any], Any, R]:
@@ -26,9 +27,9 @@ class Action(Generic[R]):
         result: R = yield self
         return result
 
+    @abstractmethod
     def carry_out(self) -> R:
         """Do it at once, for this ticket alone."""
-        raise NotImplementedError
 
 
 class Apart(Action[R]):
