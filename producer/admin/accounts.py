@@ -168,11 +168,30 @@ class AccountStore:
         Raises:
             TooBusy: too many sign in at this moment.
         """
+        account = self._proven(name, password)
+        return None if account is None else self._begin(account.id, account.name)
+
+    def has_password(self, name: str) -> bool:
+        """Tell whether an account has a password; one that a link or a provider signs in has none."""
         with self._store.transaction() as tx:
-            account = tx.accounts.named(name)
-        hashed = account.password_hash if account and account.disabled_at is None else None
-        if not _matches(hashed, password) or account is None:
-            return None
+            return _found(tx, name).password_hash is not None
+
+    def proves(self, name: str, password: str) -> bool:
+        """Tell whether a name and a password belong together.
+
+        Raises:
+            TooBusy: too many sign in at this moment.
+        """
+        return self._proven(name, password) is not None
+
+    def begin_anew(self, name: str) -> str:
+        """Begin a session of somebody whose others have just ended; return what the cookie holds.
+
+        Raises:
+            NotFound: there is no such account.
+        """
+        with self._store.transaction() as tx:
+            account = _found(tx, name)
         return self._begin(account.id, account.name)
 
     def link_for(self, name: str) -> str:
@@ -217,9 +236,13 @@ class AccountStore:
                 self.add(name, None, right or Right.VIEWER)
             elif right is not None and account.right != right:
                 self.set_right(name, right)
+        return self.begin_anew(name)
+
+    def _proven(self, name: str, password: str) -> ConsoleAccount | None:
         with self._store.transaction() as tx:
-            account = _found(tx, name)
-        return self._begin(account.id, account.name)
+            account = tx.accounts.named(name)
+        hashed = account.password_hash if account and account.disabled_at is None else None
+        return account if _matches(hashed, password) else None
 
     def _begin(self, account_id: int, name: str) -> str:
         session = secrets.token_urlsafe(32)

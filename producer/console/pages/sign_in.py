@@ -162,16 +162,22 @@ def account_page(request: Request) -> Response:
 @router.post("/account/password")
 def change_password(request: Request, desk: AtDesk, form: Form) -> Response:
     """Change one's own password; every session ends, and a new one begins."""
-    account = request.state.account
+    account, status = request.state.account, 422
     faults: dict[str, str] = {}
-    known = next((one for one in desk.accounts.all() if one.id == account.id), None)
-    if known is not None and known.password_hash is not None:
+    if desk.accounts.has_password(account.name):
         client = request.client.host if request.client else "unknown"
         tries: Tries = request.app.state.tries
         address = source_of(client)
         if wait := tries.begin(address, account.name):
             raise Problem(429, "Too many tries", said("wait %(seconds)d seconds") % {"seconds": wait})
-        if desk.accounts.sign_in(account.name, form.raw("before")) is None:
+        try:
+            is_wrong = not desk.accounts.proves(account.name, form.raw("before"))
+        except TooBusy as busy:
+            is_wrong, faults["before"], status = False, str(busy), 503
+        except SQLAlchemyError:
+            tries.take_back(address, account.name)
+            raise
+        if is_wrong:
             faults["before"] = said("This is not your password.")
         else:
             tries.take_back(address, account.name)
@@ -187,10 +193,9 @@ def change_password(request: Request, desk: AtDesk, form: Form) -> Response:
         except AccountRefused as refused:
             faults["password"] = str(refused)
     if faults:
-        return show(request, "account", status=422, faults=faults)
+        return show(request, "account", status=status, faults=faults)
     response = go(f"{visitors.PATH}/account", "password")
-    fresh = desk.accounts.sign_in(account.name, form.raw("password"))
-    visitors.keep_session(request, response, fresh or "")
+    visitors.keep_session(request, response, desk.accounts.begin_anew(account.name))
     return response
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,10 @@ import pytest
 import requests
 from pydantic import SecretStr
 
+from producer.admin.accounts import AccountStore
 from producer.console.app import create_console
+from shared.store.rights import Right
+from tests.integration.console.pages import PASSWORD, Visitor
 from tests.support.bridge import Bridge
 from tests.support.serving import Served
 
@@ -67,3 +70,39 @@ def console(bridge: Bridge) -> Iterator[Console]:
     running.start()
     yield running
     running.stop()
+
+
+@pytest.fixture
+def accounts(bridge: Bridge) -> AccountStore:
+    """Accounts that are named after what they may do."""
+    made = AccountStore(bridge.store)
+    for right in (Right.VIEWER, Right.OPERATOR, Right.ADMINISTRATOR):
+        made.add(str(right), PASSWORD, right)
+    return made
+
+
+@pytest.fixture
+def visitor(console: Console, accounts: AccountStore) -> Iterator[Visitor]:
+    """Somebody who has not signed in yet."""
+    made = Visitor(console.base_url)
+    yield made
+    made.close()
+
+
+ComeIn = Callable[..., Visitor]
+
+
+@pytest.fixture
+def come_in(console: Console, bridge: Bridge) -> Iterator[ComeIn]:
+    """Signs somebody in to an account of their own, with a right."""
+    came: list[Visitor] = []
+
+    def come(right: Right, name: str = "claire") -> Visitor:
+        AccountStore(bridge.store).add(name, PASSWORD, right)
+        came.append(Visitor(console.base_url))
+        came[-1].sign_in(name)
+        return came[-1]
+
+    yield come
+    for one in came:
+        one.close()

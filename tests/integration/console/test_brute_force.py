@@ -12,13 +12,11 @@ import argon2
 import pytest
 
 from producer.admin import accounts
-from producer.admin.accounts import AccountStore
 from producer.console.pages.sign_in import TRIES_OF_ADDRESS
 from producer.web.buckets import Buckets
 from shared.store.rights import Right
-from tests.integration.console.conftest import Console
+from tests.integration.console.conftest import ComeIn, Console
 from tests.integration.console.pages import PASSWORD, Visitor
-from tests.support.bridge import Bridge
 
 AT_ONCE = 40
 IN_LINE = 8
@@ -52,12 +50,8 @@ class Hasher:
 
 
 @pytest.fixture
-def visitor(console: Console, bridge: Bridge) -> Iterator[Visitor]:
-    AccountStore(bridge.store).add("claire", PASSWORD, Right.VIEWER)
-    made = Visitor(console.base_url)
-    made.sign_in("claire")
-    yield made
-    made.close()
+def visitor(come_in: ComeIn) -> Visitor:
+    return come_in(Right.VIEWER)
 
 
 @pytest.fixture
@@ -123,5 +117,11 @@ def test_a_right_password_and_a_busy_moment_count_as_no_guess(
         assert accounts.LINE.acquire()
         for _ in range(TRIES_OF_ADDRESS + 1):
             assert visitor.sign_in("claire").status_code == 503
+        visitor.open("/console/account")
+        changed = {"before": PASSWORD, "password": "a new one altogether", "again": "a new one altogether"}
+        for _ in range(TRIES_OF_ADDRESS + 1):
+            answer = visitor.send("/console/account/password", changed)
+            assert answer.status_code == 503
+            assert "too many sign in at this moment" in answer.text
     for _ in range(TRIES_OF_ADDRESS + 1):
         assert visitor.sign_in("claire").status_code == 303

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from gettext import GNUTranslations, NullTranslations
 from html.parser import HTMLParser
@@ -12,7 +11,6 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.accounts import AccountStore
 from producer.console.languages import Languages
 from producer.console.view import _exact, _many
 from producer.console.words import in_words
@@ -21,8 +19,8 @@ from shared.sentences.language import speaking
 from shared.sentences.template import Plural, names
 from shared.store.rights import Right
 from tests.browser.pages import PAGES, filled
-from tests.integration.console.conftest import Console
-from tests.integration.console.pages import PASSWORD, Visitor
+from tests.integration.console.conftest import ComeIn, Console
+from tests.integration.console.pages import Visitor
 from tests.support import catalogue
 from tests.support.bridge import Bridge
 
@@ -100,15 +98,11 @@ class Reader(HTMLParser):
 
 
 @pytest.fixture
-def visitor(console: Console, bridge: Bridge, stand_in: StandIn) -> Iterator[Visitor]:
+def visitor(console: Console, bridge: Bridge, stand_in: StandIn, come_in: ComeIn) -> Visitor:
     filled(bridge, stand_in)
     desk = console.app.state.desk
     assert synchronise(desk.store, desk.locks, desk.connector.connect)
-    AccountStore(bridge.store).add("2", PASSWORD, Right.ADMINISTRATOR)
-    made = Visitor(console.base_url)
-    made.sign_in("2")
-    yield made
-    made.close()
+    return come_in(Right.ADMINISTRATOR, "2")
 
 
 def test_every_text_of_every_page_can_be_translated(

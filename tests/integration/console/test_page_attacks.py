@@ -3,40 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from fastapi.routing import APIRoute
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.accounts import AccountStore
 from producer.console.app import PAGES as MODULES
 from producer.console.rights import ANYBODY_MAY, OPERATOR_MAY
 from shared.metadata.synchronisation import synchronise
-from shared.store.rights import Right
 from shared.templating import Operation
 from tests.browser.pages import PAGES, filled
 from tests.integration.console.conftest import Console
-from tests.integration.console.pages import PASSWORD, Visitor
+from tests.integration.console.pages import Visitor
 from tests.support.bridge import Bridge
 from tests.support.events import task_event
 
 EVIL = "</textarea></title><script>alert(1)</script><img src=x onerror=alert(1)>\"'` onfocus=alert(1) \u202e{{7*7}}"
-
-
-@pytest.fixture
-def accounts(bridge: Bridge) -> AccountStore:
-    made = AccountStore(bridge.store)
-    for right in (Right.VIEWER, Right.OPERATOR, Right.ADMINISTRATOR):
-        made.add(str(right), PASSWORD, right)
-    return made
-
-
-@pytest.fixture
-def visitor(console: Console, accounts: AccountStore) -> Iterator[Visitor]:
-    made = Visitor(console.base_url)
-    yield made
-    made.close()
 
 
 @pytest.mark.promise("SEC-65")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,7 +15,7 @@ from shared.store.links import LinkKind
 from shared.store.models import EventState
 from shared.store.rights import Right
 from tests.helpdesks.recorded_requests import recorded
-from tests.integration.console.conftest import Console
+from tests.integration.console.conftest import ComeIn, Console
 from tests.integration.console.pages import PASSWORD, SAME_ORIGIN, Visitor
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket
@@ -26,12 +25,8 @@ NASTY = "<script>alert(1)</script>\u202e\"'&"
 
 
 @pytest.fixture
-def visitor(console: Console, bridge: Bridge) -> Iterator[Visitor]:
-    AccountStore(bridge.store).add("claire", PASSWORD, Right.OPERATOR)
-    made = Visitor(console.base_url)
-    made.sign_in("claire")
-    yield made
-    made.close()
+def visitor(come_in: ComeIn) -> Visitor:
+    return come_in(Right.OPERATOR)
 
 
 PAGES = [

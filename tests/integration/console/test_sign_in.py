@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from sqlalchemy import select, update
@@ -18,21 +18,6 @@ from tests.integration.console.pages import PASSWORD, SAME_ORIGIN, Visitor
 from tests.support.bridge import Bridge
 
 Come = Callable[[Right], Visitor]
-
-
-@pytest.fixture
-def accounts(bridge: Bridge) -> AccountStore:
-    made = AccountStore(bridge.store)
-    for right in (Right.VIEWER, Right.OPERATOR, Right.ADMINISTRATOR):
-        made.add(str(right), PASSWORD, right)
-    return made
-
-
-@pytest.fixture
-def visitor(console: Console, accounts: AccountStore) -> Iterator[Visitor]:
-    made = Visitor(console.base_url)
-    yield made
-    made.close()
 
 
 def test_name_and_password_let_in_and_the_cookie_is_for_these_pages_only(visitor: Visitor) -> None:

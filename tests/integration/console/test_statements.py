@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from sqlalchemy import event
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.accounts import AccountStore
 from shared.metadata.synchronisation import synchronise
 from shared.store.rights import Right
 from tests.browser.pages import PAGES, filled
-from tests.integration.console.conftest import Console
-from tests.integration.console.pages import PASSWORD, Visitor
+from tests.integration.console.conftest import ComeIn, Console
+from tests.integration.console.pages import Visitor
 from tests.support.bridge import Bridge
 
 MOST = 12
@@ -23,15 +20,11 @@ NONE_OF_OURS = ("BEGIN", "PRAGMA", "SAVEPOINT", "RELEASE")
 
 
 @pytest.fixture
-def visitor(console: Console, bridge: Bridge, stand_in: StandIn) -> Iterator[Visitor]:
+def visitor(console: Console, bridge: Bridge, stand_in: StandIn, come_in: ComeIn) -> Visitor:
     filled(bridge, stand_in)
     desk = console.app.state.desk
     assert synchronise(desk.store, desk.locks, desk.connector.connect)
-    AccountStore(bridge.store).add("claire", PASSWORD, Right.ADMINISTRATOR)
-    made = Visitor(console.base_url)
-    made.sign_in("claire")
-    yield made
-    made.close()
+    return come_in(Right.ADMINISTRATOR)
 
 
 def test_no_page_takes_more_than_a_dozen_statements(visitor: Visitor, console: Console) -> None:
