@@ -9,19 +9,33 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from functools import cache
+from typing import Any, cast
 
-from sqlalchemy import ColumnElement, Select, and_, exists, func, literal, select, tuple_, update
-from sqlalchemy.orm import aliased
+from sqlalchemy import (
+    ColumnElement,
+    Float,
+    Table,
+    and_,
+    bindparam,
+    exists,
+    func,
+    literal,
+    select,
+    tuple_,
+    update,
+)
 
 from shared.codes.coded import Coded
 from shared.codes.reasons import Reason
 from shared.store.explained import keeping
 from shared.store.ledger_queries import IN_FLIGHT, NOT_LINKED, LedgerQueries, Row
-from shared.store.models import EventState, JournalEvent, LedgerState
-from shared.store.types import clock, insert_for
+from shared.store.models import EventState, JournalEvent, LedgerState, RecoveryMode
+from shared.store.types import Insert, Key, clock, insert_for
 
 __all__ = ["IN_FLIGHT", "Claim", "Ledger", "Row"]
+
+JOURNAL, RECOVERY = cast(Table, JournalEvent.__table__), cast(Table, RecoveryMode.__table__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +53,7 @@ class Claim:
         earlier: other bodies that attempts before this one sent without a clear answer.
         attempt_before: the row's attempt number as it was read, 0 where there was no row; None: whatever it is.
         is_newest: only while no newer event of the key waits than the one that asks for it.
+        unless_recovering: only while no backup was restored (`shared.store.recovery`).
     """
 
     key: int
@@ -52,6 +67,7 @@ class Claim:
     earlier: list[dict[str, Any]] | None = None
     attempt_before: int | None = None
     is_newest: bool = False
+    unless_recovering: bool = False
 
 
 class Ledger(LedgerQueries):
@@ -67,62 +83,31 @@ class Ledger(LedgerQueries):
         Returns:
             The attempt number, or None where the row is not free, or something is not as it was read.
         """
-        values: dict[str, Any] = {
-            "ticket_id": claim.ticket_id,
-            "state": LedgerState.CLAIMED,
-            "event_id": claim.event_id,
-            "tracker_project_id": claim.tracker_project_id,
-            "issue_id": claim.issue_id,
-            "body": claim.body,
-            "authors": claim.authors,
-            "fingerprint": claim.fingerprint,
-            "earlier": claim.earlier,
-            "claimed_at": clock(),
-            "lease_until": clock(lease),
-            "settle_after": None,
-            "rounds": 0,
-            "adopted": False,
-            "duplicate": False,
-            **keeping(None),
-            "changed_at": clock(),
-        }
-        first = {self._key_column: claim.key, "attempt": 1, "first_claimed_at": clock()}
-        again = {
-            "attempt": self._model.attempt + 1,
-            "first_claimed_at": func.coalesce(self._model.first_claimed_at, clock()),
-        }
-        is_free = self._model.state == LedgerState.FREE
-        if claim.attempt_before is not None:
-            is_free = and_(is_free, self._model.attempt == claim.attempt_before)
-        inserted = self._values({**values, **first}, claim)
-        statement = (
-            insert_for(self._session)(self._table)
-            .from_select(list(inserted.selected_columns.keys()), inserted)
-            .on_conflict_do_update(index_elements=[self._key_column], set_={**values, **again}, where=is_free)
-            .returning(self._model.attempt)
+        as_read = claim.attempt_before is not None
+        statement = _claiming(
+            insert_for(self._session),
+            self._table,
+            self._key_column,
+            claim.is_newest,
+            as_read,
+            claim.unless_recovering,
         )
-        attempt: int | None = self._session.scalar(statement)
+        parameters = {
+            "new_key": claim.key,
+            "new_ticket_id": claim.ticket_id,
+            "new_event_id": claim.event_id,
+            "new_tracker_project_id": claim.tracker_project_id,
+            "new_issue_id": claim.issue_id,
+            "new_body": claim.body,
+            "new_authors": claim.authors,
+            "new_fingerprint": claim.fingerprint,
+            "new_earlier": claim.earlier,
+            "lease": lease,
+        }
+        if as_read:
+            parameters["attempt_before"] = claim.attempt_before
+        attempt: int | None = self._session.scalar(statement, parameters)
         return attempt
-
-    def _values(self, values: dict[str, Any], claim: Claim) -> Select[Any]:
-        """Return a claim's values as a row, or as none where a newer event of its key waits."""
-        columns = self._table.c
-        row = select(
-            *(
-                (value if isinstance(value, ColumnElement) else literal(value, columns[name].type)).label(
-                    name
-                )
-                for name, value in values.items()
-            )
-        )
-        if not claim.is_newest:
-            return row.where(literal(True))
-        this, newer = aliased(JournalEvent), aliased(JournalEvent)
-        is_newer = tuple_(this.occurred_at, this.sequence, this.id) < tuple_(
-            newer.occurred_at, newer.sequence, newer.id
-        )
-        waits = (newer.key == this.key, newer.state == EventState.PENDING)
-        return row.where(~exists().where(this.id == claim.event_id, *waits, is_newer))
 
     def regroup(self, issue_id: int, fingerprint_of: Callable[[dict[str, Any]], str]) -> None:
         """Correct the fingerprints of what is in flight on an issue: a version before took the hours into them."""
@@ -396,3 +381,65 @@ class Ledger(LedgerQueries):
             .returning(self._model.attempt)
         )
         return self._session.scalar(statement) is not None
+
+
+@cache
+def _claiming(
+    insert: Insert, table: Table, key_column: str, is_newest: bool, as_read: bool, unless_recovering: bool
+) -> Any:
+    """Return the statement of a claim; made once, since that costs more than to carry it out."""
+    columns = table.c
+    given: tuple[str, ...] = (
+        "event_id",
+        "tracker_project_id",
+        "issue_id",
+        "body",
+        "authors",
+        "fingerprint",
+        "earlier",
+    )
+    if key_column != "ticket_id":
+        given = ("ticket_id", *given)
+    values: dict[str, ColumnElement[Any]] = {
+        **{name: bindparam(f"new_{name}", type_=columns[name].type) for name in given},
+        "state": _constant(columns.state, LedgerState.CLAIMED),
+        "claimed_at": clock(),
+        "lease_until": clock(bindparam("lease", type_=Float)),
+        "settle_after": _constant(columns.settle_after, None),
+        "rounds": _constant(columns.rounds, 0),
+        "adopted": _constant(columns.adopted, False),
+        "duplicate": _constant(columns.duplicate, False),
+        **{name: _constant(columns[name], value) for name, value in keeping(None).items()},
+        "changed_at": clock(),
+    }
+    first = {
+        key_column: bindparam("new_key", type_=columns[key_column].type),
+        "attempt": _constant(columns.attempt, 1),
+        "first_claimed_at": clock(),
+    }
+    row = select(*(value.label(name) for name, value in (values | first).items())).where(literal(True))
+    if unless_recovering:
+        row = row.where(~exists().select_from(RECOVERY))
+    if is_newest:
+        this, newer = JOURNAL.alias(), JOURNAL.alias()
+        is_newer = tuple_(this.c.occurred_at, this.c.sequence, this.c.id) < tuple_(
+            newer.c.occurred_at, newer.c.sequence, newer.c.id
+        )
+        waits = (newer.c.key == this.c.key, newer.c.state == EventState.PENDING)
+        row = row.where(~exists().where(this.c.id == bindparam("new_event_id", type_=Key), *waits, is_newer))
+    is_free = columns.state == LedgerState.FREE
+    if as_read:
+        is_free = and_(is_free, columns.attempt == bindparam("attempt_before", type_=Key))
+    inserting = insert(table).from_select(list(row.selected_columns.keys()), row)
+    new = inserting.excluded
+    again = {
+        "attempt": columns.attempt + 1,
+        "first_claimed_at": func.coalesce(columns.first_claimed_at, new.first_claimed_at),
+    }
+    return inserting.on_conflict_do_update(
+        index_elements=[key_column], set_={**{name: new[name] for name in values}, **again}, where=is_free
+    ).returning(columns.attempt)
+
+
+def _constant(column: ColumnElement[Any], value: object) -> ColumnElement[Any]:
+    return literal(value, column.type)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, DateTime, Dialect, Integer, ScalarSelect, Text, select
+from sqlalchemy import BigInteger, BindParameter, DateTime, Dialect, Integer, ScalarSelect, Text, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import Session
@@ -68,14 +68,14 @@ class clock(GenericFunction[datetime]):  # noqa: N801  (a SQL function)
     """The database's clock now, plus a number of seconds: one clock for all workers.
 
     Args:
-        seconds: offset in seconds, may be negative.
+        seconds: offset in seconds, may be negative; or a statement's parameter of it.
     """
 
     type = UtcDateTime()
     inherit_cache = True
 
-    def __init__(self, seconds: float = 0) -> None:
-        super().__init__(float(seconds))
+    def __init__(self, seconds: float | BindParameter[float] = 0) -> None:
+        super().__init__(seconds if isinstance(seconds, BindParameter) else float(seconds))
 
 
 class size_of(GenericFunction[int]):  # noqa: N801  (a SQL function)
@@ -114,7 +114,7 @@ def _number_sqlite(element: number_in, compiler: SQLCompiler, **kw: Any) -> str:
     return f"json_extract({compiler.process(column, **kw)}, '$.' || {compiler.process(name, **kw)})"
 
 
-def moment(seconds: float = 0) -> ScalarSelect[datetime]:
+def moment(seconds: float | BindParameter[float] = 0) -> ScalarSelect[datetime]:
     """Return the clock as it is when the statement begins: to compare columns with.
 
     PostgreSQL reads `clock_timestamp()` anew for each row, so that no index can be used to compare with it.

@@ -116,12 +116,20 @@ class Claim(Action[Attempt | RecoveryMode | None]):
         run.lock.renew()
         window = SendWindow(run.settings.claim_lease)
         # it counts only as long as its row, and what is known of its key, are as they were read
-        claim = replace(creation.claim(row), attempt_before=row.attempt if row else 0, is_newest=True)
+        claim = replace(
+            creation.claim(row),
+            attempt_before=row.attempt if row else 0,
+            is_newest=True,
+            unless_recovering=not self.looked,
+        )
+        lease = run.settings.claim_lease
         with run.transaction() as tx:
-            mode = None if self.looked else tx.recovery.get()
-            if mode is not None and not _is_decided(row, mode):
-                return mode
-            number = tx.ledger(creation.kind).claim(claim, run.settings.claim_lease)
+            ledger = tx.ledger(creation.kind)
+            number = ledger.claim(claim, lease)
+            if number is None and not self.looked and (mode := tx.recovery.get()):
+                if not _is_decided(row, mode):
+                    return mode
+                number = ledger.claim(replace(claim, unless_recovering=False), lease)
         return None if number is None else Attempt(number, window)
 
 
