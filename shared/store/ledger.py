@@ -120,6 +120,23 @@ class Ledger(LedgerQueries):
                 same = self._attempt(row.key, row.attempt)
                 self._session.execute(update(self._table).where(same).values(fingerprint=fingerprint))
 
+    def link_claimed(
+        self, key: int, attempt: int, tracker_id: int, author_id: int | None, reason: Coded
+    ) -> bool:
+        """Link a row that is claimed still to its attempt's own answer, in one statement.
+
+        Returns:
+            False where there is more to it: another row holds the id, or somebody else was at the row meanwhile.
+        """
+        parameters = {
+            "of_key": key,
+            "of_attempt": attempt,
+            "new_tracker_id": tracker_id,
+            "new_author_id": author_id,
+            **{f"new_{name}": value for name, value in keeping(reason).items()},
+        }
+        return self._session.scalar(_linking(self._table, self._key_column), parameters) is not None
+
     def link(self, key: int, attempt: int, tracker_id: int, author_id: int | None, reason: Coded) -> bool:
         """Record the tracker's definite answer to an attempt; it wins whatever state the row is in.
 
@@ -439,6 +456,38 @@ def _claiming(
     return inserting.on_conflict_do_update(
         index_elements=[key_column], set_={**{name: new[name] for name in values}, **again}, where=is_free
     ).returning(columns.attempt)
+
+
+@cache
+def _linking(table: Table, key_column: str) -> Any:
+    """Return the statement of `link_claimed`; made once."""
+    columns, other = table.c, table.alias()
+    key, tracker_id = bindparam("of_key", type_=Key), bindparam("new_tracker_id", type_=Key)
+    held = exists().where(
+        other.c.tracker_id == tracker_id, other.c[key_column] != key, other.c.state != LedgerState.GONE
+    )
+    explained = {name: bindparam(f"new_{name}", type_=columns[name].type) for name in keeping(None)}
+    return (
+        update(table)
+        .where(
+            columns[key_column] == key,
+            columns.attempt == bindparam("of_attempt", type_=Key),
+            columns.state == LedgerState.CLAIMED,
+            columns.duplicate.is_(False),
+            ~held,
+        )
+        .values(
+            state=LedgerState.LINKED,
+            tracker_id=tracker_id,
+            author_id=bindparam("new_author_id", type_=Key),
+            adopted=False,
+            settle_after=None,
+            candidates=None,
+            changed_at=clock(),
+            **explained,
+        )
+        .returning(columns.attempt)
+    )
 
 
 def _constant(column: ColumnElement[Any], value: object) -> ColumnElement[Any]:

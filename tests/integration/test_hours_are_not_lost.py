@@ -145,7 +145,7 @@ def test_the_database_failing_at_the_link_does_not_make_a_clear_answer_a_questio
     """A deadlock (two answers that swap adopted ids lock two rows in opposite order) or a short fail-over."""
     bridge.configure(in_doubt_policy="hold")
     hit: list[bool] = []
-    real = Ledger.link
+    real = Ledger.link_claimed
 
     def link(self: Ledger, *arguments: Any) -> bool:
         if not hit:
@@ -153,7 +153,7 @@ def test_the_database_failing_at_the_link_does_not_make_a_clear_answer_a_questio
             raise OperationalError("UPDATE", {}, Exception("deadlock detected"))
         return real(self, *arguments)
 
-    monkeypatch.setattr(Ledger, "link", link)
+    monkeypatch.setattr(Ledger, "link_claimed", link)
     (event_id,) = bridge.receive(task_event())
     try:
         bridge.sync()

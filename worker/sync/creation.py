@@ -30,6 +30,7 @@ from shared.send_window import SendWindow
 from shared.store import Transaction
 from shared.store.ledger import Row
 from shared.store.models import LedgerState, RecoveryMode
+from shared.verdicts import Verdicts
 from worker.sync.actions import Action, apart
 from worker.sync.bodies import tell_choice
 from worker.sync.doubt import doubt
@@ -207,27 +208,37 @@ class Link(Action[Created | Waiting]):
     def _record(self, author_id: int | None, wrong: Coded | None) -> Created | Waiting:
         creation, tracker_id, number = self.creation, self.tracker_id, self.attempt.number
         run, kind, key, project_id = creation.run, creation.kind, creation.key, creation.sender.project_id
+        reason = Reason.CREATED_BY_EVENT(event_id=creation.asking.id)
         with run.transaction() as tx:
             verdicts = run.verdicts(tx, kind)
-            row = tx.ledger(kind).lock(key)
-            linked_to = row.tracker_id if row and row.state == LedgerState.LINKED else None
-            if linked_to == tracker_id:
-                return Created(tracker_id, project_id)
-            if _is_exchanged(tx, kind, row, number, tracker_id):
-                run.note(What.LATE_AND_EXCHANGED(kind=kind, tracker_id=tracker_id))
-                if linked_to:
-                    return Created(linked_to, project_id)
-                return Waiting(Reason.BEGUN_ANEW(kind=kind, key=key))
-            if row is None or row.attempt != number or row.duplicate or _orphans(tx, kind, row, linked_to):
-                verdicts.late(key, run.ticket_id, tracker_id)
-                twice = Reason.WAITS_FOR_PERSON(kind=kind, key=key, because=Reason.POSSIBLY_TWICE())
-                return Waiting(twice, held=(kind, key))
-            reason = Reason.CREATED_BY_EVENT(event_id=creation.asking.id)
-            verdicts.link(row, number, tracker_id, author_id, reason)
+            if not verdicts.link_claimed(key, number, tracker_id, author_id, reason):
+                row = tx.ledger(kind).lock(key)
+                if odd := self._at_odds(tx, verdicts, row):
+                    return odd
+                assert row is not None  # noqa: S101 (`_at_odds`)
+                verdicts.link(row, number, tracker_id, author_id, reason)
             if wrong:
                 tx.misattributed.put(kind, key, run.ticket_id, tracker_id, wrong)
             creation.linked(tx, self.found, wrong)
         return Created(tracker_id, project_id, now=True, wrong_author=wrong)
+
+    def _at_odds(self, tx: Transaction, verdicts: Verdicts, row: Row | None) -> Created | Waiting | None:
+        """Return what is so where somebody else was at the row meanwhile; None: it is to be linked all the same."""
+        creation, tracker_id, number = self.creation, self.tracker_id, self.attempt.number
+        run, kind, key, project_id = creation.run, creation.kind, creation.key, creation.sender.project_id
+        linked_to = row.tracker_id if row and row.state == LedgerState.LINKED else None
+        if linked_to == tracker_id:
+            return Created(tracker_id, project_id)
+        if _is_exchanged(tx, kind, row, number, tracker_id):
+            run.note(What.LATE_AND_EXCHANGED(kind=kind, tracker_id=tracker_id))
+            if linked_to:
+                return Created(linked_to, project_id)
+            return Waiting(Reason.BEGUN_ANEW(kind=kind, key=key))
+        if row is None or row.attempt != number or row.duplicate or _orphans(tx, kind, row, linked_to):
+            verdicts.late(key, run.ticket_id, tracker_id)
+            twice = Reason.WAITS_FOR_PERSON(kind=kind, key=key, because=Reason.POSSIBLY_TWICE())
+            return Waiting(twice, held=(kind, key))
+        return None
 
 
 def _is_exchanged(tx: Transaction, kind: Kind, row: Row | None, attempt: int, tracker_id: int) -> bool:

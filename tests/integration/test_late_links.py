@@ -1,0 +1,62 @@
+"""An answer is linked in one statement every day; where somebody else was at its row meanwhile, there is more to it."""
+
+from __future__ import annotations
+
+import pytest
+
+from deploy.sandbox.tracker.control import StandIn
+from shared.codes.coded import written
+from shared.kinds import Kind
+from shared.store.ledger import Claim
+from shared.store.models import LedgerState
+from tests.support.bridge import SUPPORT, Bridge
+from tests.support.events import task_event
+from tests.support.ledger import change, entries, row, stopped
+
+
+def test_an_answer_whose_row_was_claimed_anew_meanwhile_is_a_possible_duplicate(
+    bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The row is claimed, as it is every day, but for another attempt."""
+
+    def meanwhile() -> None:
+        change(bridge, Kind.TICKET, 4711, attempt=2)
+
+    bridge.receive(task_event())
+    with stopped(monkeypatch, "POST", "/issues.json", meanwhile):
+        bridge.sync()
+    found = row(bridge, Kind.TICKET, 4711)
+    assert (found.state, found.duplicate) == (LedgerState.HELD, True)
+    assert not entries(stand_in)
+
+
+def test_an_answer_takes_its_object_from_a_row_that_had_adopted_it(
+    bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def adopted() -> None:
+        with bridge.store.transaction() as tx:
+            claim = Claim(999, 4711, event_id, SUPPORT, None, {}, [], "alike")
+            assert tx.issues.claim(claim, 20) == 1
+            tx.issues.doubt(999, 1, 0, written("no answer"))
+            assert tx.issues.adopt(999, 1, 6, 5, written("found"))
+
+    (event_id,) = bridge.receive(task_event())
+    with stopped(monkeypatch, "POST", "/issues.json", adopted):
+        bridge.sync()
+    assert row(bridge, Kind.TICKET, 4711).tracker_id == 6
+    assert row(bridge, Kind.TICKET, 999).state == LedgerState.IN_DOUBT
+
+
+def test_an_answer_counts_for_a_row_that_somebody_else_was_at_meanwhile(
+    bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not the one statement of every day: the row is in doubt by now, and its own answer settles it."""
+
+    def meanwhile() -> None:
+        change(bridge, Kind.TICKET, 4711, state=LedgerState.IN_DOUBT)
+
+    bridge.receive(task_event())
+    with stopped(monkeypatch, "POST", "/issues.json", meanwhile):
+        bridge.sync()
+    assert row(bridge, Kind.TICKET, 4711).state == LedgerState.LINKED
+    assert len(entries(stand_in)) == 1
