@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
-from sqlalchemy import select
+from sqlalchemy import Table, select
 from sqlalchemy.orm import Session
 
 from shared.config import PluginConfig
@@ -13,6 +13,9 @@ from shared.store.models import PluginConfigRecord
 from shared.store.types import clock, insert_for
 
 THE_RECORD = 1
+RECORD = cast(Table, PluginConfigRecord.__table__)
+STORED = select(RECORD.c["values"], RECORD.c.api_key_encrypted)
+SETTLED = STORED.with_for_update(read=True)
 
 
 class Configs:
@@ -23,16 +26,14 @@ class Configs:
 
     def get(self) -> tuple[PluginConfig, str | None]:
         """Return the configuration and the encrypted API key (None where none is stored)."""
-        row = self._session.execute(
-            select(PluginConfigRecord.values, PluginConfigRecord.api_key_encrypted)
-        ).first()
+        row = self._session.execute(STORED).first()
         if row is None:
             return PluginConfig(), None
         return PluginConfig.model_validate(_known(row[0])), row[1]
 
     def status_map(self) -> Mapping[int, int]:
         """Return status_map as it is once whoever changes the configuration at this moment has committed."""
-        stored = self._session.scalar(select(PluginConfigRecord.values).with_for_update(read=True))
+        stored = self._session.scalar(SETTLED)
         return PluginConfig.model_validate(_known(stored or {})).status_map
 
     def put(self, config: PluginConfig) -> None:

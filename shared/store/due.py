@@ -52,10 +52,11 @@ class Due:
 
 @dataclass(frozen=True, slots=True)
 class DueEvents:
-    """What is due for a ticket, oldest first, and whether that is all of it."""
+    """What is due for a ticket, oldest first, whether that is all of it, and when it was read (database clock)."""
 
     rows: list[Due]
     is_complete: bool
+    now: datetime | None = None
 
 
 def is_due() -> ColumnElement[bool]:
@@ -138,7 +139,9 @@ def due_parameters(ticket_id: int) -> dict[str, int]:
 def due_events(found: Sequence[Any]) -> DueEvents:
     """Return what `due_of_a_ticket` has read, oldest first."""
     rows = sorted(map(_due, found), key=lambda row: (row.occurred_at, row.sequence, row.id))
-    return DueEvents(rows, is_complete=not found or found[0].of_all == len(found))
+    if not found:
+        return DueEvents(rows, is_complete=True)
+    return DueEvents(rows, is_complete=found[0].of_all == len(found), now=found[0].now)
 
 
 def content_of(row: JournalEvent | Due) -> Event | None:

@@ -17,6 +17,7 @@ from sqlalchemy import (
     Delete,
     Table,
     and_,
+    bindparam,
     case,
     delete,
     exists,
@@ -53,7 +54,7 @@ from shared.store.models import (
     TicketIssueLink,
     TicketState,
 )
-from shared.store.types import Insert, clock, insert_for, moment, number_in
+from shared.store.types import Insert, Key, clock, insert_for, moment, number_in
 
 JOURNAL = cast(Table, JournalEvent.__table__)
 UNREADABLE = "unreadable"
@@ -215,8 +216,7 @@ class Journal:
 
     def has_due(self, ticket_id: int) -> bool:
         """Tell whether a ticket has a pending event whose time has come."""
-        statement = select(JournalEvent.id).where(JournalEvent.ticket_id == ticket_id, is_due()).limit(1)
-        return self._session.scalar(statement) is not None
+        return self._session.scalar(_due_at_all(), {"ticket_id": ticket_id}) is not None
 
     def has_pending(self, ticket_id: int) -> bool:
         """Tell whether a ticket has a pending event, due or not."""
@@ -477,17 +477,19 @@ class Journal:
         unreadable = and_(JournalEvent.key == UNREADABLE, JournalEvent.state == EventState.FAILED)
         return self._session.scalar(select(func.max(JournalEvent.received_at)).where(unreadable))
 
-    def newest_of_tasks(self, task_ids: Collection[int]) -> dict[int, JournalEvent]:
+    def newest_of_tasks(self, task_ids: Collection[int]) -> dict[int, int]:
         """Return the newest event of each ticket task, whatever became of it, in whichever ticket it came."""
         if not task_ids:
             return {}
         keys = [_task_key(task_id) for task_id in task_ids]
-        newest_first = [column.desc() for column in ORDER]
-        place = func.row_number().over(partition_by=JournalEvent.key, order_by=newest_first).label("place")
-        ranked = select(JournalEvent.id, place).where(JournalEvent.key.in_(keys)).subquery()
-        newest = select(ranked.c.id).where(ranked.c.place == 1)
-        rows = self._session.scalars(select(JournalEvent).where(JournalEvent.id.in_(newest)))
-        return {row.task_id: row for row in rows if row.task_id is not None}
+        rows = self._session.execute(_newest_of_keys(), {"keys": keys})
+        return {task_id: event_id for event_id, task_id in rows if task_id is not None}
+
+    def by_ids(self, event_ids: Collection[int]) -> Sequence[JournalEvent]:
+        """Return some events."""
+        if not event_ids:
+            return []
+        return self._session.scalars(select(JournalEvent).where(JournalEvent.id.in_(event_ids))).all()
 
     def of_key(self, key: str) -> Sequence[JournalEvent]:
         """Return every event of a key, the newest first."""
@@ -566,6 +568,26 @@ def _task_key(task_id: int) -> str:
 
 def _pending(event_ids: Collection[int]) -> ColumnElement[bool]:
     return and_(JournalEvent.id.in_(event_ids), JournalEvent.state == EventState.PENDING)
+
+
+@cache
+def _due_at_all() -> Any:
+    """Return the statement that finds one event of `ticket_id` that is due; made once, as are those below."""
+    of_ticket = JOURNAL.c.ticket_id == bindparam("ticket_id", type_=Key)
+    comes = JOURNAL.c.next_attempt_at
+    is_time = or_(comes.is_(None), comes <= moment())
+    return select(JOURNAL.c.id).where(of_ticket, JOURNAL.c.state == EventState.PENDING, is_time).limit(1)
+
+
+@cache
+def _newest_of_keys() -> Any:
+    """Return the statement that finds the newest event of each of `keys`."""
+    columns = JOURNAL.c
+    newest_first = [columns[column.key].desc() for column in ORDER]
+    place = func.row_number().over(partition_by=columns.key, order_by=newest_first).label("place")
+    of_keys = columns.key.in_(bindparam("keys", expanding=True))
+    ranked = select(columns.id, columns.task_id, place).where(of_keys).subquery()
+    return select(ranked.c.id, ranked.c.task_id).where(ranked.c.place == 1)
 
 
 @cache

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
-from typing import cast
+from functools import cache
+from typing import Any, cast
 
-from sqlalchemy import ColumnElement, Select, Table, and_, func, or_, select, text, union_all
+from sqlalchemy import ColumnElement, Select, Table, and_, bindparam, func, or_, select, text, union_all
 from sqlalchemy.orm import Session
 
 from shared.kinds import Kind
 from shared.store.models import OPEN_ROWS, LedgerRow, LedgerState, TaskTimeLink, TicketIssueLink
-from shared.store.types import moment
+from shared.store.types import Key, moment
 
 Row = LedgerRow
 MOST_SETTLED = 200
@@ -44,7 +45,8 @@ class LedgerQueries:
 
     def get(self, key: int) -> Row | None:
         """Return the row of a ticket id or ticket-task id."""
-        return self._session.scalar(select(self._model).where(self._model.key == key))
+        row: Row | None = self._session.scalar(_of_key(self._model), {"key": key})
+        return row
 
     def lock(self, key: int) -> Row | None:
         """Return the row of a key, locked until the end of the transaction."""
@@ -61,12 +63,10 @@ class LedgerQueries:
         """Return every row that belongs to a ticket."""
         return self._session.scalars(select(self._model).where(self._model.ticket_id == ticket_id)).all()
 
-    def unsettled_of(self, ticket_id: int) -> dict[int, Row]:
-        """Return a ticket's rows that are claimed or in doubt, by key."""
-        statement = select(self._model).where(
-            self._model.ticket_id == ticket_id, self._model.state.in_(IN_FLIGHT)
-        )
-        return {row.key: row for row in self._session.scalars(statement)}
+    def of_drain(self, ticket_id: int, keys: Collection[int]) -> dict[int, Row]:
+        """Return the rows of several keys, and a ticket's that are claimed or in doubt, by key."""
+        parameters = {"ticket_id": ticket_id, "keys": list(keys)}
+        return {row.key: row for row in self._session.scalars(_of_drain(self._model), parameters)}
 
     def linked(self) -> Iterator[Row]:
         """Return every linked row by key, a few at a time."""
@@ -158,3 +158,19 @@ class LedgerQueries:
         doubtful = and_(self._model.state == LedgerState.IN_DOUBT, self._model.settle_after <= moment())
         expired = and_(self._model.state == LedgerState.CLAIMED, self._model.lease_until <= moment(-settling))
         return or_(doubtful, expired)
+
+
+@cache
+def _of_key(model: type[LedgerRow]) -> Select[Any]:
+    """Return the statement that reads the row of `key`; made once, as are those below."""
+    return select(model).where(model.key == bindparam("key", type_=Key))
+
+
+@cache
+def _of_drain(model: type[LedgerRow]) -> Select[Any]:
+    """Return the statement that reads the rows of `keys`, and those of `ticket_id` that are in flight."""
+    of_keys = select(model.key).where(model.key.in_(bindparam("keys", type_=Key, expanding=True)))
+    in_flight = select(model.key).where(
+        NOT_LINKED, model.ticket_id == bindparam("ticket_id", type_=Key), model.state.in_(IN_FLIGHT)
+    )
+    return select(model).where(model.key.in_(of_keys.union_all(in_flight)))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, cast
 
-from sqlalchemy import delete, select
+from sqlalchemy import BindParameter, Column, Select, Table, bindparam, delete, literal, select, union_all
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from shared.store.models import EntityLink, ProjectLink
-from shared.store.types import insert_for
+from shared.store.types import Key, insert_for
 
 
 class LinkKind(StrEnum):
@@ -34,6 +34,23 @@ class Link:
         return f"{self.kind} {self.helpdesk_id}"
 
 
+def _asked(kind: LinkKind, key: Column[Any], asked: BindParameter[Any]) -> Select[Any]:
+    columns = key.table.c
+    return select(
+        literal(str(kind)).label("kind"),
+        key.label("helpdesk_id"),
+        columns.tracker_project_id,
+        columns.default_category_id.label("category_id"),
+    ).where(key == asked)
+
+
+BY_PROJECT, BY_ENTITY = cast(Table, ProjectLink.__table__).c, cast(Table, EntityLink.__table__).c
+RESOLVING = union_all(
+    _asked(LinkKind.PROJECT, BY_PROJECT.helpdesk_project_id, bindparam("project_id", type_=Key)),
+    _asked(LinkKind.ENTITY, BY_ENTITY.entity_id, bindparam("entity_id", type_=Key)),
+)
+
+
 class Links:
     """Reads and writes links within one transaction."""
 
@@ -42,11 +59,14 @@ class Links:
 
     def resolve(self, helpdesk_project_id: int | None, entity_id: int) -> Link | None:
         """Apply the project resolution rule: project link first, then the EXACT entity, else nothing."""
-        if helpdesk_project_id is not None:
-            link = self.get(LinkKind.PROJECT, helpdesk_project_id)
-            if link:
-                return link
-        return self.get(LinkKind.ENTITY, entity_id)
+        asked = {"project_id": helpdesk_project_id, "entity_id": entity_id}
+        found = {row.kind: row for row in self._session.execute(RESOLVING, asked)}
+        row = found.get(LinkKind.PROJECT) or found.get(LinkKind.ENTITY)
+        return (
+            None
+            if row is None
+            else Link(LinkKind(row.kind), row.helpdesk_id, row.tracker_project_id, row.category_id)
+        )
 
     def get(self, kind: LinkKind, helpdesk_id: int) -> Link | None:
         """Return one link."""

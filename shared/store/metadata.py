@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, cast
 
-from sqlalchemy import String, delete, func, literal, select, type_coerce, union_all
+from sqlalchemy import String, Table, delete, func, literal, select, type_coerce, union_all
 from sqlalchemy.orm import Session
 
 from shared.codes.coded import Coded
@@ -64,6 +64,13 @@ class Entry:
         return f"{self.tracker_id} ({self.name})"
 
 
+CACHED, PEOPLE = cast(Table, MetadataRow.__table__), cast(Table, TrackerUser.__table__)
+NEEDED = union_all(
+    select(literal(True), PEOPLE.c.tracker_user_id).where(PEOPLE.c.admin),
+    select(literal(False), CACHED.c.tracker_id).where(CACHED.c.kind == MetadataKind.STATUS),
+)
+
+
 class Metadata:
     """Reads and writes the cache within one transaction."""
 
@@ -101,11 +108,7 @@ class Metadata:
 
     def needed(self) -> tuple[tuple[int, ...], frozenset[int]]:
         """Return what each drain has to know, in one statement: the tracker's administrators and its statuses."""
-        administrators = select(literal(True), TrackerUser.tracker_user_id).where(TrackerUser.admin)
-        statuses = select(literal(False), MetadataRow.tracker_id).where(
-            MetadataRow.kind == MetadataKind.STATUS
-        )
-        rows = self._session.execute(union_all(administrators, statuses)).all()
+        rows = self._session.execute(NEEDED).all()
         return tuple(one for admin, one in rows if admin), frozenset(
             one for is_admin, one in rows if not is_admin
         )

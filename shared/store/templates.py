@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import cast
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import Table, delete, func, select, update
 from sqlalchemy.orm import Session
 
 from shared.store.models import PayloadTemplate, TemplateChange, TemplateVersion
@@ -57,6 +58,12 @@ class Kept:
     changed: TemplateChange
 
 
+TEMPLATE, VERSION = cast(Table, PayloadTemplate.__table__), cast(Table, TemplateVersion.__table__)
+ACTIVE = select(TEMPLATE.c.id, TEMPLATE.c.operation, TEMPLATE.c.name, VERSION.c.version, VERSION.c.body).join(
+    VERSION, (VERSION.c.template_id == TEMPLATE.c.id) & (VERSION.c.version == TEMPLATE.c.active_version)
+)
+
+
 class Templates:
     """Reads and writes templates within one transaction."""
 
@@ -65,18 +72,7 @@ class Templates:
 
     def active(self) -> dict[str, ActiveTemplate]:
         """Return the templates in force, by operation."""
-        statement = select(
-            PayloadTemplate.id,
-            PayloadTemplate.operation,
-            PayloadTemplate.name,
-            TemplateVersion.version,
-            TemplateVersion.body,
-        ).join(
-            TemplateVersion,
-            (TemplateVersion.template_id == PayloadTemplate.id)
-            & (TemplateVersion.version == PayloadTemplate.active_version),
-        )
-        return {row.operation: ActiveTemplate(*row) for row in self._session.execute(statement)}
+        return {row.operation: ActiveTemplate(*row) for row in self._session.execute(ACTIVE)}
 
     def kept(
         self, *, operation: str | None = None, template_id: int | None = None, version: int | None = None

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import Table, delete, insert, select
 from sqlalchemy.orm import Session
 
 from shared.codes.coded import Coded, to_json
 from shared.store.models import TraceStep
 from shared.store.types import moment
+
+APPENDING = insert(cast(Table, TraceStep.__table__))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class Trace:
         """Append steps in their order."""
         if steps:
             self._session.execute(
-                insert(TraceStep.__table__),  # type: ignore[arg-type]
+                APPENDING,
                 [
                     {
                         "ticket_id": step.ticket_id,

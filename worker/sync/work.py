@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -131,8 +131,8 @@ def load(tx: Transaction, ticket_id: int, settling: float, config: PluginConfig)
     if state is None:
         return None
     ticket = Ticket.model_validate(state.snapshot)
-    task_ids = {pending.task.id for pending in events if pending.event.task}
-    time_rows = {**tx.times.unsettled_of(ticket_id), **tx.times.of_keys(task_ids)}
+    task_events = [pending for pending in events if pending.event.task]
+    time_rows = tx.times.of_drain(ticket_id, {pending.task.id for pending in task_events})
     link = tx.links.resolve(ticket.project_id, ticket.entity_id)
     technician = tx.people.pin(ticket.technician, administrators=config.match_administrators)
     administrators, statuses = tx.metadata.needed()
@@ -147,16 +147,22 @@ def load(tx: Transaction, ticket_id: int, settling: float, config: PluginConfig)
         is_technician_member=tx.people.is_member(link.tracker_project_id if link else None, technician),
         administrators=administrators,
         statuses=statuses,
-        now=tx.now(),
+        now=due.now or tx.now(),
         is_complete=due.is_complete,
-        newest=_newest(tx, task_ids),
+        newest=_newest(tx, task_events),
     )
 
 
-def _newest(tx: Transaction, task_ids: Collection[int]) -> dict[int, Known]:
-    rows = tx.journal.newest_of_tasks(task_ids)
-    contents = {task_id: (row.id, content_of(row)) for task_id, row in rows.items()}
-    return {task_id: Known(event_id, event) for task_id, (event_id, event) in contents.items() if event}
+def _newest(tx: Transaction, events: Sequence[Pending]) -> dict[int, Known]:
+    """Return the newest event of each ticket task of some events, whatever became of it."""
+    read = {one.id: one.event for one in events}
+    newest = tx.journal.newest_of_tasks({one.task.id for one in events})
+    for row in tx.journal.by_ids(set(newest.values()) - read.keys()):
+        if event := content_of(row):
+            read[row.id] = event
+    return {
+        task_id: Known(event_id, read[event_id]) for task_id, event_id in newest.items() if event_id in read
+    }
 
 
 def as_of(tx: Transaction, work: Work, event: Event, *, administrators: bool = True) -> Work:
