@@ -4,9 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import cast
+from functools import cache
+from typing import Any, cast
 
-from sqlalchemy import ColumnElement, Table, and_, case, func, literal, or_, select, tuple_, update
+from sqlalchemy import (
+    BindParameter,
+    Boolean,
+    ColumnElement,
+    Float,
+    Table,
+    and_,
+    bindparam,
+    case,
+    func,
+    inspect,
+    literal,
+    or_,
+    select,
+    tuple_,
+    update,
+)
 from sqlalchemy.orm import Session
 
 from shared.codes.coded import Coded
@@ -19,7 +36,7 @@ from shared.store.models import (
     TicketIssueLink,
     TicketState,
 )
-from shared.store.types import insert_for, moment
+from shared.store.types import Insert, Key, insert_for, moment
 
 TICKETS = cast(Table, TicketState.__table__)
 MOST_STATUSES = 100
@@ -32,6 +49,26 @@ IS_DROPPED = and_(
     ),
 )
 """The status of the newest snapshot could not be given. The version before codes told it by its sentence alone."""
+
+NAMES = {column.name: name for name, column in inspect(TicketState).columns.items()}
+
+GIVING = (
+    update(TICKETS)
+    .where(
+        TICKETS.c.ticket_id == bindparam("of_ticket", type_=Key),
+        TICKETS.c.event_id == bindparam("of_event", type_=Key),
+    )
+    .values(
+        status_due=False,
+        given_event_id=bindparam("of_event", type_=Key),
+        given_status_id=bindparam("new_status_id", type_=Key),
+        status_next_at=None,
+        status_dropped=None,
+        status_attempts=0,
+        **keeping(None, "status_"),
+    )
+    .returning(TICKETS.c.ticket_id)
+)
 
 
 class TicketStates:
@@ -61,7 +98,7 @@ class TicketStates:
         )
         return dict(rows.all())
 
-    def fold(self, row: JournalEvent | Due, event: Event, settling: float) -> None:
+    def fold(self, row: JournalEvent | Due, event: Event, settling: float) -> TicketState | None:
         """Move a ticket's snapshot to that of an event, unless a newer one is known.
 
         The status becomes due where the event is a ticket update (SPEC section 3) or its status differs.
@@ -70,39 +107,25 @@ class TicketStates:
             row: the journal's event, whose (occurred_at, sequence, id) is its place in time.
             event: its content.
             settling: seconds in which a status whose giving got no clear answer may still take effect.
+
+        Returns:
+            The desired state as it is now; None where it is another event's.
         """
         values = {
+            "ticket_id": row.ticket_id,
             "event_id": row.id,
             "occurred_at": row.occurred_at,
             "sequence": row.sequence,
             "status": event.ticket.status,
             "snapshot": event.ticket.model_dump(mode="json"),
-            "status_attempts": 0,
-            "status_dropped": None,
-            **keeping(None, "status_"),
+            "is_update": event.event == "ticket.updated",
+            "settling": settling,
         }
-        insert = insert_for(self._session)(TICKETS).values(
-            ticket_id=row.ticket_id, status_due=True, given_event_id=None, status_next_at=None, **values
-        )
-        new = insert.excluded
-        moves = or_(
-            literal(event.event == "ticket.updated"),
-            TicketState.status != new.status,
-            TicketState.status_due,
-            IS_DROPPED,  # an earlier one is still owed
-        )
-        known = tuple_(TicketState.occurred_at, TicketState.sequence, TicketState.event_id)
-        self._session.execute(
-            insert.on_conflict_do_update(
-                index_elements=["ticket_id"],
-                set_={
-                    **{name: new[name] for name in values},
-                    "status_due": case((moves, True), else_=False),
-                    "status_next_at": _settled_by(settling),
-                },
-                where=known < tuple_(new.occurred_at, new.sequence, new.event_id),
-            )
-        )
+        moved = self._session.execute(_folding(insert_for(self._session)), values).one_or_none()
+        if moved is None:
+            return None
+        named = {NAMES.get(name, name): value for name, value in moved._mapping.items()}
+        return TicketState(**named)
 
     def give_again(
         self,
@@ -141,7 +164,7 @@ class TicketStates:
             **attempts,
         )
 
-    def given(self, ticket_id: int, event_id: int, tracker_status_id: int | None) -> None:
+    def given(self, ticket_id: int, event_id: int, tracker_status_id: int | None) -> bool:
         """Note that the tracker was given the status of this event's snapshot.
 
         Where a newer one came since, the tracker may have got the older one last: the newer is due (again).
@@ -150,19 +173,15 @@ class TicketStates:
             ticket_id: the ticket.
             event_id: whose snapshot.
             tracker_status_id: what status_map made of its status; where it makes nothing, what the issue has.
+
+        Returns:
+            Whether it is the newest, so that nothing is due.
         """
-        is_newest = self._set(
-            self._still(ticket_id, event_id),
-            status_due=False,
-            given_event_id=event_id,
-            given_status_id=tracker_status_id,
-            status_next_at=None,
-            status_dropped=None,
-            **keeping(None, "status_"),
-            status_attempts=0,
-        )
+        given = {"of_ticket": ticket_id, "of_event": event_id, "new_status_id": tracker_status_id}
+        is_newest = self._session.scalar(GIVING, given) is not None
         if not is_newest:
             self._set(TicketState.ticket_id == ticket_id, status_due=True)
+        return is_newest
 
     def owe(self, ticket_id: int, status_map: Mapping[int, int], tracker_status_id: int | None) -> None:
         """After an issue came to be: its status is due unless the tracker took the newest snapshot's.
@@ -266,11 +285,51 @@ class TicketStates:
         return self._session.scalar(statement) is not None
 
 
+@cache
+def _folding(insert: Insert) -> Any:
+    """Return the statement of `fold`; made once, since that costs more than to carry it out."""
+    inserting = insert(TICKETS).values(
+        status_due=True,
+        given_event_id=None,
+        status_next_at=None,
+        status_attempts=0,
+        status_dropped=None,
+        **keeping(None, "status_"),
+    )
+    new, old = inserting.excluded, TICKETS.c
+    moved = (
+        "event_id",
+        "occurred_at",
+        "sequence",
+        "status",
+        "snapshot",
+        "status_attempts",
+        "status_dropped",
+        *keeping(None, "status_"),
+    )
+    is_due = or_(
+        bindparam("is_update", type_=Boolean),
+        old.status != new.status,
+        old.status_due,
+        IS_DROPPED,  # an earlier one is still owed
+    )
+    known = tuple_(old.occurred_at, old.sequence, old.event_id)
+    return inserting.on_conflict_do_update(
+        index_elements=["ticket_id"],
+        set_={
+            **{name: new[name] for name in moved},
+            "status_due": case((is_due, True), else_=False),
+            "status_next_at": _settled_by(bindparam("settling", type_=Float)),
+        },
+        where=known < tuple_(new.occurred_at, new.sequence, new.event_id),
+    ).returning(*old)
+
+
 def _mapped(status_map: Mapping[int, int]) -> ColumnElement[int | None]:
     return case(dict(status_map), value=TicketState.status)
 
 
-def _settled_by(settling: float) -> ColumnElement[datetime | None]:
+def _settled_by(settling: float | BindParameter[float]) -> ColumnElement[datetime | None]:
     """When the next status may be given: not while one that got no clear answer may still take effect.
 
     A call that was given up may be carried out later; what is given in between would be overwritten by the older.

@@ -10,7 +10,7 @@ from shared.codes.reasons import Reason
 from shared.config import PluginConfig
 from shared.events import Event, HelpdeskUser, Ticket
 from shared.store import Transaction
-from shared.store.due import content_of
+from shared.store.due import Due, content_of
 from shared.store.ledger import IN_FLIGHT, Row
 from shared.store.links import Link
 from shared.store.models import EventState, LedgerState, TicketState
@@ -116,18 +116,12 @@ def load(tx: Transaction, ticket_id: int, settling: float, config: PluginConfig)
     unseen = {row.id for row in rows if row.completion is None}
     if lacking := [one for one in events if one.event.incomplete and one.id in unseen]:
         return Incomplete(lacking)
-    if rows:
-        for row, pending in zip(rows, events, strict=True):
-            is_update = pending.event.task is None
-            if is_update or row is rows[-1]:
-                tx.tickets.fold(row, pending.event, settling)
-                is_fresh = row.attempts == 0
-                wanted = config.status_map.get(pending.event.ticket.status)
-                tx.tickets.give_again(
-                    ticket_id, row.id, settling, wanted, is_update=is_update, is_fresh=is_fresh
-                )
-        tx.people.note_seen(_people(events))
-    state = tx.tickets.get(ticket_id)
+    state = None
+    for row, pending in zip(rows, events, strict=True):
+        if pending.event.task is None or row is rows[-1]:
+            state = _fold(tx, row, pending, settling, config) or state
+    tx.people.note_seen(_people(events))
+    state = state or tx.tickets.get(ticket_id)
     if state is None:
         return None
     ticket = Ticket.model_validate(state.snapshot)
@@ -151,6 +145,18 @@ def load(tx: Transaction, ticket_id: int, settling: float, config: PluginConfig)
         is_complete=due.is_complete,
         newest=_newest(tx, task_events),
     )
+
+
+def _fold(
+    tx: Transaction, row: Due, pending: Pending, settling: float, config: PluginConfig
+) -> TicketState | None:
+    """Move the ticket's snapshot to an event's; where it is there already, see whether its status is due again."""
+    state = tx.tickets.fold(row, pending.event, settling)
+    if state is None:
+        wanted = config.status_map.get(pending.event.ticket.status)
+        is_update, is_fresh = pending.event.task is None, row.attempts == 0
+        tx.tickets.give_again(row.ticket_id, row.id, settling, wanted, is_update=is_update, is_fresh=is_fresh)
+    return state
 
 
 def _newest(tx: Transaction, events: Sequence[Pending]) -> dict[int, Known]:
