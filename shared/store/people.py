@@ -6,9 +6,9 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
-from sqlalchemy import Row, delete, func, or_, select, update
+from sqlalchemy import BindParameter, Row, Table, bindparam, delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from shared.codes.coded import Coded
@@ -20,6 +20,29 @@ from shared.store.types import clock, insert_for
 ADDRESS = re.compile(r"[\x21-\x7e]+")
 UNREADABLE = re.compile(r"[\x00-\x1f\x7f]")
 BLANKS = " \t\r\n"
+
+MAP, PIN, PERSON, SEEN_BEFORE, MEMBER = (
+    cast(Table, one.__table__) for one in (UserMap, UserPin, TrackerUser, HelpdeskPerson, MembershipKnown)
+)
+
+
+def _some(name: str) -> BindParameter[Any]:
+    return bindparam(name, expanding=True)
+
+
+OVERRIDES = select(MAP.c.helpdesk_user_id, MAP.c.tracker_user_id).where(
+    MAP.c.helpdesk_user_id.in_(_some("ids"))
+)
+USERS = select(*PERSON.c).where(
+    or_(PERSON.c.mail_key.in_(_some("mails")), PERSON.c.tracker_user_id.in_(_some("ids")))
+)
+PINS = select(*PIN.c).where(PIN.c.helpdesk_user_id.in_(_some("ids")))
+SEEN = select(SEEN_BEFORE.c.helpdesk_user_id, SEEN_BEFORE.c.email).where(
+    SEEN_BEFORE.c.helpdesk_user_id.in_(_some("ids"))
+)
+MEMBERS = select(MEMBER.c.tracker_project_id, MEMBER.c.tracker_user_id).where(
+    MEMBER.c.tracker_user_id.in_(_some("users")), MEMBER.c.tracker_project_id.in_(_some("projects"))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +89,7 @@ class _Known(Protocol):
     def with_mail(self, mail: str) -> Sequence[TrackerPerson]:
         """Return those with an address; two are enough."""
 
-    def pin(self, helpdesk_user_id: int) -> UserPin | None:
+    def pin(self, helpdesk_user_id: int) -> UserPin | Row[Any] | None:
         """Return whom they were matched with before."""
 
     def whose(self, tracker_user_id: int, helpdesk_user_id: int) -> int | None:
@@ -92,7 +115,7 @@ class _Asked:
         rows = self._session.scalars(select(TrackerUser).where(TrackerUser.mail_key == mail).limit(2))
         return [_person(row) for row in rows]
 
-    def pin(self, helpdesk_user_id: int) -> UserPin | None:
+    def pin(self, helpdesk_user_id: int) -> UserPin | Row[Any] | None:
         return self._session.get(UserPin, helpdesk_user_id)
 
     def whose(self, tracker_user_id: int, helpdesk_user_id: int) -> int | None:
@@ -105,6 +128,31 @@ class _Asked:
             if other is not None:
                 return other
         return None
+
+
+class _Of(_Asked):
+    """Has read about some people, in three statements."""
+
+    def __init__(self, session: Session, users: Collection[HelpdeskUser]) -> None:
+        super().__init__(session)
+        ids = [user.id for user in users]
+        mails = {mail for user in users if (mail := mail_key(user.email))}
+        self._overrides: dict[int, int] = dict(session.execute(OVERRIDES, {"ids": ids}).all())
+        found = {"mails": list(mails), "ids": list(self._overrides.values())}
+        self._users = session.execute(USERS, found).all()
+        self._pins = {row.helpdesk_user_id: row for row in session.execute(PINS, {"ids": ids})}
+
+    def override(self, helpdesk_user_id: int) -> int | None:
+        return self._overrides.get(helpdesk_user_id)
+
+    def tracker_user(self, tracker_user_id: int) -> TrackerPerson | None:
+        return next((_person(row) for row in self._users if row.tracker_user_id == tracker_user_id), None)
+
+    def with_mail(self, mail: str) -> Sequence[TrackerPerson]:
+        return [_person(row) for row in self._users if row.mail_key == mail]
+
+    def pin(self, helpdesk_user_id: int) -> UserPin | Row[Any] | None:
+        return self._pins.get(helpdesk_user_id)
 
 
 class _Read:
@@ -181,7 +229,7 @@ class People:
             administrators: whether the tracker's administrators are matched by e-mail.
         """
         if user is None:
-            return Match(None, Matching.NOBODY_NAMED())
+            return nobody()
         return self._match(user, _Asked(self._session), administrators=administrators)
 
     def match_all(
@@ -236,7 +284,23 @@ class People:
 
     def pin(self, user: HelpdeskUser | None, *, administrators: bool = True) -> Match:
         """Map a helpdesk user as `match` does, and pin a match by e-mail that is made for the first time."""
-        match = self.match(user, administrators=administrators)
+        return self._pinned(user, self.match(user, administrators=administrators), administrators)
+
+    def pin_all(
+        self, users: Iterable[HelpdeskUser], *, administrators: bool = True
+    ) -> dict[tuple[int, str | None], Match]:
+        """Map some helpdesk users as `pin` does one by one; return the match of each."""
+        in_order = sorted(users, key=lambda one: one.id)  # two workers never wait for each other's pins
+        wanted = {who(user): user for user in in_order}
+        if not wanted:
+            return {}
+        known = _Of(self._session, wanted.values())
+        return {
+            key: self._pinned(user, self._match(user, known, administrators=administrators), administrators)
+            for key, user in wanted.items()
+        }
+
+    def _pinned(self, user: HelpdeskUser | None, match: Match, administrators: bool) -> Match:
         if user is None or match.person is None or match.confirmed or match.pinned:
             return match
         if self._put_pin(user.id, match.person.tracker_user_id):
@@ -274,9 +338,7 @@ class People:
             named[user.id] = mail or named.get(user.id)
         if not named:
             return
-        known = select(HelpdeskPerson.helpdesk_user_id, HelpdeskPerson.email)
-        rows = self._session.execute(known.where(HelpdeskPerson.helpdesk_user_id.in_(named)))
-        before = dict(rows.all())
+        before = dict(self._session.execute(SEEN, {"ids": list(named)}).all())
         for user_id in sorted(named):  # in one order, so that two workers never wait for each other
             if user_id not in before or (named[user_id] and before[user_id] != named[user_id]):
                 self._note(user_id, named[user_id])
@@ -386,6 +448,15 @@ class People:
         """Tell whether a membership was ensured before."""
         return self._session.get(MembershipKnown, (tracker_project_id, tracker_user_id)) is not None
 
+    def members(
+        self, tracker_project_ids: Collection[int], tracker_user_ids: Collection[int]
+    ) -> set[tuple[int, int]]:
+        """Return which memberships are known of some projects and people: (tracker project, tracker user)."""
+        asked = {"projects": list(tracker_project_ids), "users": list(tracker_user_ids)}
+        if not all(asked.values()):
+            return set()
+        return {(project_id, user_id) for project_id, user_id in self._session.execute(MEMBERS, asked)}
+
     def is_member(self, tracker_project_id: int | None, match: Match) -> bool:
         """Tell whether a matched person's membership was ensured before; nobody's never was."""
         if match.person is None or tracker_project_id is None:
@@ -408,6 +479,16 @@ class People:
                 MembershipKnown.tracker_user_id == tracker_user_id,
             )
         )
+
+
+def nobody() -> Match:
+    """Return the match of nobody: none was named."""
+    return Match(None, Matching.NOBODY_NAMED())
+
+
+def who(user: HelpdeskUser) -> tuple[int, str | None]:
+    """Return what a helpdesk user is told from others by, as events name them."""
+    return user.id, user.email
 
 
 def mail_key(mail: str | None) -> str | None:

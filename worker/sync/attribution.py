@@ -150,6 +150,7 @@ class Sender:
                 raise
         with self.run.transaction() as tx:
             tx.people.forget_member(self.project_id, person.tracker_user_id)
+        self.run.members[self.project_id, person.tracker_user_id] = False
         self._ensure_membership(person)
         return call(person.login)
 
@@ -187,7 +188,7 @@ class Sender:
             TrackerError: an outage.
         """
         try:
-            people = refresh_people(self.run.store, self.run.lists)
+            people = self._people_now()
         except OutcomeUnknown as unclear:
             raise NotYet(Fault.LOGIN_UNKNOWN(login=person.login, because=unclear.coded)) from None
         now = people.get(person.tracker_user_id, person)
@@ -212,7 +213,12 @@ class Sender:
             return
         with suppress(OutcomeUnknown, TrackerRejected):
             refresh(self.run.store, self.run.lists, MetadataKind.ROLE)
-            refresh_people(self.run.store, self.run.lists)
+            self._people_now()
+
+    def _people_now(self) -> dict[int, TrackerPerson]:
+        """Read the tracker's users afresh; who is who in this drain is then looked up anew."""
+        self.run.people.clear()
+        return refresh_people(self.run.store, self.run.lists)
 
     def _may_become_member(self) -> bool:
         """Tell whether the person may be made a member: never an administrator, who needs no membership."""
@@ -254,6 +260,7 @@ class Sender:
             return
         with self.run.transaction() as tx:
             tx.people.remember_member(self.project_id, person.tracker_user_id)
+        self.run.members[self.project_id, person.tracker_user_id] = True
 
     def _not_yet(self, because: Coded) -> None:
         """Wait a few times where membership or project are not known: else the administrator would be the author.

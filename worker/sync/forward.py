@@ -20,7 +20,7 @@ from worker.sync.actions import Action, TicketLock, Way, apart
 from worker.sync.creation import create
 from worker.sync.doubt import settled
 from worker.sync.endings import Endings
-from worker.sync.gates import Pending, Plan, TimeWanted, plan_times
+from worker.sync.gates import Pending, Plan, TimeWanted
 from worker.sync.probes import found_gone
 from worker.sync.results import AlreadyDone, Created, Result, Sent, Skipped, Waiting
 from worker.sync.run import Collaborators, Run
@@ -88,6 +88,9 @@ class Load(Action[tuple[Run, Work | Incomplete | None]]):
             templates = tx.templates.active()
             work = load(tx, ticket_id, settings.settling_time, config)
         run = Run(ticket_id, using.store, settings, config, tracker, using.locks, self.lock, templates)
+        if isinstance(work, Work):
+            run.people.update(work.people)
+            run.members.update(work.members)
         return run, work
 
 
@@ -106,8 +109,7 @@ class Drain:
 
     async def carry_out(self) -> list[Result]:
         """Decide, then do; return what came of it, in order."""
-        work = self._work
-        plan = plan_times(work.task_events, work.logged, self._run.config, work.newest)
+        work, plan = self._work, self._work.plan
         await self._end_what_sends_nothing(plan)
         wanted = [] if work.link is None else await self._with_attempts_left(plan.wanted)
         issue = await self._issue(wanted)

@@ -46,6 +46,7 @@ def explained(
 
 def _known(run: Run, operation: Operation, body: Body, project_id: int) -> Known:
     """Return the tracker as it is now; as the cache has it where it cannot be read."""
+    run.people.clear()  # the cache of people may be read afresh, too
     try:
         return known_now(run.store, run.lists, operation, body, project_id)
     except BridgeError:

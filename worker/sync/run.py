@@ -18,6 +18,7 @@ from shared.kinds import Kind
 from shared.logs import get_logger, log_fields
 from shared.settings import Settings
 from shared.store import Store, Transaction
+from shared.store.people import Match
 from shared.store.templates import ActiveTemplate
 from shared.store.trace import Step
 from shared.tracker.client import CallRecord, TrackerClient
@@ -57,6 +58,8 @@ class Run:
     Attributes:
         ticket_id: the ticket whose lock is held.
         templates: the payload templates in force, by operation.
+        people: helpdesk users (`shared.store.people.who`) to who they are on the tracker; others were not read.
+        members: (tracker project, tracker user) to whether the membership is known; others were not read.
         rung: tickets that others' waiting work should be rung for when the drain ends.
         moved: issues that are in another tracker project than was known when the drain began.
         answered: whether the tracker has answered anything in this drain.
@@ -70,6 +73,8 @@ class Run:
     locks: Locks
     lock: HeldLock
     templates: Mapping[str, ActiveTemplate] = field(default_factory=dict)
+    people: dict[tuple[int, str | None], Match] = field(default_factory=dict)
+    members: dict[tuple[int, int], bool] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
     rung: set[int] = field(default_factory=set)
     moved: dict[int, int] = field(default_factory=dict)

@@ -12,11 +12,12 @@ from shared.bodies.precedence import Chosen
 from shared.codes.coded import Coded
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
-from shared.events import Event
+from shared.events import Event, HelpdeskUser
 from shared.kinds import Kind
 from shared.payloads import Body, issue_body, time_entry_body
 from shared.store import Transaction
 from shared.store.ledger import Claim, Row
+from shared.store.people import Match, nobody, who
 from shared.templating import Operation
 from worker.sync.attribution import Sender
 from worker.sync.bodies import choose_body
@@ -142,7 +143,7 @@ class IssueCreation(Creation):
         )
         chosen = choose_body(run, cls.operation, about, plain)
         project_id = chosen.body["issue"]["project_id"]  # a template may send it elsewhere than the link
-        is_member = work.is_technician_member and project_id == link.tracker_project_id
+        is_member = _is_member(run, work.technician, project_id)
         about = replace(about, project_id=project_id)
         sender = Sender(run, work.technician, about, is_member, work.administrators, tried)
         return cls(run, work, asking, run.ticket_id, chosen, sender)
@@ -201,9 +202,7 @@ class TimeEntryCreation(Creation):
         event = event or asking.event
         task = event.task or asking.task
         issue = replace(issue, project_id=run.moved.get(issue.tracker_id, issue.project_id))
-        with run.store.transaction() as tx:
-            match = tx.people.pin(task.user, administrators=run.config.match_administrators)
-            is_member = tx.people.is_member(issue.project_id, match)
+        match, is_member = _match(run, task.user, issue.project_id)
         about = About(
             ticket=work.ticket,
             task=task,
@@ -230,6 +229,26 @@ class TimeEntryCreation(Creation):
         tx.journal.supersede_failed(self.asking.event.key, Reason.LOGGED_BY_EVENT(event_id=event_id))
         hours = self.asking.task.actiontime / 3600
         self.run.note(What.HOURS_LOGGED(**made, hours=hours, task_id=self.key), task_id=self.key)
+
+
+def _match(run: Run, user: HelpdeskUser | None, project_id: int) -> tuple[Match, bool]:
+    """Return who a helpdesk user is on the tracker, and whether their membership of a project is known."""
+    match = run.people.get(who(user)) if user else nobody()
+    if match is None:
+        with run.store.transaction() as tx:
+            match = tx.people.pin(user, administrators=run.config.match_administrators)
+    return match, _is_member(run, match, project_id)
+
+
+def _is_member(run: Run, match: Match, project_id: int) -> bool:
+    """Tell whether a person's membership is known: as it was read, or as it came to be in this drain."""
+    if match.person is None:
+        return False
+    known = run.members.get((project_id, match.person.tracker_user_id))
+    if known is not None:
+        return known
+    with run.store.transaction() as tx:
+        return tx.people.is_member(project_id, match)
 
 
 def logged(wrong: Coded | None, **made: object) -> Coded:

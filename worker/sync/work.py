@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import product
 
 from shared.codes.reasons import Reason
 from shared.config import PluginConfig
@@ -14,8 +15,8 @@ from shared.store.due import Due, content_of
 from shared.store.ledger import IN_FLIGHT, Row
 from shared.store.links import Link
 from shared.store.models import EventState, LedgerState, TicketState
-from shared.store.people import Match
-from worker.sync.gates import Known, Pending
+from shared.store.people import Match, nobody, who
+from worker.sync.gates import Known, Pending, Plan, plan_times
 
 
 @dataclass(frozen=True)
@@ -37,12 +38,13 @@ class Work:
         issue_row: the ledger row of the issue.
         time_rows: ledger rows by ticket-task id: those of the events, and those not settled yet.
         technician: who the assigned technician is on the tracker.
-        is_technician_member: whether their membership of the linked project is known.
+        people: the helpdesk users who are to log time (`shared.store.people.who`), and who they are on the tracker.
+        members: (tracker project, tracker user) to whether the membership is known, for these people.
         administrators: the tracker's administrators, as far as they are known.
         statuses: the tracker's statuses, likewise.
         now: the database's clock.
         is_complete: whether the events are all that are due; older ones may be left.
-        newest: ticket-task id to the newest event that is known of it.
+        plan: what the events of ticket tasks ask for.
     """
 
     events: list[Pending]
@@ -52,12 +54,13 @@ class Work:
     issue_row: Row | None
     time_rows: dict[int, Row]
     technician: Match
-    is_technician_member: bool
+    people: Mapping[tuple[int, str | None], Match]
+    members: Mapping[tuple[int, int], bool]
     administrators: tuple[int, ...]
     statuses: frozenset[int]
     now: datetime
     is_complete: bool = True
-    newest: Mapping[int, Known] = field(default_factory=dict)
+    plan: Plan = field(default_factory=Plan)
 
     @property
     def task_events(self) -> list[Pending]:
@@ -68,15 +71,6 @@ class Work:
     def ticket_events(self) -> list[Pending]:
         """The ticket updates."""
         return [pending for pending in self.events if not pending.event.task]
-
-    @property
-    def logged(self) -> dict[int, int]:
-        """Ticket-task id to time entry, where time was logged."""
-        return {
-            task_id: row.tracker_id
-            for task_id, row in self.time_rows.items()
-            if row.state == LedgerState.LINKED and row.tracker_id is not None
-        }
 
     @property
     def unsettled_times(self) -> dict[int, Row]:
@@ -127,23 +121,33 @@ def load(tx: Transaction, ticket_id: int, settling: float, config: PluginConfig)
     ticket = Ticket.model_validate(state.snapshot)
     task_events = [pending for pending in events if pending.event.task]
     time_rows = tx.times.of_drain(ticket_id, {pending.task.id for pending in task_events})
-    link = tx.links.resolve(ticket.project_id, ticket.entity_id)
-    technician = tx.people.pin(ticket.technician, administrators=config.match_administrators)
+    logged = {
+        task_id: row.tracker_id
+        for task_id, row in time_rows.items()
+        if row.state == LedgerState.LINKED and row.tracker_id is not None
+    }
+    plan = plan_times(task_events, logged, config, _newest(tx, task_events))
+    link, issue_row = tx.links.resolve(ticket.project_id, ticket.entity_id), tx.issues.get(ticket_id)
+    logging = [one.newest.task.user for one in plan.wanted] if link else []
+    users = [user for user in (ticket.technician, *logging) if user]
+    people = tx.people.pin_all(users, administrators=config.match_administrators)
+    technician = people[who(ticket.technician)] if ticket.technician else nobody()
     administrators, statuses = tx.metadata.needed()
     return Work(
         events=events,
         state=state,
         ticket=ticket,
         link=link,
-        issue_row=tx.issues.get(ticket_id),
+        issue_row=issue_row,
         time_rows=time_rows,
         technician=technician,
-        is_technician_member=tx.people.is_member(link.tracker_project_id if link else None, technician),
+        people=people,
+        members=_members(tx, link, issue_row, people.values()),
         administrators=administrators,
         statuses=statuses,
         now=due.now or tx.now(),
         is_complete=due.is_complete,
-        newest=_newest(tx, task_events),
+        plan=plan,
     )
 
 
@@ -157,6 +161,17 @@ def _fold(
         is_update, is_fresh = pending.event.task is None, row.attempts == 0
         tx.tickets.give_again(row.ticket_id, row.id, settling, wanted, is_update=is_update, is_fresh=is_fresh)
     return state
+
+
+def _members(
+    tx: Transaction, link: Link | None, issue_row: Row | None, people: Collection[Match]
+) -> dict[tuple[int, int], bool]:
+    """Return which memberships are known of the linked project and of the one where the issue is."""
+    named = (link and link.tracker_project_id, issue_row and issue_row.tracker_project_id)
+    projects = {project_id for project_id in named if project_id}
+    users = {one.person.tracker_user_id for one in people if one.person}
+    known = tx.people.members(projects, users)
+    return {one: one in known for one in product(projects, users)}
 
 
 def _newest(tx: Transaction, events: Sequence[Pending]) -> dict[int, Known]:

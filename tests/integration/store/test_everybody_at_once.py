@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from sqlalchemy import event
 
 from producer.admin.people import user_map, user_map_page
 from shared.events import HelpdeskUser
 from shared.store import Store
-from shared.store.people import TrackerPerson
+from shared.store.people import TrackerPerson, who
 
 TRACKER = [
     TrackerPerson(1, "admin", "Admin", "admin@example.net", admin=True),
@@ -64,6 +66,37 @@ def test_everybody_at_once_is_as_one_by_one(everybody: Store, administrators: bo
         assert tx.people.match_all(some, administrators=administrators) == one_by_one[::3]
     codes = {match.why.code for _, match in one_by_one}
     assert len(codes) == (8 if administrators else 9), codes
+
+
+def test_people_are_pinned_at_once_as_they_are_one_by_one(everybody: Store) -> None:
+    """Two who have one address, one who has two, and an override in between."""
+    named = [HelpdeskUser(id=number, email=mail) for number, mail in HELPDESK.items()]
+    named += [HelpdeskUser(id=12, email="fred@example.test"), HelpdeskUser(id=13, email=None)]
+    with everybody.transaction() as tx:
+        at_once = tx.people.pin_all(named)
+    with everybody.transaction() as tx:
+        for user in named:
+            assert at_once[who(user)].person == tx.people.pin(user).person, user
+
+
+def test_pins_are_written_in_one_order(store: Store) -> None:
+    """Two workers that pin the same people in one transaction each never wait for each other."""
+    pinned: list[int] = []
+
+    def note(_connection: object, _cursor: object, statement: str, parameters: Any, *_: object) -> None:
+        if "INSERT INTO user_pin" in statement:
+            values = parameters.values() if isinstance(parameters, dict) else parameters
+            pinned.append(next(iter(values)))
+
+    named = [HelpdeskUser(id=number, email=HELPDESK[number]) for number in (12, 7, 9)]
+    event.listen(store.database.engine, "before_cursor_execute", note)
+    try:
+        with store.transaction() as tx:
+            tx.people.replace_cache(TRACKER)
+            tx.people.pin_all(named)
+    finally:
+        event.remove(store.database.engine, "before_cursor_execute", note)
+    assert pinned == [7, 9, 12]
 
 
 @pytest.mark.parametrize("administrators", [True, False])
