@@ -249,10 +249,20 @@ class Journal:
         """
         self._change(_pending(event_ids), reason, state=state, next_attempt_at=None, ended_at=clock())
 
-    def done(self, event_id: int, reason: Coded) -> None:
-        """End an event whose effect has just come about, whatever became of it meanwhile."""
-        where = JournalEvent.id == event_id
-        self._change(where, reason, state=EventState.DONE, next_attempt_at=None, ended_at=clock())
+    def done(self, event_id: int, key: str, reason: Coded, others: Coded) -> None:
+        """End an event whose effect has just come about, whatever became of it meanwhile, and what failed of its key.
+
+        Args:
+            event_id: the event.
+            key: its key.
+            reason: how it ended.
+            others: why the events of its key that had failed are superseded.
+        """
+        parameters = {"event_id": event_id, "of_key": key}
+        parameters |= {f"done_{name}": value for name, value in keeping(reason).items()}
+        parameters |= {f"others_{name}": value for name, value in keeping(others).items()}
+        if event_id in self._session.scalars(_done(), parameters).all():
+            self.ended[str(EventState.DONE), str(reason.code)] += 1
 
     def wait(
         self, event_ids: Collection[int], until: datetime | None, reason: Coded, *, attempt: bool = False
@@ -503,14 +513,6 @@ class Journal:
         statement = select(JournalEvent.key, newest).where(JournalEvent.key.in_(keys))
         return dict(self._session.execute(statement.group_by(JournalEvent.key)).all())
 
-    def supersede_failed(self, key: str, reason: Coded) -> None:
-        """End the failed events of a key whose effect has come about through another event."""
-        self._session.execute(
-            update(JOURNAL)
-            .where(JournalEvent.key == key, JournalEvent.state == EventState.FAILED)
-            .values(state=EventState.SUPERSEDED, ended_at=clock(), **keeping(reason))
-        )
-
     def get(self, event_id: int) -> JournalEvent | None:
         """Return one event."""
         return self._session.get(JournalEvent, event_id)
@@ -588,6 +590,31 @@ def _newest_of_keys() -> Any:
     of_keys = columns.key.in_(bindparam("keys", expanding=True))
     ranked = select(columns.id, columns.task_id, place).where(of_keys).subquery()
     return select(ranked.c.id, ranked.c.task_id).where(ranked.c.place == 1)
+
+
+@cache
+def _done() -> Any:
+    """Return the statement that ends `event_id` as done, and what failed of its key as superseded."""
+    columns = JOURNAL.c
+    is_it = columns.id == bindparam("event_id", type_=Key)
+    explained = {
+        name: case(
+            (is_it, bindparam(f"done_{name}", type_=columns[name].type)),
+            else_=bindparam(f"others_{name}", type_=columns[name].type),
+        )
+        for name in keeping(None)
+    }
+    return (
+        update(JOURNAL)
+        .where(columns.key == bindparam("of_key"), or_(is_it, columns.state == EventState.FAILED))
+        .values(
+            state=case((is_it, EventState.DONE), else_=EventState.SUPERSEDED),
+            next_attempt_at=case((is_it, None), else_=columns.next_attempt_at),
+            ended_at=clock(),
+            **explained,
+        )
+        .returning(columns.id)
+    )
 
 
 @cache

@@ -17,7 +17,7 @@ from shared.errors import NotFound
 from shared.events import HelpdeskUser, stored_event
 from shared.kinds import Kind
 from shared.metadata.synchronisation import sync_metadata
-from shared.store.models import HelpdeskPerson
+from shared.store.models import EventState, HelpdeskPerson
 from shared.store.people import TrackerPerson
 from shared.vault import Vault
 from tests.support.bridge import PEOPLE, Bridge
@@ -204,7 +204,7 @@ def test_a_creation_in_doubt_that_is_theirs_is_waited_for(bridge: Bridge, stand_
     (event_id,) = bridge.receive(task_event())
     bridge.sync()
     with bridge.store.transaction() as tx:
-        tx.journal.done(event_id, written("a test"))
+        tx.journal.end([event_id], EventState.DONE, written("a test"))
     with pytest.raises(StillNeeded, match="4711"):
         forget(bridge.store, 7, None)
     with bridge.store.transaction() as tx:

@@ -9,6 +9,7 @@ from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from shared import metrics, standing
+from shared.codes.coded import written
 from shared.codes.faults import Fault
 from shared.coordination.presence import WORKER, Presence
 from shared.coordination.throttle import Throttle
@@ -61,7 +62,7 @@ def test_what_a_transaction_did_not_commit_is_not_counted(bridge: Bridge) -> Non
     (event_id,) = bridge.receive(task_event())
     before = shown(bridge)
     with pytest.raises(KeyError), bridge.store.transaction() as tx:
-        tx.journal.done(event_id, Fault.OWN_FAULT(error="KeyError"))
+        tx.journal.done(event_id, "ticket-task:512", Fault.OWN_FAULT(error="KeyError"), written(""))
         raise KeyError
     after = shown(bridge)
     assert grown(before, after, "events_ended_total", outcome="done", code="own_fault") == 0

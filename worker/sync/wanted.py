@@ -225,8 +225,8 @@ class TimeEntryCreation(Creation):
     def linked(self, tx: Transaction, found: dict[str, Any], wrong: Coded | None) -> None:
         """End the event, and those of the same ticket task that had failed."""
         event_id, made = self.asking.id, {"time_entry_id": found.get("id"), "issue_id": self.issue_id}
-        tx.journal.done(event_id, logged(wrong or self.issue.wrong_author, **made))
-        tx.journal.supersede_failed(self.asking.event.key, Reason.LOGGED_BY_EVENT(event_id=event_id))
+        reason = logged(wrong or self.issue.wrong_author, **made)
+        tx.journal.done(event_id, self.asking.event.key, reason, Reason.LOGGED_BY_EVENT(event_id=event_id))
         hours = self.asking.task.actiontime / 3600
         self.run.note(What.HOURS_LOGGED(**made, hours=hours, task_id=self.key), task_id=self.key)
 

@@ -206,11 +206,15 @@ def test_every_event_of_a_state_can_be_replayed(store: Store, append: Append) ->
 
 
 def test_a_success_supersedes_the_failed_events_of_its_key(store: Store, append: Append) -> None:
-    failed, other = append(task_event(), task_event(of_task=task(9)))
+    failed, done, other = append(task_event(), task_event(1), task_event(of_task=task(9)))
     with store.transaction() as tx:
         tx.journal.end([failed.event_id, other.event_id], EventState.FAILED, written(""))
-        tx.journal.supersede_failed("ticket-task:512", written("done by another"))
-    assert [row.state for row in rows(store)] == ["superseded", "failed"]
+        tx.journal.done(done.event_id, done.key, written("done"), written("done by another"))
+    assert [(row.state, row.reason) for row in rows(store)] == [
+        ("superseded", "done by another"),
+        ("done", "done"),
+        ("failed", ""),
+    ]
 
 
 def test_the_sweep_finds_due_tickets_once_each_the_oldest_first(store: Store, append: Append) -> None:
