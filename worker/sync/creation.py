@@ -219,8 +219,8 @@ class Link(Action[Created | Waiting]):
                 verdicts.link(row, number, tracker_id, author_id, reason)
             if wrong:
                 tx.misattributed.put(kind, key, run.ticket_id, tracker_id, wrong)
-            creation.linked(tx, self.found, wrong)
-        return Created(tracker_id, project_id, now=True, wrong_author=wrong)
+            is_status_given = creation.linked(tx, self.found, wrong)
+        return Created(tracker_id, project_id, now=True, wrong_author=wrong, is_status_given=is_status_given)
 
     def _at_odds(self, tx: Transaction, verdicts: Verdicts, row: Row | None) -> Created | Waiting | None:
         """Return what is so where somebody else was at the row meanwhile; None: it is to be linked all the same."""

@@ -35,10 +35,17 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Forwarded:
-    """What came of one pass over a ticket, and whether the tracker answered anything."""
+    """What came of one pass over a ticket.
+
+    Attributes:
+        results: what was done, in order.
+        answered: whether the tracker answered anything.
+        is_more_due: whether something has become due meanwhile, of which nobody else may know.
+    """
 
     results: list[Result]
-    answered: bool = False
+    answered: bool
+    is_more_due: bool
 
 
 async def forward(using: Collaborators, ticket_id: int, *, had_closed: bool) -> Forwarded:
@@ -54,22 +61,37 @@ async def forward(using: Collaborators, ticket_id: int, *, had_closed: bool) -> 
         TrackerError: an outage: the tracker is unreachable, busy or closed; what is left stays pending.
         SettingsError: the tracker is not configured.
     """
-    async with TicketLock(using.locks, ticket_id) as lock:
-        run, work = await Load(using, ticket_id, lock)
-        if isinstance(work, Incomplete):
-            return Forwarded(await apart(using.completion.complete, ticket_id, work.events, lock))
-        if work is None:
-            return Forwarded([])
-        try:
-            if had_closed:
-                # a key without rights would create in its owner's name
-                await apart(run.lists.ask_whether_open)
-            results = await Drain(run, work).carry_out()
-            return Forwarded(results, run.answered)
-        finally:
-            await apart(_leave, run)
-            if run.rung:
-                await apart(using.ring, sorted(run.rung))
+    run, results = None, list[Result]()
+    try:
+        async with TicketLock(using.locks, ticket_id) as lock:
+            run, work = await Load(using, ticket_id, lock)
+            if isinstance(work, Incomplete):
+                results = await apart(using.completion.complete, ticket_id, work.events, lock)
+            elif work is not None:
+                if had_closed:
+                    # a key without rights would create in its owner's name
+                    await apart(run.lists.ask_whether_open)
+                results = await Drain(run, work).carry_out()
+    finally:
+        is_more_due = run is not None and await run.write(partial(_leave, run))
+        if run is not None and run.rung:
+            await apart(using.ring, sorted(run.rung))
+    return Forwarded(results, run.answered, is_more_due)
+
+
+def _leave(run: Run, tx: Transaction) -> bool:
+    """Have statuses given again that status_map has changed meanwhile; tell whether something is due for the ticket.
+
+    The map's change could not see this drain, nor that of other tickets whose issues this drain has found. Whoever
+    rang while the lock was held has found it busy, so that what is due now is looked for after its release.
+    """
+    if run.answered and (status_map := tx.configs.status_map()) != run.config.status_map:
+        owed = {run.ticket_id, *run.rung}.intersection(tx.tickets.owed(status_map, run.config.status_map))
+        tx.tickets.give(sorted(owed))
+        for ticket_id in owed:
+            run.note(What.STATUS_MAP_CHANGED(), ticket_id=ticket_id)
+        run.rung.update(owed)
+    return tx.journal.has_due(run.ticket_id)
 
 
 @dataclass(frozen=True)
@@ -217,7 +239,8 @@ class Drain:
                 no_link = Reason.NO_LINK()
                 await run.write(lambda tx: tx.tickets.dropped(run.ticket_id, state.event_id, no_link))
             return
-        if not work.is_issue_linked:  # to have come to its issue may have settled it
+        is_given = isinstance(issue, Created) and issue.is_status_given
+        if not work.is_issue_linked and not is_given:  # to have come to its issue may have settled it
             now = await run.write(lambda tx: tx.tickets.get(run.ticket_id))
             state = now or state
         newest = [one.id for one in work.ticket_events if one.id == state.event_id]
@@ -227,7 +250,7 @@ class Drain:
             await events.end(newest, issue)
         elif issue is None:
             await events.end(newest, Skipped(Reason.NO_ISSUE()))
-        elif not state.status_due:
+        elif is_given or not state.status_due:
             await events.end(newest, AlreadyDone(Reason.STATUS_AS_IT_IS(issue_id=issue.tracker_id)))
         elif state.status_next_at and state.status_next_at > work.now:
             reason = state.status_coded or Reason.STATUS_WAITS()
@@ -263,24 +286,3 @@ def _ids(events: list[Pending]) -> list[int]:
 
 def _tried(events: list[Pending]) -> int:
     return max((one.attempts for one in events), default=0)
-
-
-def _leave(run: Run) -> None:
-    """Commit the steps that are left, and have statuses given again that status_map has changed meanwhile.
-
-    Its change could not see this drain, nor that of other tickets whose issues this drain has found.
-    """
-    if not run.answered:
-        if run.steps:
-            with run.transaction():
-                pass
-        return
-    with run.transaction() as tx:
-        status_map = tx.configs.status_map()
-        if status_map == run.config.status_map:
-            return
-        owed = {run.ticket_id, *run.rung}.intersection(tx.tickets.owed(status_map, run.config.status_map))
-        tx.tickets.give(sorted(owed))
-        for ticket_id in owed:
-            run.note(What.STATUS_MAP_CHANGED(), ticket_id=ticket_id)
-        run.rung.update(owed)

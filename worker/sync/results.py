@@ -54,12 +54,14 @@ class Created:
     Attributes:
         now: whether it was created by this very call.
         wrong_author: why it has, since just now, another author than was meant.
+        is_status_given: whether the ticket's newest status was given with it.
     """
 
     tracker_id: int
     project_id: int
     now: bool = False
     wrong_author: Coded | None = None
+    is_status_given: bool = False
 
 
 Result = Sent | AlreadyDone | Skipped | Waiting

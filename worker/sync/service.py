@@ -58,9 +58,8 @@ class SyncService(Collaborators):
             finally:
                 if permit.probing:  # however it ended: a probe that is not given up stops everybody
                     self._end_probe(answered=answered)
-            with self.store.transaction() as tx:
-                if not tx.journal.has_due(ticket_id):
-                    return results
+            if not forwarded.is_more_due:
+                return results
         self.ring([ticket_id])
         return results
 

@@ -64,13 +64,16 @@ class Creation(ABC):
         return self.key if self.issue else None
 
     @abstractmethod
-    def linked(self, tx: Transaction, found: dict[str, Any], wrong: Coded | None) -> None:
+    def linked(self, tx: Transaction, found: dict[str, Any], wrong: Coded | None) -> bool:
         """Commit with its link what follows from it.
 
         Args:
             tx: the linking transaction.
             found: the tracker's object.
             wrong: why its author is another than was meant.
+
+        Returns:
+            Whether the ticket's newest status is given with it.
         """
 
     @abstractmethod
@@ -154,9 +157,9 @@ class IssueCreation(Creation):
             work = as_of(tx, self.work, event, administrators=self.run.config.match_administrators)
         return IssueCreation.of(self.run, work, Pending(self.asking.id, event))
 
-    def linked(self, tx: Transaction, found: dict[str, Any], wrong: Coded | None) -> None:  # noqa: ARG002
+    def linked(self, tx: Transaction, found: dict[str, Any], wrong: Coded | None) -> bool:  # noqa: ARG002
         """Note which status is still owed."""
-        self._settle_status(tx, (found.get("status") or {}).get("id"))
+        is_given = self._settle_status(tx, (found.get("status") or {}).get("id"))
         self.run.note(
             What.ISSUE_CREATED(
                 issue_id=found.get("id"),
@@ -165,17 +168,21 @@ class IssueCreation(Creation):
                 match=self.work.technician.why,
             )
         )
+        return is_given
 
-    def _settle_status(self, tx: Transaction, has: int | None) -> None:
+    def _settle_status(self, tx: Transaction, has: int | None) -> bool:
         """A template's own choice stands until the ticket changes."""
         run, work, chosen = self.run, self.work, self.chosen
         mapped, by_template = run.config.status_map, Operation.ISSUE_UPDATE_STATUS in run.templates
-        if by_template and not chosen.template and work.ticket.status not in mapped:
-            return  # it stays due: the template may know what status_map lacks
+        wanted, event_id = mapped.get(work.ticket.status), work.state.event_id
+        if by_template and not chosen.template and wanted is None:
+            return False  # it stays due: the template may know what status_map lacks
         if chosen.template and chosen.body["issue"].get("status_id") in (None, has):
-            tx.tickets.given(run.ticket_id, work.state.event_id, mapped.get(work.ticket.status, has))
-        else:
-            tx.tickets.owe(run.ticket_id, mapped, has)
+            return tx.tickets.given(run.ticket_id, event_id, has if wanted is None else wanted)
+        if wanted in (None, has):
+            return tx.tickets.given(run.ticket_id, event_id, has)
+        tx.tickets.owe(run.ticket_id, mapped, has)
+        return False
 
 
 class TimeEntryCreation(Creation):
@@ -222,13 +229,14 @@ class TimeEntryCreation(Creation):
         """Return the same as an earlier event would have asked for it."""
         return TimeEntryCreation.of(self.run, self.work, self.asking, self.issue, event)
 
-    def linked(self, tx: Transaction, found: dict[str, Any], wrong: Coded | None) -> None:
+    def linked(self, tx: Transaction, found: dict[str, Any], wrong: Coded | None) -> bool:
         """End the event, and those of the same ticket task that had failed."""
         event_id, made = self.asking.id, {"time_entry_id": found.get("id"), "issue_id": self.issue_id}
         reason = logged(wrong or self.issue.wrong_author, **made)
         tx.journal.done(event_id, self.asking.event.key, reason, Reason.LOGGED_BY_EVENT(event_id=event_id))
         hours = self.asking.task.actiontime / 3600
         self.run.note(What.HOURS_LOGGED(**made, hours=hours, task_id=self.key), task_id=self.key)
+        return False
 
 
 def _match(run: Run, user: HelpdeskUser | None, project_id: int) -> tuple[Match, bool]:

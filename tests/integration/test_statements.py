@@ -1,0 +1,73 @@
+"""What one event costs the database: few statements, and the same ones for every event."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from sqlalchemy import event
+
+from deploy.sandbox.tracker.control import StandIn
+from tests.support.bridge import Bridge
+from tests.support.events import task, task_event, ticket
+from tests.support.ledger import entries, stopped
+
+NEW = 1
+"""The status that an issue has when it is created."""
+
+
+@contextmanager
+def statements(bridge: Bridge) -> Iterator[list[str]]:
+    """Note the statements and commits of a block."""
+    engine, said = bridge.store.database.engine, list[str]()
+
+    def note(*arguments: object) -> None:
+        said.append(str(arguments[2]))
+
+    def note_commit(_connection: object) -> None:
+        said.append("COMMIT")
+
+    event.listen(engine, "before_cursor_execute", note)
+    event.listen(engine, "commit", note_commit)
+    try:
+        yield said
+    finally:
+        event.remove(engine, "before_cursor_execute", note)
+        event.remove(engine, "commit", note_commit)
+
+
+def test_one_event_takes_few_statements_and_commits(bridge_on_postgresql: Bridge, stand_in: StandIn) -> None:
+    """Issue and time entry: load, claim, link, claim, link, leave; no other transaction, and nothing read twice."""
+    bridge = bridge_on_postgresql
+    bridge.forward(task_event(of_ticket=ticket(1, status=NEW), of_task=task(1)), ticket_id=1)
+    bridge.receive(task_event(1, of_ticket=ticket(2, status=NEW), of_task=task(2)))
+    with statements(bridge) as said:
+        bridge.sync(2)
+    assert len(entries(stand_in)) == 2
+    assert said.count("COMMIT") == 6, said
+    assert len(said) - said.count("COMMIT") <= 24, said
+    assert len(set(said)) == len(said) - 5 - 1, "only commits, and what appends to the trace, come again"
+
+
+def test_every_event_is_asked_about_in_the_same_words(bridge_on_postgresql: Bridge) -> None:
+    """A statement that is made anew for each event costs more than to carry it out."""
+    bridge, heard = bridge_on_postgresql, list[list[str]]()
+    for number in (1, 2, 3):
+        bridge.receive(task_event(number, of_ticket=ticket(number, status=NEW), of_task=task(number)))
+        with statements(bridge) as said:
+            bridge.sync(number)
+        heard.append(said)
+    assert heard[1] == heard[2]
+
+
+def test_what_comes_in_during_a_drain_is_seen_to_after_it(
+    bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its own ring found the lock busy."""
+    bridge.receive(task_event())
+    with stopped(
+        monkeypatch, "POST", "/issues.json", lambda: bridge.receive(task_event(1, of_task=task(513)))
+    ):
+        bridge.service.sync(4711)
+    assert len(entries(stand_in)) == 2
