@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -28,6 +31,7 @@ from worker.watchdog import EXIT_CODE
 pytestmark = pytest.mark.slow
 
 DRAINED_WITHIN_S = 60
+ENDS_WITHIN_S = 20
 KEYS = "deskbridge:"
 
 _hundreds = count(1)
@@ -266,3 +270,27 @@ def not_http(port: int) -> bool:
     with socket.create_connection((HOST, port), timeout=5) as connection:
         connection.sendall(b"HELO\r\n\r\n")
         return bool(connection.recv(100))
+
+
+def test_beat_ends_when_it_is_told_to_while_the_broker_does_not_answer(
+    redis_server: RedisServer, redis_url: str, redis: Redis, tmp_path: Path
+) -> None:
+    """It is about to send a message then, and must not take its end for one that could not be sent."""
+    redis.delete(f"{KEYS}{QUEUE}")
+    environment = {
+        **os.environ,
+        "DESKBRIDGE_REDIS_URL": redis_url,
+        "DESKBRIDGE_DATABASE_URL": f"sqlite:///{tmp_path}/none.sqlite3",
+        "DESKBRIDGE_SWEEP_INTERVAL": "0.1",
+    }
+    with subprocess.Popen([sys.executable, "-m", "worker", "beat"], env=environment) as beat:
+        try:
+            wait_for(lambda: redis.llen(f"{KEYS}{QUEUE}"))
+            redis_server.child.send_signal(signal.SIGSTOP)
+            time.sleep(1)  # ten messages would have been sent
+            beat.send_signal(signal.SIGTERM)
+            assert beat.wait(ENDS_WITHIN_S) == 0
+        finally:
+            redis_server.child.send_signal(signal.SIGCONT)
+            beat.kill()
+            redis.delete(f"{KEYS}{QUEUE}")
