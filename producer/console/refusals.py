@@ -51,6 +51,8 @@ def problem_of(error: Exception) -> Problem:
     if isinstance(error, RequestValidationError):
         faults = [(path_of(one["loc"][1:]) or str(one["loc"][0]), in_words(one)) for one in error.errors()]
         return Problem(422, "Not valid", "fix the named fields", faults=faults)
+    if isinstance(error, HTTPException) and error.status_code == 404:
+        return Problem(404, "Not found", "there is nothing at this address", headers=error.headers)
     if isinstance(error, HTTPException):
         return Problem(error.status_code, str(error.detail), headers=error.headers)
     if isinstance(error, BridgeError):

@@ -42,6 +42,7 @@ HEADERS = {
 }
 MOST_COUNTED = 1000
 CODE = re.compile(r"`([^`]+)`")
+RECORD = re.compile(r"\bKB-[A-Z]{2,20}-\d{3}\b")
 
 
 class View:
@@ -164,11 +165,16 @@ def _with_code(text: str) -> Markup:
     """Return a sentence, which may hold a text from outside; what stands in backticks is a command."""
     parts = CODE.split(text)
     shown = [
-        Markup("<code>{}</code>").format(plain(part)) if number % 2 else outside(part)
+        Markup("<code>{}</code>").format(plain(part)) if number % 2 else _with_records(outside(part))
         for number, part in enumerate(parts)
         if part
     ]
     return Markup().join(shown)
+
+
+def _with_records(text: Markup) -> Markup:
+    """Lead from the number of each knowledge record to its page."""
+    return Markup(RECORD.sub(r'<a class="nowrap" href="/console/knowledge/\g<0>">\g<0></a>', str(text)))
 
 
 def _many(count: int) -> str:

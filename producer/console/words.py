@@ -147,7 +147,7 @@ def lasting(seconds: float) -> str:
 
 
 REFUSALS = (
-    N_("Not Found"),
+    N_("there is nothing at this address"),
     N_("Not a form"),
     N_("Not from this page"),
     N_("This form is of an earlier session"),

@@ -154,9 +154,10 @@ def choose_language(request: Request, form: Form) -> Response:
 
 
 @router.get("/account")
-def account_page(request: Request) -> Response:
+def account_page(request: Request, desk: AtDesk) -> Response:
     """Show one's own account."""
-    return show(request, "account", faults={})
+    has_password = desk.accounts.has_password(request.state.account.name)
+    return show(request, "account", faults={}, has_password=has_password)
 
 
 @router.post("/account/password")
@@ -164,7 +165,8 @@ def change_password(request: Request, desk: AtDesk, form: Form) -> Response:
     """Change one's own password; every session ends, and a new one begins."""
     account, status = request.state.account, 422
     faults: dict[str, str] = {}
-    if desk.accounts.has_password(account.name):
+    has_password = desk.accounts.has_password(account.name)
+    if has_password:
         client = request.client.host if request.client else "unknown"
         tries: Tries = request.app.state.tries
         address = source_of(client)
@@ -193,7 +195,7 @@ def change_password(request: Request, desk: AtDesk, form: Form) -> Response:
         except AccountRefused as refused:
             faults["password"] = str(refused)
     if faults:
-        return show(request, "account", status=status, faults=faults)
+        return show(request, "account", status=status, faults=faults, has_password=has_password)
     response = go(f"{visitors.PATH}/account", "password")
     visitors.keep_session(request, response, desk.accounts.begin_anew(account.name))
     return response

@@ -70,7 +70,7 @@ def end(request: Request, desk: AtDesk) -> Response:
 def _sso(request: Request) -> SingleSignOn:
     sso: SingleSignOn = request.app.state.sso
     if not sso.is_on:
-        raise Problem(404, "Not Found")
+        raise Problem(404, "Not found", "there is nothing at this address")
     return sso
 
 

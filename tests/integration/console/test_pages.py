@@ -96,6 +96,8 @@ def test_a_failure_says_its_cause_and_what_fixes_it_and_is_replayed_there(
     assert "1 time entry is missing on the tracker" in page
     assert "422" in page
     assert "/console/settings#default_activity_id" in visitor.page
+    visitor.open("/console/events")
+    assert 'href="/console/knowledge/KB-HINT-002"' in visitor.page
     bridge.configure(default_activity_id=9)
     visitor.do("/console/tickets/4711/replay")
     bridge.sync()
@@ -254,7 +256,9 @@ def test_a_changed_status_map_is_offered_for_what_was_given_before(
 
 def test_what_does_not_exist_is_said_as_a_page(visitor: Visitor) -> None:
     assert "Nothing was ever heard" in visitor.open("/console/tickets/99", status=404)
-    assert "Not found" in visitor.open("/console/nonsense", status=404)
+    nowhere = visitor.open("/console/nonsense", status=404)
+    assert "there is nothing at this address" in nowhere
+    assert "Try again" not in nowhere
     assert "Not found" in visitor.open("/console/knowledge/KB-NONE-001", status=404)
 
 

@@ -105,6 +105,19 @@ def test_a_sign_in_link_works_once(visitor: Visitor, accounts: AccountStore) -> 
     assert visitor.send("/console/sign-in", {"code": code}).status_code == 401
 
 
+def test_whoever_has_no_password_is_asked_for_none_to_set_the_first(
+    visitor: Visitor, accounts: AccountStore
+) -> None:
+    accounts.add("guest", None, Right.VIEWER)
+    code = accounts.link_for("guest")
+    visitor.send("/console/sign-in", {"code": code})
+    page = visitor.open("/console/account")
+    assert "Set the password" in page
+    assert "Present password" not in page
+    visitor.do("/console/account/password", {"password": PASSWORD, "again": PASSWORD})
+    assert "Present password" in visitor.open("/console/account")
+
+
 @pytest.mark.promise("SEC-62")
 def test_signing_out_ends_the_session_itself(visitor: Visitor) -> None:
     visitor.sign_in("viewer")
