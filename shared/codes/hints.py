@@ -69,6 +69,7 @@ class Hint(Code):
     MAYBE_PARENT_PROJECT_CLOSED = "maybe_parent_project_closed"
 
     NO_USABLE_ROLE = "no_usable_role"
+    DEFAULT_ROLE_GONE = "default_role_gone"
     NO_MEMBER_GIVEN = "no_member_given"
     UNKNOWN_MEMBER = "unknown_member"
     MAYBE_ALREADY_MEMBER = "maybe_already_member"

@@ -80,6 +80,10 @@ SENTENCES: Table = {
     Hint.PARENT_PROJECT_NOT_ACTIVE: f"tracker project {{project_id}} is closed, archived or deleted {SINCE}",
     Hint.MAYBE_PARENT_PROJECT_CLOSED: "possibly the parent project has since been closed",
     Hint.NO_USABLE_ROLE: f"none of the roles exists, or they are built-in roles, {SINCE}{CHOICES}",
+    Hint.DEFAULT_ROLE_GONE: (
+        "the tracker has no role {role_id} any more, so nobody is made a member: "
+        "`deskbridge config set default_role_id=…`[; there are: {choices}][ and {more} more]"
+    ),
     Hint.NO_MEMBER_GIVEN: "no user is given",
     Hint.UNKNOWN_MEMBER: f"no active tracker user {{user_id}} {SINCE} (or it is a group)",
     Hint.MAYBE_ALREADY_MEMBER: "possibly already a member, as desired; or the user has since been deleted",

@@ -241,10 +241,16 @@ def test_a_role_that_is_gone_is_named_and_replaced_and_people_are_members_again(
     patch("memberships", 1, user_id=9)(stage)
     remove("roles", 4)(stage)
     stage.work()
-    assert checks(shell)["role"] == ("failure", Finding.CONFIG_ID_UNKNOWN)
-    filled = {"config set default_role_id=…": ("config", "set", "default_role_id=3")}
-    follow(shell, Hint.NO_USABLE_ROLE, filled)
-    assert checks(shell)["role"][1] != Finding.CONFIG_ID_UNKNOWN
+    told = stage.trace()
+    assert Hint.DEFAULT_ROLE_GONE in told.codes, told.text
+    line = "config set default_role_id=…"
+    assert f"`deskbridge {line}`" in told.text
+    assert "5 (Reporter)" in told.text
+    follow(
+        shell,
+        Hint.DEFAULT_ROLE_GONE,
+        {line: ("config", "set", "default_role_id=3"), "sync-metadata": ("sync-metadata",)},
+    )
     stage.work()
     assert What.MADE_MEMBER in stage.trace().codes
 

@@ -11,12 +11,14 @@ from shared.bodies.contexts import About
 from shared.codes.authors import Misattribution
 from shared.codes.coded import Coded
 from shared.codes.faults import Fault
+from shared.codes.hints import Hint
 from shared.codes.reasons import Matching
 from shared.codes.steps import What
 from shared.errors import ImpersonationRefused, NotYet, OutcomeUnknown, TrackerRejected
 from shared.kinds import Kind
 from shared.metadata.synchronisation import refresh, refresh_people
 from shared.payloads import Body, membership_body, roles_beyond
+from shared.refusals.judging import choices_of
 from shared.store.metadata import MetadataKind
 from shared.store.people import Match, TrackerPerson
 from shared.templating import Operation
@@ -204,16 +206,25 @@ class Sender:
         Raises:
             TrackerError: an outage.
         """
+        once = f"refused:{self.project_id}:{person.tracker_user_id}"
+        if self._role_gone() is None and self.run.locks.once(once, ONCE_S):
+            with suppress(OutcomeUnknown, TrackerRejected):
+                refresh(self.run.store, self.run.lists, MetadataKind.ROLE)
+                self._people_now()
+        if self._ensured_now and (gone := self._role_gone()) is not None:
+            with self.run.transaction() as tx:
+                tx.people.forget_member(self.project_id, person.tracker_user_id)
+            self.run.members[self.project_id, person.tracker_user_id] = False
+            self.run.warn(What.NOT_MADE_MEMBER(login=person.login, because=gone))
+
+    def _role_gone(self) -> Coded | None:
+        """Return that the tracker does not have the role that people are given, as far as the cache tells."""
         role_id = self.run.config.default_role_id
         with self.run.store.transaction() as tx:
-            roles = {one.tracker_id for one in tx.metadata.of_kind(MetadataKind.ROLE)}
-        is_explained = role_id is not None and bool(roles) and role_id not in roles
-        once = f"refused:{self.project_id}:{person.tracker_user_id}"
-        if is_explained or not self.run.locks.once(once, ONCE_S):
-            return
-        with suppress(OutcomeUnknown, TrackerRejected):
-            refresh(self.run.store, self.run.lists, MetadataKind.ROLE)
-            self._people_now()
+            roles = tx.metadata.of_kind(MetadataKind.ROLE)
+        if role_id is None or not roles or role_id in {one.tracker_id for one in roles}:
+            return None
+        return Hint.DEFAULT_ROLE_GONE(role_id=role_id, **choices_of(roles))
 
     def _people_now(self) -> dict[int, TrackerPerson]:
         """Read the tracker's users afresh; who is who in this drain is then looked up anew."""
