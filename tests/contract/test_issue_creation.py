@@ -111,6 +111,26 @@ def test_a_blank_priority_is_refused_or_the_default(
         assert_rejected(answer, "Priority cannot be blank")
 
 
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"start_date": "soon"}, "Start date is not a valid date"),
+        ({"due_date": "soon"}, "Due date is not a valid date"),
+        ({"due_date": "2020-01-01"}, "Due date must be greater than start date"),
+        ({"start_date": "2026-01-05", "due_date": "2026-01-04"}, "Due date must be greater than start date"),
+    ],
+)
+def test_dates_are_days_and_the_end_is_not_before_the_beginning_which_is_today_by_default(
+    tracker: Tracker, fields: dict[str, str], error: str
+) -> None:
+    assert_rejected(tracker.create_issue(**fields), error)
+
+
+def test_an_issue_may_be_due_on_its_first_day(tracker: Tracker) -> None:
+    day = "2026-01-05"
+    assert tracker.issue(start_date=day, due_date=day)["due_date"] == day
+
+
 @pytest.mark.parametrize("category", [Category.OTHER, UNKNOWN], ids=["of another project", "unknown"])
 def test_a_category_the_project_lacks_is_refused(tracker: Tracker, category: int) -> None:
     assert_rejected(tracker.create_issue(category_id=category), "Category is not included in the list")

@@ -178,6 +178,13 @@ def time(**fields: str) -> Act:
     return template("time_entry.create", f'{{"time_entry": {{{body}}}}}')
 
 
+TODAY = """"{{event.occurred_at | date: '%Y-%m-%d'}}\""""
+
+
+def filled_with(value: str) -> str:
+    return f'[{{"id": 3, "value": "{{{{{value}}}}}"}}]'
+
+
 def corrected(stage: Stage) -> None:
     event = task_event(2000, of_task=task(stage.tasks, actiontime=3600))
     stage.bridge.forward(event)
@@ -191,6 +198,17 @@ HINTED = [
     ),
     Hinted("a ticket task took 1,500 hours", issue(), Hint.HOURS_OUT_OF_RANGE, corrected, {"actiontime": 5_400_000}),
     Hinted("an assignee is nobody", issue(assigned_to_id="77"), Hint.UNKNOWN_ASSIGNEE, issue(), {}),
+    Hinted(
+        "an issue is due before it starts",
+        issue(start_date=TODAY, due_date='"2020-01-01"'), Hint.DUE_BEFORE_START,
+        issue(start_date=TODAY, due_date=TODAY), {},
+    ),
+    Hinted(
+        "a number field is given words",
+        both(patch("custom_fields", 3, field_format="int"), issue(custom_fields=filled_with("ticket.title"))),
+        Hint.CUSTOM_FIELD_TAKES_INTEGER,
+        issue(custom_fields=filled_with("ticket.id")), {},
+    ),
 ]  # fmt: skip
 
 
@@ -255,9 +273,33 @@ def test_a_role_that_is_gone_is_named_and_replaced_and_people_are_members_again(
     assert What.MADE_MEMBER in stage.trace().codes
 
 
+def test_a_subject_that_renders_empty_is_the_tickets_title(stage: Stage) -> None:
+    issue(subject='"{{ticket.project_id}}"')(stage)
+    assert stage.work() == EventState.DONE, stage.trace().text
+
+
 def test_a_status_that_the_template_invents_is_taken_out(stage: Stage, shell: Shell) -> None:
     template("issue.update_status", '{"issue": {"status_id": 77}}')(stage)
     stage.work(status=5)
     told = stage.trace()
     assert Hint.UNKNOWN_STATUS in told.codes or Reason.STATUS_REFUSED in told.codes, told.text
     assert commands(BY_CODE[Hint.UNKNOWN_STATUS]) == []
+
+
+@pytest.mark.stand_in
+def test_a_refusal_without_a_reason_goes_on_by_itself(stage: Stage) -> None:
+    """Somebody else changed the same issue at that moment."""
+    stage.stand_in.fault("conflict", method="PUT", count=1)
+    stage.work()
+    stage.replay()
+    assert stage.goes_on(), stage.events().text
+
+
+@pytest.mark.stand_in
+def test_a_dry_run_that_is_refused_without_a_reason_is_made_again(stage: Stage, shell: Shell) -> None:
+    runs = DryRuns(stage.bridge.store, stage.installation().connect)
+    change, refused = Operation.ISSUE_UPDATE_STATUS, stage.stand_in.fault("conflict", method="PUT")
+    assert Hint.NO_REASON_GIVEN in [one.why.code for one in dry_run(runs, change).hints]
+    follow(shell, Hint.NO_REASON_GIVEN)
+    stage.stand_in.clear_faults(refused)
+    assert dry_run(runs, change).hints == []

@@ -16,6 +16,8 @@ from deploy.sandbox.tracker.releases import Release
 _HOURS_AND_MINUTES = re.compile(r"^(\d+)\s*(?::|[hH])\s*(\d*)\s*m?$")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _MINUTES = re.compile(r"^(\d+)\s*m(?:in)?$")
+_INTEGER = re.compile(r"\s*[+-]?\d+\s*\Z")
+_FLOAT = re.compile(r"\s*[+-]?\d+(\.\d+)?\s*\Z")
 _DECIMAL = re.compile(r"^-?\d+(?:[.,]\d+)?h?$")
 
 
@@ -128,5 +130,18 @@ def custom_values(call: Call, kind: str, attributes: dict[str, Any]) -> tuple[di
             errors.append(call.fault(row.name, "blank"))
         elif row.possible_values and value and value not in row.possible_values:
             errors.append(call.fault(row.name, "inclusion"))
+        elif value and (found := _format_fault(row.field_format, value)):
+            errors.append(call.fault(row.name, found))
     refuse_null_character(call, *kept.values())
     return kept, errors
+
+
+def _format_fault(field_format: str, value: str) -> str | None:
+    """What is wrong with the value of a custom field by its format; a yes or no may be any text."""
+    if field_format == "int" and not _INTEGER.match(value):
+        return "not_a_number"
+    if field_format == "float" and not _FLOAT.match(value):
+        return "invalid"
+    if field_format == "date" and iso_date(value) != value:
+        return "not_a_date"
+    return None

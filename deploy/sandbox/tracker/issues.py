@@ -79,9 +79,11 @@ def _validated(call: Call, project: Project, attributes: dict[str, Any], watcher
     if parent_id is not None and parent_id not in tracker.issues:
         errors.append(call.fault("parent_task", "invalid"))
     fields.refuse_null_character(call, subject, description)
+    now = tracker.now()
+    start_date, due_date = _dates(call, attributes, time.strftime("%Y-%m-%d", time.gmtime(now)), errors)
     if errors or subject is None or priority_id is None:
         raise RefusedError(answers.invalid(errors))
-    now, status_id = tracker.now(), _first_status(call, project, attributes)
+    status_id = _first_status(call, project, attributes)
     return Issue(
         id=tracker.next_id("issues"),
         project_id=project.id,
@@ -93,8 +95,8 @@ def _validated(call: Call, project: Project, attributes: dict[str, Any], watcher
         description=description,
         category_id=category_id,
         assigned_to_id=assignee_id,
-        start_date=fields.iso_date(attributes.get("start_date"))
-        or time.strftime("%Y-%m-%d", time.gmtime(now)),
+        start_date=start_date,
+        due_date=due_date,
         parent_id=parent_id,
         watchers=watchers,
         values=values,
@@ -102,6 +104,17 @@ def _validated(call: Call, project: Project, attributes: dict[str, Any], watcher
         updated_on=now,
         closed_on=now if tracker.statuses[status_id].is_closed else None,
     )
+
+
+def _dates(call: Call, attributes: dict[str, Any], today: str, errors: list[str]) -> tuple[str, str | None]:
+    """Start, today where none is given, and due date, which is not before it."""
+    given = {name: attributes.get(name) for name in ("start_date", "due_date")}
+    read = {name: fields.iso_date(value) for name, value in given.items()}
+    errors += [call.fault(name, "not_a_date") for name, value in given.items() if value and not read[name]]
+    start, due = read["start_date"] or today, read["due_date"]
+    if due is not None and due < start:
+        errors.append(call.fault("due_date", "before_start"))
+    return start, due
 
 
 def _issue_type(project: Project, attributes: dict[str, Any]) -> int:

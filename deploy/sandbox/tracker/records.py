@@ -152,6 +152,7 @@ class Issue:
     category_id: int | None = None
     assigned_to_id: int | None = None
     start_date: str | None = None
+    due_date: str | None = None
     parent_id: int | None = None
     watchers: list[int] = field(default_factory=list)
     values: dict[str, Any] = field(default_factory=dict)

@@ -20,6 +20,8 @@ _FIELDS: dict[str, tuple[str, str, str]] = {
     "activity": ("Activity", "Aktivität", "Activité"),
     "comment": ("Comment", "Kommentar", "Commentaire"),
     "date": ("Date", "Datum", "Date"),
+    "start_date": ("Start date", "Beginn", "Début"),
+    "due_date": ("Due date", "Abgabedatum", "Echéance"),
     "issue": ("Issue", "Ticket", "Demande"),
     "user": ("User", "Benutzer", "Utilisateur"),
     "name": ("Name", "Name", "Nom"),
@@ -53,6 +55,12 @@ _FAULTS: dict[str, tuple[str, str, str]] = {
         "is not a valid date",
         "ist kein gültiges Datum",
         "n'est pas une date valide",
+    ),
+    "not_a_number": ("is not a number", "ist keine Zahl", "n'est pas un nombre"),
+    "before_start": (
+        "must be greater than start date",
+        "muss größer als der Beginn sein",
+        "doit être postérieure à la date de début",
     ),
 }
 

@@ -71,7 +71,7 @@ def issue(tracker: Tracker, row: Issue, *, spent: bool = False) -> dict[str, Any
         "subject": row.subject,
         "description": row.description,
         "start_date": row.start_date,
-        "due_date": None,
+        "due_date": row.due_date,
         "done_ratio": 0,
         "is_private": False,
         "estimated_hours": None,
