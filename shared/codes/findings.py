@@ -114,6 +114,8 @@ class Finding(Code):
     TICKETS_UNLINKED = "tickets_unlinked"
     LINKED_SINCE = "linked_since"
     MORE_UNLINKED = "more_unlinked"
+    TASKS_ARE_DONE = "tasks_are_done"
+    NO_TASK_IS_DONE = "no_task_is_done"
     DELIVERIES_READABLE = "deliveries_readable"
     DELIVERIES_COMPARED = "deliveries_compared"
     DELIVERIES_UNREADABLE = "deliveries_unreadable"

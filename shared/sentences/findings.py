@@ -166,6 +166,10 @@ SENTENCES: Table = {
         "the producer on {host} refused {count} deliveries since {since}[ ({after} since it accepted one)], the last "
         "{minutes:.0f} min ago, from {addresses}: {why}",
     ),
+    Finding.TASKS_ARE_DONE: "a ticket task counts as Done in state {done_state}",
+    Finding.NO_TASK_IS_DONE: (
+        "none of the last {count} ticket tasks was Done: they came in state {states}, and Done is {done_state}"
+    ),
     Finding.NOTHING_UNLINKED: "no ticket of the last week was left out for want of a link",
     Finding.TICKETS_UNLINKED: Plural(
         "entity {entity} is not linked: {count} ticket of the last week was not forwarded ({tickets})",
@@ -229,6 +233,10 @@ WHY: Table = {
     Finding.TICKETS_UNLINKED: "`deskbridge link entity {id} TRACKER_PROJECT_ID --replay`, unless that is meant",
     Finding.LINKED_SINCE: "`deskbridge replay --state skipped --code no_link`",
     Finding.MORE_UNLINKED: "`deskbridge events --state skipped`",
+    Finding.NO_TASK_IS_DONE: (
+        "`deskbridge config set done_state=…` where another state means Done, then "
+        "`deskbridge replay --state skipped --code not_done`"
+    ),
     Finding.NO_EVENT_YET: "save a ticket task on the helpdesk; is the address right, and the secret the same?",
     Finding.LAST_EVENT: "is that how busy the helpdesk is? Look at what it has queued",
     Finding.DELIVERIES_UNREADABLE: "use GLPI's default payload, then `deskbridge reconcile`",

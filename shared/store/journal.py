@@ -454,6 +454,12 @@ class Journal:
             for entity_id, project_id, tickets, example, event_id in found
         ]
 
+    def newest_of_any_task(self, most: int) -> Sequence[JournalEvent]:
+        """Return what there is of ticket tasks among the newest events, so many of them."""
+        newest = select(func.max(JournalEvent.id)).scalar_subquery()
+        lately = and_(JournalEvent.id > newest - most, JournalEvent.task_id.is_not(None))
+        return self._session.scalars(select(JournalEvent).where(lately).order_by(JournalEvent.id)).all()
+
     def replay_skipped(self, ticket_ids: Sequence[int], code: Code) -> None:
         """Make the events of some tickets that were skipped for a reason pending again."""
         skipped = and_(JournalEvent.state == EventState.SKIPPED, is_for(JournalEvent, code))

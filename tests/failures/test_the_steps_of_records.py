@@ -100,6 +100,27 @@ def test_an_unreadable_delivery_is_found_by_the_comparison(stage: Stage, shell: 
         assert tx.times.get(900) is not None
 
 
+def test_hours_that_a_wrong_done_state_left_out_are_logged_once_it_is_right(
+    stage: Stage, shell: Shell
+) -> None:
+    configure(done_state=9)(stage)
+    for _ in range(10):
+        assert stage.work() == EventState.SKIPPED
+    assert checks(shell)["done state"] == ("warning", Finding.NO_TASK_IS_DONE)
+    follow(shell, Finding.NO_TASK_IS_DONE, {"config set done_state=…": ("config", "set", "done_state=2")})
+    stage.bridge.sync(4711)
+    assert checks(shell)["done state"] == ("ok", Finding.TASKS_ARE_DONE)
+    with stage.bridge.store.transaction() as tx:
+        assert tx.journal.count(EventState.DONE) == 10
+
+
+def test_open_ticket_tasks_are_nothing_to_tell_where_one_was_done(stage: Stage, shell: Shell) -> None:
+    stage.work()
+    for _ in range(10):
+        stage.work(state=1)
+    assert checks(shell)["done state"] == ("ok", Finding.TASKS_ARE_DONE)
+
+
 def test_a_helpdesk_api_that_was_off_is_well_once_it_is_on(shell: Shell, api: GlpiApi) -> None:
     api.down = True
     assert checks(shell, "--helpdesk")["helpdesk API"] == ("failure", Finding.HELPDESK_API_UNREACHABLE)

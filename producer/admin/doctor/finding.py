@@ -44,6 +44,7 @@ RECORDS = {
     "reconciliation": "KB-HELPDESK-004",
     "refused": "KB-HELPDESK-005",
     "skipped": "KB-HELPDESK-006",
+    "done state": "KB-HELPDESK-007",
 }
 """Each check and the knowledge record that says more about it (producer/admin/knowledge/records)."""
 

@@ -9,9 +9,11 @@ from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
 from shared.codes.coded import Coded, from_json
 from shared.codes.findings import Finding
+from shared.codes.reasons import Reason
 from shared.helpdesk.configured import configured_lookup
 from shared.helpdesk.lookup import HelpdeskUnreachable
 from shared.store.journal import Unlinked
+from shared.store.models import EventState
 from shared.store.producers import Producer
 
 QUIET_S = 86400.0
@@ -19,6 +21,9 @@ CLOCKS_S = 120.0
 DAYS_S = 2 * 86400.0
 WEEK_S = 7 * 86400.0
 MOST_NAMED = 10
+LATELY, ENOUGH = 1000, 10
+"""Of so many newest events are ticket tasks looked at, and so many that are not Done make one wonder."""
+WAS_DONE = (EventState.DONE, EventState.FAILED, EventState.HELD)
 
 
 def events(installation: Installation) -> Iterator[CheckResult]:
@@ -85,6 +90,21 @@ def skipped(installation: Installation) -> Iterator[CheckResult]:
         yield ok("skipped", Finding.NOTHING_UNLINKED())
 
 
+def done_state(installation: Installation) -> Iterator[CheckResult]:
+    """Of the ticket tasks that came in lately some were Done, or they were too few to tell."""
+    with installation.store.transaction() as tx:
+        rows = tx.journal.newest_of_any_task(LATELY)
+        wanted = tx.configs.get()[0].done_state
+    open_ones = [row.coded.params for row in rows if row.coded and row.has_code(Reason.NOT_DONE)]
+    states = sorted({one["state"] for one in open_ones if one.get("done_state") == wanted} - {None})
+    if len(open_ones) < ENOUGH or not states or any(row.state in WAS_DONE for row in rows):
+        yield ok("done state", Finding.TASKS_ARE_DONE(done_state=wanted))
+    else:
+        yield warning(
+            "done state", Finding.NO_TASK_IS_DONE(count=len(open_ones), done_state=wanted, states=states)
+        )
+
+
 def unreadable(installation: Installation) -> Iterator[CheckResult]:
     """Every delivery could be read, or the helpdesk was asked since for what was in it."""
     with installation.store.transaction() as tx:
@@ -131,4 +151,4 @@ def reconciled(installation: Installation) -> Iterator[CheckResult]:
         yield ok("reconciliation", Finding.NOTHING_WAS_MISSED())
 
 
-CHECKS = (events, refused, skipped, unreadable, api, reconciled)
+CHECKS = (events, refused, skipped, done_state, unreadable, api, reconciled)

@@ -53,6 +53,7 @@ NAMED: Mapping[str, Iterable[Code]] = {
         Finding.LINKED_SINCE,
         Finding.MORE_UNLINKED,
     ),
+    "KB-HELPDESK-007": (Finding.TASKS_ARE_DONE, Finding.NO_TASK_IS_DONE),
     "KB-HINT-008": (
         Fault.MEMBERSHIP_UNKNOWN,
         Fault.IMPERSONATION_REFUSED,
