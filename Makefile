@@ -12,7 +12,7 @@ COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-ver
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-quick test-wheel test-deploy test-browser promises messages check format lock wheel image redmine test-redmine bench drill fuzz sbom clean
+.PHONY: help install run test test-quick test-wheel test-deploy test-browser pictures promises messages check format lock wheel image redmine test-redmine bench drill fuzz sbom clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ test-deploy: install ## What it is run with in earnest (Debian, root; downloads)
 
 test-browser: install ## The console in Debian's chromium (apt install chromium-headless-shell): journeys, accessibility
 	@$(BIN)/python -m pytest -o addopts="-ra --strict-markers --strict-config" -n 2 --dist worksteal tests/browser --browser chromium
+
+pictures: install ## The pictures of README.md and docs/console.md, of a real run, made anew (chromium-headless-shell)
+	@DESKBRIDGE_TEST_PICTURES=docs/pictures $(BIN)/python -m pytest -o addopts="-ra" tests/browser/test_pictures.py --browser chromium
 
 promises: install ## Each promise of docs/security.md and docs/operations.md with the tests that hold it
 	@$(BIN)/python -m tests.support.promises
