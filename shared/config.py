@@ -19,41 +19,62 @@ class PluginConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     base_url: str | None = Field(
-        default=None, description="The tracker's address, such as https://redmine.example.org"
+        default=None,
+        description=(
+            "The tracker's address. Once something was created there it cannot be changed, except "
+            "(`--moved`) when the same tracker moved"
+        ),
     )
     header_prefix: Literal["Tracker", "Redmine"] = Field(
-        default="Redmine", description="X-<prefix>-API-Key and X-<prefix>-Switch-User"
+        default="Redmine",
+        description="Header dialect: `X-Redmine-API-Key` or `X-Tracker-API-Key`, and the Switch-User header alike",
     )
     default_tracker_id: Id | None = Field(
-        default=None, description="Issue type; empty: the project's own default"
+        default=None, description="Issue type of new issues; none: the tracker project's own default"
     )
     default_priority_id: Id | None = Field(default=None, description="Priority of new issues")
     default_activity_id: Id | None = Field(
-        default=None, description="Time-entry activity; enabled in the project"
+        default=None, description="Activity of time entries; it must be enabled in the tracker project"
     )
     default_role_id: Id | None = Field(
-        default=None, description="Role given to people; empty: none is made a member"
+        default=None,
+        description="Role that a technician is given in the tracker project; none: nobody is made a member",
     )
     membership_for: Literal["matched", "confirmed", "nobody"] = Field(
         default="matched",
-        description="Who is made a member: whoever is matched, whom a person confirmed, or nobody",
+        description=(
+            "Who is made a member of the tracker project: `matched`, everybody who is matched, by e-mail "
+            "too; `confirmed`, whom a person has mapped or confirmed (`deskbridge users --confirm`); "
+            "`nobody`. A tracker administrator never is"
+        ),
     )
     template_role_ids: tuple[Id, ...] = Field(
-        default=(), description="Roles that a membership template may give beside default_role_id (JSON list)"
+        default=(),
+        description="Roles that a membership template may give beside default_role_id, a JSON list",
     )
     match_administrators: bool = Field(
-        default=True, description="Match the tracker's administrators by e-mail, too"
+        default=True,
+        description="Match the tracker's administrators by e-mail, too; an override names them in any case",
     )
-    default_watcher_ids: tuple[Id, ...] = Field(default=(), description="Watchers of new issues (JSON list)")
+    default_watcher_ids: tuple[Id, ...] = Field(default=(), description="Watchers of new issues, a JSON list")
     status_map: dict[int, Id] = Field(
-        default_factory=dict, description="Helpdesk ticket status to tracker status id (JSON object)"
+        default_factory=dict,
+        description=(
+            "Helpdesk ticket status to tracker status id, a JSON object; a status that is not in it is "
+            "not sent"
+        ),
     )
     done_state: int = Field(default=2, description="The ticket-task state that means Done")
     in_doubt_policy: Literal["lookup", "hold"] = Field(
-        default="lookup", description="After a lost answer: ask the tracker, or leave it to a person"
+        default="lookup",
+        description="After a lost answer: `lookup` asks the tracker, `hold` leaves it to a person",
     )
     project_activities: bool = Field(
-        default=False, description="Also read which time-entry activities each tracker project has of its own"
+        default=False,
+        description=(
+            "Metadata also says which activities each tracker project has of its own "
+            "(`include=time_entry_activities`)"
+        ),
     )
     verify_tls: bool = Field(default=True, description="Check the tracker's certificate")
 

@@ -36,31 +36,37 @@ class Shape(BaseModel):
 class HelpdeskUser(Shape):
     """A person as the helpdesk knows them."""
 
-    id: Id
-    email: str | None = None
+    id: Id = Field(description="The helpdesk's number of the person")
+    email: str | None = Field(default=None, description="By which the person is found on the tracker")
 
 
 class Ticket(Shape):
     """A ticket's snapshot at the time of the event."""
 
-    id: Id
-    title: str
-    content: str | None = None
-    status: Integer
-    entity_id: Annotated[int, Field(ge=0, le=LARGEST)]
-    project_id: Id | None = None
-    technician: HelpdeskUser | None = None
+    id: Id = Field(description="The ticket's number")
+    title: str = Field(description="The ticket as it is now; becomes the issue's subject")
+    content: str | None = Field(default=None, description="HTML or text; becomes the issue's description")
+    status: Integer = Field(description="The helpdesk's number of the status: see status_map")
+    entity_id: Annotated[int, Field(ge=0, le=LARGEST)] = Field(description="The helpdesk's entity")
+    project_id: Id | None = Field(
+        default=None, description="The helpdesk project that the ticket is linked to"
+    )
+    technician: HelpdeskUser | None = Field(
+        default=None, description="Who is assigned; becomes the issue's author"
+    )
 
 
 class TicketTask(Shape):
     """A ticket task's snapshot; `actiontime` in seconds."""
 
-    id: Id
-    content: str | None = None
-    state: Integer
-    actiontime: Integer
-    user: HelpdeskUser | None = None
-    date: str | None = None
+    id: Id = Field(description="The ticket task's number")
+    content: str | None = Field(default=None, description="HTML or text; becomes the time entry's comment")
+    state: Integer = Field(description="2 is Done (done_state)")
+    actiontime: Integer = Field(description="Time spent, in seconds")
+    user: HelpdeskUser | None = Field(
+        default=None, description="Who logged it; becomes the time entry's author"
+    )
+    date: str | None = Field(default=None, description="Day of the work")
 
 
 def _only_text(value: object) -> object:
@@ -83,11 +89,17 @@ class Event(Shape):
             means "not told".
     """
 
-    event: EventName
-    occurred_at: Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_only_text)]
-    sequence: Integer | None = None
+    event: EventName = Field(description="`ticket_task.added`, `ticket_task.updated` or `ticket.updated`")
+    occurred_at: Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_only_text)] = Field(
+        description="When it happened, helpdesk time, RFC 3339 with an offset"
+    )
+    sequence: Integer | None = Field(
+        default=None, description="An integer that orders events of the same occurred_at"
+    )
     ticket: Ticket
-    task: TicketTask | None = None
+    task: TicketTask | None = Field(
+        default=None, description="Required for ticket_task.*, ignored for ticket.updated"
+    )
     deleted: Annotated[bool, BeforeValidator(lambda value: value is True)] = False
     incomplete: Annotated[list[Fact], BeforeValidator(_known_facts)] = Field(default_factory=list)
 

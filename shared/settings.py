@@ -52,96 +52,199 @@ class Settings(BaseSettings):
 
     database_url: SecretStr = Field(
         default=SecretStr("sqlite:///var/deskbridge.sqlite3"),
-        description="SQLAlchemy URL; PostgreSQL in production: postgresql+psycopg2://…",
+        description="SQLAlchemy URL; PostgreSQL in production: `postgresql+psycopg2://…`",
     )
     redis_url: SecretStr = Field(
         default=SecretStr("redis://127.0.0.1:6379/0"),
-        description="Locks, pause, rate limit, and the broker unless BROKER_URL is set",
+        description=(
+            "Locks, pause, rate limit, and the broker unless BROKER_URL is set. Run Redis with "
+            "`appendonly yes` and `maxmemory-policy noeviction`"
+        ),
     )
     broker_url: SecretStr | None = Field(default=None, description="Any broker that Celery supports")
     secret_keys: SecretList = Field(
-        default=(), description="Comma-separated Fernet keys: the first encrypts, all decrypt"
+        default=(),
+        description=(
+            "Comma-separated Fernet keys: the first encrypts, all decrypt. Needed by workers and by "
+            "commands that touch the API key; the producer does without, and drops it"
+        ),
     )
     webhook_secrets: SecretList = Field(
-        default=(), description="Comma-separated inbound signing secrets, whsec_<base64>"
+        default=(),
+        description=(
+            "Comma-separated signing secrets, `whsec_<base64>`; several while you rotate them. Without "
+            "one the producer refuses to start"
+        ),
     )
     allow_unsigned: bool = Field(
-        default=False, description="Accept unsigned events; only on a loopback bind, for a first try"
+        default=False, description="Accept unsigned events; only on a loopback address, for a first try"
     )
     event_limit: float = Field(
         default=200,
         ge=0,
-        description="Events per second that the producer takes of one secret, each 16 KiB as one; 0 = no limit",
+        description=(
+            "Events per second that a producer takes of one signing secret, ten seconds' worth at once; "
+            "one that is larger than 16 KiB counts as several. Beyond, 429 with Retry-After. Each "
+            "producer process counts for itself. 0: no limit"
+        ),
     )
     glpi_webhook_secrets: SecretList = Field(
-        default=(), description="Comma-separated secrets of GLPI's own webhooks (raw strings)"
+        default=(),
+        description=(
+            "Secrets of GLPI's own webhooks as they are typed there, without commas; several while one is "
+            "rotated. None: their addresses answer 404"
+        ),
     )
     glpi_api_url: str | None = Field(
-        default=None, description="GLPI's own address, to be asked for what its webhooks lack"
+        default=None,
+        description=(
+            "GLPI's own address, such as https://glpi.example.org. Set: workers ask its API for what its "
+            "webhooks leave out, and once a day for what they missed; `deskbridge reconcile` and "
+            "`deskbridge doctor --helpdesk` ask it, too"
+        ),
     )
-    glpi_api_client_id: str | None = Field(default=None, description="OAuth client of GLPI, grant password")
-    glpi_api_client_secret: SecretStr | None = Field(default=None, description="Secret of that client")
+    glpi_api_client_id: str | None = Field(
+        default=None, description="An OAuth client of GLPI with the grant *password* and the scope *api*"
+    )
+    glpi_api_client_secret: SecretStr | None = Field(default=None, description="That client's secret")
     glpi_api_user: str | None = Field(
-        default=None, description="GLPI user who may read all tickets and users"
+        default=None, description="A GLPI user who may read the tickets, tasks and users of every entity"
     )
-    glpi_api_password: SecretStr | None = Field(default=None, description="Password of that user")
+    glpi_api_password: SecretStr | None = Field(default=None, description="That user's password")
     helpdesk_wait: float = Field(
-        default=3600, ge=0, description="Seconds that an event waits for a helpdesk that cannot be asked"
+        default=3600,
+        ge=0,
+        description=(
+            "Seconds that an event waits for a helpdesk that cannot be asked, before it goes without what "
+            "it lacks"
+        ),
     )
-    console_tokens: SecretList = Field(default=(), description="Comma-separated bearer tokens for the API")
+    console_tokens: SecretList = Field(
+        default=(),
+        description=(
+            "Comma-separated bearer tokens of the console's API that may do everything (`deskbridge "
+            "make-token`); several while you rotate them; each of 16 bytes at least. Beside them are "
+            "those that are kept in the database, with a name and less rights (`deskbridge account "
+            "token`)"
+        ),
+    )
     console_url: str | None = Field(
-        default=None, description="Where browsers reach the console, such as https://deskbridge.example.org"
+        default=None,
+        description=(
+            "Where browsers reach the console, such as `https://deskbridge.example.org`: for sign-in "
+            "links, and where a proxy changes the Host header"
+        ),
     )
     oidc_issuer: str | None = Field(
-        default=None, description="OpenID provider that signs people in to the console's pages"
+        default=None,
+        description=(
+            "Address of an OpenID provider that signs people in to the pages (docs/console.md), exactly "
+            "as it calls itself; needs the extra `sso`, CONSOLE_URL and SECRET_KEYS"
+        ),
     )
-    oidc_client_id: str | None = Field(default=None, description="Client that the provider knows us by")
-    oidc_client_secret: SecretStr | None = Field(default=None, description="Secret of that client")
+    oidc_client_id: str | None = Field(
+        default=None, description="Client that the provider knows deskbridge by"
+    )
+    oidc_client_secret: SecretStr | None = Field(
+        default=None, description="Its secret; none for a public client"
+    )
     oidc_scopes: str = Field(default="openid profile email", description="What the provider is asked for")
     oidc_name_claim: str = Field(
-        default="preferred_username", description="Claim of the ID token that is the account's name"
+        default="preferred_username",
+        description=(
+            "Claim of the ID token that is the account's name. Take one that people cannot change themselves"
+        ),
     )
     oidc_roles_claim: str = Field(default="groups", description="Claim with somebody's groups")
     oidc_roles: Annotated[dict[str, Literal["viewer", "operator", "administrator"]], NoDecode] = Field(
-        default={}, description="JSON object: group to role; somebody with none of them is refused"
+        default={},
+        description=(
+            "JSON object, group to role (viewer, operator, administrator): the highest counts at each "
+            "sign-in, and whoever has none is refused. Empty: accounts keep their role"
+        ),
     )
     oidc_makes_accounts: bool = Field(
-        default=False, description="Make an account for somebody whom the provider signs in and who has none"
+        default=False,
+        description=(
+            "Make an account for whom the provider signs in and who has none: a viewer, unless OIDC_ROLES "
+            "says more"
+        ),
     )
     trusted_proxies: Annotated[tuple[IPv4Network | IPv6Network, ...], NoDecode] = Field(
-        default=(), description="Comma-separated addresses or networks whose X-Forwarded-For is believed"
+        default=(),
+        description=(
+            "Comma-separated addresses or networks of your own reverse proxies, such as "
+            "`10.0.0.5,fd00:1::/64`: the client's address is taken from their X-Forwarded-For, and they "
+            "may have any number of connections. From anybody else that header means nothing. Name only "
+            "hosts that replace the header or append to it"
+        ),
     )
-    sweep_interval: float = Field(default=10, gt=0, description="Seconds between two sweeps")
-    lock_lease: float = Field(default=60, gt=0, description="Seconds a ticket's lock lives without renewal")
-    claim_lease: float = Field(default=20, gt=0, description="Seconds in which a claim may send")
+    sweep_interval: float = Field(
+        default=10,
+        gt=0,
+        description="Seconds between two sweeps: how late an event is at most when its ring was lost",
+    )
+    lock_lease: float = Field(
+        default=60,
+        gt=0,
+        description="Seconds until a dead worker's lock on a ticket ends; not shorter than CLAIM_LEASE",
+    )
+    claim_lease: float = Field(
+        default=20, gt=0, description="Seconds in which a claim may send: four calls of 5 s"
+    )
     settling_time: float = Field(
-        default=15, ge=0, description="Seconds after a lost answer before the tracker is asked"
+        default=15,
+        ge=0,
+        description="Seconds after a lost answer before the tracker is asked; keep it above the 5 s of a call",
     )
     metadata_interval: float = Field(
-        default=3600, gt=0, description="Seconds between two metadata synchronisations"
+        default=3600,
+        gt=0,
+        description="Age of the last successful metadata synchronisation at which the next is due, seconds",
     )
     retention_days: float = Field(
-        default=90, gt=0, description="Days that ended events and the trace are kept"
+        default=90, gt=0, description="Days that ended events and the trace are kept; links are kept for ever"
     )
     changes_days: float = Field(
         default=730, gt=0, description="Days that the record of who changed what is kept"
     )
-    rate_limit: float = Field(default=0, ge=0, description="Calls per second to the tracker, 0 = no limit")
+    rate_limit: float = Field(
+        default=0,
+        ge=0,
+        description=(
+            "Calls per second to the tracker over all workers, one turn after the other; 0: no limit. "
+            "Threads wait for their turn: more than RATE_LIMIT × LOCK_LEASE / 2 of them only wait for "
+            "each other"
+        ),
+    )
     allow_link_local: bool = Field(
-        default=False, description="Let the tracker be at a link-local or cloud-metadata address"
+        default=False,
+        description=(
+            "Let base_url lead to a link-local address or a cloud's metadata service. Loopback and "
+            "private networks are always allowed"
+        ),
     )
     monitor_listen: str | None = Field(
         default=None,
-        description="HOST:PORT of a worker's or beat's /livez, /readyz and /metrics; none: it has no port",
+        description=(
+            "HOST:PORT at which a worker or beat answers /livez, /readyz and /metrics, such as "
+            "127.0.0.1:9101; one for each process on a machine. None: it has no port. Producer and "
+            "console answer them on their own port"
+        ),
     )
     heartbeat_path: str | None = Field(
-        default=None, description="File that a worker or beat touches every 5 s while it lives"
+        default=None,
+        description=(
+            "File that a worker or beat touches every 5 s while it lives: a health check asks for its "
+            "age, whether or not the broker is up"
+        ),
     )
     correct_authors: bool = Field(
-        default=False, description="Let people give hours to whom they were meant for (`correct-author`)"
+        default=False,
+        description="Let `deskbridge correct-author` change whose a time entry is that was logged before",
     )
     log_format: Literal["console", "json"] | None = Field(
-        default=None, description="console on a terminal, else json"
+        default=None, description="`console` or `json`; console on a terminal, else JSON"
     )
 
     @classmethod
