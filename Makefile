@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
+SITE := build/site-tools
 RUN_FLAGS := $(if $(ONCE),--once,)
 # Test processes, each with a Redis and a PostgreSQL of its own: more than there are cores, since many tests wait.
 # A file's tests share what they start, so a file is one process's; those that take longest come first.
@@ -12,7 +13,7 @@ COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-ver
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-quick test-wheel test-deploy test-browser pictures promises messages check format lock wheel image redmine test-redmine bench drill fuzz sbom clean
+.PHONY: help install run test test-quick test-wheel test-deploy test-browser pictures promises messages check format lock site wheel image redmine test-redmine bench drill fuzz sbom clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,7 +49,7 @@ test-browser: install ## The console in Debian's chromium (apt install chromium-
 pictures: install ## The pictures of README.md and docs/console.md, of a real run, made anew (chromium-headless-shell)
 	@DESKBRIDGE_TEST_PICTURES=docs/pictures $(BIN)/python -m pytest -o addopts="-ra" tests/browser/test_pictures.py --browser chromium
 
-promises: install ## Each promise of docs/security.md and docs/operations.md with the tests that hold it
+promises: install ## Each promise of docs/security.md and docs/guarantees.md with the tests that hold it
 	@$(BIN)/python -m tests.support.promises
 
 messages: install ## Bring the catalogues of the pages' languages up to date, and compile them
@@ -69,6 +70,19 @@ format: install ## Put the code in order
 lock: install ## Resolve the dependencies anew: requirements.lock, and of it what is needed at run time
 	@$(COMPILE) --all-extras --upgrade --output-file requirements.lock
 	@$(COMPILE) --constraint requirements.lock --output-file requirements-runtime.lock
+	@$(subst pyproject.toml,deploy/site/requirements.in,$(COMPILE)) --upgrade --output-file deploy/site/requirements.lock
+
+site: install $(SITE)/.installed ## The documents as a site: build/site (downloads); nothing may lead nowhere
+	@$(BIN)/python -m deploy.site build/pages
+	@# without --quiet, which takes warnings away before --strict counts them
+	@NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --strict --config-file deploy/site/mkdocs.yml
+	@$(SITE)/bin/lychee --quiet --no-progress --offline --include-fragments --root-dir $(CURDIR)/build/site \
+		build/site README.md CHANGELOG.md docs producer/admin/knowledge/records
+
+$(SITE)/.installed: deploy/site/requirements.lock
+	@$(PYTHON) -m venv $(SITE)
+	@$(SITE)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
 
 sbom: install ## What is needed at run time, as a CycloneDX bill of materials: build/deskbridge.cdx.json
 	@$(BIN)/python -m deploy.sbom build/deskbridge.cdx.json

@@ -1,51 +1,100 @@
-"""The documentation says what the code does: every setting, key, command and file that it names exists."""
+"""The documents say what the code does: what they name exists, and what they tell to type is run."""
 
 from __future__ import annotations
 
 import ast
 import re
+import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
-from pydantic import SecretStr
+import typer
 
+from deploy.site import pages
 from producer.commands.main import app
 from shared.config import PluginConfig
+from shared.events import Event, HelpdeskUser, Ticket, TicketTask
 from shared.settings import Settings
-from tests.support import promises
+from tests.support import documents, promises
+from tests.support.documents import PAGES, ROOT, blocks, page_name
+from tests.support.documents import run_by_tests as asked_for
 
-ROOT = Path(__file__).resolve().parents[2]
-CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-
-
-def rows(heading: str) -> dict[str, str]:
-    """Return the first table under a heading: first column to second."""
-    section = CONFIGURATION.split(f"## {heading}\n")[1].split("\n## ")[0]
-    cells = [line.split("|")[1:3] for line in section.splitlines() if line.startswith("| ")]
-    return {name.strip(): default.strip().strip("`") for name, default in cells[1:]}
+LANGUAGES = {"sh", "text", "json", "ini"}
+SITE = (ROOT / "deploy" / "site" / "nav.yml").read_text(encoding="utf-8")
+every_page = pytest.mark.parametrize("page", PAGES, ids=page_name)
 
 
-def test_every_setting_is_documented_and_nothing_else() -> None:
-    assert set(rows("Settings")) == {name.upper() for name in Settings.model_fields}
+@pytest.mark.parametrize("model", [Settings, PluginConfig, Event, Ticket, TicketTask, HelpdeskUser])
+def test_every_field_says_what_it_means_since_the_reference_is_made_of_it(model: type[Any]) -> None:
+    unexplained = {name for name, field in model.model_fields.items() if not field.description}
+    assert unexplained - {"ticket", "deleted", "incomplete"} == set()
 
 
-def test_documented_defaults_of_numbers_are_the_real_ones() -> None:
-    documented = rows("Settings")
-    for name, field in Settings.model_fields.items():
-        if isinstance(field.default, (int, float)) and not isinstance(field.default, bool):
-            assert float(documented[name.upper()]) == field.default, name
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [
+        ("settings", "| `DATABASE_URL` | `sqlite:///var/deskbridge.sqlite3` | SQLAlchemy URL"),
+        ("settings", "| `SECRET_KEYS` | none | "),
+        ("settings", "| `EVENT_LIMIT` | `200` | "),
+        ("plugin config", "| `status_map` | `{}` | "),
+        ("metrics", "| `deskbridge_events_accepted_total` |  | producer | Events committed to the journal |"),
+        ("metrics", "| `deskbridge_rings_waiting` |  | worker | "),
+        ("alerts", "| `DeskbridgeNoBeat` | warning | 5m | No beat is alive; "),
+        (
+            "knowledge records",
+            "| [KB-COMMAND-001](/producer/admin/knowledge/records/KB-COMMAND-001.md) | What ",
+        ),
+        ("decisions", "- [1. A ring"),
+        ("event", "| `ticket.technician.email` | text |  | "),
+        ("event", "| `occurred_at` | text | required | "),
+        ("operations", "| `project.create` | `project` | the project form |"),
+        ("filters", "| `truncate: length [mark]` | "),
+        ("conditions", "| `eq other` | "),
+        ("variables of a ticket", "| `ticket.title` | text | "),
+        ("variables of the form", "| `form.parent_id` | integer or null | "),
+        ("commands", "deskbridge link [OPTIONS] {KIND} {ID} {TRACKER_PROJECT_ID}"),
+        ("commands", "* `--replay`: Send now what had been skipped for want of this link."),
+        ("commands", "deskbridge link project 12 4 --category 7"),
+        ("commands", "### template rollback"),
+        ("producer", "| `POST /events` | "),
+        ("console", "| `GET /api/links` | "),
+        ("codes", "| `no_link` | "),
+    ],
+)
+def test_the_reference_says_what_the_code_knows(name: str, row: str) -> None:
+    assert any(line.startswith(row) for line in pages.TABLES[name]().splitlines()), pages.TABLES[name]()[
+        :2000
+    ]
 
 
-@pytest.mark.parametrize("name", ["database_url", "redis_url"])
-def test_documented_defaults_of_addresses_are_the_real_ones(name: str) -> None:
-    default = Settings.model_fields[name].default
-    assert isinstance(default, SecretStr)
-    assert rows("Settings")[name.upper()] == default.get_secret_value()
+def test_the_reference_has_no_markup_of_the_terminal_and_no_command_without_its_help() -> None:
+    said = pages.TABLES["commands"]()
+    assert not re.search(r"\[/?(bold|cyan)|&#x27;|\*\*Commands", said)
+    for name in typer.main.get_command(app).commands:  # type: ignore[attr-defined]
+        assert re.search(rf"^## {name}\n\n\w", said, re.MULTILINE), name
 
 
-def test_every_configuration_key_is_documented_and_nothing_else() -> None:
-    assert set(rows("Plugin config")) == set(PluginConfig.model_fields)
+def test_every_table_out_of_the_code_stands_on_one_page() -> None:
+    asked = [name for page in PAGES for name in pages.PLACE.findall(page.read_text(encoding="utf-8"))]
+    assert sorted(asked) == sorted(pages.TABLES)
+
+
+def test_the_site_leads_to_what_stands_beside_its_documents(tmp_path: Path) -> None:
+    pages.write(tmp_path)
+    assert "](install.md)" in (tmp_path / "index.md").read_text(encoding="utf-8")
+    assert "](knowledge/README.md)" in (tmp_path / "runbooks.md").read_text(encoding="utf-8")
+    assert "](../events.md)" in (tmp_path / "helpdesks" / "README.md").read_text(encoding="utf-8")
+    assert "`{{ticket.title | trim | truncate: 200}}`" in (tmp_path / "templates.md").read_text(
+        encoding="utf-8"
+    )
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=page_name)
+def test_every_page_is_in_a_chapter_of_the_site(page: Path) -> None:
+    assert re.search(rf"- (glob: )?({page.name}|{page.stem}\*\.md)$", SITE, re.MULTILINE), (
+        "deploy/site/nav.yml"
+    )
 
 
 def test_the_example_environment_lists_every_setting() -> None:
@@ -55,29 +104,65 @@ def test_the_example_environment_lists_every_setting() -> None:
     }
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_command_that_a_page_names_exists(page: Path) -> None:
-    import typer
+@every_page
+def test_every_command_and_option_that_a_page_names_exists(page: Path) -> None:
+    for line in _commands(page):
+        words = shlex.split(re.split(r" [<>|] ", line)[0], comments=True)
+        command: Any = typer.main.get_command(app)
+        while hasattr(command, "commands") and words and not words[0].startswith("-"):
+            assert words[0] in command.commands or words[0].isupper(), line
+            command = command.commands.get(words.pop(0), command)
+            if not hasattr(command, "commands"):
+                break
+        known = {option for one in command.params for option in one.opts} | {"--help", "--version"}
+        assert {word for word in words if word.startswith("--")} <= known, line
 
-    known = set(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
-    named = set(re.findall(r"`?deskbridge ([a-z-]+)", "\n".join(_code(page.read_text(encoding="utf-8")))))
-    assert named <= known, named - known
+
+def _commands(page: Path) -> list[str]:
+    text = page.read_text(encoding="utf-8")
+    lines = [
+        line
+        for one in blocks(page)
+        if one.language == "sh"
+        for line in one.text.replace("\\\n", "").split("\n")
+    ]
+    typed = [*re.findall(r"`(deskbridge [^`]+)`", text), *lines]
+    return [
+        found[1]
+        for line in typed
+        if (found := re.search(r"(?:^|\bconsole |\bproducer )deskbridge (.+)", line))
+    ]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@every_page
+def test_code_is_fenced_and_says_of_what_it_is(page: Path) -> None:
+    assert {one.language for one in blocks(page)} <= LANGUAGES
+    outside = re.sub(r"(?ms)^( *)```.*?^\1```$", "", page.read_text(encoding="utf-8"))
+    assert not re.findall(r"\n\n {4,}(?:[a-z./]+ |DESKBRIDGE_|\{)", outside)
+
+
+def test_every_command_of_the_documents_is_run_by_a_test_or_says_that_it_is_not() -> None:
+    to_be_run = {one.name for page in PAGES for one in blocks(page) if one.is_run}
+    assert to_be_run - asked_for() == set(), 'no test runs them: documented("…"), or title="not run: why"'
+    assert asked_for() - to_be_run == set(), "no page has them"
+    for one in [one for page in PAGES for one in blocks(page) if one.title]:
+        assert one.title.startswith(documents.NOT_RUN), one.name
+
+
+@every_page
 def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
 
 
-@pytest.mark.parametrize("page", ["architecture", "operations"])
+@pytest.mark.parametrize("page", ["architecture", "operations", "alerts", "guarantees"])
 def test_every_file_that_a_page_names_exists(page: str) -> None:
     text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
     for name in re.findall(r"`((?:worker|producer|shared|deploy|tests)/[\w/.]+)`", text):
         assert (ROOT / name).exists(), name
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@every_page
 def test_every_test_that_a_page_names_exists(page: Path) -> None:
     named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", page.read_text(encoding="utf-8"))
     for file, test in named:
@@ -102,7 +187,3 @@ def test_every_row_of_a_table_of_promises_has_a_name(page: str) -> None:
     for line in "\n".join(tables).splitlines():
         assert promises.ROW.fullmatch(line), line
     assert "| promise | test |" not in text, "tests name promises, not the other way round"
-
-
-def _code(text: str) -> list[str]:
-    return [*re.findall(r"`([^`\n]+)`", text), *re.findall(r"^ {4,}(.+)$", text, re.MULTILINE)]

@@ -1,0 +1,106 @@
+"""What pages list that the code knows of its programs: commands, routes, codes."""
+
+from __future__ import annotations
+
+import pkgutil
+import re
+from collections.abc import Iterator
+from html import unescape
+from importlib import import_module
+
+import typer
+from fastapi import FastAPI
+from typer.cli import get_docs_for_click
+
+import shared.codes
+from deploy.site.markdown import code, link, table
+from deploy.site.tables import RECORDS
+from producer.admin.knowledge.by_code import BY_CODE
+from producer.commands.main import app
+from producer.console.app import create_console
+from producer.hooks.app import create_app
+from shared.codes.coded import Code
+from shared.sentences.render import WHAT
+from shared.sentences.template import Plural
+from shared.settings import Settings
+
+LEFT_OUT = (
+    r"(?s)^.*?(?=\n## )",
+    r"(?s)\*\*Commands\*\*:\n.*?(?=\n#|\Z)",
+    r"\n\* `--help`.*",
+    r"\*\*Options\*\*:\n\n(?=\n)",
+    r"\*\*Usage\*\*:\n\n",
+)
+"""Of what typer says: the program's own help, lists of commands with their sentences cut, --help, empty headings."""
+
+
+def commands() -> str:
+    """Return every command with its arguments, options and examples."""
+    command = typer.main.get_command(app)
+    text = get_docs_for_click(obj=command, ctx=typer.Context(command), name="deskbridge")
+    for pattern in LEFT_OUT:
+        text = re.sub(pattern, "", text)
+    text = re.sub(r"^(#+) `deskbridge (.+)`$", r"\1 \2", text, flags=re.MULTILINE)
+    text = text.replace("```console\n$ ", "```text\n")
+    return re.sub(r"\[bold\]Examples\[/bold\]\n((?:\n?\[cyan\].+\n?)+)", _examples, text).strip()
+
+
+def _examples(found: re.Match[str]) -> str:
+    lines = "\n".join(re.findall(r"\[cyan\](.+?)\[/cyan\]", found[1]))
+    return f"**Examples**:\n\n```sh\n{unescape(lines)}\n```\n"
+
+
+def producer() -> str:
+    """Return every route of the producer."""
+    return _routes(create_app(_given()))
+
+
+def console() -> str:
+    """Return every route of the console's API."""
+    return _routes(create_console(_given()))
+
+
+def _given() -> Settings:
+    """Return settings for a process that is asked nothing but what it can do."""
+    return Settings.model_validate({"database_url": "postgresql+psycopg2://", "allow_unsigned": True})
+
+
+def _routes(application: FastAPI) -> str:
+    rows = []
+    for path, methods in application.openapi()["paths"].items():
+        for method, route in methods.items():
+            said = route.get("description") or route.get("summary", "")
+            answers = ", ".join(status for status in route["responses"] if status < "300")
+            rows.append((code(f"{method.upper()} {path}"), said.split("\n\n")[0], answers))
+    return table(("request", "does", "answers"), rows)
+
+
+def codes() -> str:
+    """Return every code with its sentence and record, by its kind."""
+    parts = []
+    for kind in _kinds():
+        rows = ((code(str(one)), _sentence(one), _record(one)) for one in kind)
+        parts += [
+            f"## {kind.__name__}",
+            (kind.__doc__ or "").split("\n\n")[0],
+            table(("code", "says", "record"), rows),
+        ]
+    return "\n\n".join(parts)
+
+
+def _kinds() -> Iterator[type[Code]]:
+    for module in pkgutil.iter_modules(shared.codes.__path__):
+        name = f"shared.codes.{module.name}"
+        for kind in vars(import_module(name)).values():
+            if isinstance(kind, type) and issubclass(kind, Code) and kind.__module__ == name and len(kind):
+                yield kind
+
+
+def _sentence(one: Code) -> str:
+    template = WHAT.get(one, "")
+    return code((template.many if isinstance(template, Plural) else template).replace("`", "'"))
+
+
+def _record(one: Code) -> str:
+    record = BY_CODE.get(str(one))
+    return link(f"{RECORDS}/{record}.md", record) if record else ""

@@ -1,0 +1,190 @@
+"""What pages list that the code knows: settings, metrics, alerts, events, templates, records, decisions."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, get_args
+
+import yaml
+from pydantic import BaseModel, SecretStr
+from pydantic.fields import FieldInfo
+
+from deploy.site import ROOT
+from deploy.site.markdown import code, link, prose, table
+from producer.admin.knowledge.record import parse_record
+from shared import metrics
+from shared.config import PluginConfig
+from shared.events import Event
+from shared.settings import Settings
+from shared.templating import OPERATIONS, Engine, catalogue_for
+from shared.templating.conditions import CONDITIONS
+from shared.templating.contexts import sample
+from shared.templating.filters import FILTERS
+from shared.templating.functions import Function
+
+RECORDS = "producer/admin/knowledge/records"
+RULES = "deploy/monitoring/alerts.yml"
+OURS_ALONE = ("deleted", "incomplete")
+"""Fields of an event that only our own rooms for helpdesks set."""
+
+
+def settings() -> str:
+    """Return every setting of the environment."""
+    return table(("variable", "default", "meaning"), _fields(Settings, str.upper))
+
+
+def plugin_config() -> str:
+    """Return every key of the plugin config."""
+    return table(("key", "default", "meaning"), _fields(PluginConfig, str))
+
+
+def _fields(model: type[BaseModel], called: Callable[[str], str]) -> Iterator[tuple[str, str, str]]:
+    for name, field in model.model_fields.items():
+        yield code(called(name)), _default(field), prose(field.description)
+
+
+def _default(field: FieldInfo) -> str:
+    value = field.get_default(call_default_factory=True, validated_data={})
+    if isinstance(value, SecretStr):
+        value = value.get_secret_value()
+    if value is None or (value == () and "SecretStr" in str(field.annotation)):
+        return "none"
+    return code(value if isinstance(value, str) else json.dumps(value))
+
+
+def metric_rows() -> str:
+    """Return every metric with its labels and who shows it."""
+    return table(("metric", "labels", "process", "meaning"), _metrics())
+
+
+def _metrics() -> Iterator[tuple[str, str, str, str]]:
+    yield code(metrics.BUILD.name), ", ".join(metrics.BUILD.labels), "all", metrics.BUILD.documentation
+    for one in (*metrics.INBOUND, *metrics.WORK):
+        (family,) = one.describe()
+        shown = ", ".join(process for process, all_of_it in metrics.BY_PROCESS.items() if one in all_of_it)
+        total = "_total" if family.type == "counter" else ""
+        yield code(family.name + total), ", ".join(one._labelnames), shown, family.documentation
+    for looked in metrics.LOOKED_UP:
+        shown = "worker" if looked is metrics.RINGS else "worker, console"
+        yield code(looked.name), ", ".join(looked.labels), shown, looked.documentation
+
+
+def alerts() -> str:
+    """Return every alert, with the record that says what to do."""
+    groups = yaml.safe_load((ROOT / RULES).read_text(encoding="utf-8"))["groups"]
+    rows = (_alert(rule) for group in groups for rule in group["rules"])
+    return table(("alert", "severity", "after", "says", "what to do"), rows)
+
+
+def _alert(rule: dict[str, Any]) -> tuple[str, ...]:
+    record = rule["annotations"]["runbook_url"].rpartition("/")[2]
+    said = re.sub(r"\{\{ \$(?:labels\.)?(\w+)[^}]* \}\}", r"*\1*", rule["annotations"]["summary"])
+    return (
+        code(rule["alert"]),
+        rule["labels"]["severity"],
+        rule.get("for", ""),
+        said,
+        link(f"{RECORDS}/{record}.md", record),
+    )
+
+
+def records() -> str:
+    """Return every knowledge record with its title."""
+    return table(("record", "about"), _records())
+
+
+def _records() -> Iterator[tuple[str, object]]:
+    for path in sorted((ROOT / RECORDS).glob("KB-*.md")):
+        record = parse_record(path.read_text(encoding="utf-8"))
+        yield link(f"{RECORDS}/{path.name}", path.stem), record.metadata["title"]
+
+
+def decisions() -> str:
+    """Return every decision."""
+    return "\n".join(
+        f"- {link(f'docs/decisions/{path.name}', path.read_text(encoding='utf-8').splitlines()[0].removeprefix('# '))}"
+        for path in sorted((ROOT / "docs" / "decisions").glob("0*.md"))
+    )
+
+
+def event() -> str:
+    """Return the fields of an event."""
+    return table(("field", "type", "", "meaning"), _event(Event, ""))
+
+
+def _event(model: type[BaseModel], before: str) -> Iterator[tuple[str, str, str, str]]:
+    for name, field in model.model_fields.items():
+        if name in OURS_ALONE:
+            continue
+        parts = get_args(field.annotation) or (field.annotation,)
+        inner = next((one for one in parts if isinstance(one, type) and issubclass(one, BaseModel)), None)
+        kind = "object" if inner else "integer" if "int" in str(field.annotation) else "text"
+        needed = "required" if field.is_required() else ""
+        yield code(before + name), kind, needed, prose(field.description)
+        if inner:
+            yield from _event(inner, f"{before}{name}.")
+
+
+def operations() -> str:
+    """Return the operations that take templates."""
+    rows = (
+        (code(one.value), code(one.top_key), "the project form" if one.from_form else "a ticket's event")
+        for one in OPERATIONS
+    )
+    return table(("operation", "top key", "starts from"), rows)
+
+
+def filters() -> str:
+    """Return every filter with an example, and what that gives."""
+    rows = ((code(_signature(one)), one.summary, code(one.example), code(_gives(one))) for one in FILTERS)
+    return table(("filter", "does", "example", "gives"), rows)
+
+
+def conditions() -> str:
+    """Return every condition with an example."""
+    rows = ((code(_signature(one)), one.summary, code(one.example)) for one in CONDITIONS)
+    return table(("condition", "holds when", "example"), rows)
+
+
+def _signature(function: Function) -> str:
+    names = [part.name if part.required else f"[{part.name}]" for part in function.parameters]
+    colon = ":" if names and function in FILTERS else ""
+    return " ".join((function.name + colon, *names))
+
+
+def _gives(one: Function) -> str:
+    body = json.dumps({"issue": {"subject": "s", "x": one.example}})
+    payload = Engine(catalogue_for("issue.create")).render(body, sample(OPERATIONS[0])).payload
+    return json.dumps(payload["issue"].get("x"), ensure_ascii=False)
+
+
+def ticket_variables() -> str:
+    """Return what templates about tickets can read."""
+    return _variables(from_form=False)
+
+
+def form_variables() -> str:
+    """Return what templates of the project form can read beside the plugin config."""
+    return _variables(from_form=True)
+
+
+def _variables(*, from_form: bool) -> str:
+    found = {
+        variable.path: variable
+        for one in OPERATIONS
+        if one.from_form is from_form
+        for variable in catalogue_for(one).variables
+        if variable.path.startswith("form.") or not from_form
+    }
+    rows = (
+        (
+            code(one.path),
+            one.type + (" or null" if one.optional else ""),
+            one.description,
+            code(json.dumps(one.sample, ensure_ascii=False)) if one.sample is not None else "",
+        )
+        for one in found.values()
+    )
+    return table(("variable", "type", "is", "sample"), rows)
