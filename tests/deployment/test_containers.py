@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
+import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -18,9 +20,10 @@ import yaml
 from deploy.embedded.ports import HOST, free_port
 from deploy.sandbox.tracker.seed import DEFAULT_KEY
 from tests.deployment.conftest import CANNOT, ROOT, leave_out
+from tests.support.documents import documented, example_event, instead
 from tests.support.events import SUPPORT_ENTITY, task, task_event, ticket
 
-pytestmark = [pytest.mark.deploy, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.deploy, pytest.mark.timeout(900)]
 
 HERE = Path(__file__).parent
 CONTAINERS = ROOT / "deploy" / "container"
@@ -57,6 +60,17 @@ class Engine:
         """Run a command of deskbridge in one of its containers."""
         return self.compose("exec", "-T", within, "deskbridge", *arguments, given=given)
 
+    def types(self, commands: str) -> str:
+        """Type a page's commands in a shell, where `docker compose` is the one with our stack on it."""
+        compose = " ".join(map(shlex.quote, self._compose))
+        docker = shlex.quote(str(shutil.which("docker", path=self.environment["PATH"])))
+        ours = f"""docker() {{
+            if [ "$1" != compose ]; then {docker} "$@"; return; fi
+            shift; if [ "$1" = -f ]; then shift 2; fi
+            {compose} "$@"
+        }}"""
+        return self._run(["/bin/bash", "-euc", f"{ours}\ncd {shlex.quote(str(ROOT))}\n{commands}"])
+
     def containers(self, service: str) -> list[dict[str, Any]]:
         """Return what the engine knows of a service's containers."""
         ids = self.compose("ps", "-a", "-q", service).split()
@@ -70,7 +84,7 @@ class Engine:
             input=given,
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=600,
             check=False,
         )
         assert ended.returncode == 0, (
@@ -81,22 +95,20 @@ class Engine:
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    """An engine with our image, built of this tree; skips where none can be had."""
+    """An engine; skips where none can be had."""
     work = Path(os.environ.get("DEPLOY_ENGINE") or tmp_path_factory.mktemp("engine"))
     ended = subprocess.run([HERE / "engine", "up", work], capture_output=True, text=True, check=False)
     if ended.returncode == CANNOT:
         leave_out(f"no Docker engine: {ended.stderr.strip()}")
     assert ended.returncode == 0, ended.stdout + ended.stderr
     try:
-        secrets = tmp_path_factory.mktemp("compose") / "secrets"
-        subprocess.run([CONTAINERS / "make-secrets", secrets], check=True)
         given = {
             **os.environ,
             **json.loads(ended.stdout.splitlines()[-1]),
             "DOCKER_BUILDKIT": "1",
             "TOOLS": str(work / "tools"),
             "ROOT": str(ROOT),
-            "SECRETS": str(secrets),
+            "SECRETS": str(tmp_path_factory.mktemp("compose") / "secrets"),
             "TRACKER_PORT": str(free_port()),
             "PRODUCER_PORT": f"{HOST}:{free_port()}",
             "CONSOLE_PORT": f"{HOST}:{free_port()}",
@@ -104,11 +116,6 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
             "POSTGRES_IMAGE": STANDIN,
             "REDIS_IMAGE": STANDIN,
         }
-        built = subprocess.run(
-            ["/usr/bin/make", "image", f"BASE={BASE}", f"IMAGE={IMAGE}", "BUILD_FLAGS=-q --network=host"],
-            env=given, cwd=ROOT, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert built.returncode == 0, built.stdout + built.stderr
         yield Engine(given)
     finally:
         if "DEPLOY_ENGINE" not in os.environ:
@@ -116,15 +123,28 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 
 
 @pytest.fixture(scope="module")
-def stack(engine: Engine) -> Iterator[Engine]:
-    """The whole stack, up and configured for the stand-in tracker."""
+def stack(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """The whole stack, its image built of this tree, up and configured as docs/containers.md says."""
+    key = tmp_path_factory.mktemp("key") / "key.txt"
+    key.write_text(DEFAULT_KEY, encoding="utf-8")
+    here = f"make image BASE={BASE} IMAGE={IMAGE} BUILD_FLAGS='-q --network=host'"
     try:
-        engine.compose("up", "-d", "--wait", "--pull", "never")
-        values = ["base_url=http://tracker:3000", "default_activity_id=9", "default_role_id=4"]
-        engine.deskbridge("config", "set", *values, 'status_map={"1": 1, "2": 2}')
-        engine.deskbridge("config", "set-api-key", given=DEFAULT_KEY)
-        engine.deskbridge("sync-metadata")
-        engine.deskbridge("link", "entity", str(SUPPORT_ENTITY), "1")
+        engine.types(
+            instead(
+                documented("containers.md#start"),
+                ("make image", here),
+                ("deploy/container/make-secrets", 'deploy/container/make-secrets "$SECRETS"'),
+                ("up -d --wait", "up -d --wait --pull never"),
+            )
+        )
+        engine.types(
+            instead(
+                documented("containers.md#connect-the-tracker"),
+                ("https://redmine.example.org", "http://tracker:3000"),
+                ("key.txt", str(key)),
+                ("entity 3 12", f"entity {SUPPORT_ENTITY} 1"),
+            )
+        )
         yield engine
     finally:
         engine.compose("down", "-v", "--timeout", "5")
@@ -156,7 +176,8 @@ def waiting(stack: Engine) -> list[Any]:
     return found
 
 
-def test_the_image_is_small_and_holds_nothing_to_build_with(engine: Engine) -> None:
+def test_the_image_is_small_and_holds_nothing_to_build_with(stack: Engine) -> None:
+    engine = stack
     size = {
         image: int(engine.docker("image", "inspect", "-f", "{{.Size}}", image)) for image in (IMAGE, BASE)
     }
@@ -208,8 +229,12 @@ def test_a_container_may_do_nothing_but_its_work(stack: Engine, service: str) ->
     assert "DESKBRIDGE_SECRET_KEYS=" not in json.dumps(one["Config"]["Env"])
 
 
-def test_events_go_through_one_worker_three_workers_and_a_kill_and_none_restarts(stack: Engine) -> None:
-    send(stack, [task_event()])
+def test_events_go_through_one_worker_three_workers_and_a_kill_and_none_restarts(
+    stack: Engine, tmp_path: Path
+) -> None:
+    event = tmp_path / "event.json"
+    event.write_text(example_event(), encoding="utf-8")
+    stack.types(instead(documented("containers.md#the-first-event"), ("event.json", str(event))))
     until(lambda: logged(stack) == 1, stack.compose("logs", "--tail", "20", "worker"), 30)
     stack.compose("up", "-d", "--wait", "--no-recreate", "--scale", "worker=3", "worker")
     events = [

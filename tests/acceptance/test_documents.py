@@ -1,0 +1,235 @@
+"""The documents as a newcomer types them: from nothing to a synced ticket by hand, and what comes after."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+from sqlalchemy import make_url
+
+from deploy.embedded.child import Child
+from deploy.embedded.pginstall import find_programs
+from deploy.embedded.ports import HOST, free_port
+from deploy.embedded.processes import ProcessGroup
+from deploy.sandbox.tracker.control import StandIn
+from tests.support.documents import ROOT, documented, example_event, instead
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+PATIENCE_S = 60
+PASSWORD = "a long password\n"
+
+
+class Reader:
+    """Somebody at a shell, with a database, a Redis and a tracker of their own.
+
+    Args:
+        directory: where they work.
+        database_url: an empty database, as SQLAlchemy takes it.
+        redis_url: an empty Redis.
+        stand_in: the tracker.
+    """
+
+    def __init__(self, directory: Path, database_url: str, redis_url: str, stand_in: StandIn) -> None:
+        self.directory, self.stand_in, self.port = directory, stand_in, free_port()
+        self.database_url, self.redis_url = database_url, redis_url
+        url = make_url(database_url)
+        self.database = str(url.database)
+        self.database_address = url.set(drivername="postgresql").render_as_string(hide_password=False)
+        path = (Path(sys.executable).parent, find_programs(None), os.environ["PATH"])
+        self._env = {
+            "PATH": ":".join(map(str, path)),
+            "HOME": str(directory),
+            "EDITOR": "true",
+            "PGHOST": str(url.host),
+            "PGPORT": str(url.port),
+            "PGUSER": str(url.username),
+            "PGPASSWORD": str(url.password or ""),
+        }
+        self.processes = ProcessGroup(stop_timeout=10)
+
+    def types(self, commands: str, given: str = "") -> str:
+        """Type commands to their successful end; return what they printed.
+
+        Args:
+            commands: as a page has them.
+            given: on standard input.
+        """
+        ended = subprocess.run(
+            ["/bin/bash", "-euo", "pipefail", "-c", self._at_home(commands)],
+            input=given, cwd=self.directory, env=self._env, capture_output=True, text=True, timeout=180, check=False,
+        )  # fmt: skip
+        assert ended.returncode == 0, f"{commands}\n{ended.stdout[-3000:]}\n{ended.stderr[-3000:]}"
+        return ended.stdout
+
+    def starts(self, commands: str) -> None:
+        """Start each line as a process of its own, as a supervisor does."""
+        for number, line in enumerate(commands.splitlines()):
+            command = ["/bin/bash", "-euc", self._at_home(f"exec {line}")]
+            child = Child(
+                line, command, log=self.directory / f"{number}.log", env=self._env, cwd=self.directory
+            )
+            self.processes.start(child)
+
+    def _at_home(self, commands: str) -> str:
+        env = self.directory / "deskbridge.env"
+        return f". {env}\n{commands}" if env.exists() else commands
+
+
+def until(holds: Callable[[], bool], what: Callable[[], str]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < deadline, what()
+        time.sleep(0.2)
+
+
+@pytest.fixture
+def reader(tmp_path: Path, postgres_url: str, redis_url: str) -> Iterator[Reader]:
+    """A reader who has the wheel's `deskbridge` on their PATH."""
+    with StandIn() as stand_in:
+        one = Reader(tmp_path, postgres_url, redis_url, stand_in)
+        try:
+            yield one
+        finally:
+            one.processes.stop()
+
+
+@pytest.fixture
+def installed(reader: Reader) -> Reader:
+    """A reader who has followed `install.md` and `tracker.md` up to the running processes."""
+    reader.types(
+        instead(
+            documented("install.md#settings"),
+            ("postgresql+psycopg2://deskbridge:PASSWORD@db/deskbridge", reader.database_url),
+            ("redis://redis:6379/0", reader.redis_url),
+        )
+    )
+    reader.types(documented("install.md#tables"))
+    (reader.directory / "key.txt").write_text(reader.stand_in.api_key, encoding="utf-8")
+    reader.types(
+        instead(
+            documented("tracker.md#the-tracker"),
+            ("https://redmine.example.org", reader.stand_in.base_url),
+            ("entity 3 12", "entity 3 1"),
+        )
+    )
+    reader.starts(
+        instead(
+            documented("install.md#processes"),
+            ("0.0.0.0 --port 8080", f"{HOST} --port {reader.port}"),
+            ("deskbridge console", f"deskbridge console --port {free_port()}"),
+        )
+    )
+    ready = f"http://{HOST}:{reader.port}/readyz"
+
+    def answers() -> bool:
+        try:
+            return requests.get(ready, timeout=5).ok
+        except requests.ConnectionError:
+            return False
+
+    until(answers, lambda: "the producer does not answer")
+    doctor = "deskbridge doctor && echo ready || true"
+    until(lambda: "ready" in reader.types(doctor), lambda: reader.types(doctor))
+    return reader
+
+
+def test_by_hand_from_nothing_to_a_synced_ticket_and_on(installed: Reader) -> None:
+    (installed.directory / "event.json").write_text(example_event(), encoding="utf-8")
+    url = f"http://{HOST}:{installed.port}/events"
+    installed.types(
+        instead(
+            documented("install.md#the-first-event"),
+            ("send event.json", f"send event.json --url {url}"),
+        )
+    )
+
+    def states() -> list[str]:
+        return [one["state"] for one in json.loads(installed.types("deskbridge events --json"))]
+
+    until(lambda: states() == ["done"], lambda: installed.types("deskbridge trace 4711"))
+    held: dict[str, Any] = installed.stand_in.state()
+    assert [entry["hours"] for entry in held["time_entries"]] == [1.5]
+
+    signed = instead(documented("events.md#signature"), ("http://127.0.0.1:8080/events", url))
+    assert "202 Accepted" in installed.types(signed)
+    installed.types(documented("helpdesks/README.md#the-helpdesk"))
+
+    said = installed.types(documented("console.md#who-gets-in"), PASSWORD)
+    assert "/console/" in said
+    installed.types(
+        instead(documented("templates.md#from-the-first-try-to-production"), ("--event 17", "--event 1"))
+    )
+    assert len(installed.stand_in.state()["issues"]) == len(held["issues"]), "a dry run cleans up"
+
+
+@pytest.fixture
+def with_tables(reader: Reader) -> Reader:
+    """A reader whose database has its tables, and who needs nothing else."""
+    (reader.directory / "deskbridge.env").write_text(
+        f"export DESKBRIDGE_DATABASE_URL={reader.database_url}\n", encoding="utf-8"
+    )
+    reader.types("deskbridge migrate")
+    return reader
+
+
+def test_a_backup_is_restored(with_tables: Reader) -> None:
+    reader, address = with_tables, ("postgresql://deskbridge@db/deskbridge", with_tables.database_address)
+    reader.types("deskbridge link entity 9 1")
+    reader.types(instead(documented("backup.md#back-up"), address))
+    reader.types("deskbridge unlink entity 9")
+    named = (
+        "dropdb deskbridge && createdb deskbridge",
+        f"dropdb {reader.database} && createdb {reader.database}",
+    )
+    reader.types(instead(documented("backup.md#restore"), named, address))
+    assert [link["id"] for link in json.loads(reader.types("deskbridge links --json"))] == [9]
+
+
+def test_the_producer_gets_a_role_of_its_own(with_tables: Reader) -> None:
+    reader, role = with_tables, f"producer_{with_tables.port}"
+    psql = f"psql -v ON_ERROR_STOP=1 {reader.database}"
+    own = instead(
+        documented("security.md#how-to-run-it-so"), ("psql deskbridge", psql), ("deskbridge_producer", role)
+    )
+    try:
+        reader.types(own)
+        assert f"{role}=a" in reader.types(f"{psql} -c '\\dp'"), "it may append"
+    finally:
+        reader.types(f"{psql} -qc 'DROP OWNED BY {role}' -c 'DROP ROLE {role}'")
+
+
+def test_tables_of_the_plugin_before_are_imported(with_tables: Reader) -> None:
+    reader = with_tables
+    for name, text in {
+        "tickets": "tickets_id,issue_id\n4711,12\n",
+        "times": "tickettasks_id,tickets_id,time_entry_id\n512,4711,3\n",
+        "entities": "entities_id,project_id\n3,1\n",
+        "projects": "projects_id,project_id\n40,4\n",
+        "users": "users_id,tracker_user_id\n7,5\n",
+    }.items():
+        (reader.directory / f"{name}.csv").write_text(text, encoding="utf-8")
+    reader.types(documented("helpdesks/glpi-webhooks.md#from-plugin-1x"))
+    links = json.loads(reader.types("deskbridge links --json"))
+    assert len(links) == 2
+
+
+@pytest.mark.parametrize(
+    "commands", [documented("README.md#see-it-work"), documented("start.md#five-minutes")]
+)
+def test_five_minutes(commands: str, tmp_path: Path) -> None:
+    checkout = commands.replace("git clone … deskbridge && cd deskbridge\n", f"cd {ROOT}\n")
+    once = instead(checkout, ("make run", f'make run RUN_FLAGS="--once --dir {tmp_path}/var"'))
+    ended = subprocess.run(
+        ["/bin/bash", "-euc", once], cwd=ROOT, capture_output=True, text=True, timeout=200, check=False
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "4711" in ended.stdout
