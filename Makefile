@@ -13,7 +13,7 @@ COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-ver
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-quick test-wheel test-deploy test-browser pictures promises messages check format lock site wheel image redmine test-redmine bench drill fuzz sbom clean
+.PHONY: help install run test test-quick test-wheel test-deploy test-browser pictures promises messages check format lock site wheel image deb redmine test-redmine bench drill fuzz sbom clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,7 +40,7 @@ test-quick: install ## The tests without processes and load
 test-wheel: install ## The wheel alone, in a venv of its own with the run-time lock, forwards an event (downloads)
 	@$(BIN)/python -m pytest -m wheel tests/deployment
 
-test-deploy: install ## What it is run with in earnest (Debian, root; downloads): monitoring, containers
+test-deploy: install ## What it is run with in earnest (Debian, root; downloads): monitoring, containers, systemd
 	@$(BIN)/python -m pytest -m deploy -n 0 tests/deployment
 
 test-browser: install ## The console in Debian's chromium (apt install chromium-headless-shell): journeys, accessibility
@@ -94,6 +94,9 @@ wheel: install ## The wheel: dist/
 image: wheel ## The container image (BASE=, IMAGE=): deploy/container/Dockerfile
 	@docker build $(BUILD_FLAGS) $(if $(BASE),--build-arg BASE=$(BASE)) --build-arg VERSION=$$($(BIN)/deskbridge --version | cut -d' ' -f2) \
 		--build-arg REVISION=$$(git rev-parse HEAD) --file deploy/container/Dockerfile --tag $(or $(IMAGE),deskbridge:latest) .
+
+deb: wheel ## The package for this release of Debian: dist/deskbridge_*.deb
+	@deploy/debian/build dist/*.whl $(BIN)/uv
 
 redmine: ## Install and start a real Redmine (VERSION=5.0|6.0|6.1; Debian or Ubuntu, root); print its address and key
 	@deploy/redmine/redmine-up --version $(or $(VERSION),5.0)

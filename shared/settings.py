@@ -272,6 +272,13 @@ class Settings(BaseSettings):
             return tuple(part.strip() for part in value.split(",") if part.strip())
         return value
 
+    @field_validator(
+        "broker_url", "glpi_api_client_secret", "glpi_api_password", "oidc_client_secret", mode="before"
+    )
+    @classmethod
+    def _none(cls, value: object) -> object:
+        return None if value == "" else value
+
     @field_validator("oidc_roles", mode="before")
     @classmethod
     def _object(cls, value: object) -> object:

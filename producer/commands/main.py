@@ -30,6 +30,7 @@ from producer.commands import (
     setup,
     template,
     trace,
+    units,
 )
 from producer.commands.failures import explain
 from producer.commands.output import complain, print_json
@@ -122,6 +123,7 @@ projects.register(app, SET_UP)
 people.register(app, SET_UP)
 app.add_typer(template.app, name="template", rich_help_panel=SET_UP)
 processes.register(app, RUN)
+units.register(app, RUN)
 events.register(app, LOOK, DECIDE)
 trace.register(app, LOOK)
 doctor.register(app, LOOK)

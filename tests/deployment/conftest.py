@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NoReturn
 
@@ -14,6 +16,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 CANNOT = 3
 """Exit code of what cannot be done on this machine, through no fault of ours."""
+HERE = Path(__file__).parent
 _left_out: list[str] = []
 
 
@@ -47,3 +50,44 @@ def tool(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Path]
         return Path(str(shutil.which(name, path=path)))
 
     return find
+
+
+@pytest.fixture(scope="session")
+def docker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """The environment in which a Docker engine answers, with what TOOLS names unpacked; skips where none can be had."""
+    work = Path(os.environ.get("DEPLOY_ENGINE") or tmp_path_factory.mktemp("engine"))
+    ended = subprocess.run([HERE / "engine", "up", work], capture_output=True, text=True, check=False)
+    if ended.returncode == CANNOT:
+        leave_out(f"no Docker engine: {ended.stderr.strip()}")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    answers = json.loads(ended.stdout.splitlines()[-1])
+    try:
+        yield {**os.environ, **answers, "DOCKER_BUILDKIT": "1", "TOOLS": str(work / "tools")}
+    finally:
+        if "DEPLOY_ENGINE" not in os.environ:
+            subprocess.run([HERE / "engine", "down", work], check=True)
+
+
+def run(environment: dict[str, str], *command: str | Path, given: str = "", cwd: Path = ROOT) -> str:
+    """Run a program to its successful end; return what it wrote."""
+    ended = subprocess.run(
+        command,
+        env=environment,
+        cwd=cwd,
+        input=given,
+        capture_output=True,
+        text=True,
+        timeout=590,
+        check=False,
+    )
+    shown = " ".join(str(one) for one in command[-6:])
+    assert ended.returncode == 0, f"{shown}: {ended.stdout[-3000:]}{ended.stderr[-3000:]}"
+    return ended.stdout
+
+
+def until(holds: Callable[[], bool], what: Callable[[], str], seconds: float) -> None:
+    """Wait until something holds; say what is the matter where it never does."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, what()
+        time.sleep(0.3)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import shutil
-import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +17,12 @@ import yaml
 
 from deploy.embedded.ports import HOST, free_port
 from deploy.sandbox.tracker.seed import DEFAULT_KEY
-from tests.deployment.conftest import CANNOT, ROOT, leave_out
+from tests.deployment.conftest import HERE, ROOT, run, until
 from tests.support.documents import documented, example_event, instead
 from tests.support.events import SUPPORT_ENTITY, task, task_event, ticket
 
 pytestmark = [pytest.mark.deploy, pytest.mark.timeout(900)]
 
-HERE = Path(__file__).parent
 CONTAINERS = ROOT / "deploy" / "container"
 IMAGE = "deskbridge:test"
 BASE = "deskbridge-base:local"
@@ -78,48 +75,24 @@ class Engine:
         return found
 
     def _run(self, command: list[str], given: str = "") -> str:
-        ended = subprocess.run(
-            command,
-            env=self.environment,
-            input=given,
-            capture_output=True,
-            text=True,
-            timeout=600,
-            check=False,
-        )
-        assert ended.returncode == 0, (
-            f"{' '.join(command[-6:])}: {ended.stdout[-2000:]}{ended.stderr[-2000:]}"
-        )
-        return ended.stdout
+        return run(self.environment, *command, given=given)
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+def engine(docker: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Engine:
     """An engine; skips where none can be had."""
-    work = Path(os.environ.get("DEPLOY_ENGINE") or tmp_path_factory.mktemp("engine"))
-    ended = subprocess.run([HERE / "engine", "up", work], capture_output=True, text=True, check=False)
-    if ended.returncode == CANNOT:
-        leave_out(f"no Docker engine: {ended.stderr.strip()}")
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    try:
-        given = {
-            **os.environ,
-            **json.loads(ended.stdout.splitlines()[-1]),
-            "DOCKER_BUILDKIT": "1",
-            "TOOLS": str(work / "tools"),
-            "ROOT": str(ROOT),
-            "SECRETS": str(tmp_path_factory.mktemp("compose") / "secrets"),
-            "TRACKER_PORT": str(free_port()),
-            "PRODUCER_PORT": f"{HOST}:{free_port()}",
-            "CONSOLE_PORT": f"{HOST}:{free_port()}",
-            "DESKBRIDGE_IMAGE": IMAGE,
-            "POSTGRES_IMAGE": STANDIN,
-            "REDIS_IMAGE": STANDIN,
-        }
-        yield Engine(given)
-    finally:
-        if "DEPLOY_ENGINE" not in os.environ:
-            subprocess.run([HERE / "engine", "down", work], check=True)
+    given = {
+        **docker,
+        "ROOT": str(ROOT),
+        "SECRETS": str(tmp_path_factory.mktemp("compose") / "secrets"),
+        "TRACKER_PORT": str(free_port()),
+        "PRODUCER_PORT": f"{HOST}:{free_port()}",
+        "CONSOLE_PORT": f"{HOST}:{free_port()}",
+        "DESKBRIDGE_IMAGE": IMAGE,
+        "POSTGRES_IMAGE": STANDIN,
+        "REDIS_IMAGE": STANDIN,
+    }
+    return Engine(given)
 
 
 @pytest.fixture(scope="module")
@@ -148,13 +121,6 @@ def stack(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         yield engine
     finally:
         engine.compose("down", "-v", "--timeout", "5")
-
-
-def until(holds: Callable[[], bool], what: str, seconds: float) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.3)
 
 
 def send(stack: Engine, events: list[dict[str, Any]]) -> None:
@@ -235,7 +201,7 @@ def test_events_go_through_one_worker_three_workers_and_a_kill_and_none_restarts
     event = tmp_path / "event.json"
     event.write_text(example_event(), encoding="utf-8")
     stack.types(instead(documented("containers.md#the-first-event"), ("event.json", str(event))))
-    until(lambda: logged(stack) == 1, stack.compose("logs", "--tail", "20", "worker"), 30)
+    until(lambda: logged(stack) == 1, lambda: stack.compose("logs", "--tail", "20", "worker"), 30)
     stack.compose("up", "-d", "--wait", "--no-recreate", "--scale", "worker=3", "worker")
     events = [
         task_event(of_ticket=ticket(5000 + number), of_task=task(9000 + number)) for number in range(TICKETS)
@@ -244,9 +210,9 @@ def test_events_go_through_one_worker_three_workers_and_a_kill_and_none_restarts
     killed = stack.containers("worker")[1]["Id"]
     stack.docker("kill", killed)
     stack.compose("up", "-d", "--no-recreate", "--scale", "worker=1", "worker")
-    until(lambda: logged(stack) >= TICKETS + 1, "not all were logged", 120)
+    until(lambda: logged(stack) >= TICKETS + 1, lambda: "not all were logged", 120)
     send(stack, events)
-    until(lambda: waiting(stack) == [], "something still waits", 60)
+    until(lambda: waiting(stack) == [], lambda: "something still waits", 60)
     assert logged(stack) == TICKETS + 1, "each once"
     restarts = {name: [one["RestartCount"] for one in stack.containers(name)] for name in OURS}
     assert all(count == 0 for counts in restarts.values() for count in counts), restarts

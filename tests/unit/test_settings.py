@@ -130,6 +130,15 @@ def test_every_variable_can_come_from_a_file(name: str, tmp_path: Path) -> None:
     assert getattr(from_file, name) == getattr(loaded(**given, **{name.upper(): values[name.upper()]}), name)
 
 
+@pytest.mark.parametrize(
+    "name", ["broker_url", "glpi_api_client_secret", "glpi_api_password", "oidc_client_secret"]
+)
+def test_a_secret_whose_file_is_empty_is_none(name: str, tmp_path: Path) -> None:
+    file = tmp_path / name
+    file.write_text("\n")
+    assert getattr(loaded(**{f"{name.upper()}_FILE": str(file)}), name) is None
+
+
 def test_a_file_that_cannot_be_read_is_named_by_its_variable(tmp_path: Path) -> None:
     assert "DESKBRIDGE_SECRET_KEYS_FILE" in refusal(SECRET_KEYS_FILE=str(tmp_path / "none"))
     binary = tmp_path / "binary"

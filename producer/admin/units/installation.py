@@ -1,0 +1,130 @@
+"""Sets deskbridge up under systemd out of the venv that it runs in."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from shared.errors import BridgeError
+
+SHIPPED = files("producer.admin.units")
+WRITTEN_FOR = "/opt/deskbridge"
+"""The venv that the shipped files name."""
+
+PLAIN = re.compile(r"(/[A-Za-z0-9._+-]+)+")
+HIDDEN = ("/home/", "/root/", "/run/user/", "/tmp/", "/var/tmp/")  # noqa: S108 (named, not used)
+"""Where a unit with ProtectHome and PrivateTmp sees nothing."""
+
+PACKAGED = Path("usr/lib/systemd/system/deskbridge.target")
+COMMANDS = (("systemd-sysusers", "/etc/sysusers.d/deskbridge.conf"), ("systemctl", "daemon-reload"))
+
+
+class CannotInstall(BridgeError):
+    """The units cannot be set up here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A file to be written.
+
+    Attributes:
+        path: where, absolute.
+        text: what stands in it.
+        mode: who may read, write, execute it.
+        is_kept: whether one that is there already is left as it is.
+    """
+
+    path: Path
+    text: str
+    mode: int = 0o644
+    is_kept: bool = False
+
+
+def planned(venv: Path, root: Path = Path("/")) -> list[Planned]:
+    """Return every file, in the order in which they are written.
+
+    Args:
+        venv: where deskbridge is installed.
+        root: the root of the file system.
+
+    Raises:
+        CannotInstall: units cannot run what is there, or a package has brought units.
+    """
+    if not PLAIN.fullmatch(str(venv)) or not (venv / "bin" / "deskbridge").exists():
+        raise CannotInstall(f"{venv} is no venv with deskbridge that a unit can name")
+    if f"{venv}/".startswith(HIDDEN):
+        raise CannotInstall(f"units do not see {venv}: set deskbridge up in {WRITTEN_FOR}")
+    if (root / PACKAGED).exists():
+        raise CannotInstall("the package deskbridge is installed, and has brought the units")
+    etc = root / "etc"
+    found = [
+        *((etc / "systemd/system" / name, text) for name, text in _texts(SHIPPED / "systemd")),
+        (etc / "sysusers.d/deskbridge.conf", (SHIPPED / "sysusers.conf").read_text(encoding="utf-8")),
+    ]
+    command = (SHIPPED / "command.sh").read_text(encoding="utf-8")
+    return [
+        *(Planned(path, text.replace(WRITTEN_FOR, str(venv))) for path, text in found),
+        Planned(root / "usr/local/sbin/deskbridge", command.replace(WRITTEN_FOR, str(venv)), 0o755),
+        *(
+            Planned(etc / "deskbridge" / name, text.replace(WRITTEN_FOR, str(venv)), 0o600, is_kept=True)
+            for name, text in _texts(SHIPPED / "etc")
+        ),
+    ]
+
+
+def install(venv: Path, root: Path = Path("/")) -> list[Path]:
+    """Write the files, have the accounts made and the units read.
+
+    Args:
+        venv: where deskbridge is installed.
+        root: the root of the file system; commands are run only where it is this machine's.
+
+    Returns:
+        What was written.
+
+    Raises:
+        CannotInstall: not as root, or a command failed, or as `planned`.
+    """
+    if os.geteuid() != 0:
+        raise CannotInstall("only root can install units; --dry-run shows them to anybody")
+    written = []
+    for one in planned(venv, root):
+        if one.is_kept and one.path.exists():
+            continue
+        one.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700 if one.mode == 0o600 else 0o755)
+        one.path.write_text(one.text, encoding="utf-8")
+        one.path.chmod(one.mode)
+        written.append(one.path)
+    if root == Path("/"):
+        for command in COMMANDS:
+            _run(command)
+    return written
+
+
+def this_venv() -> Path:
+    """Return the venv that this process runs in."""
+    return Path(sys.prefix)
+
+
+def _texts(folder: Traversable, within: str = "") -> Iterator[tuple[str, str]]:
+    for one in sorted(folder.iterdir(), key=lambda found: found.name):
+        if one.is_dir():
+            yield from _texts(one, f"{within}{one.name}/")
+        else:
+            yield f"{within}{one.name}", one.read_text(encoding="utf-8")
+
+
+def _run(command: tuple[str, ...]) -> None:
+    try:
+        ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        raise CannotInstall(f"there is no {command[0]} here: systemd does not run this machine") from None
+    if ended.returncode:
+        raise CannotInstall(f"{' '.join(command)}: {ended.stderr.strip()}")

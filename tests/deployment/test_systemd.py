@@ -1,0 +1,353 @@
+"""The package and its units on a machine whose first process is systemd: from the installation to the purge."""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deploy.sandbox.tracker.seed import DEFAULT_KEY
+from tests.deployment.conftest import HERE, ROOT, leave_out, run, until
+from tests.support.events import SUPPORT_ENTITY, task, task_event, ticket
+
+pytestmark = [pytest.mark.deploy, pytest.mark.timeout(600)]
+
+IMAGE = "deskbridge-machine:local"
+NAME = "deskbridge-machine"
+RELEASE = "12"
+"""The Debian that the machine is of: a package is for the release that it was built on."""
+
+SERVICES = ("producer", "worker@1", "beat", "console")
+PROGRAM = "/opt/deskbridge/bin/deskbridge"
+MOST_EXPOSED = 20
+"""Of 100, as `systemd-analyze security` counts."""
+
+GRACE_S = 40
+DATABASE = """
+CREATE ROLE deskbridge LOGIN PASSWORD 'owner';
+CREATE ROLE deskbridge_producer LOGIN PASSWORD 'appender';
+CREATE DATABASE deskbridge OWNER deskbridge;
+"""
+CONFIGURE = f"""
+umask 077
+cd /etc/deskbridge
+{PROGRAM} make-key > secret-keys
+{PROGRAM} make-secret > webhook-secrets
+echo postgresql+psycopg2://deskbridge:owner@127.0.0.1/deskbridge > database-url
+echo postgresql+psycopg2://deskbridge_producer:appender@127.0.0.1/deskbridge > producer-database-url
+echo DESKBRIDGE_SWEEP_INTERVAL=1 >> deskbridge.env
+cd /
+deskbridge migrate
+deskbridge grants --producer-role deskbridge_producer | su postgres -c 'psql --quiet deskbridge'
+"""
+TRACK = """
+deskbridge config set base_url=http://127.0.0.1:3000 default_activity_id=9 'status_map={"1": 1, "2": 2}'
+deskbridge config set-api-key
+deskbridge sync-metadata
+"""
+ENTRIES = f"""
+import urllib.request as u
+asked = u.Request("http://127.0.0.1:3000/time_entries.json?limit=1", headers={{"X-Redmine-API-Key": "{DEFAULT_KEY}"}})
+print(u.urlopen(asked).read().decode())
+"""
+
+
+class Machine:
+    """A machine with systemd, PostgreSQL, Redis and the stand-in tracker; no network but its own loopback.
+
+    Args:
+        environment: how the Docker engine is reached.
+    """
+
+    def __init__(self, environment: dict[str, str]) -> None:
+        self.environment = environment
+
+    def docker(self, *arguments: str | Path, given: str = "") -> str:
+        """Run docker; return what it printed."""
+        return run(self.environment, "docker", *arguments, given=given)
+
+    def sh(self, script: str, given: str = "") -> str:
+        """Run a script of the shell as root, up to its first failure; return what it printed."""
+        return self.docker("exec", "-i", NAME, "sh", "-ec", script, given=given)
+
+    def code(self, script: str) -> tuple[int, str]:
+        """Run a script; return its exit code, and what it printed on both channels."""
+        *said, code = self.sh(f"set +e; ({script}) 2>&1; code=$?; echo; echo $code").splitlines()
+        return int(code), "\n".join(said)
+
+    def shown(self, service: str, *properties: str) -> list[str]:
+        """Return properties of a service of ours, in the order of their names."""
+        asked = " ".join(f"-p {one}" for one in properties)
+        told = dict(
+            line.split("=", 1) for line in self.sh(f"systemctl show {asked} {unit(service)}").splitlines()
+        )
+        return [told[one] for one in properties]
+
+    def install(self, package: Path) -> str:
+        """Install a package, nobody being asked anything; return what was said."""
+        self.docker("cp", package, f"{NAME}:/var/tmp/deskbridge.deb")
+        return self.sh(
+            "DEBIAN_FRONTEND=noninteractive apt-get -q install -y /var/tmp/deskbridge.deb < /dev/null"
+        )
+
+    def start(self) -> None:
+        """Start everything, and wait until it works."""
+        self.sh("systemctl enable --now deskbridge.target")
+        until(self.is_whole, self.log, 150)
+
+    def is_whole(self) -> bool:
+        """Tell whether every process runs and says so of itself."""
+        _, told = self.code("deskbridge doctor --json")
+        try:
+            found = {one["check"]: one["status"] for one in json.loads(told)}
+        except (ValueError, KeyError):
+            return False
+        return all(
+            found.get(name) == "ok" for name in ("database", "redis", "worker", "beat", "console", "producer")
+        )
+
+    def send(self, *numbers: int) -> None:
+        """Send the event of a finished ticket task of so many tickets."""
+        events = [task_event(of_ticket=ticket(4000 + one), of_task=task(500 + one)) for one in numbers]
+        self.sh("deskbridge send -", given="\n".join(json.dumps(one) for one in events))
+
+    def logged(self) -> int:
+        """Return how many time entries the tracker has."""
+        found: int = json.loads(self.sh(f"/usr/bin/python3 -c '{ENTRIES}'"))["total_count"]
+        return found
+
+    def log(self) -> str:
+        """Return the end of the units' log."""
+        return self.sh("journalctl --no-pager -n 60 -u 'deskbridge*'")
+
+
+def unit(service: str) -> str:
+    return f"deskbridge-{service}.service"
+
+
+@pytest.fixture(scope="module")
+def package(docker: dict[str, str]) -> Path:
+    """The package of this tree."""
+    if not shutil.which("dpkg-deb") or platform.freedesktop_os_release().get("VERSION_ID") != RELEASE:
+        leave_out(f"a package for Debian {RELEASE} is built on Debian {RELEASE}")
+    run(docker, "/usr/bin/make", "deb")
+    (built,) = (ROOT / "dist").glob("deskbridge_*.deb")
+    return built
+
+
+@pytest.fixture(scope="module")
+def machine(docker: dict[str, str]) -> Iterator[Machine]:
+    """A machine on which nothing of deskbridge is installed."""
+    made = Machine(docker)
+    made.docker("build", "-q", "--network=host", "-t", IMAGE, HERE / "machine")
+    # all that systemd needs of the kernel; SYS_RESOURCE is not to be had everywhere
+    rights = ("--cap-add=ALL", "--cap-drop=SYS_RESOURCE", "--cgroupns=private", "--env=container=docker")
+    unmasked = ("--security-opt=seccomp=unconfined", "--security-opt=systempaths=unconfined")
+    files = ("--tmpfs=/run", "--tmpfs=/tmp", f"--volume={ROOT}/deploy:/src/deploy:ro")
+    made.docker("run", "-d", "--rm", "--name", NAME, "--network=none", *rights, *unmasked, *files, IMAGE)
+    try:
+        until(lambda: made.code("pg_isready && redis-cli ping")[0] == 0, made.log, 30)
+        made.sh("su postgres -c psql", given=DATABASE)
+        tracker = "python3 -m deploy.sandbox.tracker --host 127.0.0.1 --port 3000"
+        made.sh(f"systemd-run --quiet --unit=tracker --working-directory=/src {tracker}")
+        yield made
+    finally:
+        made.docker("rm", "-f", NAME)
+
+
+@pytest.fixture(scope="module")
+def installed(machine: Machine, package: Path) -> Machine:
+    """The machine with the package, and nothing said of where its database is."""
+    machine.install(package)
+    return machine
+
+
+@pytest.fixture(scope="module")
+def running(installed: Machine) -> Machine:
+    """The machine with deskbridge configured and running."""
+    installed.sh(CONFIGURE)
+    installed.sh(TRACK, given=DEFAULT_KEY)
+    installed.sh(f"deskbridge link entity {SUPPORT_ENTITY} 1")
+    installed.start()
+    return installed
+
+
+def test_the_package_holds_what_it_should_and_belongs_to_root(package: Path, docker: dict[str, str]) -> None:
+    rows = [line.split(maxsplit=5) for line in run(docker, "dpkg-deb", "-c", package).splitlines()]
+    assert {row[1] for row in rows} == {"root/root"}
+    modes = {row[5].partition(" -> ")[0].removeprefix("."): row[0] for row in rows}
+    assert not [name for name, mode in modes.items() if mode[0] != "l" and ("s" in mode or mode[8] == "w")]
+    places = (
+        *("/opt/deskbridge/", "/etc/deskbridge/", "/usr/sbin/deskbridge", "/usr/share/doc/deskbridge/"),
+        *("/usr/lib/systemd/system/", "/usr/lib/sysusers.d/"),
+    )
+    assert not [name for name in modes if name[-1] != "/" and not name.startswith(places)]
+    assert {mode for name, mode in modes.items() if name.startswith("/etc/deskbridge/")} == {
+        "drwx------",
+        "-rw-------",
+    }
+    fields = run(docker, "dpkg-deb", "-f", package)
+    assert "Depends: python3 (>= 3.11), python3 (<< 3.12)," in fields
+    assert f"+deb{RELEASE}\n" in fields
+    assert not [name for name in modes if re.search(r"/(pip|setuptools|tests)/", name)], (
+        "nothing to build with"
+    )
+
+
+def test_the_units_are_well_formed_and_shut_in(installed: Machine) -> None:
+    names = " ".join(f"/usr/lib/systemd/system/deskbridge*.{kind}" for kind in ("target", "service", "timer"))
+    code, said = installed.code(f"systemd-analyze verify {names}")
+    assert (code, said.strip()) == (0, "")
+    for service in (*SERVICES, "migrate", "watch"):
+        file = f"/usr/lib/systemd/system/{unit(service).replace('@1', '@')}"
+        code, said = installed.code(
+            f"systemd-analyze security --threshold={MOST_EXPOSED} --offline=true {file}"
+        )
+        assert code == 0, said
+
+
+def test_nothing_is_started_before_it_is_configured(installed: Machine) -> None:
+    for service in (*SERVICES, "migrate"):
+        assert installed.shown(service, "ActiveState", "NRestarts") == ["inactive", "0"]
+        code, said = installed.code(f"systemctl start {unit(service)}")
+        assert code == 1
+        assert "Assertion failed" in said
+    code, said = installed.code("deskbridge doctor")
+    assert code == 1
+    assert "/etc/deskbridge/database-url is missing" in said
+
+
+def test_an_event_becomes_a_time_entry(running: Machine) -> None:
+    running.send(1)
+    until(lambda: running.logged() == 1, running.log, 60)
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_a_process_may_do_nothing_but_its_work(running: Machine, service: str) -> None:
+    (process,) = running.shown(service, "MainPID")
+    status = running.sh(f"cat /proc/{process}/status; id -u deskbridge-in; id -u deskbridge")
+    of_producer, of_others = status.split()[-2:]
+    facts = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+    assert facts["Uid"].split() == [of_producer if service == "producer" else of_others] * 4
+    assert [facts[name] for name in ("CapEff", "CapBnd", "NoNewPrivs", "Seccomp")] == [
+        "0" * 16,
+        "0" * 16,
+        "1",
+        "2",
+    ]
+    environment = running.sh(f"tr '\\0' '\\n' < /proc/{process}/environ")
+    assert not re.search(r"owner|appender|whsec_", environment), "no secret in the environment"
+
+
+def test_the_producer_s_account_reads_no_secret_of_the_others(running: Machine) -> None:
+    (process,) = running.shown("worker@1", "MainPID")
+    held = f"/run/credentials/{unit('worker@1')}/secret-keys"
+    assert running.code(f"test -s {held}")[0] == 0
+    for path in (
+        "/etc/deskbridge/secret-keys",
+        "/etc/deskbridge/database-url",
+        held,
+        f"/proc/{process}/environ",
+    ):
+        code, said = running.code(f"runuser -u deskbridge-in -- cat {path}")
+        assert code == 1, path
+        assert "Permission denied" in said
+    assert "secret-keys" not in running.sh(f"ls /run/credentials/{unit('producer')}")
+
+
+def test_a_worker_that_is_killed_is_started_again(running: Machine) -> None:
+    (process,) = running.shown("worker@1", "MainPID")
+    running.sh(f"kill -9 {process}")
+    until(lambda: running.shown("worker@1", "ActiveState", "NRestarts") == ["active", "1"], running.log, 60)
+    running.send(2)
+    until(lambda: running.logged() == 2, running.log, 60)
+
+
+@pytest.mark.parametrize("service", ["worker@1", "beat"])
+def test_one_that_stands_still_is_started_again(running: Machine, service: str) -> None:
+    (process,) = running.shown(service, "MainPID")
+    heartbeat = f"/run/deskbridge-{service}/heartbeat"
+    until(lambda: running.code(f"test -e {heartbeat}")[0] == 0, running.log, 60)
+    assert running.sh("systemctl is-active deskbridge-watch.timer").strip() == "active"
+    running.sh("systemctl start deskbridge-watch.service")
+    assert running.shown(service, "MainPID") == [process], "one that works is left alone"
+    running.sh(
+        f"kill -STOP {process}; touch -d '-1 minute' {heartbeat}; systemctl start deskbridge-watch.service"
+    )
+    until(lambda: running.shown(service, "MainPID", "ActiveState")[0] not in ("0", process), running.log, 60)
+
+
+def test_more_workers_are_a_matter_of_a_command(running: Machine) -> None:
+    running.sh(f"systemctl enable --now {unit('worker@2')}")
+    until(lambda: running.shown("worker@2", "ActiveState") == ["active"], running.log, 60)
+    running.send(*range(3, 13))
+    until(lambda: running.logged() == 12, running.log, 60)
+
+
+def test_everything_ends_when_it_is_told_to_within_its_time(running: Machine) -> None:
+    units = " ".join(unit(one) for one in (*SERVICES, "worker@2"))
+    started = time.monotonic()
+    running.sh(f"systemctl stop {units}")
+    assert time.monotonic() - started < GRACE_S
+    for service in SERVICES:
+        told = running.shown(service, "ActiveState", "Result", "ExecMainCode", "ExecMainStatus")
+        assert told == ["inactive", "success", "1", "0"], f"{service}: exited, 0"
+    running.start()
+
+
+def test_an_upgrade_keeps_settings_and_data_and_what_ran(
+    running: Machine, package: Path, tmp_path: Path
+) -> None:
+    newer = _newer(package, tmp_path, running.environment)
+    before = running.sh("cat /etc/deskbridge/*")
+    running.install(newer)
+    assert running.sh("dpkg-query -W -f '${Version}' deskbridge").startswith("9")
+    assert running.sh("cat /etc/deskbridge/*") == before
+    assert running.sh("systemctl is-active deskbridge.target deskbridge-worker@2").split() == ["active"] * 2
+    until(running.is_whole, running.log, 150)
+    running.send(1, 20)
+    until(lambda: running.logged() == 13, running.log, 60)
+
+
+def test_a_removal_keeps_the_settings_and_a_purge_the_database_alone(running: Machine) -> None:
+    running.sh("apt-get -q remove -y deskbridge < /dev/null")
+    assert running.sh("test ! -e /opt/deskbridge; systemctl list-units --no-legend 'deskbridge*'") == ""
+    assert running.sh("pgrep -u deskbridge,deskbridge-in || true") == ""
+    assert running.code("test -s /etc/deskbridge/secret-keys")[0] == 0
+    running.sh("cp -a /etc/deskbridge /root/kept; apt-get -q purge -y deskbridge < /dev/null")
+    left = running.sh("find / -xdev -name '*deskbridge*' ! -path '/root/*' ! -path '/var/tmp/*'")
+    assert left == ""
+    assert (
+        running.sh("su postgres -c 'psql -tA deskbridge -c \"SELECT count(*) FROM journal\"'").strip() == "13"
+    )
+
+
+def test_a_wheel_in_a_venv_is_set_up_by_a_command(running: Machine) -> None:
+    running.sh("dpkg-deb --fsys-tarfile /var/tmp/deskbridge.deb | tar x -C / ./opt")
+    code, said = running.code(f"runuser -u nobody -- {PROGRAM} install-units")
+    assert code == 1
+    assert "only root can install units" in said
+    shown = running.sh(f"runuser -u nobody -- {PROGRAM} install-units --dry-run")
+    assert f"ExecStart={PROGRAM} worker" in shown
+    assert running.code("test -e /etc/systemd/system/deskbridge.target")[0] == 1
+    running.sh(f"cp -a /root/kept /etc/deskbridge; {PROGRAM} install-units")
+    running.start()
+    running.send(30)
+    until(lambda: running.logged() == 14, running.log, 60)
+
+
+def _newer(package: Path, directory: Path, environment: dict[str, Any]) -> Path:
+    """Return the package as a higher version of it."""
+    unpacked, made = directory / "unpacked", directory / "newer.deb"
+    run(environment, "dpkg-deb", "-R", package, unpacked)
+    control = unpacked / "DEBIAN" / "control"
+    control.write_text(re.sub(r"(?m)^Version: ", "Version: 9", control.read_text()))
+    run(environment, "dpkg-deb", "--root-owner-group", "-Znone", "-b", unpacked, made)
+    return made
