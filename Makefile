@@ -40,7 +40,7 @@ test-quick: install ## The tests without processes and load
 test-wheel: install ## The wheel alone, in a venv of its own with the run-time lock, forwards an event (downloads)
 	@$(BIN)/python -m pytest -m wheel tests/deployment
 
-test-deploy: install ## What it is run with in earnest (Debian, root; downloads): monitoring, containers, systemd
+test-deploy: install ## What it is run with in earnest (Debian, root; downloads): monitoring, containers, systemd, chart
 	@$(BIN)/python -m pytest -m deploy -n 0 tests/deployment
 
 test-browser: install ## The console in Debian's chromium (apt install chromium-headless-shell): journeys, accessibility
