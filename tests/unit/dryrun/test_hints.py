@@ -287,7 +287,10 @@ def test_every_hint_has_a_record_and_comes_up() -> None:
         for operation in (ISSUE, TIME):
             known = replace(KNOWN, project_now=now)
             refused |= {one.why.code for one in explain(operation, payload(operation, {}), known, 422)}
-    assert set(Hint) - refused == set()
+    by_the_worker = {
+        Hint.DEFAULT_ROLE_GONE
+    }  # of nothing that is sent: tests/failures/test_the_steps_of_records.py
+    assert set(Hint) - refused == by_the_worker
 
 
 @pytest.mark.parametrize(
