@@ -31,7 +31,7 @@ from shared.codes.reasons import Reason
 from shared.store.explained import keeping
 from shared.store.ledger_queries import IN_FLIGHT, NOT_LINKED, LedgerQueries, Row
 from shared.store.models import EventState, JournalEvent, LedgerState, RecoveryMode
-from shared.store.types import Insert, Key, clock, insert_for
+from shared.store.types import Insert, Key, clock, insert_for, moment
 
 __all__ = ["IN_FLIGHT", "Claim", "Ledger", "Row"]
 
@@ -123,7 +123,7 @@ class Ledger(LedgerQueries):
     def link_claimed(
         self, key: int, attempt: int, tracker_id: int, author_id: int | None, reason: Coded
     ) -> bool:
-        """Link a row that is claimed still to its attempt's own answer, in one statement.
+        """Link a row that is claimed still, and whose lease runs, to its attempt's own answer, in one statement.
 
         Returns:
             False where there is more to it: another row holds the id, or somebody else was at the row meanwhile.
@@ -473,6 +473,7 @@ def _linking(table: Table, key_column: str) -> Any:
             columns[key_column] == key,
             columns.attempt == bindparam("of_attempt", type_=Key),
             columns.state == LedgerState.CLAIMED,
+            columns.lease_until > moment(),
             columns.duplicate.is_(False),
             ~held,
         )

@@ -71,3 +71,12 @@ def test_time_of_a_moved_ticket_task_may_be_created_again_for_the_ticket_that_it
     ((kind, row),) = held_rows(state.world.store)
     resolve(state.world.store, kind, row.key, None)
     state.teardown()
+
+
+def test_a_status_that_a_sibling_gave_an_issue_before_its_own_answer_came_is_corrected() -> None:
+    """Ticket 1 was never created, adopted ticket 2's issue and closed it; then ticket 2's own answer came."""
+    state = Bridge()
+    state.begin(Rules(), 2, (END, "answered POST"), (Fate.LOST_BEFORE, Fate.ANSWERED))
+    state.helpdesk_logs(2, 0, 0, "Printer", 1, 0.0, ALICE, 1, None)
+    state.helpdesk_logs(1, 0, 0, "Printer", 5, 1e6, ALICE, DONE, None)
+    state.teardown()

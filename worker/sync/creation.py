@@ -211,7 +211,9 @@ class Link(Action[Created | Waiting]):
         reason = Reason.CREATED_BY_EVENT(event_id=creation.asking.id)
         with run.transaction() as tx:
             verdicts = run.verdicts(tx, kind)
+            found = self.found
             if not verdicts.link_claimed(key, number, tracker_id, author_id, reason):
+                found = {**found, "status": None}  # a sibling that had adopted it may have given it another
                 row = tx.ledger(kind).lock(key)
                 if odd := self._at_odds(tx, verdicts, row):
                     return odd
@@ -219,7 +221,7 @@ class Link(Action[Created | Waiting]):
                 verdicts.link(row, number, tracker_id, author_id, reason)
             if wrong:
                 tx.misattributed.put(kind, key, run.ticket_id, tracker_id, wrong)
-            is_status_given = creation.linked(tx, self.found, wrong)
+            is_status_given = creation.linked(tx, found, wrong)
         return Created(tracker_id, project_id, now=True, wrong_author=wrong, is_status_given=is_status_given)
 
     def _at_odds(self, tx: Transaction, verdicts: Verdicts, row: Row | None) -> Created | Waiting | None:

@@ -177,7 +177,7 @@ class IssueCreation(Creation):
         wanted, event_id = mapped.get(work.ticket.status), work.state.event_id
         if by_template and not chosen.template and wanted is None:
             return False  # it stays due: the template may know what status_map lacks
-        if chosen.template and chosen.body["issue"].get("status_id") in (None, has):
+        if chosen.template and (has is None or chosen.body["issue"].get("status_id") in (None, has)):
             return tx.tickets.given(run.ticket_id, event_id, has if wanted is None else wanted)
         if wanted in (None, has):
             return tx.tickets.given(run.ticket_id, event_id, has)
