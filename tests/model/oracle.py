@@ -235,8 +235,8 @@ def _is_true(ended: Ended, kind: Kind, row: Row) -> bool:
     if row.duplicate:
         its_own = [one for one in row.candidates or () if one not in ended.linked(kind)]
         made = [one for one in ended.world.tracker.made if (one.kind, one.key) == (kind, row.key)]
-        # by `hold` nobody has looked what came of an attempt that never told: one that is known may be one of two
-        known = 1 if ended.world.rules.policy == "hold" and row.unclear else 2
+        # by `hold` nobody has looked what came of an attempt that never told, nor has who had it made again
+        known = 1 if ended.world.rules.policy == "hold" else 2
         return len(its_own) >= known and any(one.overdue for one in made)
     if row.has_code(Reason.ISSUE_GIVEN_UP) or row.has_code(Reason.ISSUE_IS_ANOTHERS):
         return True
