@@ -8,9 +8,13 @@ from __future__ import annotations
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from tests.support.bridge import Bridge
+from shared.codes.coded import written
+from shared.store.ledger import Claim
+from tests.support.bridge import SUPPORT, Bridge
 from tests.support.events import task, task_event, ticket, ticket_event
 from tests.support.ledger import a_sweep, let_leases_run_out, ours, stopped, until_settled
+
+NEW, CLOSED = 1, 5
 
 
 def test_a_stopped_worker_that_continues_does_not_leave_an_older_status(
@@ -68,3 +72,31 @@ def test_a_replayed_status_has_all_its_attempts_again(bridge: Bridge, stand_in: 
     bridge.sync()
     assert bridge.event(event_id).state == "pending"
     stand_in.clear_faults(fault)
+
+
+@pytest.mark.parametrize("by_template", [False, True])
+def test_a_status_that_whoever_had_adopted_an_issue_has_given_it_is_corrected(
+    bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch, by_template: bool
+) -> None:
+    """Also where a template's own choice of a status would have stood."""
+
+    def adopted() -> None:
+        with bridge.store.transaction() as tx:
+            claim = Claim(999, 4711, event_id, SUPPORT, None, {}, [], "alike")
+            assert tx.issues.claim(claim, 20) == 1
+            tx.issues.doubt(999, 1, 0, written("no answer"))
+            assert tx.issues.adopt(999, 1, 6, CLOSED, written("found"))
+        stand_in.patch("issues", 6, status_id=CLOSED)
+
+    bridge.configure(status_map={2: NEW})
+    if by_template:
+        with bridge.store.transaction() as tx:
+            made = tx.templates.create(
+                "issue.create", "own", '{"issue": {"subject": "{{ticket.title}}"}}', "a test"
+            )
+            tx.templates.activate(made, 1, "a test")
+    (event_id,) = bridge.receive(task_event())
+    with stopped(monkeypatch, "POST", "/issues.json", adopted):
+        bridge.sync()
+    (issue,) = (one for one in stand_in.state()["issues"] if one["id"] == 6)
+    assert issue["status_id"] == NEW

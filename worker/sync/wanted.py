@@ -171,13 +171,13 @@ class IssueCreation(Creation):
         return is_given
 
     def _settle_status(self, tx: Transaction, has: int | None) -> bool:
-        """A template's own choice stands until the ticket changes."""
+        """A template's own choice stands until the ticket changes, where it is known which status the issue has."""
         run, work, chosen = self.run, self.work, self.chosen
         mapped, by_template = run.config.status_map, Operation.ISSUE_UPDATE_STATUS in run.templates
         wanted, event_id = mapped.get(work.ticket.status), work.state.event_id
         if by_template and not chosen.template and wanted is None:
             return False  # it stays due: the template may know what status_map lacks
-        if chosen.template and (has is None or chosen.body["issue"].get("status_id") in (None, has)):
+        if has is not None and chosen.template and chosen.body["issue"].get("status_id") in (None, has):
             return tx.tickets.given(run.ticket_id, event_id, has if wanted is None else wanted)
         if wanted in (None, has):
             return tx.tickets.given(run.ticket_id, event_id, has)
