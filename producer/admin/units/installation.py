@@ -23,6 +23,8 @@ HIDDEN = ("/home/", "/root/", "/run/user/", "/tmp/", "/var/tmp/")  # noqa: S108 
 """Where a unit with ProtectHome and PrivateTmp sees nothing."""
 
 PACKAGED = Path("usr/lib/systemd/system/deskbridge.target")
+RUNNING = Path("/run/systemd/system")
+"""There where systemd runs the machine (sd_booted)."""
 COMMANDS = (("systemd-sysusers", "/etc/sysusers.d/deskbridge.conf"), ("systemctl", "daemon-reload"))
 
 
@@ -90,10 +92,13 @@ def install(venv: Path, root: Path = Path("/")) -> list[Path]:
         What was written.
 
     Raises:
-        CannotInstall: not as root, or a command failed, or as `planned`.
+        CannotInstall: not as root, without systemd, or a command failed, or as `planned`.
     """
     if os.geteuid() != 0:
         raise CannotInstall("only root can install units; --dry-run shows them to anybody")
+    is_this_machine = root == Path("/")
+    if is_this_machine and not RUNNING.is_dir():
+        raise CannotInstall("systemd does not run this machine; --dry-run shows what would be written")
     written = []
     for one in planned(venv, root):
         if one.is_kept and one.path.exists():
@@ -102,7 +107,7 @@ def install(venv: Path, root: Path = Path("/")) -> list[Path]:
         one.path.write_text(one.text, encoding="utf-8")
         one.path.chmod(one.mode)
         written.append(one.path)
-    if root == Path("/"):
+    if is_this_machine:
         for command in COMMANDS:
             _run(command)
     return written
@@ -122,9 +127,6 @@ def _texts(folder: Traversable, within: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _run(command: tuple[str, ...]) -> None:
-    try:
-        ended = subprocess.run(command, capture_output=True, text=True, check=False)
-    except FileNotFoundError:
-        raise CannotInstall(f"there is no {command[0]} here: systemd does not run this machine") from None
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
     if ended.returncode:
         raise CannotInstall(f"{' '.join(command)}: {ended.stderr.strip()}")

@@ -116,3 +116,16 @@ def test_beside_the_package_nothing_is_written(venv: Path, tmp_path: Path) -> No
     with pytest.raises(CannotInstall, match="has brought the units"):
         install(venv, tmp_path)
     assert not (tmp_path / "etc").exists()
+
+
+def test_where_systemd_does_not_run_nothing_is_written(
+    venv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def written(*_: object, **__: object) -> None:
+        raise AssertionError("something was written")
+
+    monkeypatch.setattr(installation, "RUNNING", tmp_path / "none")
+    for what in ("write_text", "mkdir", "chmod"):
+        monkeypatch.setattr(Path, what, written)
+    with pytest.raises(CannotInstall, match="does not run this machine"):
+        install(venv)
