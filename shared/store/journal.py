@@ -27,7 +27,7 @@ from sqlalchemy import (
     tuple_,
     update,
 )
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import Session, aliased, load_only
 
 from shared.codes.coded import Code, Coded, Written
 from shared.codes.reasons import Reason
@@ -455,10 +455,12 @@ class Journal:
         ]
 
     def newest_of_any_task(self, most: int) -> Sequence[JournalEvent]:
-        """Return what there is of ticket tasks among the newest events, so many of them."""
+        """Return how those of ticket tasks ended among the newest events, so many of them; nothing else is read."""
         newest = select(func.max(JournalEvent.id)).scalar_subquery()
         lately = and_(JournalEvent.id > newest - most, JournalEvent.task_id.is_not(None))
-        return self._session.scalars(select(JournalEvent).where(lately).order_by(JournalEvent.id)).all()
+        ends = (JournalEvent.state, JournalEvent.reason_text, JournalEvent.code, JournalEvent.params)
+        statement = select(JournalEvent).options(load_only(*ends, raiseload=True)).where(lately)
+        return self._session.scalars(statement.order_by(JournalEvent.id)).all()
 
     def replay_skipped(self, ticket_ids: Sequence[int], code: Code) -> None:
         """Make the events of some tickets that were skipped for a reason pending again."""
