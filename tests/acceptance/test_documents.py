@@ -6,8 +6,7 @@ import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from deploy.embedded.ports import HOST, free_port
 from deploy.embedded.processes import ProcessGroup
 from deploy.sandbox.tracker.control import StandIn
 from tests.support.documents import ROOT, documented, example_event, instead
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -84,13 +84,6 @@ class Reader:
         return f". {env}\n{commands}" if env.exists() else commands
 
 
-def until(holds: Callable[[], bool], what: Callable[[], str]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not holds():
-        assert time.monotonic() < deadline, what()
-        time.sleep(0.2)
-
-
 @pytest.fixture
 def reader(tmp_path: Path, postgres_url: str, redis_url: str) -> Iterator[Reader]:
     """A reader who has the wheel's `deskbridge` on their PATH."""
@@ -136,9 +129,9 @@ def installed(reader: Reader) -> Reader:
         except requests.ConnectionError:
             return False
 
-    until(answers, lambda: "the producer does not answer")
+    until(answers, "the producer does not answer", PATIENCE_S)
     doctor = "deskbridge doctor && echo ready || true"
-    until(lambda: "ready" in reader.types(doctor), lambda: reader.types(doctor))
+    until(lambda: "ready" in reader.types(doctor), lambda: reader.types(doctor), PATIENCE_S)
     return reader
 
 
@@ -155,7 +148,7 @@ def test_by_hand_from_nothing_to_a_synced_ticket_and_on(installed: Reader) -> No
     def states() -> list[str]:
         return [one["state"] for one in json.loads(installed.types("deskbridge events --json"))]
 
-    until(lambda: states() == ["done"], lambda: installed.types("deskbridge trace 4711"))
+    until(lambda: states() == ["done"], lambda: installed.types("deskbridge trace 4711"), PATIENCE_S)
     held: dict[str, Any] = installed.stand_in.state()
     assert [entry["hours"] for entry in held["time_entries"]] == [1.5]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,15 +16,9 @@ from deploy.embedded.redis import RedisServer
 from deploy.sandbox.tracker.control import StandIn
 from tests.support.events import task_event
 from tests.support.fleet import Fleet
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
-
-
-def until(holds: Callable[[], bool], what: str, seconds: float = 20) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.05)
 
 
 def ask(port: int, path: str) -> requests.Response | None:
@@ -58,7 +52,7 @@ def fleet(tmp_path: Path, postgres_url: str, redis_server: RedisServer, stand_in
 def test_a_worker_shows_what_it_did_and_whether_it_is_ready(fleet: Fleet, redis_server: RedisServer) -> None:
     port = free_port()
     fleet.add_worker(2, DESKBRIDGE_MONITOR_LISTEN=f"{HOST}:{port}")
-    until(lambda: status(port, "/readyz") == 200, fleet.logs())
+    until(lambda: status(port, "/readyz") == 200, fleet.logs(), 20)
     fleet.send([("one", task_event())])
     fleet.wait_until_drained(30)
     shown = ask(port, "/metrics")
@@ -68,7 +62,7 @@ def test_a_worker_shows_what_it_did_and_whether_it_is_ready(fleet: Fleet, redis_
     assert "deskbridge_rings_waiting 0.0" in shown.text
     assert status(port, "/nothing") == 404
     redis_server.kill()
-    until(lambda: status(port, "/readyz") == 503, "Redis is away")
+    until(lambda: status(port, "/readyz") == 503, "Redis is away", 20)
     assert status(port, "/livez") == 200, "that is no reason to kill it"
     assert fleet.workers[0].alive
 
@@ -76,7 +70,7 @@ def test_a_worker_shows_what_it_did_and_whether_it_is_ready(fleet: Fleet, redis_
 def test_a_client_that_says_nothing_keeps_nobody_else_waiting(fleet: Fleet) -> None:
     port = free_port()
     fleet.add_worker(2, DESKBRIDGE_MONITOR_LISTEN=f"{HOST}:{port}")
-    until(lambda: status(port, "/livez") == 200, fleet.logs())
+    until(lambda: status(port, "/livez") == 200, fleet.logs(), 20)
     with socket.create_connection((HOST, port)) as silent:
         assert status(port, "/livez") == 200
         silent.settimeout(20)
@@ -86,9 +80,9 @@ def test_a_client_that_says_nothing_keeps_nobody_else_waiting(fleet: Fleet) -> N
 def test_the_file_of_a_worker_that_stands_still_grows_old(fleet: Fleet, tmp_path: Path) -> None:
     beat = tmp_path / "worker-beat"
     worker = fleet.add_worker(2, DESKBRIDGE_HEARTBEAT_PATH=str(beat))
-    until(beat.exists, fleet.logs())
+    until(beat.exists, fleet.logs(), 20)
     first = beat.stat().st_mtime
-    until(lambda: beat.stat().st_mtime > first, "it lives")
+    until(lambda: beat.stat().st_mtime > first, "it lives", 20)
     worker.send_signal(signal.SIGSTOP)
     try:
         stopped = beat.stat().st_mtime
@@ -96,13 +90,13 @@ def test_the_file_of_a_worker_that_stands_still_grows_old(fleet: Fleet, tmp_path
         assert beat.stat().st_mtime == stopped
     finally:
         worker.send_signal(signal.SIGCONT)
-    until(lambda: beat.stat().st_mtime > stopped, "it goes on")
+    until(lambda: beat.stat().st_mtime > stopped, "it goes on", 20)
 
 
 def test_a_beat_is_asked_likewise(fleet: Fleet) -> None:
     port = free_port()
     fleet.processes.start(fleet.child("another", "beat", DESKBRIDGE_MONITOR_LISTEN=f"{HOST}:{port}"))
-    until(lambda: status(port, "/readyz") == 200, fleet.logs())
+    until(lambda: status(port, "/readyz") == 200, fleet.logs(), 20)
     shown = ask(port, "/metrics")
     assert shown is not None
     assert 'deskbridge_build_info{process="beat"' in shown.text

@@ -9,11 +9,10 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import pytest
 from celery import Celery
@@ -26,6 +25,7 @@ from shared.coordination.doorbell import QUEUE, make_celery
 from shared.settings import Settings
 from tests.support.events import task, task_event, ticket
 from tests.support.fleet import Fleet
+from tests.support.waiting import until
 from worker.watchdog import EXIT_CODE
 
 pytestmark = pytest.mark.slow
@@ -71,14 +71,6 @@ def send(fleet: Fleet, *ticket_ids: int) -> None:
     fleet.send(events)
 
 
-def wait_for(what: Callable[[], Any], seconds: float = 30) -> Any:
-    deadline = time.monotonic() + seconds
-    while not (found := what()):
-        assert time.monotonic() < deadline, f"not within {seconds} s"
-        time.sleep(0.05)
-    return found
-
-
 def each_once(fleet: Fleet, *ticket_ids: int) -> None:
     """Wait until everything is done, and compare."""
     fleet.wait_until_drained(DRAINED_WITHIN_S)
@@ -94,8 +86,8 @@ def each_once(fleet: Fleet, *ticket_ids: int) -> None:
 def in_the_middle_of_a_call(fleet: Fleet, redis: Redis, *ticket_ids: int) -> None:
     """Wait until a message is out with a worker, and the tracker is being called for it."""
     titles = {ticket(one)["title"] for one in ticket_ids}
-    wait_for(lambda: any("sync_ticket" in one for one in redis.hvals(KEYS + "unacked")))
-    wait_for(lambda: titles & {row["subject"] for row in fleet.stand_in.state()["issues"]})
+    until(lambda: any("sync_ticket" in one for one in redis.hvals(KEYS + "unacked")))
+    until(lambda: titles & {row["subject"] for row in fleet.stand_in.state()["issues"]})
 
 
 def deliver_again(app: Celery) -> None:
@@ -129,10 +121,10 @@ def test_a_worker_that_consumes_nothing_ends_itself_and_the_next_one_does_its_wo
     send(fleet, first)
     each_once(fleet, first)
     signal_to_it.touch()  # alive and connected, and asks for nothing any more
-    wait_for(lambda: not signal_to_it.exists())
+    until(lambda: not signal_to_it.exists())
     time.sleep(1.5)  # until its last question has timed out
     send(fleet, first + 1)
-    wait_for(lambda: not stuck.alive, 60)
+    until(lambda: not stuck.alive, seconds=60)
     assert stuck.returncode == EXIT_CODE, fleet.logs()
     fleet.add_worker(2)
     each_once(fleet, first, first + 1)
@@ -152,7 +144,7 @@ def test_what_a_killed_worker_had_not_acknowledged_does_no_harm_now_or_when_it_c
     fleet.add_worker(2)
     each_once(fleet, first, first + 1)
     deliver_again(app)
-    wait_for(lambda: not redis.llen(KEYS + QUEUE) and not redis.hlen(KEYS + "unacked"))
+    until(lambda: not redis.llen(KEYS + QUEUE) and not redis.hlen(KEYS + "unacked"))
     each_once(fleet, first, first + 1)
 
 
@@ -194,7 +186,7 @@ def test_a_full_broker_stops_no_event_and_no_worker(fleet: Fleet, redis: Redis, 
     worker = fleet.add_worker(2)
     send(fleet, first)
     each_once(fleet, first)
-    wait_for(lambda: not redis.hlen(KEYS + "unacked"))
+    until(lambda: not redis.hlen(KEYS + "unacked"))
     redis.config_set("maxmemory", "1")
     try:
         started = time.monotonic()
@@ -251,7 +243,7 @@ def test_every_line_that_the_processes_wrote_through_all_of_this_is_one_json_eve
     fleet.add_worker(2)
     fleet.stand_in.fault("status_before", method="POST", path="/time_entries.json", status=422)
     send(fleet, first)
-    wait_for(lambda: fleet.states().get("failed"), 60)
+    until(lambda: fleet.states().get("failed"), seconds=60)
     fleet.stand_in.clear_faults()
     for its_port in (fleet.port, port):
         console.wait_ready(lambda its_port=its_port: not_http(its_port))  # type: ignore[misc]
@@ -285,7 +277,7 @@ def test_beat_ends_when_it_is_told_to_while_the_broker_does_not_answer(
     }
     with subprocess.Popen([sys.executable, "-m", "worker", "beat"], env=environment) as beat:
         try:
-            wait_for(lambda: redis.llen(f"{KEYS}{QUEUE}"))
+            until(lambda: redis.llen(f"{KEYS}{QUEUE}"))
             redis_server.child.send_signal(signal.SIGSTOP)
             time.sleep(1)  # ten messages would have been sent
             beat.send_signal(signal.SIGTERM)

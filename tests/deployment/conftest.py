@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NoReturn
@@ -83,11 +82,3 @@ def run(environment: dict[str, str], *command: str | Path, given: str = "", cwd:
     shown = " ".join(str(one) for one in command[-6:])
     assert ended.returncode == 0, f"{shown}: {ended.stdout[-3000:]}{ended.stderr[-3000:]}"
     return ended.stdout
-
-
-def until(holds: Callable[[], bool], what: Callable[[], str], seconds: float) -> None:
-    """Wait until something holds; say what is the matter where it never does."""
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, what()
-        time.sleep(0.3)

@@ -17,9 +17,10 @@ import yaml
 
 from deploy.embedded.ports import HOST, free_port
 from deploy.sandbox.tracker.seed import DEFAULT_KEY
-from tests.deployment.conftest import HERE, ROOT, run, until
+from tests.deployment.conftest import HERE, ROOT, run
 from tests.support.documents import documented, example_event, instead
 from tests.support.events import SUPPORT_ENTITY, task, task_event, ticket
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.deploy, pytest.mark.timeout(900)]
 

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.seed import DEFAULT_KEY
-from tests.deployment.conftest import HERE, ROOT, leave_out, run, until
+from tests.deployment.conftest import HERE, ROOT, leave_out, run
 from tests.support.events import SUPPORT_ENTITY, task, task_event, ticket
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.deploy, pytest.mark.timeout(600)]
 

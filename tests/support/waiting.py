@@ -1,0 +1,25 @@
+"""Waiting for what other processes do."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+LOOK_S = 0.05
+
+
+def until(holds: Callable[[], T], what: Callable[[], str] | str = "", seconds: float = 30) -> T:
+    """Wait until something holds; return it.
+
+    Args:
+        holds: true at last.
+        what: what is the matter where it never is.
+        seconds: how long at most.
+    """
+    deadline = time.monotonic() + seconds
+    while not (found := holds()):
+        assert time.monotonic() < deadline, what() if callable(what) else what or f"not within {seconds:g} s"
+        time.sleep(LOOK_S)
+    return found
