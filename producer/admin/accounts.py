@@ -185,7 +185,7 @@ class AccountStore:
         return self._proven(name, password) is not None
 
     def begin_anew(self, name: str) -> str:
-        """Begin a session of somebody whose others have just ended; return what the cookie holds.
+        """Begin a session of somebody who has proved otherwise who they are; return what the cookie holds.
 
         Raises:
             NotFound: there is no such account.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fastapi import APIRouter, Request
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from producer.admin.accounts import AccountRefused
@@ -11,7 +12,6 @@ from producer.console.answers import AtDesk
 from producer.console.oidc import LASTS_S, ProviderFailed, SignOnRefused, SingleSignOn
 from producer.console.pages.parts import go, show
 from producer.console.pages.sign_in import Tries
-from producer.web.problems import Problem
 from producer.web.sources import source_of
 from shared.logs import get_logger
 from shared.sentences.language import said
@@ -70,7 +70,7 @@ def end(request: Request, desk: AtDesk) -> Response:
 def _sso(request: Request) -> SingleSignOn:
     sso: SingleSignOn = request.app.state.sso
     if not sso.is_on:
-        raise Problem(404, "Not found", "there is nothing at this address")
+        raise HTTPException(404)
     return sso
 
 
