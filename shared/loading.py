@@ -16,3 +16,8 @@ def loading() -> Iterator[None]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+def look_seldom() -> None:
+    """Look for garbage a hundred times less often: a command loads half a million objects, keeps them and soon ends."""
+    gc.set_threshold(100_000, 20, 100)

@@ -35,6 +35,7 @@ from producer.commands import (
 from producer.commands.failures import explain
 from producer.commands.output import complain, print_json
 from shared.dumps import guard_memory
+from shared.loading import look_seldom
 from shared.sentences.render import sentence
 
 SUMMARY = """Forwards helpdesk tickets and ticket tasks to a project tracker: exactly once, by the right person.
@@ -138,6 +139,7 @@ forget.register(app, DECIDE)
 def run() -> None:
     """Run the command line."""
     guard_memory()
+    look_seldom()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a character that the locale lacks is no reason to fail
             stream.reconfigure(errors="replace")
