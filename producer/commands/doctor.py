@@ -25,6 +25,7 @@ def register(app: typer.Typer, panel: str) -> None:
         panel,
         "deskbridge doctor",
         "deskbridge doctor --helpdesk",
+        "deskbridge doctor --all",
         "deskbridge doctor --json",
     )
 
@@ -37,6 +38,10 @@ def doctor(
     helpdesk: Annotated[
         bool, typer.Option("--helpdesk", help="Only whether the helpdesk is connected.")
     ] = False,
+    every: Annotated[
+        bool,
+        typer.Option("--all", help="Look at each linked tracker project, however long the tracker takes."),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Say whether every part is ready.
@@ -44,7 +49,7 @@ def doctor(
     And where one is not, what is to be done. Exit code 1 where something fails; warnings alone do not. Each names the
     knowledge record that says more.
     """
-    findings = _findings(helpdesk=helpdesk)
+    findings = _findings(helpdesk=helpdesk, every=every)
     if as_json:
         print_json([finding_json(one) for one in findings])
     else:
@@ -53,7 +58,7 @@ def doctor(
         raise typer.Exit(1)
 
 
-def _findings(*, helpdesk: bool) -> list[CheckResult]:
+def _findings(*, helpdesk: bool, every: bool) -> list[CheckResult]:
     from producer.admin.desk import Desk
     from producer.admin.doctor import Installation, examine, examine_helpdesk
     from shared.coordination.doorbell import Doorbell
@@ -71,6 +76,8 @@ def _findings(*, helpdesk: bool) -> list[CheckResult]:
         desk.connector.connect,
         Doorbell(loaded).is_answering,
     )
+    if every:
+        patient.patience_s = None
     try:
         return list((examine_helpdesk if helpdesk else examine)(patient))
     finally:
@@ -87,8 +94,10 @@ def _line(one: CheckResult, blind: list[CheckResult]) -> str:
 def _tell(findings: list[CheckResult]) -> None:
     from rich.text import Text
 
+    from shared.codes.findings import Finding
+
     out = console()
-    blind = [one for one in findings if one.status == "unknown"]
+    blind = [one for one in findings if one.found.code == Finding.NOT_LOOKED_AT]
     for one in findings:
         if one in blind[1:]:
             continue

@@ -44,6 +44,7 @@ class Finding(Code):
     METADATA_OLD = "metadata_old"
     METADATA_NOT_READ = "metadata_not_read"
     LINKS_USABLE = "links_usable"
+    LINKS_NOT_ALL_READ = "links_not_all_read"
     NOTHING_LINKED = "nothing_linked"
     CATEGORY_GONE = "category_gone"
     CONFIG_ID_UNKNOWN = "config_id_unknown"

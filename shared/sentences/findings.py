@@ -55,6 +55,10 @@ SENTENCES: Table = {
     Finding.LINKS_USABLE: Plural(
         "{count} link, to an active project", "{count} links, all to active projects"
     ),
+    Finding.LINKS_NOT_ALL_READ: (
+        "{read} of {count} linked tracker projects were looked at within {seconds:g} s, "
+        "those of the newest tickets first"
+    ),
     Finding.NOTHING_LINKED: "nothing is linked, so nothing is sent",
     Finding.CATEGORY_GONE: "{link}: tracker project {project} has no issue category {category_id}[; it has: {choices}]",
     Finding.CONFIG_ID_UNKNOWN: "{name}: {problem}",
@@ -252,6 +256,7 @@ WHY: Table = {
     Finding.METADATA_OLD: f"start `deskbridge beat`, or {SYNC}",
     Finding.METADATA_NOT_READ: SYNC,
     Finding.NOTHING_LINKED: "`deskbridge link entity ID TRACKER_PROJECT_ID`",
+    Finding.LINKS_NOT_ALL_READ: "`deskbridge doctor --all` looks at each, however long the tracker takes",
     Finding.NOT_LOOKED_AT: "fix what fails, then run `deskbridge doctor` again",
     Finding.CATEGORY_GONE: "`deskbridge link {kind} {id} {project_id} --category …`, or `--no-category`",
     Finding.CONFIG_ID_UNKNOWN: "`deskbridge config set {name}=…`",

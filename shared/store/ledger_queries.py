@@ -68,6 +68,11 @@ class LedgerQueries:
         parameters = {"ticket_id": ticket_id, "keys": list(keys)}
         return {row.key: row for row in self._session.scalars(_of_drain(self._model), parameters)}
 
+    def newest_projects(self, most: int) -> list[int]:
+        """Return the tracker projects of the rows with the highest keys, so many of them, the newest first."""
+        newest = select(self._model.tracker_project_id).order_by(self._model.key.desc()).limit(most)
+        return list(dict.fromkeys(one for one in self._session.scalars(newest) if one is not None))
+
     def linked(self) -> Iterator[Row]:
         """Return every linked row by key, a few at a time."""
         statement = select(self._model).where(self._model.state == LedgerState.LINKED)

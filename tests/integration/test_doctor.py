@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from deploy.embedded.ports import free_port
 from deploy.embedded.postgres import PostgresServer
 from deploy.sandbox.tracker.control import StandIn
 from deploy.sandbox.tracker.seed import user_key
-from producer.admin.doctor import RECORDS, CheckResult, Installation, Status, examine
+from producer.admin.doctor import RECORDS, CheckResult, Installation, Status, examine, live
 from producer.admin.people import confirm_matches
 from shared.codes.coded import written
 from shared.codes.findings import Finding
@@ -33,7 +34,7 @@ from shared.store.types import clock
 from shared.vault import Vault
 from tests.support.bridge import Bridge
 from tests.support.databases import make_tables
-from tests.support.events import ALICE, BOB, task_event, ticket, ticket_event
+from tests.support.events import ALICE, BOB, task, task_event, ticket, ticket_event
 
 Change = Callable[[Bridge, StandIn], object]
 
@@ -266,6 +267,42 @@ def test_what_changed_on_the_tracker_is_found_at_once(
 ) -> None:
     change(stand_in)
     assert wrong(healthy)[check].found.code == code
+
+
+def impatient(bridge: Bridge, monkeypatch: pytest.MonkeyPatch) -> Installation:
+    """Return an installation whose tracker needs longer for two projects than there is patience for the first."""
+    monkeypatch.setattr(live, "IN_ONE_CALL", 1)
+    monkeypatch.setattr(live, "LANES", 1)
+    return replace(patient(bridge), patience_s=0.2)
+
+
+def test_where_the_tracker_takes_too_long_projects_of_the_newest_tickets_come_first_and_others_are_unknown(
+    healthy: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    healthy.link(LinkKind.ENTITY, 7, 2)
+    healthy.link(LinkKind.ENTITY, 8, 3)
+    healthy.forward(task_event(7, of_ticket=ticket(4713, entity_id=8), of_task=task(600)), ticket_id=4713)
+    stand_in.patch("projects", 2, status=5)
+    stand_in.fault("delay", method="GET", path="/projects.json", seconds=0.3)
+    found = list(examine(impatient(healthy, monkeypatch)))
+    assert [(one.check, one.found.params["read"]) for one in found if one.status is Status.UNKNOWN] == [
+        ("links", 1),
+        ("modules", 1),
+    ]
+    stand_in.patch("projects", 3, status=5)
+    found = list(examine(impatient(healthy, monkeypatch)))
+    closed = {one.found.params["id"] for one in found if one.found.code == Finding.LINKED_PROJECT_CLOSED}
+    assert closed == {8}, "that of the newest ticket was looked at, the others were not"
+
+
+def test_with_patience_each_linked_project_is_looked_at(
+    healthy: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    healthy.link(LinkKind.ENTITY, 7, 2)
+    stand_in.patch("projects", 2, status=9)
+    stand_in.fault("delay", method="GET", path="/projects.json", seconds=0.3)
+    found = list(examine(replace(impatient(healthy, monkeypatch), patience_s=None)))
+    assert {one.check: one.found.code for one in found}["links"] == Finding.LINKED_PROJECT_ARCHIVED
 
 
 def test_a_database_without_tables_or_servers_that_are_down_end_in_findings(

@@ -25,9 +25,10 @@ class Installation:
         is_broker_answering: asks the broker.
         tracker_clocks: (the tracker's time, ours) of each answer of the tracker.
         is_tracker_open: whether the tracker answered as it should.
-        projects: the linked tracker projects as they are now; None: they could not be read.
+        projects: the linked tracker projects as they are now, where the time sufficed; None: they could not be read.
         well: whether each check that was made found all well.
         locked: the tracker's locked users.
+        patience_s: for how long linked projects are asked about, in seconds; None: for as long as it takes.
     """
 
     settings: Settings
@@ -41,3 +42,4 @@ class Installation:
     projects: dict[int, ProjectNow] | None = None
     well: dict[str, bool] = field(default_factory=dict)
     locked: list[TrackerPerson] = field(default_factory=list)
+    patience_s: float | None = 5.0

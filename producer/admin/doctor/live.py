@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import math
+import time
+from collections.abc import Collection, Iterator, Sequence
 
 from producer.admin.doctor.finding import CheckResult, failure
 from producer.admin.doctor.installation import Installation
@@ -32,21 +34,23 @@ IN_ONE_CALL = 50
 """Half a page: a real tracker takes some 3 ms for each project, and a call has five seconds also while it is busy."""
 LANES = 2
 """Long answers of one tracker process do not come sooner when more of them are asked for at once."""
+NEWEST = 1000
+"""Of so many of the newest tickets, the projects are looked at first."""
 KINDS = [one.kind for one in LISTINGS]
 
 
 def read(installation: Installation) -> Iterator[CheckResult]:
     """Bring the cache up to date, but for projects, and note how the linked projects stand."""
     with installation.store.transaction() as tx:
-        config, links = tx.configs.get()[0], tx.links.all()
+        config, links, first = tx.configs.get()[0], tx.links.all(), tx.issues.newest_projects(NEWEST)
     _, client = installation.connect()
     lists = TrackerLists(client)
     try:
         with lists.open_throughout():
             entries, people, locked = read_kinds(lists, KINDS), read_people(lists), _locked(lists)
-            projects = _projects(
-                client, lists, {link.tracker_project_id for link in links}, _include(config, links)
-            )
+            linked = {link.tracker_project_id for link in links}
+            ids = [one for one in dict.fromkeys([*first, *sorted(linked)]) if one in linked]
+            projects = _projects(client, lists, ids, _include(config, links), installation.patience_s)
     except BridgeError as error:
         yield failure("tracker", Finding.TRACKER_NOT_USABLE(problem=error.coded))
         return
@@ -75,18 +79,28 @@ def _include(config: PluginConfig, links: Collection[Link]) -> list[str]:
 
 
 def _projects(
-    client: TrackerClient, lists: TrackerLists, wanted: Collection[int], include: Collection[str]
+    client: TrackerClient,
+    lists: TrackerLists,
+    ids: Sequence[int],
+    include: Sequence[str],
+    patience_s: float | None,
 ) -> dict[int, ProjectNow]:
+    """Return how projects stand, as many as there is time for."""
+    until = math.inf if patience_s is None else time.monotonic() + patience_s
     found: dict[int, ProjectNow] = {}
-    ids = sorted(wanted)
+    missing: list[int] = []
+
+    def listed(some: Sequence[int]) -> None:
+        if time.monotonic() < until:
+            listing = listed_now(lists.get, some, include)
+            found.update(listing)
+            missing.extend(one for one in some if one not in listing)
+
+    def alone(project_id: int) -> None:
+        if time.monotonic() < until:
+            found[project_id] = project_now(lists.get, project_id)
+
     calls = [ids[first : first + IN_ONE_CALL] for first in range(0, len(ids), IN_ONE_CALL)]
-    in_lanes(
-        client, lambda some: listed_now(lists.get, some, list(include)), calls, done=found.update, lanes=LANES
-    )
-
-    def keep(project: ProjectNow) -> None:
-        found[project.id] = project
-
-    missing = [one for one in ids if one not in found]
-    in_lanes(client, lambda project_id: project_now(lists.get, project_id), missing, done=keep)
+    in_lanes(client, listed, calls, done=lambda _: None, lanes=LANES)
+    in_lanes(client, alone, missing, done=lambda _: None)
     return found

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
-from producer.admin.doctor.finding import CheckResult, failure, ok, warning
+from producer.admin.doctor.finding import CheckResult, failure, ok, unknown, warning
 from producer.admin.doctor.installation import Installation
 from shared.codes.coded import Coded
 from shared.codes.faults import Detail
@@ -95,12 +95,21 @@ def projects(installation: Installation) -> Iterator[CheckResult]:
         yield warning("links", Finding.NOTHING_LINKED())
     first = {link.tracker_project_id: link for link in reversed(found)}
     now = installation.projects or {}
-    wrong = [one for link in found for one in _category(link, now[link.tracker_project_id])]
-    for project_id, link in first.items():
-        wrong += _standing(link, now[project_id])
-        wrong += _usable(now[project_id], config.default_activity_id)
-        wrong += _issue_type(now[project_id], config.default_tracker_id)
+    wrong = [
+        one
+        for link in found
+        if link.tracker_project_id in now
+        for one in _category(link, now[link.tracker_project_id])
+    ]
+    for project_id, project in now.items():
+        wrong += _standing(first[project_id], project)
+        wrong += _usable(project, config.default_activity_id)
+        wrong += _issue_type(project, config.default_tracker_id)
     yield from wrong
+    if len(now) < len(first):
+        read = Finding.LINKS_NOT_ALL_READ(read=len(now), count=len(first), seconds=installation.patience_s)
+        yield from (unknown(check, read) for check in ("links", "modules"))
+        return
     told = {one.check for one in wrong}
     if found and "links" not in told:
         yield ok("links", Finding.LINKS_USABLE(count=len(found)))

@@ -267,6 +267,7 @@ NAMED: Mapping[str, Iterable[Code]] = {
     ),
     "KB-SETUP-002": (
         Finding.LINKS_USABLE,
+        Finding.LINKS_NOT_ALL_READ,
         Finding.NOTHING_LINKED,
         Finding.CATEGORY_GONE,
         Finding.LINKED_PROJECT_CLOSED,

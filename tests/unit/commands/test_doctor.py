@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from producer.admin.doctor import RECORDS, CheckResult, Status
+from producer.admin.doctor import RECORDS, CheckResult, Installation, Status
 from shared.codes.findings import Finding
 from tests.unit.commands.conftest import Shell
 
@@ -41,3 +41,35 @@ def test_only_a_failure_makes_the_exit_code_1(
         lambda _patient: [CheckResult("role", status, Finding.ROLE_NOT_SET())],
     )
     assert shell.type("doctor").exit_code == code
+
+
+@pytest.mark.parametrize(("options", "patience_s"), [((), 5), (("--all",), None)])
+def test_with_all_it_waits_for_the_tracker_as_long_as_it_takes(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], patience_s: float | None
+) -> None:
+    asked: list[float | None] = []
+
+    def examine(patient: Installation) -> list[CheckResult]:
+        asked.append(patient.patience_s)
+        return []
+
+    monkeypatch.setattr("producer.admin.doctor.examine", examine)
+    shell.type("doctor", *options)
+    assert asked == [patience_s]
+
+
+def test_links_that_were_not_all_looked_at_are_a_line_of_their_own(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = Finding.LINKS_NOT_ALL_READ(read=1400, count=2000, seconds=5.0)
+    found = [
+        CheckResult("links", Status.UNKNOWN, read),
+        *(CheckResult(check, Status.UNKNOWN, Finding.NOT_LOOKED_AT()) for check in ("role", "ids")),
+    ]
+    monkeypatch.setattr("producer.admin.doctor.examine", lambda _patient: found)
+    lines = shell.type("doctor").stdout.splitlines()
+    assert lines[0].startswith(
+        "unknown links          1400 of 2000 linked tracker projects were looked at within 5 s"
+    )
+    assert "--all" in lines[1]
+    assert lines[2].startswith("unknown role, ids: not looked at")
