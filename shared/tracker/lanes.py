@@ -11,6 +11,9 @@ from shared.tracker.client import TrackerClient
 
 LANES = 8
 """As many as the threads of one Redmine process by default; more would only queue there."""
+LONG_ANSWERS = 2
+"""A tracker's process makes them one after the other: of eight that are asked for at once each takes eight times as
+long, past the time that a call has, and all of them together no less."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

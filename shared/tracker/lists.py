@@ -15,7 +15,7 @@ from shared.codes.faults import Detail
 from shared.errors import OutcomeUnknown
 from shared.tracker.answers import Answer
 from shared.tracker.client import USERS, CallRecord, TrackerClient
-from shared.tracker.lanes import in_lanes
+from shared.tracker.lanes import LONG_ANSWERS, in_lanes
 
 PAGE_SIZE = 100
 MOST_PAGES = 50
@@ -222,7 +222,7 @@ class TrackerLists:
         *,
         begun: Sequence[PagedList] = (),
     ) -> None:
-        """Read whole lists: their first pages, then all others, several at a time.
+        """Read whole lists: their first pages, then all others, a few at a time.
 
         Args:
             lists: read from the start.
@@ -242,7 +242,11 @@ class TrackerLists:
             one, offset = page
             return one, self.get(one.path, one.page(offset))
 
-        in_lanes(self._client, read, todo, done=lambda page: taken(page[0], page[0].take(page[1])))
+        def keep(page: tuple[PagedList, Answer]) -> None:
+            one, answer = page
+            taken(one, one.take(answer))
+
+        in_lanes(self._client, read, todo, done=keep, lanes=LONG_ANSWERS)
         for one in every:
             one.check()
 

@@ -272,7 +272,7 @@ def test_what_changed_on_the_tracker_is_found_at_once(
 def impatient(bridge: Bridge, monkeypatch: pytest.MonkeyPatch) -> Installation:
     """Return an installation whose tracker needs longer for two projects than there is patience for the first."""
     monkeypatch.setattr(live, "IN_ONE_CALL", 1)
-    monkeypatch.setattr(live, "LANES", 1)
+    monkeypatch.setattr(live, "LONG_ANSWERS", 1)
     return replace(patient(bridge), patience_s=0.2)
 
 

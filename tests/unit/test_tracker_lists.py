@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -104,6 +105,25 @@ def test_several_lists_for_anybody_are_never_taken_for_the_trackers_own(moment: 
     lists = TrackerLists(tracker)
     with pytest.raises(TrackerClosed), lists.open_throughout():
         lists.whole(ISSUES, "issues")
+
+
+def test_no_more_than_two_pages_are_asked_for_at_once() -> None:
+    """A tracker's process makes pages one after the other: each more in the queue makes all wait past their time."""
+    tracker, turn = Paged(1500), threading.Lock()
+    at_once = most = 0
+
+    def after(_: int) -> None:
+        nonlocal at_once, most
+        with turn:
+            at_once += 1
+            most = max(most, at_once)
+        threading.Event().wait(0.02)
+        with turn:
+            at_once -= 1
+
+    tracker.after = after
+    assert len(TrackerLists(tracker).whole(ISSUES, "issues")) == 1500
+    assert most == 2
 
 
 def test_a_row_that_is_found_is_only_believed_where_the_key_is_still_accepted() -> None:

@@ -17,7 +17,7 @@ from shared.metadata.synchronisation import keep_kinds
 from shared.store.links import Link
 from shared.store.people import TrackerPerson
 from shared.tracker.client import USERS, TrackerClient
-from shared.tracker.lanes import in_lanes
+from shared.tracker.lanes import LONG_ANSWERS, in_lanes
 from shared.tracker.lists import TrackerLists
 from shared.tracker.projects import (
     ACTIVITIES,
@@ -32,8 +32,6 @@ from shared.tracker.projects import (
 LOCKED = 3
 IN_ONE_CALL = 50
 """Half a page: a real tracker takes some 3 ms for each project, and a call has five seconds also while it is busy."""
-LANES = 2
-"""Long answers of one tracker process do not come sooner when more of them are asked for at once."""
 NEWEST = 1000
 """Of so many of the newest tickets, the projects are looked at first."""
 KINDS = [one.kind for one in LISTINGS]
@@ -101,6 +99,6 @@ def _projects(
             found[project_id] = project_now(lists.get, project_id)
 
     calls = [ids[first : first + IN_ONE_CALL] for first in range(0, len(ids), IN_ONE_CALL)]
-    in_lanes(client, listed, calls, done=lambda _: None, lanes=LANES)
+    in_lanes(client, listed, calls, done=lambda _: None, lanes=LONG_ANSWERS)
     in_lanes(client, alone, missing, done=lambda _: None)
     return found
