@@ -17,6 +17,7 @@ SENTENCES: Table = {
     Finding.DATABASE_OF_DEFAULT: "DESKBRIDGE_DATABASE_URL is not set: this is the database of the default, {file}",
     Finding.NO_DATABASE: "{problem}",
     Finding.DATABASE_UNREACHABLE: "cannot be used: {error}",
+    Finding.DATABASE_FULL: "{name} keeps nothing more: {error}",
     Finding.DATABASE_READ_ONLY: "{name} takes no writes: it is a standby, or was set to read only; no event is kept",
     Finding.MIGRATIONS_CURRENT: "revision {revision}",
     Finding.MIGRATIONS_DUE: "{problem}",
@@ -213,7 +214,8 @@ SENTENCES: Table = {
 WHY: Table = {
     Finding.DATABASE_OF_DEFAULT: "load the environment of the installation, if it has another database",
     Finding.NO_DATABASE: "load the environment of the installation, or set DESKBRIDGE_DATABASE_URL",
-    Finding.DATABASE_UNREACHABLE: "check that it runs, and DESKBRIDGE_DATABASE_URL",
+    Finding.DATABASE_UNREACHABLE: "check that it runs and has connections to spare, and DESKBRIDGE_DATABASE_URL",
+    Finding.DATABASE_FULL: "make room on the disk of its server; the helpdesk sends again what it was refused",
     Finding.DATABASE_READ_ONLY: "set DESKBRIDGE_DATABASE_URL to the server that takes writes, in every process",
     Finding.REDIS_REFUSES: "set DESKBRIDGE_REDIS_URL with the right password in every process",
     Finding.NOT_A_TRACKER: "`deskbridge config set base_url=…`, with the path that the tracker is under",

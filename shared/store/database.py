@@ -26,6 +26,13 @@ LOCK_WAIT_S = 15.0
 HELD_BY_OTHERS = ("55P03", "40P01")
 """PostgreSQL's codes for a lock that could not be had in time, and for a deadlock."""
 
+INSUFFICIENT_RESOURCES = "53"
+"""How PostgreSQL's codes for a full disk, too little memory and their like begin."""
+
+TAKE_ROOM = """
+CREATE TEMPORARY TABLE room ON COMMIT DROP AS SELECT repeat('x', 1000) AS filling FROM generate_series(1, 100)
+"""
+
 
 def is_held_by_others(error: BaseException) -> bool:
     """Tell whether a statement failed because somebody else holds what it needs: it may be repeated."""
@@ -81,6 +88,25 @@ class Database:
             return False
         with self.engine.connect() as connection:
             return connection.execute(text("SHOW transaction_read_only")).scalar() == "on"
+
+    def shortage(self) -> str | None:
+        """Return what the server lacks to keep more, in its own words; None where it lacks nothing.
+
+        With a full disk it answers every question still. A table that ends with its transaction has to be given new
+        space, where a row of ours might find a gap.
+        """
+        if self.engine.dialect.name != "postgresql":
+            return None
+        with self.engine.connect() as connection:
+            try:
+                connection.execute(text("SET LOCAL temp_tablespaces = ''"))
+                connection.execute(text(TAKE_ROOM))
+            except DBAPIError as error:
+                is_short = str(getattr(error.orig, "pgcode", None)).startswith(INSUFFICIENT_RESOURCES)
+                return str(error.orig).strip().splitlines()[0] if is_short else None
+            finally:
+                connection.rollback()
+        return None
 
     def close(self) -> None:
         """Close every pooled connection."""

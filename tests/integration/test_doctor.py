@@ -329,8 +329,12 @@ def test_a_database_that_cannot_be_used_is_told_with_the_drivers_own_cause(
     bridge: Bridge, postgres_server: PostgresServer, postgres_url: str
 ) -> None:
     told = {}
+    with Store(Database(postgres_server.url)).database.engine.begin() as connection:
+        connection.exec_driver_sql("DROP ROLE IF EXISTS crowded")
+        connection.exec_driver_sql("CREATE ROLE crowded LOGIN CONNECTION LIMIT 0")
     for name, url in {
         "missing": postgres_server.database_url("nowhere"),
+        "crowded": postgres_url.replace("//postgres@", "//crowded@"),
         "down": f"postgresql+psycopg2://postgres@127.0.0.1:{free_port()}/x",
         "read only": postgres_url,
     }.items():
@@ -349,6 +353,8 @@ def test_a_database_that_cannot_be_used_is_told_with_the_drivers_own_cause(
         store.database.close()
     assert {one.status for one in told.values()} == {Status.FAILURE}
     assert 'database "nowhere" does not exist' in told["missing"].what
+    assert "too many connections" in told["crowded"].what
+    assert "connections to spare" in told["crowded"].todo
     assert "refused" in told["down"].what
     assert told["read only"].found.code == Finding.DATABASE_READ_ONLY
     assert not any("OperationalError" in one.what or "cannot be reached" in one.what for one in told.values())

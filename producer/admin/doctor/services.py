@@ -46,6 +46,9 @@ def database(installation: Installation) -> Iterator[CheckResult]:
         if installation.store.database.is_read_only():
             yield failure("database", Finding.DATABASE_READ_ONLY(name=name))
             return
+        if lacking := installation.store.database.shortage():
+            yield failure("database", Finding.DATABASE_FULL(name=name, error=lacking))
+            return
         if "database_url" in settings.model_fields_set:
             yield ok("database", Finding.DATABASE_ANSWERS(kind=_kind(installation), name=name))
         else:

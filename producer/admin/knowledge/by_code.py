@@ -215,6 +215,7 @@ NAMED: Mapping[str, Iterable[Code]] = {
         Finding.NO_DATABASE,
         Finding.DATABASE_UNREACHABLE,
         Finding.DATABASE_READ_ONLY,
+        Finding.DATABASE_FULL,
         Refusal.ENVIRONMENT_NOT_LOADED,
         Refusal.DATABASE_MISSING,
         Refusal.DATABASE_DOWN,
