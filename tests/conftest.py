@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
+import typer.main
+import typer.testing
+
+typer.testing._get_command = cache(typer.main.get_command)  # type: ignore[attr-defined]
+"""A test's runner makes the program's hundred commands anew for each that is typed: a twentieth of a second."""
 
 pytest_plugins = ["tests.support.databases", "tests.support.servers"]
 
