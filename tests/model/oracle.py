@@ -127,12 +127,19 @@ def _once(ended: Ended) -> Iterator[str]:
     for made in ended.left_over():
         alike.setdefault((made.kind, made.fingerprint), []).append(made)
     for (kind, fingerprint), left in alike.items():
-        asked = [row for row in ended.held(kind) if row.fingerprint == fingerprint and not row.duplicate]
+        asked = [
+            row for row in ended.held(kind) if row.fingerprint == fingerprint and _may_be_another(ended, row)
+        ]
         excused = [one for one in ended.world.tracker.made if one.kind is kind and one.is_excused]
         excused = [one for one in excused if one.fingerprint == fingerprint and ended.on_tracker(one)]
         if len(left) > len(asked) + len(excused):
             names = ", ".join(f"#{one.tracker_id} (created for {one.key})" for one in left)
             yield f"of these {kind.noun} {len(left) - len(asked)} belong to nothing: {names}"
+
+
+def _may_be_another(ended: Ended, row: Row) -> bool:
+    """Tell whether a person is asked about one that nobody has seen: by `hold` also where one of two is known."""
+    return not row.duplicate or ended.world.rules.policy == "hold"
 
 
 def _passing(ended: Ended) -> dict[int, list[Event]]:

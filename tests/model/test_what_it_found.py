@@ -80,3 +80,15 @@ def test_a_status_that_a_sibling_gave_an_issue_before_its_own_answer_came_is_cor
     state.helpdesk_logs(2, 0, 0, "Printer", 1, 0.0, ALICE, 1, None)
     state.helpdesk_logs(1, 0, 0, "Printer", 5, 1e6, ALICE, DONE, None)
     state.teardown()
+
+
+def test_by_hold_a_person_looks_themselves_for_one_that_an_unclear_attempt_may_have_created() -> None:
+    """A worker that stood still beyond every lease hears of one; what came of the attempt after it nobody knows."""
+    state = Bridge()
+    rules = Rules(policy="hold", overstretch=True, keeps_first=False, siblings=False)
+    state.begin(rules, 1, ("before POST", "before POST"), (Fate.BROKEN_AFTER, Fate.ANSWERED))
+    state.worker_takes_over(0, 1, "sending POST", Fate.ANSWERED, 21.4)
+    state.time_passes(61, sweeps=True)
+    state.person_decides()
+    state.another_worker_drains(1, [])
+    state.teardown()
