@@ -21,6 +21,7 @@ from tests.support.documents import PAGES, ROOT, blocks, page_name
 from tests.support.documents import run_by_tests as asked_for
 
 LANGUAGES = {"sh", "text", "json", "ini"}
+COMMAND: Any = typer.main.get_command(app)
 SITE = (ROOT / "deploy" / "site" / "nav.yml").read_text(encoding="utf-8")
 every_page = pytest.mark.parametrize("page", PAGES, ids=page_name)
 
@@ -71,7 +72,7 @@ def test_the_reference_says_what_the_code_knows(name: str, row: str) -> None:
 def test_the_reference_has_no_markup_of_the_terminal_and_no_command_without_its_help() -> None:
     said = pages.TABLES["commands"]()
     assert not re.search(r"\[/?(bold|cyan)|&#x27;|\*\*Commands", said)
-    for name in typer.main.get_command(app).commands:  # type: ignore[attr-defined]
+    for name in COMMAND.commands:
         assert re.search(rf"^## {name}\n\n\w", said, re.MULTILINE), name
 
 
@@ -108,7 +109,7 @@ def test_the_example_environment_lists_every_setting() -> None:
 def test_every_command_and_option_that_a_page_names_exists(page: Path) -> None:
     for line in _commands(page):
         words = shlex.split(re.split(r" [<>|] ", line)[0], comments=True)
-        command: Any = typer.main.get_command(app)
+        command = COMMAND
         while hasattr(command, "commands") and words and not words[0].startswith("-"):
             assert words[0] in command.commands or words[0].isupper(), line
             command = command.commands.get(words.pop(0), command)
