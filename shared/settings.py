@@ -20,6 +20,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from shared.errors import SettingsError
+from shared.sentinels import EXPECTED, sentinels
 from shared.validation import model_faults
 
 PREFIX = "DESKBRIDGE_"
@@ -58,10 +59,17 @@ class Settings(BaseSettings):
         default=SecretStr("redis://127.0.0.1:6379/0"),
         description=(
             "Locks, pause, rate limit, and the broker unless BROKER_URL is set. Run Redis with "
-            "`appendonly yes` and `maxmemory-policy noeviction`"
+            "`appendonly yes` and `maxmemory-policy noeviction`. Where Sentinels say which server is the "
+            "master: `redis+sentinel://HOST:26379,HOST:26379/0?master=NAME` (docs/high-availability.md)"
         ),
     )
-    broker_url: SecretStr | None = Field(default=None, description="Any broker that Celery supports")
+    broker_url: SecretStr | None = Field(
+        default=None,
+        description=(
+            "Another broker than REDIS_URL: RabbitMQ (`amqp://…`, docs/high-availability.md), or any that "
+            "Celery supports"
+        ),
+    )
     secret_keys: SecretList = Field(
         default=(),
         description=(
@@ -348,8 +356,17 @@ class Settings(BaseSettings):
     @field_validator("redis_url")
     @classmethod
     def _redis(cls, url: SecretStr) -> SecretStr:
-        if not url.get_secret_value().startswith(("redis://", "rediss://", "unix://")):
+        text = url.get_secret_value()
+        if not sentinels(text) and not text.startswith(("redis://", "rediss://", "unix://")):
             raise ValueError("expected redis://HOST:PORT/NUMBER")
+        return url
+
+    @field_validator("broker_url")
+    @classmethod
+    def _broker(cls, url: SecretStr | None) -> SecretStr | None:
+        text = url.get_secret_value() if url else ""
+        if sentinels(text) is None and text.startswith("sentinel:"):
+            raise ValueError(EXPECTED)
         return url
 
     @model_validator(mode="after")

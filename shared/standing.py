@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 
-from kombu.exceptions import OperationalError
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 from redis import Redis
@@ -15,6 +14,7 @@ from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
 from shared import metrics
+from shared.coordination.doorbell import BROKER_ERRORS
 from shared.coordination.pause import Pause
 from shared.coordination.presence import BEAT, CONSOLE, WORKER, Presence
 from shared.coordination.throttle import Throttle
@@ -77,7 +77,7 @@ class Standing(Collector):
             try:
                 yield _gauge(metrics.RINGS, self._backlog())
                 reachable.add_metric(["broker"], 1)
-            except (OperationalError, OSError, RedisError):
+            except BROKER_ERRORS:
                 reachable.add_metric(["broker"], 0)
         if self._store is not None:
             try:

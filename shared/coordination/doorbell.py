@@ -12,10 +12,10 @@ from typing import NoReturn
 from celery import Celery
 from kombu import compression
 from kombu.entity import Queue
-from kombu.exceptions import DecodeError, OperationalError
-from redis import Redis
+from kombu.exceptions import ChannelError, ConnectionError, DecodeError, OperationalError
 from redis.exceptions import RedisError
 
+from shared.coordination.locks import connected
 from shared.coordination.rings import (
     MOST_RUNG_TOGETHER,
     PRUNE,
@@ -26,11 +26,19 @@ from shared.coordination.rings import (
     ring_of,
 )
 from shared.logs import get_logger
+from shared.sentinels import sentinels
 from shared.settings import Settings
 
 __all__ = ["PRUNE", "QUEUE", "SWEEP", "SYNC_METADATA", "SYNC_TICKET", "Doorbell", "make_celery"]
 
 log = get_logger("doorbell")
+
+BROKER_ERRORS = (OperationalError, ConnectionError, ChannelError, OSError, RedisError)
+"""What a broker that is away, or that refuses, is seen by: Redis or RabbitMQ."""
+
+RABBITMQ = ("amqp:", "amqps:", "pyamqp:")
+REPLICATED = {"x-queue-type": "quorum"}
+"""A queue that RabbitMQ keeps on several nodes; Celery looks here, too, how it may limit what it prefetches."""
 
 QUEUE = "deskbridge"
 PREFIX = "deskbridge:"
@@ -52,10 +60,11 @@ def make_celery(settings: Settings, *, publish_only: bool = False) -> Celery:
         publish_only: for processes that only ring: shorter time-outs, so that a frozen broker delays nobody.
     """
     _refuse_bombs()
-    app = Celery("deskbridge", broker=settings.broker, set_as_current=False)
+    named, is_rabbitmq = sentinels(settings.broker), settings.broker.startswith(RABBITMQ)
+    app = Celery("deskbridge", broker=named.broker if named else settings.broker, set_as_current=False)
     app.conf.update(
         task_default_queue=QUEUE,
-        task_queues=[Queue(QUEUE)],
+        task_queues=[Queue(QUEUE, queue_arguments=REPLICATED if is_rabbitmq else None)],
         task_serializer="json",
         accept_content=["json"],
         task_ignore_result=True,
@@ -64,7 +73,7 @@ def make_celery(settings: Settings, *, publish_only: bool = False) -> Celery:
         task_reject_on_worker_lost=True,
         task_acks_on_failure_or_timeout=False,
         worker_prefetch_multiplier=1,
-        worker_disable_prefetch=True,
+        worker_disable_prefetch=not is_rabbitmq,  # it can be had with Redis alone
         worker_cancel_long_running_tasks_on_connection_loss=False,
         worker_soft_shutdown_timeout=20,
         worker_enable_soft_shutdown_on_idle=True,
@@ -75,6 +84,7 @@ def make_celery(settings: Settings, *, publish_only: bool = False) -> Celery:
         broker_connection_max_retries=None,
         broker_transport_options=_transport_options(settings.broker, publish_only=publish_only),
         task_publish_retry_policy={"max_retries": 1, "interval_start": 0, "interval_max": 0.2},
+        broker_native_delayed_delivery_queue_type="classic",  # Celery makes 28 of them, and nothing of ours is delayed
         timezone="UTC",
     )
     return app
@@ -96,14 +106,20 @@ def _refuse(_body: bytes) -> NoReturn:
 
 
 def _transport_options(broker: str, *, publish_only: bool) -> dict[str, object]:
-    if not broker.startswith(("redis", "rediss")):
+    if not broker.startswith("redis"):
         return {}
+    patience = {
+        "socket_timeout": 2 if publish_only else 10,
+        "socket_connect_timeout": 2 if publish_only else 3,
+    }
+    named = sentinels(broker)
+    asked = {"master_name": named.master, "sentinel_kwargs": patience | named.of_sentinel} if named else {}
     return {
+        **asked,
+        **patience,
         "global_keyprefix": PREFIX,
         "visibility_timeout": 300,
         "unacked_restore_interval": 5,
-        "socket_timeout": 2 if publish_only else 10,
-        "socket_connect_timeout": 2 if publish_only else 3,
         "socket_keepalive": True,
         "health_check_interval": 15,
     }
@@ -117,9 +133,9 @@ def drop_strange_keys(settings: Settings) -> None:
     Raises:
         RedisError: the broker cannot be asked.
     """
-    if not settings.broker.startswith(("redis", "rediss")):
+    if not settings.broker.startswith("redis"):
         return
-    with Redis.from_url(settings.broker, socket_timeout=5, socket_connect_timeout=3) as redis:
+    with connected(settings.broker) as redis:
         for key, kind in TYPES.items():
             found = redis.type(key).decode()
             if found not in (kind, "none"):
@@ -144,7 +160,7 @@ class Doorbell:
             with self._app.producer_or_acquire() as producer:
                 while some := list(islice(left, MOST_RUNG_TOGETHER)):
                     self._app.send_task(SYNC_TICKET, kwargs=ring_of(some), queue=QUEUE, producer=producer)
-        except (OperationalError, OSError, RedisError) as error:
+        except BROKER_ERRORS as error:
             log.warning("not rung; the sweep rings later", error=type(error).__name__)
             return False
         return True
@@ -154,6 +170,6 @@ class Doorbell:
         try:
             with self._app.connection_for_write() as connection:
                 connection.ensure_connection(max_retries=1, interval_start=0, interval_step=0, timeout=2)
-        except (OperationalError, OSError, RedisError):
+        except BROKER_ERRORS:
             return False
         return True

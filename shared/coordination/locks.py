@@ -11,10 +11,12 @@ from typing import Any
 from redis import Redis
 from redis.exceptions import LockError, RedisError
 from redis.lock import Lock
+from redis.sentinel import Sentinel
 
 from shared.codes.faults import Fault
 from shared.errors import LockBusy
 from shared.logs import get_logger
+from shared.sentinels import sentinels
 from shared.settings import Settings
 
 log = get_logger("locks")
@@ -24,13 +26,22 @@ WITHOUT_END = -1
 
 def make_redis(settings: Settings) -> Redis:
     """Return a connection for locks and the pause, with short time-outs and no retries of its own."""
-    return Redis.from_url(
-        settings.redis_url.get_secret_value(),
-        socket_timeout=5,
-        socket_connect_timeout=3,
-        socket_keepalive=True,
-        health_check_interval=15,
-    )
+    return connected(settings.redis_url.get_secret_value(), socket_keepalive=True, health_check_interval=15)
+
+
+def connected(url: str, **options: Any) -> Redis:
+    """Return a connection to the Redis of an address, or to whichever server its Sentinels call the master.
+
+    Args:
+        url: as REDIS_URL has it.
+        options: further ones of redis-py.
+    """
+    patience = {"socket_timeout": 5, "socket_connect_timeout": 3}
+    if (found := sentinels(url)) is None:
+        return Redis.from_url(url, **patience, **options)
+    asked = Sentinel(found.hosts, sentinel_kwargs={**patience, **found.of_sentinel})
+    master: Redis = asked.master_for(found.master, **patience, **found.of_redis, **options)
+    return master
 
 
 def drop_endless(redis: Redis, key: str) -> None:

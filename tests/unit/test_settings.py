@@ -163,6 +163,10 @@ WRONG: list[tuple[str, str]] = [
     ("DATABASE_URL", ""),
     ("SECRET_KEYS", "hidden-word"),
     ("SECRET_KEYS", f"{KEY},hidden-word"),
+    ("REDIS_URL", "hidden-word"),
+    ("REDIS_URL", "redis+sentinel://hidden-word/0"),
+    ("BROKER_URL", "redis+sentinel://hidden-word/0"),
+    ("BROKER_URL", "sentinel://hidden-word/0"),
     ("ALLOW_UNSIGNED", "hidden-word"),
     ("LOG_FORMAT", "hidden-word"),
     *((name, value)
