@@ -13,7 +13,7 @@ COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-ver
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-quick test-wheel test-deploy test-browser pictures promises messages check format lock site wheel image deb redmine test-redmine bench drill fuzz sbom clean
+.PHONY: help install run test test-quick test-wheel test-deploy test-ha test-browser pictures promises messages check format lock site wheel image deb redmine test-redmine bench drill fuzz sbom clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ test-wheel: install ## The wheel alone, in a venv of its own with the run-time l
 
 test-deploy: install ## What it is run with in earnest (Debian, root; downloads): monitoring, containers, systemd, chart
 	@$(BIN)/python -m pytest -m deploy -n 0 tests/deployment
+
+test-ha: install ## Servers that fail: nginx, PostgreSQL, Redis with Sentinels (Debian; downloads; some ten minutes)
+	@$(BIN)/python -m pytest -m ha -n 0 tests/deployment
 
 test-browser: install ## The console in Debian's chromium (apt install chromium-headless-shell): journeys, accessibility
 	@$(BIN)/python -m pytest -o addopts="-ra --strict-markers --strict-config" -n 2 --dist worksteal tests/browser --browser chromium

@@ -17,6 +17,7 @@ CANNOT = 3
 """Exit code of what cannot be done on this machine, through no fault of ours."""
 HERE = Path(__file__).parent
 _left_out: list[str] = []
+_measured: list[str] = []
 
 
 def leave_out(reason: str) -> NoReturn:
@@ -31,22 +32,47 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         session.exitstatus = CANNOT
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what was measured."""
+    for line in _measured:
+        terminalreporter.write_line(line)
+
+
+@pytest.fixture
+def report() -> list[str]:
+    """Lines to be shown after the run."""
+    return _measured
+
+
 @pytest.fixture(scope="session")
-def tool(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Path]:
-    """Finds a program by its name, in a Debian package where it is not installed; skips where it cannot be had."""
+def unpack(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Unpacks Debian's packages; skips where they cannot be had. Packages that are there already are not fetched."""
     unpacked = Path(os.environ.get("DEPLOY_TOOLS") or tmp_path_factory.mktemp("tools"))
 
-    def find(name: str, package: str) -> Path:
-        path = f"{os.environ['PATH']}:{unpacked}/usr/bin:{unpacked}/usr/sbin"
-        if found := shutil.which(name, path=path):
-            return Path(found)
+    def them(*packages: str) -> Path:
+        missing = [one for one in packages if not (unpacked / "usr" / "share" / "doc" / one).exists()]
         ended = subprocess.run(
-            [ROOT / "deploy" / "unpack", unpacked, package], capture_output=True, check=False
+            [ROOT / "deploy" / "unpack", unpacked, *missing] if missing else ["true"],
+            capture_output=True,
+            check=False,
         )
         if ended.returncode == CANNOT:
-            leave_out(f"{name}: {ended.stderr.decode().strip()}")
+            leave_out(f"{packages[0]}: {ended.stderr.decode().strip()}")
         assert ended.returncode == 0, ended.stderr
-        return Path(str(shutil.which(name, path=path)))
+        return unpacked
+
+    return them
+
+
+@pytest.fixture(scope="session")
+def tool(unpack: Callable[..., Path]) -> Callable[[str, str], Path]:
+    """Finds a program by its name, in a Debian package where it is not installed; skips where it cannot be had."""
+
+    def find(name: str, package: str) -> Path:
+        if found := shutil.which(name):
+            return Path(found)
+        unpacked = unpack(package)
+        return Path(str(shutil.which(name, path=f"{unpacked}/usr/bin:{unpacked}/usr/sbin")))
 
     return find
 

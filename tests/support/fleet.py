@@ -35,6 +35,8 @@ from tests.support.bridge import Bridge
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 ROOT = Path(__file__).resolve().parents[2]
+READY_WITHIN_S = 90
+"""A process has half a hundred packages to import, beside whatever else a machine does."""
 
 
 class Fleet:
@@ -94,7 +96,8 @@ class Fleet:
 
     def start(self, *, workers: int = 0, threads: int = 4) -> Fleet:
         """Start a producer, a beat and the workers; return once the producer answers."""
-        self.processes.start(self.child("producer", "producer", "--port", str(self.port)), self.is_ready)
+        producer = self.child("producer", "producer", "--port", str(self.port))
+        self.processes.start(producer, self.is_ready, READY_WITHIN_S)
         self.add_beat("beat")
         for _ in range(workers):
             self.add_worker(threads)
@@ -188,10 +191,10 @@ class Fleet:
 
     def wait_until_busy(self, creations: int = 3) -> None:
         """Wait until the workers are in the middle of things: the tracker holds so many new issues."""
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + READY_WITHIN_S
         seeded = 5
         while len(self.stand_in.state()["issues"]) < seeded + creations:
-            assert time.monotonic() < deadline, "the workers did nothing for half a minute"
+            assert time.monotonic() < deadline, f"the workers did nothing for {READY_WITHIN_S} s"
             time.sleep(0.05)
 
     def states(self) -> dict[str, int]:

@@ -1,0 +1,145 @@
+"""A helpdesk that goes on sending whatever happens, and knows when it was answered."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import threading
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any, Self
+
+import requests
+from requests.adapters import HTTPAdapter
+from sqlalchemy import select
+from standardwebhooks import Webhook
+
+from shared.store.models import JournalEvent
+from tests.support.bridge import STATUS_MAP
+from tests.support.fleet import SECRET, Fleet
+from tests.support.waiting import until
+from tests.support.workload import Workload
+
+SENDERS = 4
+AGAIN_S = 0.1
+ANSWERED_WITHIN_S = 40
+AFTER = ("done", "skipped", "superseded")
+
+
+class Load:
+    """Sends each delivery of a workload until it was answered 202, and never again: a 202 that is lost would show.
+
+    Args:
+        fleet: whose journal and tracker are compared with the workload.
+        workload: without copies.
+        url: where the producers are reached.
+        pause: seconds that each sender waits between two deliveries.
+        verify: the certificate that an https address is checked by.
+    """
+
+    def __init__(
+        self, fleet: Fleet, workload: Workload, *, url: str = "", pause: float = 0.02, verify: Any = None
+    ) -> None:
+        self._fleet, self._workload = fleet, workload
+        self._url = f"{url or f'http://127.0.0.1:{fleet.port}'}/events"
+        self._pause, self._verify = pause, verify
+        self._webhook = Webhook(SECRET)
+        self._left = iter(list(workload.deliveries))
+        self._next = threading.Lock()
+        self._threads = [threading.Thread(target=self._send_all, daemon=True) for _ in range(SENDERS)]
+        self._stopping = threading.Event()
+        self.accepted: list[tuple[float, str]] = []
+        self.refused: list[tuple[float, str]] = []
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Wait for the last answer, or give up where the test has failed."""
+        if any(_):
+            self._stopping.set()
+        for thread in self._threads:
+            thread.join(240)
+        assert any(_) or not self.waiting, f"not answered: {self.waiting}; {self.refused[-5:]}"
+
+    @property
+    def waiting(self) -> int:
+        """How many deliveries were not answered 202 yet."""
+        return len(self._workload.deliveries) - len(self.accepted)
+
+    def wait_for(self, count: int) -> float:
+        """Wait until so many more were answered 202, or all; return the time."""
+        wanted = min(len(self.accepted) + count, len(self._workload.deliveries))
+        until(lambda: len(self.accepted) >= wanted, lambda: f"{self.refused[-5:]}", 180)
+        return time.monotonic()
+
+    def interruption(self) -> float:
+        """Return the longest time in which no delivery was answered 202, in seconds."""
+        times = sorted(at for at, _ in self.accepted)
+        return max(after - before for before, after in itertools.pairwise(times))
+
+    def check(self, drained_within: float = 240) -> float:
+        """Make sure that nothing was lost and nothing done twice; return the seconds until all was done."""
+        took = self._fleet.wait_until_drained(drained_within)
+        with self._fleet.bridge.store.database.transaction() as session:
+            kept = sorted(session.scalars(select(JournalEvent.delivery_id)))
+        assert kept == sorted(name for _, name in self.accepted), "a 202 was lost, or an event was kept twice"
+        state = self._fleet.stand_in.state()
+        found = self._workload.differences(state["issues"], state["time_entries"], STATUS_MAP)
+        assert not found, "\n".join([*found, str(self._fleet.states()), self._fleet.logs()])
+        assert set(self._fleet.states()) <= set(AFTER), self._fleet.states()
+        return took
+
+    def _send_all(self) -> None:
+        with requests.Session() as http:
+            http.mount("https://", HTTPAdapter())
+            while not self._stopping.is_set():
+                with self._next:
+                    delivery = next(self._left, None)
+                if delivery is None:
+                    return
+                self._send(http, *delivery)
+                time.sleep(self._pause)
+
+    def _send(self, http: requests.Session, name: str, event: dict[str, Any]) -> None:
+        body = json.dumps(event)
+        while not self._stopping.is_set():
+            try:
+                answer = http.post(
+                    self._url,
+                    data=body.encode(),
+                    headers=signed(self._webhook, name, body),
+                    timeout=ANSWERED_WITHIN_S,
+                    verify=self._verify,
+                )
+            except requests.RequestException as error:
+                self.refused.append((time.monotonic(), type(error).__name__))
+            else:
+                if answer.status_code == 202:
+                    self.accepted.append((time.monotonic(), name))
+                    return
+                self.refused.append((time.monotonic(), f"{answer.status_code} {answer.text[:80]}"))
+            time.sleep(AGAIN_S)
+
+
+def signed(webhook: Webhook, name: str, body: str) -> dict[str, str]:
+    """Return the headers of a delivery as a helpdesk makes them."""
+    now = datetime.now(UTC)
+    return {
+        "content-type": "application/json",
+        "webhook-id": name,
+        "webhook-timestamp": str(int(now.timestamp())),
+        "webhook-signature": webhook.sign(name, now, body),
+    }
+
+
+Say = Callable[..., None]
+
+
+def shown(names: Sequence[str], values: Sequence[float]) -> str:
+    """Return measured seconds as one line."""
+    return ", ".join(f"{name} {value:.1f} s" for name, value in zip(names, values, strict=True))
