@@ -114,7 +114,7 @@ def assert_survived(before: Rows, after: Rows) -> None:
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_rows_of_every_revision_survive_the_way_to_the_newest_and_back_step_by_step(
+def test_rows_of_every_revision_survive_the_way_to_the_newest_and_back(
     database: Database, revision: str
 ) -> None:
     go(database, revision)
@@ -125,6 +125,17 @@ def test_rows_of_every_revision_survive_the_way_to_the_newest_and_back_step_by_s
     after = read(database)
     assert before.keys() <= after.keys()
     assert_survived(before, after)
+    go(database, revision, back=True)
+    assert read(database).keys() == before.keys()
+    assert_survived(before, read(database))
+
+
+def test_rows_of_the_newest_revision_survive_each_step_back_and_the_way_forward_again(
+    database: Database,
+) -> None:
+    go(database, "head")
+    fill(database)
+    before = read(database)
     for older in reversed(REVISIONS[:-1]):
         go(database, older, back=True)
         assert_survived(before, read(database))
