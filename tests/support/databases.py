@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Engine
+from sqlalchemy.dialects.postgresql.psycopg2 import PGDialect_psycopg2
+from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 
 from shared.store import database as module
 from shared.store.database import Database
@@ -16,16 +19,29 @@ from shared.store.migrations import upgrade
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _sqlite_without_fsync() -> Iterator[None]:
-    """Have SQLite wait for no disk, as the tests' PostgreSQL does not."""
-    prepare = module._prepare_sqlite
+def _quick_databases() -> Iterator[None]:
+    """Have SQLite wait for no disk, as the tests' PostgreSQL does not; compile each statement once for all tests."""
+    prepare, engine = module._prepare_sqlite, module._engine
+    compiled: dict[Any, Any] = {}
 
     def prepare_for_tests(connection: Any, record: Any) -> None:
         prepare(connection, record)
         connection.execute("PRAGMA synchronous=OFF")
 
+    def engine_for_tests(url: str, pool_size: int) -> Engine:
+        made = engine(url, pool_size)
+        made.update_execution_options(compiled_cache=compiled)
+        return made
+
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(module, "_prepare_sqlite", prepare_for_tests)
+        patched.setattr(module, "_engine", engine_for_tests)
+        for dialect in (
+            PGDialect_psycopg2,
+            SQLiteDialect_pysqlite,
+        ):  # of each engine another, but for its kind alike
+            patched.setattr(dialect, "__eq__", lambda one, other: type(one) is type(other))
+            patched.setattr(dialect, "__hash__", lambda one: hash(type(one)))
         yield
 
 
