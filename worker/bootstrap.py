@@ -91,4 +91,4 @@ def backlog(app: Celery) -> int:
     """Return how many messages wait in the queue."""
     with app.connection_for_read() as connection, connection.channel() as channel:
         # declared as it is and not passively: kombu looks for a passive one under its name without the key prefix
-        return int(channel.queue_declare(QUEUE, durable=True, auto_delete=False).message_count)
+        return int(app.amqp.queues[QUEUE].bind(channel).queue_declare().message_count)
