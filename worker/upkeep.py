@@ -8,11 +8,14 @@ from shared.helpdesk.lookup import HelpdeskUnreachable
 from shared.helpdesk.reconciliation import reconcile
 from shared.logs import get_logger, reason_fields
 from shared.metadata.synchronisation import is_due, synchronise
+from worker import sweep
 from worker.bootstrap import Worker
 
 log = get_logger("upkeep")
 PRUNED = "deskbridge:pruned"
 PRUNE_INTERVAL_S = 3600
+PRUNE_AGAIN_S = 60
+"""Where more was past its retention than is deleted in one go."""
 RECONCILED = "deskbridge:reconciled"
 RECONCILE_INTERVAL_S = 86400
 RECONCILE_AGAIN_S = 3600
@@ -47,7 +50,8 @@ def prune(worker: Worker) -> bool:
                 drop_endless(redis, PRUNED)
                 return False
             deleted = worker.sweep.prune()
-            redis.set(PRUNED, "1", ex=PRUNE_INTERVAL_S)
+            is_left = deleted >= sweep.MOST_PRUNED * sweep.PRUNED_AT_ONCE
+            redis.set(PRUNED, "1", ex=PRUNE_AGAIN_S if is_left else PRUNE_INTERVAL_S)
     except LockBusy:
         return False
     if deleted:

@@ -17,10 +17,12 @@ from shared.connection import Connector
 from shared.coordination.locks import Locks
 from shared.helpdesk.glpi import GlpiLookup
 from shared.store.metadata import RUNS_KEPT
-from shared.store.models import MetadataRun, ReconciliationMark
+from shared.store.models import MetadataRun, ReconciliationMark, TraceStep
 from shared.vault import Vault
 from tests.support.bridge import Bridge
+from tests.support.events import task_event
 from tests.support.glpi_api import GlpiApi, glpi_api
+from worker import sweep
 from worker.schedule import schedule
 from worker.sweep import Sweep
 from worker.upkeep import PRUNED, RECONCILED, compare_with_helpdesk, keep_up, prune, sync_metadata
@@ -111,6 +113,19 @@ def test_pruning_is_due_at_the_start_and_then_once_an_hour(bridge: Bridge, worke
     assert 0 < bridge.redis.ttl(PRUNED) <= 3600
     bridge.redis.delete(PRUNED)
     assert prune(worker)
+
+
+def test_what_one_go_of_pruning_leaves_over_is_not_left_for_an_hour(
+    bridge: Bridge, worker: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bridge.forward(task_event())
+    with bridge.store.database.transaction() as session:
+        for step in session.query(TraceStep):
+            step.at -= timedelta(days=bridge.settings.retention_days + 1)
+    monkeypatch.setattr(sweep, "MOST_PRUNED", 1)
+    monkeypatch.setattr(sweep, "PRUNED_AT_ONCE", 1)
+    assert prune(worker)
+    assert 0 < bridge.redis.ttl(PRUNED) <= 60
 
 
 def test_a_mark_of_pruning_that_never_ends_is_dropped(bridge: Bridge, worker: Any) -> None:
