@@ -40,8 +40,8 @@ test-quick: install ## The tests without processes and load
 test-wheel: install ## The wheel alone, in a venv of its own with the run-time lock, forwards an event (downloads)
 	@$(BIN)/python -m pytest -m wheel tests/deployment
 
-test-deploy: install ## What it is run with in earnest (Debian, root; downloads): monitoring, containers, systemd, chart
-	@$(BIN)/python -m pytest -m deploy -n 0 tests/deployment
+test-deploy: install ## What it is deployed with (Debian, root; downloads): systemd, containers, upgrade, alerts, site, wheel, chart
+	@tests/deployment/run $(DEPLOYED)
 
 test-ha: install ## Servers that fail: nginx, pgbouncer, PostgreSQL, Sentinel, RabbitMQ (Debian; downloads; some ten minutes)
 	@$(BIN)/python -m pytest -m ha -n 0 tests/deployment
@@ -82,9 +82,9 @@ site: install $(SITE)/.installed ## The documents as a site: build/site (downloa
 	@$(SITE)/bin/lychee --quiet --no-progress --offline --include-fragments --root-dir $(CURDIR)/build/site \
 		build/site README.md CHANGELOG.md docs producer/admin/knowledge/records
 
-$(SITE)/.installed: deploy/site/requirements.lock
-	@$(PYTHON) -m venv $(SITE)
-	@$(SITE)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r $<
+$(SITE)/.installed: deploy/site/requirements.lock | $(STAMP)
+	@$(PYTHON) -m venv --without-pip $(SITE)
+	@$(BIN)/uv pip install --quiet --python $(SITE)/bin/python --require-hashes -r $<
 	@touch $@
 
 sbom: install ## What is needed at run time, as a CycloneDX bill of materials: build/deskbridge.cdx.json

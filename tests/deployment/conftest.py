@@ -1,35 +1,82 @@
-"""What the tests of a deployment need of this machine."""
+"""What the tests of a deployment need of this machine, and share: one Docker engine, one wheel, one folder of tools."""
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).parent
 CANNOT = 3
 """Exit code of what cannot be done on this machine, through no fault of ours."""
-HERE = Path(__file__).parent
+
+LEFT_OUT = 33
+"""Exit code of a run in which something was left out: pytest uses 3 for faults of its own; `run` makes a 3 of it."""
+CANNOT_BE_HAD = "cannot be had here: "
+IMAGE = "deskbridge:test"
+WORK = "DEPLOY_WORK"
+"""A folder that is kept for the next run, its engine running; without it each run begins and ends with nothing."""
+MEMORY = Path("/dev/shm")  # noqa: S108 (a file system in memory; the folder in it is made by mkdtemp)
+ENOUGH_BYTES = 8 << 30
 _left_out: list[str] = []
 _measured: list[str] = []
+_made: list[Path] = []
 
 
 def leave_out(reason: str) -> NoReturn:
-    """Skip what cannot be had here; the whole run ends with `CANNOT` then, since nothing was shown."""
-    _left_out.append(reason)
-    pytest.skip(reason)
+    """Skip what cannot be had here; the whole run ends with `LEFT_OUT` then, since not everything was shown."""
+    pytest.skip(CANNOT_BE_HAD + reason)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Name the folder that all processes of this run share; in memory where there is enough of it."""
+    if not hasattr(config, "workerinput") and WORK not in os.environ:
+        is_roomy = MEMORY.is_dir() and min(_free_bytes(), shutil.disk_usage(MEMORY).free) > ENOUGH_BYTES
+        _made.append(
+            Path(tempfile.gettempdir() if not is_roomy else MEMORY) / f"deskbridge-deploy-{os.getpid()}"
+        )
+        os.environ[WORK] = str(_made[0])
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Remember what could not be had, whichever process tried it."""
+    if report.skipped and isinstance(report.longrepr, tuple) and CANNOT_BE_HAD in report.longrepr[2]:
+        _left_out.append(report.longrepr[2])
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Say by the exit code that something could not be run."""
+    """Stop what was started for this run, and say by the exit code that something could not be run."""
+    for work in _made:
+        if work.exists():
+            subprocess.run([HERE / "engine", "down", work], check=True)
+            shutil.rmtree(work)
     if exitstatus == 0 and _left_out:
-        session.exitstatus = CANNOT
+        session.exitstatus = LEFT_OUT
+
+
+def _free_bytes() -> int:
+    told = Path("/proc/meminfo").read_text(encoding="ascii")
+    return int(told.partition("MemAvailable:")[2].split()[0]) * 1024
+
+
+@contextmanager
+def alone(name: str) -> Iterator[Path]:
+    """Give one process of this run at a time the folder that all share."""
+    work = Path(os.environ[WORK])
+    work.mkdir(mode=0o755, parents=True, exist_ok=True)
+    with (work / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield work
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -45,17 +92,18 @@ def report() -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def unpack(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+def unpack() -> Callable[..., Path]:
     """Unpacks Debian's packages; skips where they cannot be had. Packages that are there already are not fetched."""
-    unpacked = Path(os.environ.get("DEPLOY_TOOLS") or tmp_path_factory.mktemp("tools"))
 
     def them(*packages: str) -> Path:
-        missing = [one for one in packages if not (unpacked / "usr" / "share" / "doc" / one).exists()]
-        ended = subprocess.run(
-            [ROOT / "deploy" / "unpack", unpacked, *missing] if missing else ["true"],
-            capture_output=True,
-            check=False,
-        )
+        with alone("tools") as work:
+            unpacked = work / "unpacked"
+            missing = [one for one in packages if not (unpacked / "usr" / "share" / "doc" / one).exists()]
+            ended = subprocess.run(
+                [ROOT / "deploy" / "unpack", unpacked, *missing] if missing else ["true"],
+                capture_output=True,
+                check=False,
+            )
         if ended.returncode == CANNOT:
             leave_out(f"{packages[0]}: {ended.stderr.decode().strip()}")
         assert ended.returncode == 0, ended.stderr
@@ -78,19 +126,56 @@ def tool(unpack: Callable[..., Path]) -> Callable[[str, str], Path]:
 
 
 @pytest.fixture(scope="session")
-def docker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+def docker() -> dict[str, str]:
     """The environment in which a Docker engine answers, with what TOOLS names unpacked; skips where none can be had."""
-    work = Path(os.environ.get("DEPLOY_ENGINE") or tmp_path_factory.mktemp("engine"))
+    work = Path(os.environ[WORK])
     ended = subprocess.run([HERE / "engine", "up", work], capture_output=True, text=True, check=False)
     if ended.returncode == CANNOT:
-        leave_out(f"no Docker engine: {ended.stderr.strip()}")
+        leave_out(f"a Docker engine: {ended.stderr.strip()}")
     assert ended.returncode == 0, ended.stdout + ended.stderr
     answers = json.loads(ended.stdout.splitlines()[-1])
-    try:
-        yield {**os.environ, **answers, "DOCKER_BUILDKIT": "1", "TOOLS": str(work / "tools")}
-    finally:
-        if "DEPLOY_ENGINE" not in os.environ:
-            subprocess.run([HERE / "engine", "down", work], check=True)
+    # a `make` of the tests is none of the one that runs them
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    return {**environment, **answers, "DOCKER_BUILDKIT": "1", "TOOLS": str(work / "tools")}
+
+
+@pytest.fixture(scope="session")
+def base(docker: dict[str, str]) -> str:
+    """The image that ours is built on."""
+    return _image(docker, "base")
+
+
+@pytest.fixture(scope="session")
+def standin(docker: dict[str, str]) -> str:
+    """The image that stands for PostgreSQL's, for Redis' and, with systemd as its first process, for a machine."""
+    return _image(docker, "standin")
+
+
+def _image(docker: dict[str, str], name: str) -> str:
+    run(docker, HERE / "engine", "image", os.environ[WORK], name)
+    return f"deskbridge-{name}:local"
+
+
+@pytest.fixture(scope="session")
+def wheel(testrun_uid: str) -> Path:
+    """The wheel of this tree in dist/, built once for all: `make -o wheel` makes the image and the package of it."""
+    with alone("wheel") as work:
+        built_by = work / "wheel.run"
+        if not built_by.exists() or built_by.read_text(encoding="utf-8") != testrun_uid:
+            run({**os.environ}, "/usr/bin/make", "wheel")
+            built_by.write_text(testrun_uid, encoding="utf-8")
+    (built,) = (ROOT / "dist").glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="session")
+def image(docker: dict[str, str], base: str, wheel: Path) -> str:
+    """The image of this tree."""
+    assert wheel.exists()
+    with alone("image"):
+        named = (f"BASE={base}", f"IMAGE={IMAGE}", "BUILD_FLAGS=-q --network=host")
+        run(docker, "/usr/bin/make", "-o", "wheel", "image", *named)
+    return IMAGE
 
 
 def run(environment: dict[str, str], *command: str | Path, given: str = "", cwd: Path = ROOT) -> str:

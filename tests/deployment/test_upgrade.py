@@ -1,0 +1,164 @@
+"""An upgrade of the stack under load, from the image before: side by side over the migration, nothing lost or twice."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from deploy.sandbox.tracker.seed import DEFAULT_KEY
+from shared.store.migrations import HEAD
+from tests.deployment.compose import (
+    OURS,
+    Engine,
+    Helpdesk,
+    issues_of,
+    logged,
+    restarts,
+    surroundings,
+    tracked,
+    waiting,
+)
+from tests.deployment.conftest import IMAGE, ROOT, leave_out, run
+from tests.support.documents import documented
+from tests.support.events import SUPPORT_ENTITY
+from tests.support.waiting import until
+
+pytestmark = [pytest.mark.deploy, pytest.mark.timeout(900)]
+
+BEFORE = "deskbridge:before"
+LOCK = "requirements-runtime.lock"
+WORKERS = 2
+MORE = 8
+"""So many further events show that something works."""
+
+ENDED = re.compile(r"^deskbridge_events_ended_total\{.*\} (\S+)$", re.MULTILINE)
+
+
+def git(*arguments: str) -> str:
+    ended = subprocess.run(
+        ["/usr/bin/git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    return ended.stdout.strip() if ended.returncode == 0 else ""
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sources before the newest migration came; skips where the history does not reach so far."""
+    versions = "shared/store/migrations/versions"
+    came = git("log", "-1", "--format=%H", "--diff-filter=A", "--", f"{versions}/{HEAD}_*")
+    before = git("rev-parse", "--verify", "--quiet", f"{came}^") if came else ""
+    if not before:
+        leave_out(f"the sources before revision {HEAD}: they are not in this clone's history")
+    directory = tmp_path_factory.mktemp("before")
+    archive = directory / "sources.tar"
+    run({}, "/usr/bin/git", "archive", "--output", archive, before)
+    with tarfile.open(archive) as packed:
+        packed.extractall(directory / "tree", filter="data")
+    assert not list((directory / "tree" / versions).glob(f"{HEAD}_*"))
+    return directory / "tree"
+
+
+@pytest.fixture(scope="module")
+def before(tree: Path, docker: dict[str, str], base: str, image: str) -> str:
+    """The image of the sources before, after today's: where both need the same packages they share the layer."""
+    assert image == IMAGE
+    if pins(tree / LOCK) == pins(ROOT / LOCK):
+        (tree / LOCK).write_bytes((ROOT / LOCK).read_bytes())
+    pip = (sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation")
+    run(docker, *pip, "--wheel-dir", "dist", ".", cwd=tree)
+    file = ("--file", tree / "deploy" / "container" / "Dockerfile")
+    given = ("--network=host", "--build-arg", f"BASE={base}", "--build-arg", "VERSION=before")
+    run(docker, "docker", "build", "-q", *given, *file, "--tag", BEFORE, tree)
+    return BEFORE
+
+
+def pins(lock: Path) -> list[str]:
+    return [one for one in lock.read_text(encoding="utf-8").splitlines() if not one.lstrip().startswith("#")]
+
+
+@pytest.fixture
+def stack(docker: dict[str, str], standin: str, before: str, tmp_path: Path) -> Iterator[Engine]:
+    """A stack of the image before, with two workers."""
+    given = surroundings(docker, standin, tmp_path)
+    made = Engine({**given, "DESKBRIDGE_IMAGE": before}, "upgraded")
+    run(made.environment, ROOT / "deploy" / "container" / "make-secrets", given["SECRETS"])
+    try:
+        made.compose("up", "-d", "--wait", "--pull", "never", "--scale", f"worker={WORKERS}")
+        statuses = 'status_map={"1": 1, "2": 2}'
+        made.deskbridge("config", "set", "base_url=http://tracker:3000", "default_activity_id=9", statuses)
+        made.deskbridge("config", "set-api-key", given=DEFAULT_KEY)
+        made.deskbridge("sync-metadata")
+        made.deskbridge("link", "entity", str(SUPPORT_ENTITY), "1")
+        yield made
+    finally:
+        made.compose("down", "-v", "--timeout", "5")
+
+
+def revision(stack: Engine) -> str:
+    asked = "SELECT version_num FROM alembic_version"
+    return stack.compose("exec", "-T", "db", "psql", "-tA", "-U", "deskbridge", "-c", asked).strip()
+
+
+def images(stack: Engine, service: str) -> list[str]:
+    return sorted(one["Config"]["Image"] for one in stack.containers(service))
+
+
+def ended(stack: Engine) -> dict[str, float]:
+    """Return how many events each worker has ended, by its container and image."""
+    ask = "import urllib.request as u; print(u.urlopen('http://127.0.0.1:9101/metrics').read().decode())"
+    return {
+        f"{one['Config']['Image']} {one['Id'][:12]}": sum(
+            float(value) for value in ENDED.findall(stack.docker("exec", one["Id"], "python3", "-c", ask))
+        )
+        for one in stack.containers("worker")
+    }
+
+
+def test_old_and_new_work_side_by_side_over_the_migration_and_nothing_is_lost_or_twice(stack: Engine) -> None:
+    issues = len(tracked(stack, "issues"))
+    migrate, up = documented("containers.md#upgrade").splitlines()
+    first = revision(stack)
+    assert first != HEAD
+
+    def goes_on() -> None:
+        reached = logged(stack) + MORE
+        until(lambda: logged(stack) >= reached, lambda: stack.compose("logs", "--tail", "20", "worker"), 90)
+
+    helpdesk = Helpdesk(stack, 20_000)
+    with helpdesk.at_work():
+        goes_on()
+        stack.environment["DESKBRIDGE_IMAGE"] = IMAGE
+        stack.types(migrate)
+        assert revision(stack) == HEAD
+        assert {one for name in OURS for one in images(stack, name)} == {BEFORE}
+        goes_on()
+        old = ended(stack)
+        stack.compose(
+            "up", "-d", "--wait", "--no-deps", "--no-recreate", "--scale", f"worker={2 * WORKERS}", "worker"
+        )
+        assert images(stack, "worker") == [BEFORE] * WORKERS + [IMAGE] * WORKERS
+
+        def all_work() -> bool:
+            now = ended(stack)
+            return len(now) == 2 * WORKERS and all(count > old.get(name, 0) for name, count in now.items())
+
+        until(all_work, lambda: f"not all of them work: {old}, then {ended(stack)}", 90)
+        assert not any(sum(counts) for counts in restarts(stack).values()), restarts(stack)
+        stack.types(up.replace("--wait", f"--wait --pull never --scale worker={WORKERS}"))
+        assert {one for name in OURS for one in images(stack, name)} == {IMAGE}
+        goes_on()
+    until(lambda: logged(stack) >= len(helpdesk.sent), lambda: f"{logged(stack)} of {len(helpdesk.sent)}", 90)
+    until(lambda: waiting(stack) == [], lambda: str(waiting(stack)), 60)
+    entries = tracked(stack, "time_entries")
+    assert sorted(one["comments"] for one in entries) == sorted(
+        f"Extinguished {one}" for one in helpdesk.sent
+    )
+    assert set(issues_of(entries).values()) == {1}, "each ticket has an issue of its own"
+    assert len(tracked(stack, "issues")) == issues + len(helpdesk.sent)
+    assert not any(sum(counts) for counts in restarts(stack).values()), restarts(stack)
