@@ -70,7 +70,7 @@ class RabbitMQ:
         """Start it, and make the virtual host at the first time."""
         self._names.start()
         self._launch()
-        self.tell("add_vhost", VHOST, "--default-queue-type", "quorum")
+        self.tell("add_vhost", VHOST)
         self.tell("set_permissions", "-p", VHOST, "guest", ".*", ".*", ".*")
 
     def restart(self) -> None:
