@@ -141,7 +141,7 @@ HOSTILE = {
 def test_hostile_text_takes_no_time(rich: str) -> None:
     started = time.process_time()
     one_line(rich, 255)
-    assert time.process_time() - started < 2
+    assert time.process_time() - started < 5
 
 
 PIECES = [
