@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
 SCHEME = "redis+sentinel"
 PORT = 26379
 EXPECTED = f"expected {SCHEME}://HOST:PORT,HOST:PORT/NUMBER?master=NAME"
@@ -42,8 +45,8 @@ class Sentinels:
 
     @property
     def of_sentinel(self) -> dict[str, Any]:
-        """How the Sentinels are spoken to, in redis-py's words."""
-        return {"password": self.sentinel_password}
+        """How the Sentinels are spoken to, in redis-py's words: each once, since one that is silent is not alone."""
+        return {"password": self.sentinel_password, "retry": Retry(NoBackoff(), 0)}
 
     @property
     def broker(self) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import socket
+
 import pytest
 from kombu.transport.redis import SentinelChannel
 from pydantic import SecretStr
+from redis.sentinel import MasterNotFoundError, Sentinel
 
 from shared.coordination.doorbell import make_celery
 from shared.coordination.locks import connected
@@ -78,3 +81,18 @@ def test_rabbitmq_keeps_the_queue_on_several_nodes() -> None:
     app = make_celery(Settings(broker_url=SecretStr("amqp://one//")))
     assert app.conf.task_queues[0].queue_arguments == {"x-queue-type": "quorum"}
     assert make_celery(Settings()).conf.task_queues[0].queue_arguments is None
+
+
+def test_a_sentinel_that_says_nothing_is_asked_once() -> None:
+    """It is one of several: to ask it again and again would keep whoever waits for a lock."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(1)
+        named = sentinels(f"redis+sentinel://127.0.0.1:{silent.getsockname()[1]}?master=desk")
+        assert named is not None
+        patience = {"socket_timeout": 0.1, "socket_connect_timeout": 0.1}
+        with pytest.raises(MasterNotFoundError):
+            Sentinel(named.hosts, sentinel_kwargs=patience | named.of_sentinel).discover_master("desk")  # type: ignore[no-untyped-call]
+        silent.accept()[0].close()
+        silent.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            silent.accept()
