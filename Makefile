@@ -43,7 +43,7 @@ test-wheel: install ## The wheel alone, in a venv of its own with the run-time l
 test-deploy: install ## What it is deployed with (Debian, root; downloads): systemd, containers, upgrade, alerts, site, wheel, chart
 	@tests/deployment/run $(DEPLOYED)
 
-test-ha: install ## Servers that fail: nginx, pgbouncer, PostgreSQL, Sentinel, RabbitMQ (Debian; downloads; some ten minutes)
+test-ha: install ## Servers that fail: nginx, pgbouncer, PostgreSQL, Sentinel, RabbitMQ (Debian; downloads; minutes each)
 	@$(BIN)/python -m pytest -m ha -n 0 tests/deployment
 
 test-browser: install ## The console in Debian's chromium (apt install chromium-headless-shell): journeys, accessibility

@@ -65,7 +65,8 @@ def sentinels(url: str) -> Sentinels | None:
     scheme, _, rest = url.partition("://")
     if scheme != SCHEME:
         return None
-    parts, asked = urlsplit(f"//{rest}"), parse_qs(urlsplit(f"//{rest}").query)
+    parts = urlsplit(f"//{rest}")
+    asked = parse_qs(parts.query)
     account, _, hosts = parts.netloc.rpartition("@")
     username, _, password = (unquote(one) for one in account.partition(":"))
     number, master = parts.path.strip("/") or "0", asked.get("master", [""])[0]

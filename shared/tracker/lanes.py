@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -26,8 +28,9 @@ def in_lanes(
     *,
     done: Callable[[Result], None],
     lanes: int = LANES,
+    until: float = math.inf,
 ) -> None:
-    """Read every item, some at the same time; the first failure stops all.
+    """Read every item, some at the same time, as far as there is time; the first failure stops all.
 
     Args:
         client: the tracker; each lane has a connection of its own and closes it at its end.
@@ -35,6 +38,7 @@ def in_lanes(
         items: what is to be read.
         done: is handed each result, one at a time and in no order; may raise to stop.
         lanes: how many at the same time.
+        until: none is begun from this moment on, in seconds as `time.monotonic` has it.
 
     Raises:
         TrackerError: the first failure.
@@ -45,7 +49,7 @@ def in_lanes(
         try:
             while not stopped.is_set():
                 with turn:
-                    item = next(todo, END)
+                    item = next(todo, END) if time.monotonic() < until else END
                 if item is END:
                     return
                 result = read(item)  # type: ignore[arg-type]

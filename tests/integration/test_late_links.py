@@ -5,13 +5,11 @@ from __future__ import annotations
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.codes.coded import written
 from shared.kinds import Kind
-from shared.store.ledger import Claim
 from shared.store.models import LedgerState
-from tests.support.bridge import SUPPORT, Bridge
+from tests.support.bridge import Bridge
 from tests.support.events import task_event
-from tests.support.ledger import change, entries, row, stopped
+from tests.support.ledger import adopt_as_a_sibling, change, entries, row, stopped
 
 
 def test_an_answer_whose_row_was_claimed_anew_meanwhile_is_a_possible_duplicate(
@@ -33,15 +31,8 @@ def test_an_answer_whose_row_was_claimed_anew_meanwhile_is_a_possible_duplicate(
 def test_an_answer_takes_its_object_from_a_row_that_had_adopted_it(
     bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def adopted() -> None:
-        with bridge.store.transaction() as tx:
-            claim = Claim(999, 4711, event_id, SUPPORT, None, {}, [], "alike")
-            assert tx.issues.claim(claim, 20) == 1
-            tx.issues.doubt(999, 1, 0, written("no answer"))
-            assert tx.issues.adopt(999, 1, 6, 5, written("found"))
-
     (event_id,) = bridge.receive(task_event())
-    with stopped(monkeypatch, "POST", "/issues.json", adopted):
+    with stopped(monkeypatch, "POST", "/issues.json", lambda: adopt_as_a_sibling(bridge, event_id)):
         bridge.sync()
     assert row(bridge, Kind.TICKET, 4711).tracker_id == 6
     assert row(bridge, Kind.TICKET, 999).state == LedgerState.IN_DOUBT

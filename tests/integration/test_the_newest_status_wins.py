@@ -8,13 +8,19 @@ from __future__ import annotations
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.codes.coded import written
-from shared.store.ledger import Claim
-from tests.support.bridge import SUPPORT, Bridge
+from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket, ticket_event
-from tests.support.ledger import a_sweep, let_leases_run_out, ours, stopped, until_settled
+from tests.support.ledger import (
+    CLOSED,
+    a_sweep,
+    adopt_as_a_sibling,
+    let_leases_run_out,
+    ours,
+    stopped,
+    until_settled,
+)
 
-NEW, CLOSED = 1, 5
+NEW = 1
 
 
 def test_a_stopped_worker_that_continues_does_not_leave_an_older_status(
@@ -81,11 +87,7 @@ def test_a_status_that_whoever_had_adopted_an_issue_has_given_it_is_corrected(
     """Also where a template's own choice of a status would have stood."""
 
     def adopted() -> None:
-        with bridge.store.transaction() as tx:
-            claim = Claim(999, 4711, event_id, SUPPORT, None, {}, [], "alike")
-            assert tx.issues.claim(claim, 20) == 1
-            tx.issues.doubt(999, 1, 0, written("no answer"))
-            assert tx.issues.adopt(999, 1, 6, CLOSED, written("found"))
+        adopt_as_a_sibling(bridge, event_id)
         stand_in.patch("issues", 6, status_id=CLOSED)
 
     bridge.configure(status_map={2: NEW})

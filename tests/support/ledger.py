@@ -10,15 +10,17 @@ import pytest
 from sqlalchemy import update
 
 from deploy.sandbox.tracker.control import StandIn
+from shared.codes.coded import written
 from shared.kinds import Kind
-from shared.store.ledger import Row
+from shared.store.ledger import Claim, Row
 from shared.store.models import JournalEvent, LedgerState, TaskTimeLink, TicketIssueLink
 from shared.store.types import clock
 from shared.tracker.client import TrackerClient
-from tests.support.bridge import Bridge
+from tests.support.bridge import SUPPORT, Bridge
 from worker.sweep import Sweep
 
 MODELS = {Kind.TICKET: TicketIssueLink, Kind.TICKET_TASK: TaskTimeLink}
+CLOSED = 5
 SAME = {"title": "Printer on fire", "content": "burns"}
 
 
@@ -62,6 +64,15 @@ def let_leases_run_out(bridge: Bridge) -> None:
             session.execute(
                 update(model).where(model.state == LedgerState.CLAIMED).values(lease_until=clock(-120))
             )
+
+
+def adopt_as_a_sibling(bridge: Bridge, event_id: int) -> None:
+    """Let ticket 999, of the same text, adopt issue #6, which ticket 4711's own answer will name."""
+    with bridge.store.transaction() as tx:
+        claim = Claim(999, 4711, event_id, SUPPORT, None, {}, [], "alike")
+        assert tx.issues.claim(claim, 20) == 1
+        tx.issues.doubt(999, 1, 0, written("no answer"))
+        assert tx.issues.adopt(999, 1, 6, CLOSED, written("found"))
 
 
 @contextmanager

@@ -88,17 +88,18 @@ def _projects(
     found: dict[int, ProjectNow] = {}
     missing: list[int] = []
 
-    def listed(some: Sequence[int]) -> None:
-        if time.monotonic() < until:
-            listing = listed_now(lists.get, some, include)
-            found.update(listing)
-            missing.extend(one for one in some if one not in listing)
+    def listed(some: Sequence[int]) -> tuple[Sequence[int], dict[int, ProjectNow]]:
+        return some, listed_now(lists.get, some, include)
 
-    def alone(project_id: int) -> None:
-        if time.monotonic() < until:
-            found[project_id] = project_now(lists.get, project_id)
+    def keep_listed(answer: tuple[Sequence[int], dict[int, ProjectNow]]) -> None:
+        some, listing = answer
+        found.update(listing)
+        missing.extend(one for one in some if one not in listing)
+
+    def keep(project: ProjectNow) -> None:
+        found[project.id] = project
 
     calls = [ids[first : first + IN_ONE_CALL] for first in range(0, len(ids), IN_ONE_CALL)]
-    in_lanes(client, listed, calls, done=lambda _: None, lanes=LONG_ANSWERS)
-    in_lanes(client, alone, missing, done=lambda _: None)
+    in_lanes(client, listed, calls, done=keep_listed, lanes=LONG_ANSWERS, until=until)
+    in_lanes(client, lambda project_id: project_now(lists.get, project_id), missing, done=keep, until=until)
     return found
