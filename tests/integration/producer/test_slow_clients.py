@@ -23,6 +23,7 @@ from shared.events import Delivery
 from shared.store.database import Database
 from tests.integration.producer.conftest import Run, RunningProducer
 from tests.support.events import task_event
+from tests.support.waiting import until
 
 SOON_S = 0.4
 ASK = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -66,6 +67,14 @@ class Client:
             except OSError:
                 return self.said
         raise AssertionError(f"still open after {seconds} s")
+
+    def is_open(self) -> bool:
+        """Tell whether the other side has not closed."""
+        self._socket.settimeout(0.001)
+        with suppress(TimeoutError):
+            self.rest()
+            return False
+        return True
 
     def rest(self) -> bytes:
         """Return what comes until the other side closes; TimeoutError while it does not."""
@@ -241,13 +250,14 @@ def test_idle_connections_make_room_for_others(
     producer: RunningProducer, monkeypatch: pytest.MonkeyPatch, start: bytes
 ) -> None:
     monkeypatch.setattr(connections, "MOST_CONNECTIONS", 8)
+    monkeypatch.setattr(connections, "GRACE_S", 0.2)
     with ExitStack() as stack:
         idle = [stack.enter_context(Client(producer)) for _ in range(30)]
         for client in idle:
             with suppress(OSError):
                 client.send(start)
         assert producer.send(task_event()).status_code == 202
-        idle[0].drip(2, b"")
+        until(lambda: sum(client.is_open() for client in idle) <= 8, seconds=4)
 
 
 @pytest.mark.promise("SEC-18")
