@@ -13,7 +13,7 @@ COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-ver
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-quick test-wheel test-deploy test-ha test-browser pictures promises messages check format lock site wheel image deb redmine test-redmine bench drill fuzz sbom clean
+.PHONY: help install run test test-quick test-wheel test-deploy test-ha test-browser pictures promises messages check format lock site wheel image deb release redmine test-redmine bench drill fuzz sbom clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,7 +40,7 @@ test-quick: install ## The tests without processes and load
 test-wheel: install ## The wheel alone, in a venv of its own with the run-time lock, forwards an event (downloads)
 	@$(BIN)/python -m pytest -m wheel tests/deployment
 
-test-deploy: install ## What it is deployed with (Debian, root; downloads): systemd, containers, upgrade, alerts, site, wheel, chart
+test-deploy: install ## What it is deployed with (Debian, root; downloads): systemd, containers, upgrade, alerts, site, wheel, chart (or DEPLOYED=release)
 	@tests/deployment/run $(DEPLOYED)
 
 test-ha: install ## Servers that fail: nginx, pgbouncer, PostgreSQL, Sentinel, RabbitMQ (Debian; downloads; minutes each)
@@ -100,6 +100,9 @@ image: wheel ## The container image (BASE=, IMAGE=): deploy/container/Dockerfile
 
 deb: wheel ## The package for this release of Debian: dist/deskbridge_*.deb
 	@deploy/debian/build dist/*.whl $(BIN)/uv
+
+release: install ## What is handed out, of the last commit, reproducibly: wheel, sdist, .deb, image recipe, chart, SBOM, SHA256SUMS
+	@$(BIN)/python -m deploy.release
 
 redmine: ## Install and start a real Redmine (VERSION=5.0|6.0|6.1; Debian or Ubuntu, root); print its address and key
 	@deploy/redmine/redmine-up --version $(or $(VERSION),5.0)

@@ -1,0 +1,187 @@
+"""`python -m deploy.release`: everything that is handed out, into dist/, with SHA256SUMS.
+
+Wheel, sdist, Debian's package, image recipe, chart and bill of materials, made of the last commit alone: the same
+commit gives the same bytes, wherever and whenever they are made. The version is pyproject.toml's.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+EPOCH = "SOURCE_DATE_EPOCH"
+RECIPE = ("deploy/container", "deploy/monitoring", "requirements-runtime.lock")
+"""What an image is made of and run with, beside the wheel."""
+
+CHART = "deploy/helm/deskbridge"
+IGNORED = frozenset({"secrets", "__pycache__"})
+
+
+class NotReady(Exception):
+    """The sources are not what can be released; the message says what to do."""
+
+
+def main() -> int:
+    """Make a release of the last commit; return the exit code."""
+    try:
+        made = release(ROOT / "dist")
+    except NotReady as fault:
+        print(f"deploy.release: {fault}", file=sys.stderr)
+        return 1
+    print("\n".join(str(one.relative_to(ROOT)) for one in made))
+    return 0
+
+
+def release(into: Path) -> list[Path]:
+    """Make everything.
+
+    Args:
+        into: a folder; what is in it goes.
+
+    Returns:
+        What was made, SHA256SUMS last.
+
+    Raises:
+        NotReady: something is not committed, not cut, or cannot be made here.
+    """
+    if _git("status", "--porcelain", "--untracked-files=no"):
+        raise NotReady("commit first: a release is made of the last commit")
+    if not shutil.which("dpkg-deb"):
+        raise NotReady("a release is made on the Debian that its package is for: there is no dpkg-deb here")
+    os.umask(0o022)
+    epoch = int(os.environ.get(EPOCH) or _git("log", "-1", "--format=%ct"))
+    os.environ[EPOCH] = str(epoch)
+    shutil.rmtree(into, ignore_errors=True)
+    into.mkdir(parents=True)
+    with tempfile.TemporaryDirectory() as folder:
+        source = _sources(Path(folder) / "deskbridge")
+        version = checked_version(source)
+        wheel, sdist = _packages(source, epoch)
+        names = [wheel.name, sdist.name]
+        shutil.copy(sdist, into)
+        shutil.copy(wheel, into)
+        sdist.unlink()  # of what an image needs there is the wheel alone
+        uv = Path(sys.executable).with_name("uv")
+        _run([source / "deploy" / "debian" / "build", f"dist/{wheel.name}", uv], source)
+        (package,) = (source / "dist").glob("*.deb")
+        shutil.move(package, into)
+        recipe = {one: source / one for one in (*RECIPE, f"dist/{wheel.name}")}
+        pack(into / f"deskbridge-{version}-image.tar.gz", f"deskbridge-{version}", recipe, epoch)
+        # named and laid out as `helm package` does
+        pack(into / f"deskbridge-{version}.tgz", "deskbridge", {"": source / CHART}, epoch)
+        names += [package.name, f"deskbridge-{version}-image.tar.gz", f"deskbridge-{version}.tgz"]
+        bill = into / f"deskbridge-{version}.cdx.json"
+        _run([sys.executable, "-m", "deploy.sbom", bill], source)
+        names.append(bill.name)
+    made = [into / one for one in sorted(names)]
+    sums = into / "SHA256SUMS"
+    sums.write_text(
+        "".join(f"{hashlib.sha256(one.read_bytes()).hexdigest()}  {one.name}\n" for one in made),
+        encoding="ascii",
+    )
+    return [*made, sums]
+
+
+def checked_version(source: Path) -> str:
+    """Return the version of some sources, when everything that names it says the same.
+
+    Args:
+        source: their folder.
+
+    Raises:
+        NotReady: the changelog is not cut, or something names another version or none.
+    """
+    version: str = tomllib.loads((source / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "version"
+    ]
+    headings = re.split(r"(?m)^## (.+)\n", (source / "CHANGELOG.md").read_text(encoding="utf-8"))
+    versions = dict(zip(headings[1::2], headings[2::2], strict=True))
+    if versions.pop("Unreleased", "").strip():
+        raise NotReady(f"cut CHANGELOG.md: what is under Unreleased goes under `## {version} - YYYY-MM-DD`")
+    if not re.fullmatch(rf"{re.escape(version)} - \d{{4}}-\d\d-\d\d", next(iter(versions), "")):
+        raise NotReady(f"CHANGELOG.md has no `## {version} - YYYY-MM-DD` as its newest version")
+    if not re.search(
+        rf"(?m)^### {re.escape(version)}$", (source / "docs/upgrade.md").read_text(encoding="utf-8")
+    ):
+        raise NotReady(f"docs/upgrade.md has no notes for {version}")
+    chart = (source / CHART / "Chart.yaml").read_text(encoding="utf-8")
+    if set(re.findall(r"(?m)^(?:version|appVersion): \"?([^\"\n]+)", chart)) != {version}:
+        raise NotReady(f"{CHART}/Chart.yaml is not of {version}")
+    return version
+
+
+def pack(archive: Path, top: str, content: dict[str, Path], epoch: int) -> None:
+    """Write an archive that is the same wherever it is written.
+
+    Args:
+        archive: the file, .tgz or .tar.gz.
+        top: the folder in it.
+        content: files and folders, by their places in `top`.
+        epoch: the time of every file, in seconds.
+    """
+    files = {
+        str(Path(top, place, one.relative_to(path))): one
+        for place, path in content.items()
+        for one in ([path] if path.is_file() else path.rglob("*"))
+        if one.is_file() and not IGNORED & set(one.parts)
+    }
+    with (
+        archive.open("wb") as raw,
+        gzip.GzipFile("", "wb", 9, raw, mtime=0) as packed,
+        tarfile.open(fileobj=packed, mode="w", format=tarfile.GNU_FORMAT) as made,
+    ):
+        for name, file in sorted(files.items()):
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mtime = file.stat().st_size, epoch
+            entry.mode = 0o755 if file.stat().st_mode & 0o100 else 0o644
+            made.addfile(entry, io.BytesIO(file.read_bytes()))
+
+
+def _sources(into: Path) -> Path:
+    """Unpack the last commit."""
+    packed = subprocess.run(
+        ["/usr/bin/git", "archive", "--format=tar", "HEAD"], cwd=ROOT, capture_output=True, check=True
+    )
+    with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as sources:
+        sources.extractall(into, filter="data")
+    return into
+
+
+def _packages(source: Path, epoch: int) -> tuple[Path, Path]:
+    """Build the wheel and the sdist into the sources' dist/."""
+    build = "from setuptools import build_meta as b; print(b.build_wheel('dist'), b.build_sdist('dist'))"
+    wheel, sdist = _run([sys.executable, "-c", build], source).splitlines()[-1].split()
+    built = source / "dist" / sdist
+    with tempfile.TemporaryDirectory() as folder:
+        with tarfile.open(built) as packed:
+            packed.extractall(folder, filter="data")
+        (top,) = Path(folder).iterdir()
+        pack(built, top.name, {"": top}, epoch)
+    return source / "dist" / wheel, built
+
+
+def _git(*arguments: str) -> str:
+    return _run(["/usr/bin/git", *arguments], ROOT).strip()
+
+
+def _run(command: Iterable[str | Path], directory: Path) -> str:
+    ended = subprocess.run([*command], cwd=directory, capture_output=True, text=True, check=False)
+    if ended.returncode:
+        raise NotReady(f"{' '.join(map(str, command))}: {ended.stderr[-2000:]}")
+    return ended.stdout
+
+
+if __name__ == "__main__":
+    sys.exit(main())
