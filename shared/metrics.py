@@ -64,6 +64,18 @@ RECONCILED = Gauge(
     "When the helpdesk was compared with the journal, 0 = never",
     registry=None,
 )
+SPOOL = Gauge(
+    "deskbridge_helpdesk_spool_events",
+    "Events that the helpdesk kept as it sent last, beside those that it sent; `parked`: refused and set aside",
+    ["secret", "state"],
+    registry=None,
+)
+SPOOL_TOLD = Gauge(
+    "deskbridge_helpdesk_spool_told_timestamp_seconds",
+    "When it told that",
+    ["secret"],
+    registry=None,
+)
 
 ENDED = Counter(
     "deskbridge_events_ended_total",
@@ -91,7 +103,16 @@ AS_ADMINISTRATOR = Counter(
     registry=None,
 )
 
-INBOUND: tuple[MetricWrapperBase, ...] = (ACCEPTED, DUPLICATES, UNREADABLE, REFUSED, MISSED, RECONCILED)
+INBOUND: tuple[MetricWrapperBase, ...] = (
+    ACCEPTED,
+    DUPLICATES,
+    UNREADABLE,
+    REFUSED,
+    MISSED,
+    RECONCILED,
+    SPOOL,
+    SPOOL_TOLD,
+)
 WORK: tuple[MetricWrapperBase, ...] = (ENDED, CALLS, CALL_SECONDS, AS_ADMINISTRATOR)
 BY_PROCESS: Mapping[str, tuple[MetricWrapperBase, ...]] = {
     "producer": INBOUND,

@@ -21,6 +21,7 @@ from starlette.routing import Route
 
 from producer.helpdesks.glpi import webhooks as glpi
 from producer.helpdesks.port import Unreadable
+from producer.hooks import spool
 from producer.hooks.appender import Appender
 from producer.hooks.description import DOCUMENTED, schemas
 from producer.hooks.intake import MOST_FAULTS, deliveries
@@ -139,6 +140,7 @@ class Producer:
         source = _verify(self._verifier, body, request)
         request.scope.setdefault("state", {})[KNOWN] = ANSWER_S
         self._refuse_flood(source)
+        spool.tell(source, request.headers.get(spool.HEADER))
         webhook_id = request.headers.get("webhook-id") or _unsigned_id(body)
         if len(body) <= EVENT_BYTES:
             delivered = deliveries(body, webhook_id)

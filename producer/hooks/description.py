@@ -45,6 +45,7 @@ SIGNED = {
     "webhook-id": "The delivery's id: the same id with the same body again changes nothing.",
     "webhook-timestamp": "Seconds since the epoch, at most five minutes off.",
     "webhook-signature": "v1,<base64 of the HMAC-SHA256 of id.timestamp.body> (Standard Webhooks).",
+    "deskbridge-spool": "Optional: waiting=N, parked=N: how many events the sender keeps beside these.",
 }
 
 

@@ -102,6 +102,19 @@ def test_a_beat_is_asked_likewise(fleet: Fleet) -> None:
     assert 'deskbridge_build_info{process="beat"' in shown.text
 
 
+def test_no_process_gives_who_asks_how_it_is_a_cookie(fleet: Fleet) -> None:
+    worker, beat, console = free_port(), free_port(), free_port()
+    fleet.add_worker(2, DESKBRIDGE_MONITOR_LISTEN=f"{HOST}:{worker}")
+    fleet.processes.start(fleet.child("another", "beat", DESKBRIDGE_MONITOR_LISTEN=f"{HOST}:{beat}"))
+    fleet.processes.start(fleet.child("console", "console", "--port", str(console)))
+    for port in (fleet.port, worker, beat, console):
+        for path in ("/livez", "/readyz", "/metrics"):
+            until(lambda port=port, path=path: status(port, path) == 200, fleet.logs(), 40)  # type: ignore[misc]
+            answer = ask(port, path)
+            assert answer is not None
+            assert "Set-Cookie" not in answer.headers, (port, path)
+
+
 def test_a_port_that_is_taken_is_said_at_the_start(fleet: Fleet) -> None:
     with socket.create_server((HOST, 0)) as taken:
         at = f"{HOST}:{taken.getsockname()[1]}"

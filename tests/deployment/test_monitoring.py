@@ -44,6 +44,16 @@ def gauge(name: str, fires: int, quiet: int = 0, **labels: str) -> Case:
     return Case((f"{series}|{fires}x90",), (f"{series}|{quiet}x90",))
 
 
+def spool(instance: str, parked: int, told: int) -> tuple[str, ...]:
+    """What one producer was told of the helpdesk's spool, and when."""
+    labels = f'instance="{instance}",secret="0"'
+    return (
+        f'deskbridge_helpdesk_spool_events{{{labels},state="parked"}}|{parked}x90',
+        f'deskbridge_helpdesk_spool_events{{{labels},state="waiting"}}|7x90',
+        f"deskbridge_helpdesk_spool_told_timestamp_seconds{{{labels}}}|{told}x90",
+    )
+
+
 CASES = {
     "DeskbridgeProcessDown": Case((f"up{{{JOB}}}|0x90",), (f"up{{{JOB}}}|1x90", 'up{job="another"}|0x90')),
     "DeskbridgeNoProducer": Case((), ("deskbridge_events_accepted_total|0x90",)),
@@ -61,6 +71,10 @@ CASES = {
     "DeskbridgeDeliveriesRefused": Case(
         ('deskbridge_requests_refused_total{status="401"}|0+30x90',),
         ('deskbridge_requests_refused_total{status="404"}|0+30x90',),
+    ),
+    "DeskbridgeSpoolParked": Case(
+        (*spool("a", parked=2, told=100), *spool("b", parked=0, told=50)),
+        (*spool("a", parked=2, told=100), *spool("b", parked=0, told=150)),
     ),
     "DeskbridgeTrackerRefusesKey": Case(
         ('deskbridge_tracker_calls_total{status="401"}|0+1x90',),

@@ -31,6 +31,7 @@ from tests.helpdesks.plugin.conftest import (
     update_ticket,
 )
 from tests.integration.producer.conftest import SECRET, RunningProducer, secret
+from tests.support.serving import samples
 
 PLUGIN = Path(__file__).parents[3] / "deploy" / "glpi-plugin" / "deskbridge"
 REFUSED = '{"title": "Not a valid event", "status": 422, "errors": [{"path": "ticket.id"}]}'
@@ -229,6 +230,21 @@ def test_a_request_is_named_after_its_first_row_and_holds_fifty_at_most(
     assert (sent, len(first), len(second)) == (60, 50, 10)
     assert headers["webhook-id"] == first[0]["delivery_id"] == rows[0]["uuid"]
     assert [event["task"]["id"] for event in first + second] == list(range(1, 61))
+
+
+def test_each_sending_tells_what_is_kept_beside_it(play: Play, scripted: Scripted) -> None:
+    scripted.answers = [(422, REFUSED), (202, "{}")]
+    play(address_of(scripted), *[add_task(number) for number in range(1, 52)], SEND, add_task(60), SEND)
+    told = [headers["deskbridge-spool"] for _, headers in scripted.received]
+    assert (told[0], told[-1]) == ("waiting=1, parked=0", "waiting=0, parked=0")
+
+
+def test_what_is_parked_is_told_with_the_next_sending(play: Play, producer: RunningProducer) -> None:
+    wrong = store(Ticket=[{**TICKET, "id": 13, "entities_id": -1}, {**TICKET, "_users": {"2": []}}])
+    play(address_of(producer), wrong, add_task(1, tickets_id=13), SEND, add_task(2), SEND)
+    shown = samples(producer.get("/metrics").text)
+    assert shown['deskbridge_helpdesk_spool_events{secret="0",state="parked"}'] == 1
+    assert shown['deskbridge_helpdesk_spool_events{secret="0",state="waiting"}'] == 0
 
 
 def test_large_events_go_in_smaller_requests(play: Play, scripted: Scripted) -> None:

@@ -7,7 +7,7 @@ import hashlib
 import hmac
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -59,14 +59,22 @@ class RunningProducer(Served):
         return self.http.post(self.base_url + "/events", data=body, headers=given, timeout=10)
 
     def send(
-        self, data: Any, webhook_id: str | None = None, *, with_secret: str = SECRET, age: float = 0
+        self,
+        data: Any,
+        webhook_id: str | None = None,
+        *,
+        with_secret: str = SECRET,
+        age: float = 0,
+        headers: Mapping[str, str] | None = None,
     ) -> requests.Response:
         """Sign and POST an event, an array of them, or a body as it is."""
         body = data if isinstance(data, bytes) else json.dumps(data).encode()
         name, timestamp = webhook_id or delivery_id(), str(int(time.time() - age))
         signature = sign(body, name, timestamp, with_secret)
         return self.post(
-            body, **{"webhook-id": name, "webhook-timestamp": timestamp, "webhook-signature": signature}
+            body,
+            **{"webhook-id": name, "webhook-timestamp": timestamp, "webhook-signature": signature},
+            **(headers or {}),
         )
 
     def journal(self) -> list[JournalEvent]:

@@ -80,7 +80,7 @@ final class Sender
     {
         $body = '[' . implode(',', array_map(self::event(...), $rows)) . ']';
         $headers = Signature::headers($this->settings->secret, $rows[0]['uuid'] ?? 'test', $now, $body);
-        return [['content-type: application/json', ...$headers], $body];
+        return [['content-type: application/json', $this->told(count($rows)), ...$headers], $body];
     }
 
     /** Ask for nothing, signed: deskbridge refuses an empty array with 422, after it has checked the signature. */
@@ -118,6 +118,13 @@ final class Sender
             }
         }
         return true;
+    }
+
+    /** The header that tells deskbridge what is kept here beside a request's events: its metrics show it. */
+    private function told(int $sent): string
+    {
+        $waiting = max(0, $this->spool->count(false) - $sent);
+        return "deskbridge-spool: waiting=$waiting, parked={$this->spool->count(true)}";
     }
 
     /**
