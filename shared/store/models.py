@@ -81,6 +81,7 @@ class JournalEvent(Explained, Base):
     next_attempt_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None]
     completion: Mapped[str | None] = mapped_column(Text)
+    traceparent: Mapped[str | None] = mapped_column(String(55))
 
 
 class TicketState(Base):
