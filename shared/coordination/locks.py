@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -59,6 +60,17 @@ class HeldLock:
         self._lease = lease
         self._renewed_at = time.monotonic()
 
+    @property
+    def name(self) -> str:
+        """Which it is."""
+        return self._name
+
+    @property
+    def token(self) -> bytes:
+        """What only its holder knows."""
+        token: bytes = self._lock.local.token
+        return token
+
     def renew(self) -> None:
         """Start the lease anew where a third of it has gone.
 
@@ -81,6 +93,16 @@ class HeldLock:
             log.warning("lock lost before its release", lock=self._name, error=type(error).__name__)
 
 
+# Deletes each key that still holds its token, and returns the places of those that do not.
+RELEASE = """
+local lost = {}
+for place, key in ipairs(KEYS) do
+  if redis.call('GET', key) == ARGV[place] then redis.call('DEL', key) else lost[#lost + 1] = place - 1 end
+end
+return lost
+"""
+
+
 class Locks:
     """Takes locks by name.
 
@@ -92,6 +114,7 @@ class Locks:
     def __init__(self, redis: Redis, lease: float) -> None:
         self._redis = redis
         self._lease = lease
+        self._releasing = redis.register_script(RELEASE)
 
     def once(self, name: str, seconds: int) -> bool:
         """Tell whether nobody has asked the same in the last so many seconds."""
@@ -141,6 +164,43 @@ class Locks:
             raise LockBusy(Fault.LOCK_HELD(name=name))
         return HeldLock(lock, name, self._lease)
 
+    def take_all(self, names: Sequence[str]) -> list[HeldLock | Exception]:
+        """Take those of some locks that are free, in one round trip; of each other one it is returned that it is busy.
+
+        Raises:
+            RedisError: Redis is away; those that were taken end with their lease.
+        """
+        if len(names) == 1:
+            return [_or_busy(self.take, names[0])]
+        locks = [self._redis.lock(PREFIX + name, timeout=self._lease, thread_local=False) for name in names]
+        asked = self._redis.pipeline(transaction=False)
+        for lock in locks:
+            lock.local.token = uuid.uuid1().hex.encode()
+            asked.set(lock.name, lock.local.token, nx=True, px=round(self._lease * 1000))
+        taken = asked.execute()
+        found: list[HeldLock | Exception] = []
+        for name, lock, is_taken in zip(names, locks, taken, strict=True):
+            if not is_taken:
+                drop_endless(self._redis, PREFIX + name)
+            found.append(
+                HeldLock(lock, name, self._lease) if is_taken else LockBusy(Fault.LOCK_HELD(name=name))
+            )
+        return found
+
+    def release_all(self, held: Sequence[HeldLock]) -> None:
+        """Give some locks back in one round trip; those that were lost meanwhile are only told of."""
+        if len(held) == 1:
+            held[0].release()
+            return
+        keys, tokens = [PREFIX + one.name for one in held], [one.token for one in held]
+        try:
+            lost = [held[place].name for place in self._releasing(keys=keys, args=tokens)]
+        except RedisError as error:
+            log.warning("locks lost before their release", count=len(held), error=type(error).__name__)
+            return
+        for name in lost:
+            log.warning("lock lost before its release", lock=name)
+
     @contextmanager
     def hold(self, name: str) -> Iterator[HeldLock]:
         """Hold a lock during the block, without waiting for it.
@@ -153,3 +213,10 @@ class Locks:
             yield held
         finally:
             held.release()
+
+
+def _or_busy(take: Callable[[str], HeldLock], name: str) -> HeldLock | Exception:
+    try:
+        return take(name)
+    except LockBusy as busy:
+        return busy
