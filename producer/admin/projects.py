@@ -214,6 +214,7 @@ class ProjectForms:
     ) -> Entry:
         identifier = project["identifier"]
         give_back = partial(self._free, identifier, attempt)
+        client.use_turn()
         try:
             answer = client.call(
                 "POST", "/projects.json", body={"project": project}, before_send=window.check

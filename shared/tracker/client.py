@@ -241,10 +241,18 @@ class TrackerClient:
         _tell_refusal(method, path, answer[0])
         return raw_answer(*answer)
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether there is a rate limit to wait for."""
+        return self._throttle is not None
+
     def take_turn(self) -> None:
-        """Wait for the rate limit now, so that this thread's next call need not: a claim's lease does not wait."""
+        """Wait for the rate limit now, for a call to come (`use_turn`): a claim's lease does not wait."""
         if self._throttle:
             self._throttle()
+
+    def use_turn(self) -> None:
+        """Have this thread's next call wait for no rate limit: its turn was taken."""
         self._local.has_turn = True
 
     def _use_turn(self) -> None:

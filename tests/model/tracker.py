@@ -135,8 +135,13 @@ class SimulatedTracker:
             if observe:
                 observe(CallRecord(method, path, login, body, status, 1, error))
 
+    is_limited = False
+
     def take_turn(self) -> None:
         """Stands for `TrackerClient.take_turn`: there is no rate limit."""
+
+    def use_turn(self) -> None:
+        """Stands for `TrackerClient.use_turn`."""
 
     @property
     def is_anything_under_way(self) -> bool:
@@ -166,7 +171,8 @@ class SimulatedTracker:
         self.let_time_pass()
         actor, kind = self._stage.actor, CREATIONS.get(path) if method == "POST" else None
         fate = self.fates.popleft() if self.fates else Fate.ANSWERED
-        key, send_by = actor.claims[kind] if kind else (0, float("inf"))
+        key = actor.calling[kind] if kind else 0
+        send_by = actor.claims[kind, key] if kind else float("inf")
         overdue = checked_at < send_by < self._clock.now
         if overdue and not self._overstretch:
             fate = Fate.LOST_BEFORE

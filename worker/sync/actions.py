@@ -1,5 +1,8 @@
 """What a ticket's way awaits: each says what is to be done; whoever drives the way decides when, and with whom.
 
+Each kind says where it is at home: `Here` asks hardly ever anybody, `Together` is shared by many tickets in one round
+trip, `Stored` (`run.py`) in one transaction, and `Apart` is each ticket's own, and may take long.
+
 `async` and `await` without asyncio: an action hands itself to its driver, which sends back what came of it, or throws
 the error in where it stands. Between two actions a way only decides, and does no input or output.
 """
@@ -7,8 +10,8 @@ the error in where it stands. Between two actions a way only decides, and does n
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine, Generator
-from typing import Any, Generic, ParamSpec, TypeVar
+from collections.abc import Callable, Coroutine, Generator, Sequence
+from typing import Any, Generic, ParamSpec, Self, TypeVar
 
 from shared.coordination.locks import HeldLock, Locks
 
@@ -26,6 +29,11 @@ class Action(ABC, Generic[R]):
         """Hand this action to the driver, and return what came of it."""
         result: R = yield self
         return result
+
+    @property
+    def is_immediate(self) -> bool:
+        """Whether it asks nobody, or hardly ever, and so is not worth a thread."""
+        return False
 
     @abstractmethod
     def carry_out(self) -> R:
@@ -48,6 +56,77 @@ def apart(do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Apart[T]:
     return Apart(lambda: do(*args, **kwargs))
 
 
+class Here(Action[R]):
+    """What is done between two waits."""
+
+    def __init__(self, do: Callable[[], R]) -> None:
+        self._do = do
+
+    @property
+    def is_immediate(self) -> bool:
+        """It is."""
+        return True
+
+    def carry_out(self) -> R:
+        """Do it."""
+        return self._do()
+
+
+def here(do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Here[T]:
+    """Return the action of calling a function that asks hardly ever anybody."""
+    return Here(lambda: do(*args, **kwargs))
+
+
+class Together(Action[R]):
+    """What is done for many tickets in one round trip."""
+
+    @classmethod
+    @abstractmethod
+    def carry_out_all(cls, actions: Sequence[Self]) -> Sequence[R | Exception]:
+        """Do some; return what came of each, in their order.
+
+        Raises:
+            Exception: what has failed for all of them.
+        """
+
+
+class TakeLock(Together[HeldLock]):
+    """Take a lock, without waiting for it.
+
+    Raises:
+        LockBusy: somebody else holds it.
+    """
+
+    def __init__(self, locks: Locks, name: str) -> None:
+        self._locks, self._name = locks, name
+
+    def carry_out(self) -> HeldLock:
+        """Take it."""
+        return self._locks.take(self._name)
+
+    @classmethod
+    def carry_out_all(cls, actions: Sequence[Self]) -> Sequence[HeldLock | Exception]:
+        """Take each that is free."""
+        return actions[0]._locks.take_all([one._name for one in actions])
+
+
+class Release(Together[None]):
+    """Give a lock back."""
+
+    def __init__(self, locks: Locks, held: HeldLock) -> None:
+        self._locks, self._held = locks, held
+
+    def carry_out(self) -> None:
+        """Give it back."""
+        self._held.release()
+
+    @classmethod
+    def carry_out_all(cls, actions: Sequence[Self]) -> Sequence[None]:
+        """Give all of them back."""
+        actions[0]._locks.release_all([one._held for one in actions])
+        return [None] * len(actions)
+
+
 class TicketLock:
     """Holds a ticket's lock for the length of an `async with`.
 
@@ -60,21 +139,25 @@ class TicketLock:
 
     async def __aenter__(self) -> HeldLock:
         """Take it."""
-        self._held = await apart(self._locks.take, self._name)
+        self._held = await TakeLock(self._locks, self._name)
         return self._held
 
     async def __aexit__(self, *_: object) -> None:
         """Give it back."""
-        await apart(self._held.release)
+        await Release(self._locks, self._held)
 
 
-def drive(way: Way[T]) -> T:
+def drive(way: Way[T], error: BaseException | None = None) -> T:
     """Drive one ticket's way by itself: each action is carried out at once.
+
+    Args:
+        way: the way.
+        error: raised in it where it stands; None: it goes on.
 
     Raises:
         BaseException: whatever the way does not handle.
     """
-    result, error = None, None
+    result: Any = None
     try:
         while True:
             step = way.send(result) if error is None else way.throw(error)

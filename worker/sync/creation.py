@@ -38,6 +38,7 @@ from worker.sync.matching import sent_essence
 from worker.sync.recovery import look_first
 from worker.sync.refusals import explained
 from worker.sync.results import Created, Waiting
+from worker.sync.run import Run, Stored
 from worker.sync.wanted import Creation
 
 log = get_logger("sync")
@@ -60,10 +61,12 @@ async def create(creation: Creation, row: Row | None) -> Created | Waiting:
     """
     run = creation.run
     await creation.sender.prepare()
+    await Turn(run)
     attempt = await Claim(creation, row)
     if isinstance(attempt, RecoveryMode):
         if known := await apart(look_first, creation, attempt.since):
             return known
+        await Turn(run)
         attempt = await Claim(creation, row, looked=True)
     if not isinstance(attempt, Attempt):
         return Waiting(Reason.ROW_CHANGED())
@@ -99,7 +102,23 @@ class Attempt:
 
 
 @dataclass(frozen=True)
-class Claim(Action[Attempt | RecoveryMode | None]):
+class Turn(Action[None]):
+    """Wait until the rate limit lets a call be made: before the claim, whose lease does not wait for it."""
+
+    run: Run
+
+    @property
+    def is_immediate(self) -> bool:
+        """Whether there is no rate limit."""
+        return not self.run.tracker.is_limited
+
+    def carry_out(self) -> None:
+        """Wait."""
+        self.run.tracker.take_turn()
+
+
+@dataclass(frozen=True)
+class Claim(Stored[Attempt | RecoveryMode | None]):
     """Take the row for one attempt, before anything is sent.
 
     Comes to an attempt; None where the row is not as it was read; and after a restore, as long as nobody has looked
@@ -109,12 +128,29 @@ class Claim(Action[Attempt | RecoveryMode | None]):
     creation: Creation
     row: Row | None
     looked: bool = False
+    is_sent = True
+
+    def noted_by(self) -> Run:
+        """Return the drain."""
+        return self.creation.run
+
+    def get_ready(self) -> None:
+        """Keep the ticket's lock: somebody else may be at work on it.
+
+        Raises:
+            LockBusy: it ran out.
+        """
+        self.creation.run.lock.renew()
 
     def carry_out(self) -> Attempt | RecoveryMode | None:
-        """Claim it, once the rate limit lets it be sent."""
+        """Claim it and commit."""
+        self.get_ready()
+        with self.creation.run.transaction() as tx:
+            return self.within(tx)
+
+    def within(self, tx: Transaction) -> Attempt | RecoveryMode | None:
+        """Claim it."""
         run, creation, row = self.creation.run, self.creation, self.row
-        run.tracker.take_turn()
-        run.lock.renew()
         window = SendWindow(run.settings.claim_lease)
         # it counts only as long as its row, and what is known of its key, are as they were read
         claim = replace(
@@ -123,14 +159,12 @@ class Claim(Action[Attempt | RecoveryMode | None]):
             is_newest=True,
             unless_recovering=not self.looked,
         )
-        lease = run.settings.claim_lease
-        with run.transaction() as tx:
-            ledger = tx.ledger(creation.kind)
-            number = ledger.claim(claim, lease)
-            if number is None and not self.looked and (mode := tx.recovery.get()):
-                if not _is_decided(row, mode):
-                    return mode
-                number = ledger.claim(replace(claim, unless_recovering=False), lease)
+        ledger, lease = tx.ledger(creation.kind), run.settings.claim_lease
+        number = ledger.claim(claim, lease)
+        if number is None and not self.looked and (mode := tx.recovery.get()):
+            if not _is_decided(row, mode):
+                return mode
+            number = ledger.claim(replace(claim, unless_recovering=False), lease)
         return None if number is None else Attempt(number, window)
 
 
@@ -154,6 +188,7 @@ class Call(Action[tuple[int, dict[str, Any]]]):
             TrackerError, LeaseOver, NotYet: it was not.
         """
         kind = self.creation.kind
+        self.creation.run.tracker.use_turn()
         answer = self.creation.sender.send("POST", kind.path, self.creation.body, self.window.check)
         try:
             found = answer.object(kind.wire_name)
@@ -167,7 +202,7 @@ class Call(Action[tuple[int, dict[str, Any]]]):
 
 
 @dataclass(frozen=True)
-class Link(Action[Created | Waiting]):
+class Link(Stored[Created | Waiting]):
     """Record the tracker's definite answer: row, journal and status in one commit, whatever happened meanwhile.
 
     Comes to the linked object, or that a person is to decide: the answer came too late and is a possible duplicate.
@@ -178,18 +213,21 @@ class Link(Action[Created | Waiting]):
     tracker_id: int
     found: dict[str, Any]
 
+    def noted_by(self) -> Run:
+        """Return the drain."""
+        return self.creation.run
+
     def carry_out(self) -> Created | Waiting:
-        """Record it, once more where a sibling's adoption collides or the database fails."""
-        author_id = self._author_id()
-        wrong = self._wrong_author(author_id)
+        """Record it and commit, once more where a sibling's adoption collides or the database fails."""
         for delay in LINK_AGAIN_S:
             try:
-                return self._record(author_id, wrong)
+                return self._record()
             except DBAPIError as error:
-                ticket_id = self.creation.run.ticket_id
-                log.warning("not linked yet", error=type(error).__name__, ticket_id=ticket_id)
+                log.warning(
+                    "not linked yet", error=type(error).__name__, ticket_id=self.creation.run.ticket_id
+                )
                 time.sleep(delay)
-        return self._record(author_id, wrong)
+        return self._record()
 
     def _author_id(self) -> int | None:
         author = self.found.get("author" if self.creation.kind is Kind.TICKET else "user")
@@ -205,23 +243,29 @@ class Link(Action[Created | Waiting]):
             creation.run.warn(told, task_id=creation.task_id)
         return wrong
 
-    def _record(self, author_id: int | None, wrong: Coded | None) -> Created | Waiting:
+    def _record(self) -> Created | Waiting:
+        with self.creation.run.transaction() as tx:
+            return self.within(tx)
+
+    def within(self, tx: Transaction) -> Created | Waiting:
+        """Record it."""
+        author_id = self._author_id()
+        wrong = self._wrong_author(author_id)
         creation, tracker_id, number = self.creation, self.tracker_id, self.attempt.number
         run, kind, key, project_id = creation.run, creation.kind, creation.key, creation.sender.project_id
         reason = Reason.CREATED_BY_EVENT(event_id=creation.asking.id)
-        with run.transaction() as tx:
-            verdicts = run.verdicts(tx, kind)
-            found = self.found
-            if not verdicts.link_claimed(key, number, tracker_id, author_id, reason):
-                found = {**found, "status": None}  # a sibling that had adopted it may have given it another
-                row = tx.ledger(kind).lock(key)
-                if odd := self._at_odds(tx, verdicts, row):
-                    return odd
-                assert row is not None  # noqa: S101 (`_at_odds`)
-                verdicts.link(row, number, tracker_id, author_id, reason)
-            if wrong:
-                tx.misattributed.put(kind, key, run.ticket_id, tracker_id, wrong)
-            is_status_given = creation.linked(tx, found, wrong)
+        verdicts = run.verdicts(tx, kind)
+        found = self.found
+        if not verdicts.link_claimed(key, number, tracker_id, author_id, reason):
+            found = {**found, "status": None}  # a sibling that had adopted it may have given it another
+            row = tx.ledger(kind).lock(key)
+            if odd := self._at_odds(tx, verdicts, row):
+                return odd
+            assert row is not None  # noqa: S101 (`_at_odds`)
+            verdicts.link(row, number, tracker_id, author_id, reason)
+        if wrong:
+            tx.misattributed.put(kind, key, run.ticket_id, tracker_id, wrong)
+        is_status_given = creation.linked(tx, found, wrong)
         return Created(tracker_id, project_id, now=True, wrong_author=wrong, is_status_given=is_status_given)
 
     def _at_odds(self, tx: Transaction, verdicts: Verdicts, row: Row | None) -> Created | Waiting | None:

@@ -16,14 +16,14 @@ from shared.errors import LeaseOver, NotYet, OutcomeUnknown, TrackerOutage, Trac
 from shared.kinds import Kind
 from shared.store import Transaction
 from worker.retry import is_exhausted
-from worker.sync.actions import Action, TicketLock, Way, apart
+from worker.sync.actions import TicketLock, Way, apart, here
 from worker.sync.creation import create
 from worker.sync.doubt import settled
 from worker.sync.endings import Endings
 from worker.sync.gates import Pending, Plan, TimeWanted
 from worker.sync.probes import found_gone
 from worker.sync.results import AlreadyDone, Created, Result, Sent, Skipped, Waiting
-from worker.sync.run import Collaborators, Run
+from worker.sync.run import Collaborators, Run, Stored
 from worker.sync.status import give_status
 from worker.sync.wanted import IssueCreation, TimeEntryCreation, logged
 from worker.sync.work import Incomplete, Work, load
@@ -95,20 +95,27 @@ def _leave(run: Run, tx: Transaction) -> bool:
 
 
 @dataclass(frozen=True)
-class Load(Action[tuple[Run, Work | Incomplete | None]]):
+class Load(Stored[tuple[Run, Work | Incomplete | None]]):
     """Read all that a ticket's way needs to know, and move the ticket's snapshot to its newest event."""
 
     using: Collaborators
     ticket_id: int
     lock: HeldLock
 
+    def noted_by(self) -> None:
+        """There is no drain yet."""
+
     def carry_out(self) -> tuple[Run, Work | Incomplete | None]:
-        """Read it in one transaction."""
+        """Read it in a transaction of its own."""
+        with self.using.store.transaction() as tx:
+            return self.within(tx)
+
+    def within(self, tx: Transaction) -> tuple[Run, Work | Incomplete | None]:
+        """Read it."""
         using, ticket_id, settings = self.using, self.ticket_id, self.using.settings
-        with using.store.transaction() as tx:
-            config, tracker = using.connect(tx)
-            templates = tx.templates.active()
-            work = load(tx, ticket_id, settings.settling_time, config)
+        config, tracker = using.connect(tx)
+        templates = tx.templates.active()
+        work = load(tx, ticket_id, settings.settling_time, config)
         run = Run(ticket_id, using.store, settings, config, tracker, using.locks, self.lock, templates)
         if isinstance(work, Work):
             run.people.update(work.people)
@@ -137,10 +144,10 @@ class Drain:
         issue = await self._issue(wanted)
         if isinstance(issue, Created):
             for one in wanted:
-                await apart(self._run.lock.renew)
+                await here(self._run.lock.renew)
                 await self._log_time(one, issue)
         await self._settle_times({one.task_id for one in wanted})
-        await apart(self._run.lock.renew)
+        await here(self._run.lock.renew)
         await self._status(issue)
         return self._events.results
 
@@ -191,7 +198,7 @@ class Drain:
         outcome = await settled(run, Kind.TICKET, run.ticket_id, work.issue_row, work.now)
         if outcome or not asking:
             return outcome
-        creation = await apart(IssueCreation.of, run, work, asking[0], _tried(asking))
+        creation = await here(IssueCreation.of, run, work, asking[0], _tried(asking))
         return await create(creation, work.issue_row)
 
     async def _log_time(self, wanted: TimeWanted, issue: Created) -> None:
@@ -208,7 +215,7 @@ class Drain:
         try:
             outcome = await settled(run, Kind.TICKET_TASK, task_id, row, work.now)
             if outcome is None:
-                outcome = await create(await apart(TimeEntryCreation.of, run, work, asking, issue), row)
+                outcome = await create(await here(TimeEntryCreation.of, run, work, asking, issue), row)
         except TrackerRejected as rejection:
             if rejection.status in ISSUE_MAY_BE_GONE and (
                 gone := await apart(found_gone, run, issue.tracker_id)
@@ -228,7 +235,7 @@ class Drain:
         run, work = self._run, self._work
         for task_id, row in work.unsettled_times.items():
             if task_id not in attempted:
-                await apart(run.lock.renew)
+                await here(run.lock.renew)
                 await self._attempt([], settled(run, Kind.TICKET_TASK, task_id, row, work.now))
 
     async def _status(self, issue: Created | Waiting | None) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TypeVar
+from typing import ClassVar, Self, TypeVar
 
 from shared.codes.coded import Coded
 from shared.codes.steps import Actor, What
@@ -30,6 +31,7 @@ from worker.sync.completion import Completion
 
 log = get_logger("sync")
 T = TypeVar("T")
+R = TypeVar("R", covariant=True)
 
 
 @dataclass(frozen=True)
@@ -88,12 +90,8 @@ class Run:
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
         """Open a transaction; the steps noted so far are committed with it."""
-        steps = list(self.steps)
-        with self.store.transaction() as tx:
+        with transaction_of(self.store, [self]) as tx:
             yield tx
-            tx.trace.append(self.steps)
-            steps = list(self.steps)
-        del self.steps[: len(steps)]
 
     def write(self, change: Callable[[Transaction], T]) -> Action[T]:
         """Return the action of making a change, committed with the steps noted so far."""
@@ -144,12 +142,69 @@ class Run:
         return now + timedelta(seconds=backoff(attempts, random.random()))  # noqa: S311 (jitter)
 
 
+@contextmanager
+def transaction_of(store: Store, runs: Sequence[Run]) -> Iterator[Transaction]:
+    """Open a transaction for some drains; the steps that each has noted are committed with it.
+
+    What was noted within one that fails has not happened.
+    """
+    before = [len(run.steps) for run in runs]
+    try:
+        with store.transaction() as tx:
+            yield tx
+            tx.trace.append([step for run in runs for step in run.steps])
+    except BaseException:
+        for run, count in zip(runs, before, strict=True):
+            del run.steps[count:]
+        raise
+    for run in runs:
+        run.steps.clear()
+
+
+class Stored(Action[R]):
+    """What is read from the store, or changed there, in one transaction: that of this ticket alone, or of many.
+
+    Attributes:
+        is_sent: whether a call follows at once, for which somebody must be free.
+    """
+
+    is_sent: ClassVar[bool] = False
+
+    @abstractmethod
+    def noted_by(self) -> Run | None:
+        """Return the drain whose steps are committed with it."""
+
+    def get_ready(self) -> None:
+        """Do what comes before the transaction.
+
+        Raises:
+            Exception: there is none for this ticket.
+        """
+
+    @abstractmethod
+    def within(self, tx: Transaction) -> R:
+        """Do it."""
+
+    @classmethod
+    def all_within(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[R]:
+        """Do some of this kind, of as many tickets; return what came of each, in their order."""
+        return [one.within(tx) for one in actions]
+
+
 @dataclass(frozen=True)
-class Write(Action[T]):
-    """A change of the store for one ticket, in one transaction."""
+class Write(Stored[T]):
+    """A change of the store for one ticket."""
 
     run: Run
     change: Callable[[Transaction], T]
+
+    def noted_by(self) -> Run:
+        """Return the drain."""
+        return self.run
+
+    def within(self, tx: Transaction) -> T:
+        """Make it."""
+        return self.change(tx)
 
     def carry_out(self) -> T:
         """Make it and commit."""

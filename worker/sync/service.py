@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from datetime import timedelta
+from typing import Self
 
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
 from shared.codes.faults import Fault
+from shared.coordination.pause import Pause, Permit
 from shared.errors import BridgeError, LockBusy, SettingsError, TrackerBusy, TrackerOutage
 from shared.logs import get_logger, reason_fields
 from shared.store.models import EventState
 from worker.retry import backoff, is_exhausted
-from worker.sync.actions import drive
+from worker.sync.actions import Together, apart, drive
 from worker.sync.forward import forward
 from worker.sync.results import Result, Waiting
 from worker.sync.run import Collaborators
@@ -22,6 +25,24 @@ log = get_logger("sync")
 MOST_PASSES = 20
 UNCONFIGURED_PAUSE_S = 10.0
 AFTER_PAUSE_S = 2.0
+
+
+class Enter(Together[Permit]):
+    """Ask to go on: not while a pause lasts."""
+
+    def __init__(self, pause: Pause) -> None:
+        self._pause = pause
+
+    def carry_out(self) -> Permit:
+        """Ask."""
+        return self._pause.enter()
+
+    @classmethod
+    def carry_out_all(cls, actions: Sequence[Self]) -> Sequence[Permit]:
+        """Ask once, as long as there is no pause."""
+        first = actions[0].carry_out()
+        is_open = first.blocked_by is None and not first.probing
+        return [first, *(first if is_open else one.carry_out() for one in actions[1:])]
 
 
 class SyncService(Collaborators):
@@ -36,31 +57,39 @@ class SyncService(Collaborators):
         Returns:
             What came of it.
         """
+        return drive(self.way(ticket_id))
+
+    async def way(self, ticket_id: int) -> list[Result]:
+        """Do the same, one action after the other, for whoever drives it.
+
+        Raises:
+            SQLAlchemyError, RedisError: the database or Redis failed; whatever was not done is still to be done.
+        """
         results: list[Result] = []
         for _ in range(MOST_PASSES):
-            permit = self.pause.enter()
+            permit = await Enter(self.pause)
             if permit.blocked_by:
                 return [*results, Waiting(permit.blocked_by.reason)]
             answered = False
             try:
                 had_closed = permit.after is not None and permit.after.reason.code == Fault.TRACKER_CLOSED
-                forwarded = drive(forward(self, ticket_id, had_closed=had_closed))
+                forwarded = await forward(self, ticket_id, had_closed=had_closed)
                 answered = forwarded.answered
                 results += forwarded.results
             except LockBusy as busy:
                 return [*results, Waiting(busy.coded)]
             except (TrackerOutage, SettingsError) as outage:
-                return [*results, self._begin_pause(ticket_id, outage)]
+                return [*results, await apart(self._begin_pause, ticket_id, outage)]
             except (SQLAlchemyError, RedisError):
                 raise
             except Exception as fault:  # noqa: BLE001 (a fault of ours: bounded tries, never a spinning ticket)
-                return [*results, self._put_off(ticket_id, fault)]
+                return [*results, await apart(self._put_off, ticket_id, fault)]
             finally:
                 if permit.probing:  # however it ended: a probe that is not given up stops everybody
-                    self._end_probe(answered=answered)
+                    await apart(self._end_probe, answered=answered)
             if not forwarded.is_more_due:
                 return results
-        self.ring([ticket_id])
+        await apart(self.ring, [ticket_id])
         return results
 
     def _end_probe(self, *, answered: bool) -> None:

@@ -14,7 +14,7 @@ from shared.payloads import Body, status_body
 from shared.store.metadata import MetadataKind
 from shared.templating import Operation
 from worker.retry import is_exhausted
-from worker.sync.actions import apart
+from worker.sync.actions import apart, here
 from worker.sync.bodies import body_for
 from worker.sync.probes import call_as_administrator, found_gone
 from worker.sync.refusals import explained
@@ -49,7 +49,7 @@ async def give_status(run: Run, work: Work, issue: Created) -> Result:
 
 async def _given(run: Run, work: Work, issue: Created) -> Result:
     state, issue_id = work.state, issue.tracker_id
-    body = await apart(_body, run, work, issue)
+    body = await here(_body, run, work, issue)
     if not body["issue"]:
         known = state.status in run.config.status_map
         lacks = Reason.STATUS_NOT_IN_TEMPLATE if known else Reason.STATUS_NOT_MAPPED
