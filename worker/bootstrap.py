@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 
 from celery import Celery
@@ -22,6 +21,7 @@ from shared.store.database import Database
 from shared.vault import Vault
 from worker.sweep import Sweep
 from worker.sync.completion import Completion
+from worker.sync.coordinator import CallerThreads, Coordinator
 from worker.sync.service import SyncService
 from worker.watchdog import Watchdog
 
@@ -32,7 +32,7 @@ class Worker:
 
     Attributes:
         lookup: the helpdesk, None where none can be asked.
-        threads: work on tickets, whichever message names them.
+        coordinator: works on the tickets that messages name.
         stopping: set once the process is to end.
     """
 
@@ -47,7 +47,7 @@ class Worker:
     presence: Presence
     watchdog: Watchdog
     lookup: HelpdeskLookup | None
-    threads: Executor
+    coordinator: Coordinator
     stopping: threading.Event
 
 
@@ -56,7 +56,7 @@ def bootstrap(settings: Settings, *, concurrency: int) -> Worker:
 
     Args:
         settings: the process's settings.
-        concurrency: threads that work at the same time.
+        concurrency: calls at the same time.
     """
     app = make_celery(settings)
     redis = make_redis(settings)
@@ -66,10 +66,12 @@ def bootstrap(settings: Settings, *, concurrency: int) -> Worker:
     connector = Connector(
         store,
         Vault(settings.secret_keys),
-        Throttle(redis, settings.rate_limit).wait,
+        Throttle(redis, settings.rate_limit).wait if settings.rate_limit else None,
         allow_link_local=settings.allow_link_local,
     )
     completion = Completion(store, lookup, Pause(redis, HELPDESK_KEY), settings.helpdesk_wait)
+    service = SyncService(store, settings, locks, pause, connector.connect, doorbell.ring, completion)
+    coordinator = Coordinator(service.way, store, CallerThreads(concurrency))
     return Worker(
         app=app,
         settings=settings,
@@ -77,12 +79,12 @@ def bootstrap(settings: Settings, *, concurrency: int) -> Worker:
         locks=locks,
         pause=pause,
         presence=Presence(redis),
-        watchdog=Watchdog(),
-        threads=ThreadPoolExecutor(concurrency, thread_name_prefix="ticket"),
+        watchdog=Watchdog(lambda: coordinator.is_at_work),
+        coordinator=coordinator,
         stopping=threading.Event(),
         connector=connector,
         lookup=lookup,
-        service=SyncService(store, settings, locks, pause, connector.connect, doorbell.ring, completion),
+        service=service,
         sweep=Sweep(store, settings, redis, pause, lambda: backlog(app), doorbell.ring),
     )
 

@@ -28,6 +28,8 @@ from worker.upkeep import keep_up
 from worker.watchdog import EXIT_CODE
 
 SWEEP_WITHOUT_BEAT = 3
+TASKS = 4
+"""Celery's threads: a task hands its tickets over, and a sweep may take its time."""
 OPTIONS = ["--loglevel", "WARNING", "--pool", "threads", "--without-gossip", "--without-mingle"]
 log = get_logger("worker")
 
@@ -47,6 +49,7 @@ def work(settings: Settings, concurrency: int) -> int:
         drop_strange_keys(settings)
     worker = bootstrap(settings, concurrency=concurrency)
     register(worker.app, worker)
+    worker.coordinator.start()
     # what Celery prints when it is told to stop
     celery.apps.worker.safe_say = lambda text, *_: log.info(str(text).strip())
     try:
@@ -61,10 +64,13 @@ def work(settings: Settings, concurrency: int) -> int:
 
     def stop(**_: object) -> None:
         worker.stopping.set()
+        worker.coordinator.stop()
 
     worker_shutting_down.connect(stop)
-    code = run_celery(worker.app, ["--quiet", "worker", "--concurrency", str(concurrency), *OPTIONS])
+    code = run_celery(worker.app, ["--quiet", "worker", "--concurrency", str(TASKS), *OPTIONS])
     stop()
+    if left := worker.coordinator.close():
+        worker.service.ring(left)
     return code
 
 

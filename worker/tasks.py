@@ -23,18 +23,10 @@ def register(app: Celery, worker: Worker) -> None:
 
     @app.task(name=SYNC_TICKET, shared=False)  # type: ignore[untyped-decorator]
     def sync_ticket(*, ticket_id: int, others: Sequence[int] = (), **_: object) -> None:
+        """Hand the tickets over; the message may then be gone: the sweep rings again what is not done."""
         with worker.watchdog.at_work():
-            begun = {one: worker.threads.submit(sync, one) for one in (ticket_id, *others)}
-            if left := [one for one, done in begun.items() if not done.result()]:
+            if left := worker.coordinator.take([ticket_id, *others]):
                 worker.service.ring(left)
-
-    def sync(ticket_id: int) -> bool:
-        """Forward what is due for a ticket, unless the process is to end; False: it was not begun."""
-        if worker.stopping.is_set():
-            return False
-        with left_to_the_sweep(ticket_id=ticket_id):
-            worker.service.sync(ticket_id)
-        return True
 
     @app.task(name=SWEEP, shared=False)  # type: ignore[untyped-decorator]
     def sweep(**_: object) -> None:

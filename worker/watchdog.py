@@ -7,7 +7,7 @@ certain counts: rings wait, no thread is at work, and none was begun since the l
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 LOOKS = 4
@@ -16,9 +16,14 @@ EXIT_CODE = 75
 
 
 class Watchdog:
-    """Compares what this process was handed with what waits."""
+    """Compares what this process was handed with what waits.
 
-    def __init__(self) -> None:
+    Args:
+        is_at_work: whether something that it was handed before is still under way.
+    """
+
+    def __init__(self, is_at_work: Callable[[], bool] = lambda: False) -> None:
+        self._is_at_work = is_at_work
         self._change = threading.Lock()
         self._at_work = 0
         self._begun = 0
@@ -44,7 +49,8 @@ class Watchdog:
             backlog: how many rings wait in the queue.
         """
         with self._change:
-            is_starving = backlog > 0 and not self._at_work and self._begun == self._begun_before
+            is_busy = self._at_work or self._is_at_work()
+            is_starving = backlog > 0 and not is_busy and self._begun == self._begun_before
             self._begun_before = self._begun
         self._starved = self._starved + 1 if is_starving else 0
         return self._starved >= LOOKS

@@ -62,7 +62,7 @@ class Bridge(RuleBasedStateMachine):
         for ticket_id in TICKETS if rules.siblings else (1,):
             self.helpdesk_logs(ticket_id, 0, 0, "Printer", 2, 0.0, ALICE, DONE, None)
         for number, ticket_id in enumerate((1, second)):
-            self.worker_moves(number, ticket_id, stops[number], fates[number])
+            self.worker_moves(number, ticket_id, stops[number], fates[number], together=False)
 
     @rule(
         ticket_id=tickets,
@@ -125,23 +125,31 @@ class Bridge(RuleBasedStateMachine):
         self.sent.append((event, f"delivery-{len(self.sent)}"))
         self.world.receive(*self.sent[-1])
 
-    @rule(number=numbers, ticket_id=tickets, stop=stops, fate=fates)
-    def worker_moves(self, number: int, ticket_id: int, stop: Stop, fate: Fate) -> None:
+    @rule(number=numbers, ticket_id=tickets, stop=stops, fate=fates, together=st.booleans())
+    def worker_moves(self, number: int, ticket_id: int, stop: Stop, fate: Fate, together: bool) -> None:
         """A worker is rung, or goes on where it had stopped; it stops again somewhere."""
         worker, ticket_id = self.world.workers[number], self._ticket_id(ticket_id)
+        tickets = [ticket_id, *(one for one in TICKETS if together and one != ticket_id)]
         self.world.tracker.fates.append(fate)
         if worker.is_busy:
             worker.go_on(stop)
         else:
-            self.world.begin_drain(worker, ticket_id, stop)
+            self.world.begin_drain(worker, tickets, stop)
 
     @rule(
-        number=numbers, ticket_id=tickets, stop=stops, fate=fates, seconds=st.sampled_from([21.4, 36.9, 61])
+        number=numbers,
+        ticket_id=tickets,
+        stop=stops,
+        fate=fates,
+        seconds=st.sampled_from([21.4, 36.9, 61]),
+        together=st.booleans(),
     )
-    def worker_takes_over(self, number: int, ticket_id: int, stop: Stop, fate: Fate, seconds: float) -> None:
+    def worker_takes_over(
+        self, number: int, ticket_id: int, stop: Stop, fate: Fate, seconds: float, together: bool
+    ) -> None:
         """So long after everything else that leases have run out, a worker is rung."""
         self.world.advance(seconds)
-        self.worker_moves(number, ticket_id, stop, fate)
+        self.worker_moves(number, ticket_id, stop, fate, together)
 
     @rule(number=numbers, dies=st.booleans())
     def worker_ends(self, number: int, dies: bool) -> None:

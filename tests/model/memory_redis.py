@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 from redis.exceptions import LockNotOwnedError
@@ -63,31 +65,61 @@ class SimulatedRedis:
         self._tokens += 1
         return SimulatedLock(self, name, timeout, str(self._tokens))
 
+    def pipeline(self, *, transaction: bool) -> SimulatedPipeline:  # noqa: ARG002 (nobody comes in between)
+        """Return what gathers commands."""
+        return SimulatedPipeline(self)
+
+    def register_script(self, _script: str) -> Callable[..., list[int]]:
+        """Return the only script that there is: it gives locks back."""
+
+        def release(*, keys: list[str], args: list[str]) -> list[int]:
+            lost = [place for place, key in enumerate(keys) if self.get(key) != args[place]]
+            self.delete(*(key for place, key in enumerate(keys) if place not in lost))
+            return lost
+
+        return release
+
     def _only_the_living(self) -> None:
         if self._stage.actor.is_dead:
             self._stage.point("redis")
+
+
+class SimulatedPipeline:
+    """Commands that are sent together."""
+
+    def __init__(self, redis: SimulatedRedis) -> None:
+        self._redis, self._asked = redis, list[Callable[[], bool]]()
+
+    def set(self, *arguments: Any, **options: Any) -> None:
+        """Gather one."""
+        self._asked.append(lambda: self._redis.set(*arguments, **options))
+
+    def execute(self) -> list[bool]:
+        """Carry them out, in their order."""
+        return [one() for one in self._asked]
 
 
 class SimulatedLock:
     """A token under a key: taken, renewed and given back only by whoever has the token."""
 
     def __init__(self, redis: SimulatedRedis, name: str, lease: float, token: str) -> None:
-        self._redis, self._name, self._lease, self._token = redis, name, lease, token
+        self._redis, self.name, self._lease = redis, name, lease
+        self.local = SimpleNamespace(token=token)
 
     def acquire(self) -> bool:
         """Take it, without waiting."""
-        return self._redis.set(self._name, self._token, nx=True, ex=self._lease)
+        return self._redis.set(self.name, self.local.token, nx=True, ex=self._lease)
 
     def reacquire(self) -> None:
         """Start the lease anew."""
         self._own()
-        self._redis.set(self._name, self._token, ex=self._lease)
+        self._redis.set(self.name, self.local.token, ex=self._lease)
 
     def release(self) -> None:
         """Give it back."""
         self._own()
-        self._redis.delete(self._name)
+        self._redis.delete(self.name)
 
     def _own(self) -> None:
-        if self._redis.get(self._name) != self._token:
+        if self._redis.get(self.name) != self.local.token:
             raise LockNotOwnedError("the lock belongs to somebody else now")

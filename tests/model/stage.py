@@ -26,7 +26,8 @@ class Actor:
 
     Attributes:
         skew: how far its wall clock is ahead of the database's, in seconds.
-        claims: what it claimed last, by kind: the key, and when whatever it sends must have arrived.
+        claims: what it has claimed, by kind and key: when whatever it sends for it must have arrived.
+        calling: for which of them it makes the call that it is about to make.
         drains: how many pieces of work it has begun.
         killed: those in which it was killed.
         errors: what its work raised and no worker would survive.
@@ -34,7 +35,8 @@ class Actor:
 
     def __init__(self, name: str, skew: float = 0.0) -> None:
         self.name, self.skew = name, skew
-        self.claims: dict[str, tuple[int, float]] = {}
+        self.claims: dict[tuple[str, int], float] = {}
+        self.calling: dict[str, int] = {}
         self.errors: list[BaseException] = []
         self.is_dead = False
         self.drains, self.killed = 0, set[int]()

@@ -63,7 +63,7 @@ def test_time_of_a_moved_ticket_task_may_be_created_again_for_the_ticket_that_it
     state = Bridge()
     state.begin(Rules(policy="hold"), 2, (END, END), (Fate.ANSWERED, Fate.ANSWERED))
     state.helpdesk_logs(1, 1, 0, "Printer", 2, 1.0, ALICE, DONE, None)
-    state.worker_moves(0, 1, "before POST", Fate.ANSWERED)
+    state.worker_moves(0, 1, "before POST", Fate.ANSWERED, together=False)
     state.worker_ends(0, dies=True)
     state.helpdesk_logs(1, 1, 0, "Printer", 2, 2.0, ALICE, DONE, None, moved=True)
     state.time_passes(61, sweeps=False)

@@ -28,7 +28,10 @@ from tests.model.tracker import SimulatedTracker
 from tests.support.bridge import DEVELOPER, DEVELOPMENT, PEOPLE, STATUS_MAP, SUPPORT
 from tests.support.events import SUPPORT_ENTITY
 from worker.sweep import Sweep
+from worker.sync.actions import Action
 from worker.sync.completion import Completion
+from worker.sync.coordinator import Arrive, Coordinator, Going, outcome_of
+from worker.sync.creation import Call
 from worker.sync.service import SyncService
 
 SWEEPS = 40
@@ -68,6 +71,19 @@ def database() -> MemoryDatabase:
 def _settings() -> Settings:
     """Return the workers' settings."""
     return Settings()
+
+
+class OneByOne:
+    """Stands for a coordinator's callers: whatever may take long is done at once, and before anything else."""
+
+    count = 2
+
+    def carry_out(self, going: Going, action: Action[Any], arrive: Arrive) -> None:
+        """Do it."""
+        arrive(going, outcome_of(action))
+
+    def close(self) -> None:
+        """There is nothing to end."""
 
 
 class World:
@@ -122,6 +138,7 @@ class World:
         self.sweeper = Sweep(self.store, self.settings, self.redis, pause, lambda: 0, self._ring)  # type: ignore[arg-type]
         self._stack.enter_context(self.clock.in_force())
         self._stack.enter_context(mock.patch.object(Ledger, "claim", self._claiming(Ledger.claim)))
+        self._stack.enter_context(mock.patch.object(Call, "carry_out", self._calling(Call.carry_out)))
         with self.store.transaction() as tx:
             tx.configs.put(self.config)
             tx.people.replace_cache(PEOPLE)
@@ -135,10 +152,20 @@ class World:
             arrives_by = self.clock.now + lease + self._latest
             attempt = real(ledger, claim, lease)
             if attempt is not None:
-                self.stage.actor.claims[ledger.kind] = (claim.key, arrives_by)
+                self.stage.actor.claims[ledger.kind, claim.key] = arrives_by
             return attempt
 
         return claim
+
+    def _calling(self, real: Callable[[Call], Any]) -> Callable[[Call], Any]:
+        """Note for which claim a call is made."""
+
+        def call(action: Call) -> Any:
+            creation = action.creation
+            self.stage.actor.calling[creation.kind] = creation.key
+            return real(action)
+
+        return call
 
     def _ring(self, tickets: list[int]) -> bool:
         self._rung += tickets
@@ -159,9 +186,20 @@ class World:
         with suppress(SQLAlchemyError, RedisError):  # left to the sweep
             self.service.sync(ticket_id)
 
-    def begin_drain(self, worker: Actor, ticket_id: int, stop: Stop) -> None:
-        """Have a worker begin to drain a ticket, and stand where that says."""
-        worker.begin(self.stage.play(worker, lambda: self.drain(ticket_id)), stop)
+    def drain_together(self, ticket_ids: list[int]) -> None:
+        """Do what a ring of several tickets makes a worker do: their steps are shared."""
+        Coordinator(self.service.way, self.store, OneByOne()).drive(ticket_ids)
+
+    def begin_drain(self, worker: Actor, ticket_ids: list[int], stop: Stop) -> None:
+        """Have a worker begin to drain a ticket, or several together, and stand where that says."""
+
+        def work() -> None:
+            if len(ticket_ids) > 1:
+                self.drain_together(ticket_ids)
+            else:
+                self.drain(ticket_ids[0])
+
+        worker.begin(self.stage.play(worker, work), stop)
 
     def advance(self, seconds: float) -> None:
         """Let time pass."""
@@ -175,8 +213,7 @@ class World:
         except (SQLAlchemyError, RedisError):
             return 0
         rung, self._rung = self._rung, []
-        for ticket_id in rung:
-            self.drain(ticket_id)
+        self.drain_together(rung)
         return len(rung)
 
     def heal(self) -> int:

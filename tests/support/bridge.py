@@ -28,6 +28,7 @@ from shared.vault import Vault
 from tests.support.databases import make_tables
 from tests.support.events import SUPPORT_ENTITY, delivery_id
 from worker.sync.completion import Completion
+from worker.sync.coordinator import CallerThreads, Coordinator
 from worker.sync.results import Result
 from worker.sync.service import SyncService
 
@@ -126,6 +127,14 @@ class Bridge:
             self.rung.remove(rung)
             results += self.service.sync(rung)
         return results
+
+    def sync_together(self, *ticket_ids: int, callers: int = 4) -> None:
+        """Drain several tickets, as a worker does that shares their steps."""
+        threads = CallerThreads(callers)
+        try:
+            Coordinator(self.service.way, self.store, threads).drive(ticket_ids)
+        finally:
+            threads.close()
 
     def forward(self, *events: dict[str, Any], ticket_id: int = 4711) -> list[str]:
         """Append events, drain the ticket, and return the events' states in their order."""

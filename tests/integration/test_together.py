@@ -1,0 +1,167 @@
+"""Many tickets drained together: each exactly once, whatever befalls one of them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any
+
+import pytest
+from sqlalchemy.exc import OperationalError
+
+from deploy.sandbox.tracker.control import StandIn
+from shared.coordination.locks import PREFIX
+from shared.kinds import Kind
+from shared.store.database import Database
+from shared.store.models import LedgerState
+from tests.support.bridge import Bridge
+from tests.support.events import ALICE, BOB, task, task_event, ticket, ticket_event
+from tests.support.ledger import entries, ours, row, stopped
+from worker.sync.creation import Claim, Link
+
+TICKETS = range(1, 9)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def desk(request: pytest.FixtureRequest) -> Bridge:
+    """A deskbridge over each of the databases."""
+    found: Bridge = request.getfixturevalue("bridge" if request.param == "sqlite" else "bridge_on_postgresql")
+    return found
+
+
+def receive(desk: Bridge) -> list[int]:
+    return desk.receive(
+        *(
+            task_event(of_ticket=ticket(one), of_task=task(one, user=ALICE if one % 2 else BOB))
+            for one in TICKETS
+        )
+    )
+
+
+def states(desk: Bridge, ids: list[int]) -> Counter[str]:
+    return Counter(desk.event(one).state for one in ids)
+
+
+def test_many_tickets_become_one_issue_and_one_time_entry_each(desk: Bridge, stand_in: StandIn) -> None:
+    ids = receive(desk)
+    desk.sync_together(*TICKETS)
+    assert states(desk, ids) == {"done": len(TICKETS)}
+    assert Counter(one["issue_id"] for one in entries(stand_in)).most_common(1)[0][1] == 1
+    assert len(ours(stand_in)) == len(entries(stand_in)) == len(TICKETS)
+    assert {one["user"] for one in entries(stand_in)} == {"alice", "bob"}
+
+
+def test_each_has_the_trace_that_it_has_alone(desk: Bridge, stand_in: StandIn) -> None:
+    receive(desk)
+    for number in (1, 2, 3):
+        desk.sync(number)
+    desk.sync_together(5, 7)
+    alone, *others = ([re.sub(r"\d+", "N", one) for one in desk.steps(number)] for number in (3, 5, 7))
+    assert others == [alone, alone]
+
+
+def test_a_link_that_fails_is_done_again_alone_and_the_others_are_linked(
+    desk: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, failed = Link.within, list[int]()
+
+    def within(link: Link, tx: Any) -> Any:
+        if link.creation.run.ticket_id == 3 and link.creation.kind is Kind.TICKET and len(failed) < 2:
+            failed.append(3)
+            raise OperationalError("UPDATE", {}, Exception("deadlock detected"))
+        return real(link, tx)
+
+    monkeypatch.setattr(Link, "within", within)
+    ids = receive(desk)
+    desk.sync_together(*TICKETS, callers=8)
+    assert len(failed) == 2, "once in the group, and once alone"
+    assert states(desk, ids) == {"done": len(TICKETS)}
+    assert len(ours(stand_in)) == len(entries(stand_in)) == len(TICKETS)
+    created = [one for one in desk.steps(1) if "Issue #" in one]
+    assert len(created) == len(set(created)), "what a failed transaction noted has not happened"
+
+
+def test_one_that_always_fails_at_its_claim_harms_nobody(
+    desk: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Claim.within
+
+    def within(claim: Claim, tx: Any) -> Any:
+        if claim.creation.run.ticket_id == 3:
+            raise ValueError("A string literal cannot contain NUL (0x00) characters.")
+        return real(claim, tx)
+
+    monkeypatch.setattr(Claim, "within", within)
+    ids = receive(desk)
+    desk.sync_together(*TICKETS)
+    assert states(desk, ids) == {"done": len(TICKETS) - 1, "pending": 1}
+    assert desk.event(ids[2]).attempts == 1, "it is tried again a bounded number of times"
+    assert len(entries(stand_in)) == len(TICKETS) - 1
+
+
+def test_a_ticket_that_somebody_else_is_at_is_left_to_them(desk: Bridge, stand_in: StandIn) -> None:
+    ids = receive(desk)
+    desk.redis.set(f"{PREFIX}ticket:3", "somebody else's", ex=60)
+    desk.sync_together(*TICKETS)
+    assert states(desk, ids) == {"done": len(TICKETS) - 1, "pending": 1}
+    assert desk.redis.keys(f"{PREFIX}ticket:*") == [f"{PREFIX}ticket:3".encode()], (
+        "the others' are free again"
+    )
+
+
+def test_an_answer_that_is_lost_is_one_ticket_s_doubt(desk: Bridge, stand_in: StandIn) -> None:
+    ids = receive(desk)
+    stand_in.fault("reset_after", method="POST", path="/issues.json", count=1)
+    desk.sync_together(*TICKETS)
+    assert states(desk, ids) == {"done": len(TICKETS) - 1, "pending": 1}
+    doubtful = [one for one in TICKETS if row(desk, Kind.TICKET, one).state == LedgerState.IN_DOUBT]
+    assert len(doubtful) == 1
+    desk.hurry()
+    desk.sync_together(*TICKETS)
+    desk.hurry()
+    desk.sync_together(*TICKETS)
+    assert states(desk, ids) == {"done": len(TICKETS)}
+    assert len(ours(stand_in)) == len(entries(stand_in)) == len(TICKETS)
+
+
+def test_an_outage_pauses_everybody_and_nothing_is_made_twice(desk: Bridge, stand_in: StandIn) -> None:
+    ids = receive(desk)
+    stand_in.fault("status_before", method="POST", path="/time_entries.json", count=3, status=429)
+    desk.sync_together(*TICKETS)
+    assert desk.pause.current() is not None
+    desk.pause.end()
+    for _ in range(4):
+        desk.hurry()
+        desk.sync_together(*TICKETS)
+        desk.pause.end()
+    assert states(desk, ids) == {"done": len(TICKETS)}
+    assert len(ours(stand_in)) == len(entries(stand_in)) == len(TICKETS)
+
+
+def test_what_comes_in_on_the_way_is_seen_to_before_the_end(
+    desk: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its own ring found the lock busy."""
+    ids, late = receive(desk), list[int]()
+    updates = [ticket_event(5, of_ticket=ticket(one, status=5)) for one in TICKETS]
+    with stopped(monkeypatch, "POST", "/issues.json", lambda: late.extend(desk.receive(*updates))):
+        desk.sync_together(*TICKETS)
+    assert states(desk, [*ids, *late]) == {"done": 2 * len(TICKETS)}
+    assert {one["status_id"] for one in ours(stand_in)} == {3}
+
+
+def test_a_database_that_is_away_puts_them_off_and_loses_nothing(
+    desk: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = receive(desk)
+    with monkeypatch.context() as patch:
+
+        def away(_database: Database) -> Any:
+            raise OperationalError("BEGIN", {}, Exception("connection refused"))
+
+        patch.setattr(Database, "transaction", away)
+        desk.sync_together(*TICKETS)
+    assert states(desk, ids) == {"pending": len(TICKETS)}
+    assert not desk.redis.keys(f"{PREFIX}ticket:*"), "nobody has to wait for a lock to run out"
+    desk.sync_together(*TICKETS)
+    assert states(desk, ids) == {"done": len(TICKETS)}
