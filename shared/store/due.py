@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
 
-from sqlalchemy import BindParameter, ColumnElement, Select, and_, bindparam, case, func, or_, select
+from sqlalchemy import ColumnElement, Select, and_, bindparam, case, func, or_, select, tuple_
 from sqlalchemy.orm import InstrumentedAttribute
 
 from shared.errors import InvalidEvent
@@ -67,7 +67,7 @@ def is_due() -> ColumnElement[bool]:
     )
 
 
-def due_with_their_keys(ticket_id: int | BindParameter[int]) -> ColumnElement[bool]:
+def due_with_their_keys(ticket_id: int) -> ColumnElement[bool]:
     """Match a ticket's events that are due, and all pending ones of their keys."""
     keys = select(JournalEvent.key).where(JournalEvent.ticket_id == ticket_id, is_due())
     return and_(
@@ -78,31 +78,36 @@ def due_with_their_keys(ticket_id: int | BindParameter[int]) -> ColumnElement[bo
 
 
 @cache
-def due_of_a_ticket() -> Select[Any]:
-    """Return the statement that reads what is due for `ticket_id`, within `most_rows` and `most_bytes`.
+def due_of_tickets() -> Select[Any]:
+    """Return the statement that reads what is due for `ticket_ids`, of each within `most_rows` and `most_bytes`.
 
-    Made once: to make it takes longer than to carry it out. Beyond its bounds the ticket's newest event is wanted most,
+    Made once: to make it takes longer than to carry it out. Beyond its bounds a ticket's newest event is wanted most,
     then the newest of each key, then older ones.
     """
+    ticket, key = JournalEvent.ticket_id, JournalEvent.key
+    asked = ticket.in_(bindparam("ticket_ids", type_=Key, expanding=True))
+    due_keys = select(ticket, key).where(asked, is_due())
     newest_first = [column.desc() for column in ORDER]
     ranked = (
         select(
             JournalEvent.id,
             size_of(JournalEvent.payload).label("size"),
-            func.row_number().over(order_by=newest_first).label("recency"),
-            func.row_number().over(partition_by=JournalEvent.key, order_by=newest_first).label("rank"),
-            func.row_number().over(order_by=ORDER).label("place"),
+            ticket,
+            func.row_number().over(partition_by=ticket, order_by=newest_first).label("recency"),
+            func.row_number().over(partition_by=(ticket, key), order_by=newest_first).label("rank"),
+            func.row_number().over(partition_by=ticket, order_by=ORDER).label("place"),
         )
-        .where(due_with_their_keys(bindparam("ticket_id", type_=Key)))
+        .where(asked, JournalEvent.state == EventState.PENDING, tuple_(ticket, key).in_(due_keys))
         .subquery()
     )
     wanted_first = [case((ranked.c.recency == 1, 0), else_=ranked.c.rank), ranked.c.place]
+    of_ticket = ranked.c.ticket_id
     measured = select(
         ranked.c.id,
+        func.row_number().over(partition_by=of_ticket, order_by=wanted_first).label("number"),
+        func.sum(ranked.c.size).over(partition_by=of_ticket, order_by=wanted_first).label("total"),
+        func.count().over(partition_by=of_ticket).label("of_all"),
         ranked.c.size,
-        func.row_number().over(order_by=wanted_first).label("number"),
-        func.sum(ranked.c.size).over(order_by=wanted_first).label("total"),
-        func.count().over().label("of_all"),
     ).subquery()
     is_within = and_(
         measured.c.number <= bindparam("most_rows", type_=Key),
@@ -131,13 +136,13 @@ def due_of_a_ticket() -> Select[Any]:
     )
 
 
-def due_parameters(ticket_id: int) -> dict[str, int]:
-    """Return the parameters of `due_of_a_ticket`."""
-    return {"ticket_id": ticket_id, "most_rows": MOST_ROWS, "most_bytes": MOST_BYTES}
+def due_parameters(ticket_ids: Collection[int]) -> dict[str, Any]:
+    """Return the parameters of `due_of_tickets`."""
+    return {"ticket_ids": list(ticket_ids), "most_rows": MOST_ROWS, "most_bytes": MOST_BYTES}
 
 
 def due_events(found: Sequence[Any]) -> DueEvents:
-    """Return what `due_of_a_ticket` has read, oldest first."""
+    """Return what `due_of_tickets` has read of one of them, oldest first."""
     rows = sorted(map(_due, found), key=lambda row: (row.occurred_at, row.sequence, row.id))
     if not found:
         return DueEvents(rows, is_complete=True)

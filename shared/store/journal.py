@@ -38,7 +38,7 @@ from shared.store.due import (
     ORDER,
     DueEvents,
     due_events,
-    due_of_a_ticket,
+    due_of_tickets,
     due_parameters,
     due_with_their_keys,
     is_due,
@@ -191,7 +191,14 @@ class Journal:
         carried out as if nothing newer were known. What is returned is bounded, whatever somebody has sent; what is
         left out is due still.
         """
-        return due_events(self._session.execute(due_of_a_ticket(), due_parameters(ticket_id)).all())
+        return self.due_of([ticket_id])[ticket_id]
+
+    def due_of(self, ticket_ids: Collection[int]) -> dict[int, DueEvents]:
+        """Return what is due for some tickets, as `due` does for each."""
+        found: dict[int, list[Any]] = {ticket_id: [] for ticket_id in ticket_ids}
+        for row in self._session.execute(due_of_tickets(), due_parameters(ticket_ids)):
+            found[row.ticket_id].append(row)
+        return {ticket_id: due_events(rows) for ticket_id, rows in found.items()}
 
     def supersede_older(self, event_id: int, reason: Coded) -> None:
         """End the pending events of an event's key that are older than it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any, cast
@@ -63,10 +63,27 @@ class LedgerQueries:
         """Return every row that belongs to a ticket."""
         return self._session.scalars(select(self._model).where(self._model.ticket_id == ticket_id)).all()
 
-    def of_drain(self, ticket_id: int, keys: Collection[int]) -> dict[int, Row]:
-        """Return the rows of several keys, and a ticket's that are claimed or in doubt, by key."""
-        parameters = {"ticket_id": ticket_id, "keys": list(keys)}
-        return {row.key: row for row in self._session.scalars(_of_drain(self._model), parameters)}
+    def of_drains(self, keys: Mapping[int, Collection[int]]) -> dict[int, dict[int, Row]]:
+        """Return, by ticket id, the rows of its keys, and those of its own that are claimed or in doubt, by key.
+
+        Args:
+            keys: what is asked for of each ticket.
+        """
+        every = [key for some in keys.values() for key in some]
+        asked = {"ticket_ids": list(keys), "keys": every}
+        rows = self._session.scalars(_of_drains(self._model), asked).all()
+        return {
+            ticket_id: {
+                row.key: row
+                for row in rows
+                if row.key in some or (row.ticket_id == ticket_id and row.state in IN_FLIGHT)
+            }
+            for ticket_id, some in keys.items()
+        }
+
+    def some(self, keys: Collection[int]) -> dict[int, Row]:
+        """Return the rows of several keys, by key."""
+        return {row.key: row for row in self._session.scalars(_of_keys(self._model), {"keys": list(keys)})}
 
     def newest_projects(self, most: int) -> list[int]:
         """Return the tracker projects of the rows with the highest keys, so many of them, the newest first."""
@@ -172,10 +189,18 @@ def _of_key(model: type[LedgerRow]) -> Select[Any]:
 
 
 @cache
-def _of_drain(model: type[LedgerRow]) -> Select[Any]:
-    """Return the statement that reads the rows of `keys`, and those of `ticket_id` that are in flight."""
+def _of_keys(model: type[LedgerRow]) -> Select[Any]:
+    """Return the statement that reads the rows of `keys`."""
+    return select(model).where(model.key.in_(bindparam("keys", type_=Key, expanding=True)))
+
+
+@cache
+def _of_drains(model: type[LedgerRow]) -> Select[Any]:
+    """Return the statement that reads the rows of `keys`, and those of `ticket_ids` that are in flight."""
     of_keys = select(model.key).where(model.key.in_(bindparam("keys", type_=Key, expanding=True)))
     in_flight = select(model.key).where(
-        NOT_LINKED, model.ticket_id == bindparam("ticket_id", type_=Key), model.state.in_(IN_FLIGHT)
+        NOT_LINKED,
+        model.ticket_id.in_(bindparam("ticket_ids", type_=Key, expanding=True)),
+        model.state.in_(IN_FLIGHT),
     )
     return select(model).where(model.key.in_(of_keys.union_all(in_flight)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, cast
@@ -41,13 +41,15 @@ def _asked(kind: LinkKind, key: Column[Any], asked: BindParameter[Any]) -> Selec
         key.label("helpdesk_id"),
         columns.tracker_project_id,
         columns.default_category_id.label("category_id"),
-    ).where(key == asked)
+    ).where(key.in_(asked))
 
 
 BY_PROJECT, BY_ENTITY = cast(Table, ProjectLink.__table__).c, cast(Table, EntityLink.__table__).c
 RESOLVING = union_all(
-    _asked(LinkKind.PROJECT, BY_PROJECT.helpdesk_project_id, bindparam("project_id", type_=Key)),
-    _asked(LinkKind.ENTITY, BY_ENTITY.entity_id, bindparam("entity_id", type_=Key)),
+    _asked(
+        LinkKind.PROJECT, BY_PROJECT.helpdesk_project_id, bindparam("project_ids", type_=Key, expanding=True)
+    ),
+    _asked(LinkKind.ENTITY, BY_ENTITY.entity_id, bindparam("entity_ids", type_=Key, expanding=True)),
 )
 
 
@@ -59,14 +61,27 @@ class Links:
 
     def resolve(self, helpdesk_project_id: int | None, entity_id: int) -> Link | None:
         """Apply the project resolution rule: project link first, then the EXACT entity, else nothing."""
-        asked = {"project_id": helpdesk_project_id, "entity_id": entity_id}
-        found = {row.kind: row for row in self._session.execute(RESOLVING, asked)}
-        row = found.get(LinkKind.PROJECT) or found.get(LinkKind.ENTITY)
-        return (
-            None
-            if row is None
-            else Link(LinkKind(row.kind), row.helpdesk_id, row.tracker_project_id, row.category_id)
-        )
+        place = helpdesk_project_id, entity_id
+        return self.resolve_all([place])[place]
+
+    def resolve_all(
+        self, places: Collection[tuple[int | None, int]]
+    ) -> dict[tuple[int | None, int], Link | None]:
+        """Return what `resolve` does for each of some (helpdesk project, entity)."""
+        asked = {
+            "project_ids": [project_id for project_id, _ in places if project_id is not None],
+            "entity_ids": [entity_id for _, entity_id in places],
+        }
+        found = {
+            (row.kind, row.helpdesk_id): Link(
+                LinkKind(row.kind), row.helpdesk_id, row.tracker_project_id, row.category_id
+            )
+            for row in self._session.execute(RESOLVING, asked)
+        }
+        return {
+            place: found.get((LinkKind.PROJECT, place[0])) or found.get((LinkKind.ENTITY, place[1]))
+            for place in places
+        }
 
     def get(self, kind: LinkKind, helpdesk_id: int) -> Link | None:
         """Return one link."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any, cast
@@ -24,12 +24,14 @@ from sqlalchemy import (
     tuple_,
     update,
 )
+from sqlalchemy.dialects import postgresql
 from sqlalchemy.orm import Session
 
 from shared.codes.coded import Coded
 from shared.events import Event
 from shared.store.due import Due
 from shared.store.explained import is_sentence, keeping
+from shared.store.given import Given
 from shared.store.models import (
     JournalEvent,
     LedgerState,
@@ -52,6 +54,13 @@ IS_DROPPED = and_(
 
 NAMES = {column.name: name for name, column in inspect(TicketState).columns.items()}
 
+FOLDED = Given(
+    {
+        name: TICKETS.c[name].type
+        for name in ("ticket_id", "event_id", "occurred_at", "sequence", "status", "snapshot")
+    }
+)
+
 GIVING = (
     update(TICKETS)
     .where(
@@ -71,6 +80,11 @@ GIVING = (
 )
 
 
+SOME = select(TicketState).where(
+    TicketState.ticket_id.in_(bindparam("ticket_ids", type_=Key, expanding=True))
+)
+
+
 class TicketStates:
     """Reads and writes desired states within one transaction."""
 
@@ -80,6 +94,13 @@ class TicketStates:
     def get(self, ticket_id: int) -> TicketState | None:
         """Return a ticket's desired state."""
         return self._session.get(TicketState, ticket_id)
+
+    def some(self, ticket_ids: Collection[int]) -> dict[int, TicketState]:
+        """Return the desired states of some tickets, by ticket id; those without one are left out."""
+        if not ticket_ids:
+            return {}
+        found = self._session.scalars(SOME, {"ticket_ids": list(ticket_ids)})
+        return {state.ticket_id: state for state in found}
 
     def statuses_seen(self) -> dict[int, int]:
         """Return the helpdesk statuses that tickets' newest snapshots have, and how many tickets have each.
@@ -111,21 +132,36 @@ class TicketStates:
         Returns:
             The desired state as it is now; None where it is another event's.
         """
-        values = {
-            "ticket_id": row.ticket_id,
-            "event_id": row.id,
-            "occurred_at": row.occurred_at,
-            "sequence": row.sequence,
-            "status": event.ticket.status,
-            "snapshot": event.ticket.model_dump(mode="json"),
-            "is_update": event.event == "ticket.updated",
-            "settling": settling,
-        }
-        moved = self._session.execute(_folding(insert_for(self._session)), values).one_or_none()
-        if moved is None:
-            return None
-        named = {NAMES.get(name, name): value for name, value in moved._mapping.items()}
-        return TicketState(**named)
+        return self.fold_all([(row, event)], settling).get(row.ticket_id)
+
+    def fold_all(
+        self, events: Sequence[tuple[JournalEvent | Due, Event]], settling: float
+    ) -> dict[int, TicketState]:
+        """Fold one event of each of some tickets; return, by ticket id, the desired state where it is that event's."""
+        moved = dict[int, TicketState]()
+        for is_update in (True, False):
+            rows = [
+                {
+                    "ticket_id": row.ticket_id,
+                    "event_id": row.id,
+                    "occurred_at": row.occurred_at,
+                    "sequence": row.sequence,
+                    "status": event.ticket.status,
+                    "snapshot": event.ticket.model_dump(mode="json"),
+                }
+                for row, event in sorted(events, key=lambda one: one[0].ticket_id)
+                if (event.event == "ticket.updated") == is_update
+            ]
+            if rows:
+                asked = {
+                    **FOLDED.parameter(self._session, rows),
+                    "is_update": is_update,
+                    "settling": settling,
+                }
+                for state in self._session.execute(_folding(insert_for(self._session)), asked):
+                    named = {NAMES.get(name, name): value for name, value in state._mapping.items()}
+                    moved[state.ticket_id] = TicketState(**named)
+        return moved
 
     def give_again(
         self,
@@ -287,15 +323,19 @@ class TicketStates:
 
 @cache
 def _folding(insert: Insert) -> Any:
-    """Return the statement of `fold`; made once, since that costs more than to carry it out."""
-    inserting = insert(TICKETS).values(
-        status_due=True,
-        given_event_id=None,
-        status_next_at=None,
-        status_attempts=0,
-        status_dropped=None,
+    """Return the statement of `fold_all`; made once, since that costs more than to carry it out."""
+    given = FOLDED.table(postgresql=insert is postgresql.insert)
+    first = {
+        "status_due": True,
+        "given_event_id": None,
+        "status_next_at": None,
+        "status_attempts": 0,
+        "status_dropped": None,
         **keeping(None, "status_"),
-    )
+    }
+    values = [literal(value, TICKETS.c[name].type).label(name) for name, value in first.items()]
+    row = select(*given.c, *values).where(literal(True))
+    inserting = insert(TICKETS).from_select(list(row.selected_columns.keys()), row)
     new, old = inserting.excluded, TICKETS.c
     moved = (
         "event_id",

@@ -5,9 +5,10 @@ Each `await` is an action (`actions.py`); between two of them nothing is asked o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
@@ -112,15 +113,27 @@ class Load(Stored[tuple[Run, Work | Incomplete | None]]):
 
     def within(self, tx: Transaction) -> tuple[Run, Work | Incomplete | None]:
         """Read it."""
-        using, ticket_id, settings = self.using, self.ticket_id, self.using.settings
+        (found,) = self.all_within(tx, [self])
+        return found
+
+    @classmethod
+    def all_within(
+        cls, tx: Transaction, actions: Sequence[Self]
+    ) -> Sequence[tuple[Run, Work | Incomplete | None]]:
+        """Read what some tickets' ways need to know, in as many statements as for one."""
+        using, settings = actions[0].using, actions[0].using.settings
         config, tracker = using.connect(tx)
         templates = tx.templates.active()
-        work = load(tx, ticket_id, settings.settling_time, config)
-        run = Run(ticket_id, using.store, settings, config, tracker, using.locks, self.lock, templates)
-        if isinstance(work, Work):
-            run.people.update(work.people)
-            run.members.update(work.members)
-        return run, work
+        works = load(tx, [one.ticket_id for one in actions], settings.settling_time, config)
+        found = []
+        for one in actions:
+            work = works[one.ticket_id]
+            run = Run(one.ticket_id, using.store, settings, config, tracker, using.locks, one.lock, templates)
+            if isinstance(work, Work):
+                run.people.update(work.people)
+                run.members.update(work.members)
+            found.append((run, work))
+        return found
 
 
 class Drain:

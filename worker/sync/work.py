@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from itertools import product
+from itertools import product, zip_longest
 
 from shared.codes.reasons import Reason
 from shared.config import PluginConfig
 from shared.events import Event, HelpdeskUser, Ticket
 from shared.store import Transaction
-from shared.store.due import Due, content_of
+from shared.store.due import Due, DueEvents, content_of
 from shared.store.ledger import IN_FLIGHT, Row
 from shared.store.links import Link
 from shared.store.models import EventState, LedgerState, TicketState
@@ -88,19 +88,57 @@ class Work:
         return self.issue_row is not None and self.issue_row.state == LedgerState.LINKED
 
 
-def load(tx: Transaction, ticket_id: int, settling: float, config: PluginConfig) -> Work | Incomplete | None:
-    """Read a ticket's pending events, move its snapshot to the newest of them, and read all that bears on it.
+def load(
+    tx: Transaction, ticket_ids: Collection[int], settling: float, config: PluginConfig
+) -> dict[int, Work | Incomplete | None]:
+    """Read tickets' pending events, move each snapshot to the newest of them, and read all that bears on them.
 
     Args:
-        tx: an open transaction; it is to be committed, since the snapshot moves.
-        ticket_id: the ticket.
+        tx: an open transaction; it is to be committed, since snapshots move.
+        ticket_ids: the tickets.
         settling: seconds in which a call that got no clear answer may still take effect.
         config: the plugin configuration.
 
     Returns:
-        The work; what is to be completed first; or None where nothing was ever heard of the ticket.
+        By ticket the work; what is to be completed first; or None where nothing was ever heard of the ticket.
     """
-    due = tx.journal.due(ticket_id)
+    due = tx.journal.due_of(ticket_ids)
+    found: dict[int, Work | Incomplete | None] = dict.fromkeys(ticket_ids)
+    read = dict[int, _Read]()
+    for ticket_id in sorted(due):
+        one = _read(tx, due[ticket_id])
+        if isinstance(one, Incomplete):
+            found[ticket_id] = one
+        else:
+            read[ticket_id] = one
+    states = _fold(tx, read, settling, config)
+    tx.people.note_seen(user for one in read.values() for user in _people(one.events))
+    states |= tx.tickets.some(read.keys() - states.keys())
+    known = {ticket_id: one for ticket_id, one in read.items() if ticket_id in states}
+    return found | _works(tx, known, states, config)
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A ticket's events that are due, and their rows."""
+
+    due: DueEvents
+    rows: list[Due]
+    events: list[Pending]
+
+    @property
+    def task_events(self) -> list[Pending]:
+        return [one for one in self.events if one.event.task]
+
+    @property
+    def moving(self) -> list[tuple[Due, Pending]]:
+        """Those that may move the ticket's snapshot: its updates, and whatever is the newest."""
+        pairs = zip(self.rows, self.events, strict=True)
+        return [(row, one) for row, one in pairs if one.event.task is None or row is self.rows[-1]]
+
+
+def _read(tx: Transaction, due: DueEvents) -> _Read | Incomplete:
+    """Return the events of a ticket, or those that lack something; what cannot be read has failed."""
     contents = {row.id: content_of(row) for row in due.rows}
     rows = due.rows
     if unreadable := [event_id for event_id, content in contents.items() if content is None]:
@@ -110,65 +148,98 @@ def load(tx: Transaction, ticket_id: int, settling: float, config: PluginConfig)
     unseen = {row.id for row in rows if row.completion is None}
     if lacking := [one for one in events if one.event.incomplete and one.id in unseen]:
         return Incomplete(lacking)
-    state = None
-    for row, pending in zip(rows, events, strict=True):
-        if pending.event.task is None or row is rows[-1]:
-            state = _fold(tx, row, pending, settling, config) or state
-    tx.people.note_seen(_people(events))
-    state = state or tx.tickets.get(ticket_id)
-    if state is None:
-        return None
-    ticket = Ticket.model_validate(state.snapshot)
-    task_events = [pending for pending in events if pending.event.task]
-    time_rows = tx.times.of_drain(ticket_id, {pending.task.id for pending in task_events})
-    logged = {
-        task_id: row.tracker_id
-        for task_id, row in time_rows.items()
-        if row.state == LedgerState.LINKED and row.tracker_id is not None
-    }
-    plan = plan_times(task_events, logged, config, _newest(tx, task_events))
-    link, issue_row = tx.links.resolve(ticket.project_id, ticket.entity_id), tx.issues.get(ticket_id)
-    logging = [one.newest.task.user for one in plan.wanted] if link else []
-    users = [user for user in (ticket.technician, *logging) if user]
-    people = tx.people.pin_all(users, administrators=config.match_administrators)
-    technician = people[who(ticket.technician)] if ticket.technician else nobody()
-    administrators, statuses = tx.metadata.needed()
-    return Work(
-        events=events,
-        state=state,
-        ticket=ticket,
-        link=link,
-        issue_row=issue_row,
-        time_rows=time_rows,
-        technician=technician,
-        people=people,
-        members=_members(tx, link, issue_row, people.values()),
-        administrators=administrators,
-        statuses=statuses,
-        now=due.now or tx.now(),
-        is_complete=due.is_complete,
-        plan=plan,
-    )
+    return _Read(due, rows, events)
 
 
 def _fold(
-    tx: Transaction, row: Due, pending: Pending, settling: float, config: PluginConfig
-) -> TicketState | None:
-    """Move the ticket's snapshot to an event's; where it is there already, see whether its status is due again."""
-    state = tx.tickets.fold(row, pending.event, settling)
-    if state is None:
-        wanted = config.status_map.get(pending.event.ticket.status)
-        is_update, is_fresh = pending.event.task is None, row.attempts == 0
-        tx.tickets.give_again(row.ticket_id, row.id, settling, wanted, is_update=is_update, is_fresh=is_fresh)
-    return state
+    tx: Transaction, read: Mapping[int, _Read], settling: float, config: PluginConfig
+) -> dict[int, TicketState]:
+    """Move each snapshot to its ticket's events, oldest first; where it is there, see whether its status is due again.
+
+    Returns:
+        The states that have moved.
+    """
+    states = dict[int, TicketState]()
+    for together in zip_longest(*(one.moving for one in read.values())):
+        folded = [one for one in together if one is not None]
+        moved = tx.tickets.fold_all([(row, pending.event) for row, pending in folded], settling)
+        states |= moved
+        for row, pending in folded:
+            if row.ticket_id not in moved:
+                wanted = config.status_map.get(pending.event.ticket.status)
+                is_update, is_fresh = pending.event.task is None, row.attempts == 0
+                tx.tickets.give_again(
+                    row.ticket_id, row.id, settling, wanted, is_update=is_update, is_fresh=is_fresh
+                )
+    return states
+
+
+def _works(
+    tx: Transaction, read: Mapping[int, _Read], states: Mapping[int, TicketState], config: PluginConfig
+) -> dict[int, Work]:
+    """Read what bears on the tickets, and plan what their events ask for."""
+    if not read:
+        return {}
+    tickets = {ticket_id: Ticket.model_validate(states[ticket_id].snapshot) for ticket_id in read}
+    task_events = {ticket_id: one.task_events for ticket_id, one in read.items()}
+    time_rows = tx.times.of_drains(
+        {ticket_id: {one.task.id for one in events} for ticket_id, events in task_events.items()}
+    )
+    issue_rows = tx.issues.some(read)
+    newest = _newest(tx, [one for events in task_events.values() for one in events])
+    plans = {
+        ticket_id: plan_times(events, _logged(time_rows[ticket_id]), config, newest)
+        for ticket_id, events in task_events.items()
+    }
+    links = tx.links.resolve_all({(one.project_id, one.entity_id) for one in tickets.values()})
+    users = dict[int, list[HelpdeskUser]]()
+    for ticket_id, ticket in tickets.items():
+        is_linked = links[ticket.project_id, ticket.entity_id] is not None
+        logging = [one.newest.task.user for one in plans[ticket_id].wanted] if is_linked else []
+        users[ticket_id] = [user for user in (ticket.technician, *logging) if user]
+    every = [user for some in users.values() for user in some]
+    people = tx.people.pin_all(every, administrators=config.match_administrators)
+    members = _members(tx, links.values(), issue_rows.values(), people.values())
+    administrators, statuses = tx.metadata.needed()
+    return {
+        ticket_id: Work(
+            events=one.events,
+            state=states[ticket_id],
+            ticket=tickets[ticket_id],
+            link=links[tickets[ticket_id].project_id, tickets[ticket_id].entity_id],
+            issue_row=issue_rows.get(ticket_id),
+            time_rows=time_rows[ticket_id],
+            technician=people[who(technician)] if (technician := tickets[ticket_id].technician) else nobody(),
+            people={who(user): people[who(user)] for user in users[ticket_id]},
+            members=members,
+            administrators=administrators,
+            statuses=statuses,
+            now=one.due.now or tx.now(),
+            is_complete=one.due.is_complete,
+            plan=plans[ticket_id],
+        )
+        for ticket_id, one in read.items()
+    }
+
+
+def _logged(rows: Mapping[int, Row]) -> dict[int, int]:
+    """Return ticket-task id to time entry, where time was logged."""
+    return {
+        task_id: row.tracker_id
+        for task_id, row in rows.items()
+        if row.state == LedgerState.LINKED and row.tracker_id is not None
+    }
 
 
 def _members(
-    tx: Transaction, link: Link | None, issue_row: Row | None, people: Collection[Match]
+    tx: Transaction,
+    links: Collection[Link | None],
+    issue_rows: Collection[Row],
+    people: Collection[Match],
 ) -> dict[tuple[int, int], bool]:
-    """Return which memberships are known of the linked project and of the one where the issue is."""
-    named = (link and link.tracker_project_id, issue_row and issue_row.tracker_project_id)
-    projects = {project_id for project_id in named if project_id}
+    """Return which memberships are known of the linked projects and of those where the issues are."""
+    linked = {one.tracker_project_id for one in links if one}
+    projects = linked | {row.tracker_project_id for row in issue_rows if row.tracker_project_id}
     users = {one.person.tracker_user_id for one in people if one.person}
     known = tx.people.members(projects, users)
     return {one: one in known for one in product(projects, users)}

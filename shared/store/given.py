@@ -1,0 +1,59 @@
+"""Rows of values that a statement is given as one parameter: so it stays the same, however many they are.
+
+As JSON, which both databases read as a table. Nothing of it is interpreted: each value is bound as its column's type
+binds it, and the database casts it to that type.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import JSON, Dialect, FromClause, Text, bindparam, cast, column, func, select
+from sqlalchemy.orm import Session
+from sqlalchemy.types import TypeDecorator, TypeEngine
+
+NAME = "given"
+
+
+class Given:
+    """Some rows.
+
+    Args:
+        columns: the type of each of their columns, by name.
+    """
+
+    def __init__(self, columns: Mapping[str, TypeEngine[Any]]) -> None:
+        self._columns = dict(columns)
+
+    def table(self, *, postgresql: bool) -> FromClause:
+        """Return the rows as a table of a statement; it has a parameter, `given`."""
+        parameter = bindparam(NAME, type_=Text)
+        if postgresql:
+            typed = (column(name, kind) for name, kind in self._columns.items())
+            recordset = func.json_to_recordset(cast(parameter, JSON))
+            return recordset.table_valued(*typed).render_derived(name=NAME, with_types=True)
+        each = func.json_each(parameter).table_valued("value")
+        values = (
+            func.json_extract(each.c.value, f"$.{name}", type_=kind).label(name)
+            for name, kind in self._columns.items()
+        )
+        return select(*values).subquery(NAME)
+
+    def parameter(self, session: Session, rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+        """Return the parameter with some rows."""
+        dialect = session.get_bind().dialect
+        bound = [
+            {name: _bound(kind, row[name], dialect) for name, kind in self._columns.items()} for row in rows
+        ]
+        return {NAME: json.dumps(bound)}
+
+
+def _bound(kind: TypeEngine[Any], value: Any, dialect: Dialect) -> Any:
+    if isinstance(kind, TypeDecorator):
+        value = kind.process_bind_param(value, dialect)
+    if isinstance(value, datetime):
+        return value.isoformat() if dialect.name == "postgresql" else value.strftime("%Y-%m-%d %H:%M:%S.%f")
+    return value
