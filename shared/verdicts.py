@@ -3,7 +3,7 @@
 By the tracker's own answer:
 
 - `link`: the row is linked; where it was held, the ticket's held events are pending again. Status and step: the
-  caller's. `link_claimed`: the same where the row is claimed still and no other has what the answer names.
+  caller's. `Ledger.link_claimed`: the same for rows that are claimed still, where no other has what they name.
 - `late` (another attempt was begun meanwhile): the row is held as a possible duplicate, with both ids. Step:
   came late.
 - `release` (the answer names what another row has): an adopter is in doubt again, and what asks for it is
@@ -123,12 +123,6 @@ class Verdicts:
         self.tx.ledger(self.kind).link(row.key, attempt, tracker_id, author_id, reason)
         if was_held:
             self._reopen_held(row, Reason.ANSWERED_AFTER_ALL())
-
-    def link_claimed(
-        self, key: int, attempt: int, tracker_id: int, author_id: int | None, reason: Coded
-    ) -> bool:
-        """Link a row that nobody else was at since its claim, in one statement; False where that is not so."""
-        return self.tx.ledger(self.kind).link_claimed(key, attempt, tracker_id, author_id, reason)
 
     def late(self, key: int, ticket_id: int, tracker_id: int) -> None:
         """Hold a row whose superseded attempt created something after all."""

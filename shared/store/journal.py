@@ -15,6 +15,7 @@ from sqlalchemy import (
     ColumnElement,
     CursorResult,
     Delete,
+    String,
     Table,
     and_,
     bindparam,
@@ -27,6 +28,7 @@ from sqlalchemy import (
     tuple_,
     update,
 )
+from sqlalchemy.dialects import postgresql
 from sqlalchemy.orm import Session, aliased, load_only
 
 from shared.codes.coded import Code, Coded, Written
@@ -44,6 +46,7 @@ from shared.store.due import (
     is_due,
 )
 from shared.store.explained import is_for, keeping, kept
+from shared.store.given import Given
 from shared.store.ledger_queries import unsettled_tickets
 from shared.store.models import (
     NO_SEQUENCE,
@@ -104,6 +107,31 @@ class Unlinked:
     tickets: int
     example: int
     name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """An event whose effect has come about.
+
+    Attributes:
+        key: its key.
+        reason: how it ended.
+        others: why the events of its key that had failed are superseded.
+    """
+
+    event_id: int
+    key: str
+    reason: Coded
+    others: Coded
+
+
+DONE = Given(
+    {
+        "event_id": Key,
+        "of_key": String(),
+        **{f"{what}_{name}": JOURNAL.c[name].type for what in ("done", "others") for name in keeping(None)},
+    }
+)
 
 
 class Journal:
@@ -223,7 +251,11 @@ class Journal:
 
     def has_due(self, ticket_id: int) -> bool:
         """Tell whether a ticket has a pending event whose time has come."""
-        return self._session.scalar(_due_at_all(), {"ticket_id": ticket_id}) is not None
+        return bool(self.have_due([ticket_id]))
+
+    def have_due(self, ticket_ids: Collection[int]) -> set[int]:
+        """Return those of some tickets that have a pending event whose time has come."""
+        return set(self._session.scalars(_due_at_all(), {"ticket_ids": list(ticket_ids)}))
 
     def has_pending(self, ticket_id: int) -> bool:
         """Tell whether a ticket has a pending event, due or not."""
@@ -265,11 +297,24 @@ class Journal:
             reason: how it ended.
             others: why the events of its key that had failed are superseded.
         """
-        parameters = {"event_id": event_id, "of_key": key}
-        parameters |= {f"done_{name}": value for name, value in keeping(reason).items()}
-        parameters |= {f"others_{name}": value for name, value in keeping(others).items()}
-        if event_id in self._session.scalars(_done(), parameters).all():
-            self.ended[str(EventState.DONE), str(reason.code)] += 1
+        self.done_all([Done(event_id, key, reason, others)])
+
+    def done_all(self, events: Sequence[Done]) -> None:
+        """End some events as `done` does each."""
+        rows = [
+            {
+                "event_id": one.event_id,
+                "of_key": one.key,
+                **{f"done_{name}": value for name, value in keeping(one.reason).items()},
+                **{f"others_{name}": value for name, value in keeping(one.others).items()},
+            }
+            for one in sorted(events, key=lambda one: one.event_id)
+        ]
+        statement = _done(postgresql=insert_for(self._session) is postgresql.insert)
+        ended = set(self._session.scalars(statement, DONE.parameter(self._session, rows)))
+        for one in events:
+            if one.event_id in ended:
+                self.ended[str(EventState.DONE), str(one.reason.code)] += 1
 
     def wait(
         self, event_ids: Collection[int], until: datetime | None, reason: Coded, *, attempt: bool = False
@@ -589,11 +634,12 @@ def _pending(event_ids: Collection[int]) -> ColumnElement[bool]:
 
 @cache
 def _due_at_all() -> Any:
-    """Return the statement that finds one event of `ticket_id` that is due; made once, as are those below."""
-    of_ticket = JOURNAL.c.ticket_id == bindparam("ticket_id", type_=Key)
+    """Return the statement that finds those of `ticket_ids` that have something due; made once, as are those below."""
+    of_tickets = JOURNAL.c.ticket_id.in_(bindparam("ticket_ids", type_=Key, expanding=True))
     comes = JOURNAL.c.next_attempt_at
     is_time = or_(comes.is_(None), comes <= moment())
-    return select(JOURNAL.c.id).where(of_ticket, JOURNAL.c.state == EventState.PENDING, is_time).limit(1)
+    is_due = (of_tickets, JOURNAL.c.state == EventState.PENDING, is_time)
+    return select(JOURNAL.c.ticket_id).where(*is_due).distinct()
 
 
 @cache
@@ -608,20 +654,16 @@ def _newest_of_keys() -> Any:
 
 
 @cache
-def _done() -> Any:
-    """Return the statement that ends `event_id` as done, and what failed of its key as superseded."""
-    columns = JOURNAL.c
-    is_it = columns.id == bindparam("event_id", type_=Key)
+def _done(*, postgresql: bool) -> Any:
+    """Return the statement that ends some events as done, and what failed of their keys as superseded."""
+    columns, given = JOURNAL.c, DONE.table(postgresql=postgresql).c
+    is_it = columns.id == given.event_id
     explained = {
-        name: case(
-            (is_it, bindparam(f"done_{name}", type_=columns[name].type)),
-            else_=bindparam(f"others_{name}", type_=columns[name].type),
-        )
-        for name in keeping(None)
+        name: case((is_it, given[f"done_{name}"]), else_=given[f"others_{name}"]) for name in keeping(None)
     }
     return (
         update(JOURNAL)
-        .where(columns.key == bindparam("of_key"), or_(is_it, columns.state == EventState.FAILED))
+        .where(columns.key == given.of_key, or_(is_it, columns.state == EventState.FAILED))
         .values(
             state=case((is_it, EventState.DONE), else_=EventState.SUPERSEDED),
             next_attempt_at=case((is_it, None), else_=columns.next_attempt_at),

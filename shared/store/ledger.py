@@ -6,8 +6,9 @@ a worker that was stopped and comes back with an older number changes nothing by
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import cache
 from typing import Any, cast
@@ -25,15 +26,17 @@ from sqlalchemy import (
     tuple_,
     update,
 )
+from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 
 from shared.codes.coded import Coded
 from shared.codes.reasons import Reason
 from shared.store.explained import keeping
+from shared.store.given import Given
 from shared.store.ledger_queries import IN_FLIGHT, NOT_LINKED, LedgerQueries, Row
 from shared.store.models import EventState, JournalEvent, LedgerState, RecoveryMode
 from shared.store.types import Insert, Key, clock, insert_for, moment
 
-__all__ = ["IN_FLIGHT", "Claim", "Ledger", "Row"]
+__all__ = ["IN_FLIGHT", "Answered", "Claim", "Ledger", "Row"]
 
 JOURNAL, RECOVERY = cast(Table, JournalEvent.__table__), cast(Table, RecoveryMode.__table__)
 
@@ -70,6 +73,25 @@ class Claim:
     unless_recovering: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The tracker's own answer to an attempt.
+
+    Attributes:
+        key: ticket id or ticket-task id.
+        attempt: the attempt.
+        tracker_id: what it created.
+        author_id: who is its author, as far as it says.
+        reason: why the row is linked to it.
+    """
+
+    key: int
+    attempt: int
+    tracker_id: int
+    author_id: int | None
+    reason: Coded
+
+
 class Ledger(LedgerQueries):
     """Changes the rows of one kind, within one transaction."""
 
@@ -83,31 +105,25 @@ class Ledger(LedgerQueries):
         Returns:
             The attempt number, or None where the row is not free, or something is not as it was read.
         """
-        as_read = claim.attempt_before is not None
-        statement = _claiming(
-            insert_for(self._session),
-            self._table,
-            self._key_column,
-            claim.is_newest,
-            as_read,
-            claim.unless_recovering,
-        )
-        parameters = {
-            "new_key": claim.key,
-            "new_ticket_id": claim.ticket_id,
-            "new_event_id": claim.event_id,
-            "new_tracker_project_id": claim.tracker_project_id,
-            "new_issue_id": claim.issue_id,
-            "new_body": claim.body,
-            "new_authors": claim.authors,
-            "new_fingerprint": claim.fingerprint,
-            "new_earlier": claim.earlier,
-            "lease": lease,
-        }
-        if as_read:
-            parameters["attempt_before"] = claim.attempt_before
-        attempt: int | None = self._session.scalar(statement, parameters)
-        return attempt
+        return self.claim_all([claim], lease).get(claim.key)
+
+    def claim_all(self, claims: Sequence[Claim], lease: float) -> dict[int, int]:
+        """Claim some rows as `claim` does each; return, by key, the attempt numbers of those that were given."""
+        kinds = defaultdict[tuple[bool, bool, bool], list[Claim]](list)
+        for claim in claims:
+            how = claim.is_newest, claim.attempt_before is not None, claim.unless_recovering
+            kinds[how].append(claim)
+        given = dict[int, int]()
+        for (is_newest, as_read, unless_recovering), some in kinds.items():
+            insert = insert_for(self._session)
+            statement = _claiming(
+                insert, self._table, self._key_column, is_newest, as_read, unless_recovering
+            )
+            rows = ({**asdict(one), "before": one.attempt_before or 0} for one in _in_order(some))
+            claimed = _claimed(self._table).parameter(self._session, rows)
+            found = self._session.execute(statement, {**claimed, "lease": lease})
+            given.update(dict(found.all()))
+        return given
 
     def regroup(self, issue_id: int, fingerprint_of: Callable[[dict[str, Any]], str]) -> None:
         """Correct the fingerprints of what is in flight on an issue: a version before took the hours into them."""
@@ -120,22 +136,20 @@ class Ledger(LedgerQueries):
                 same = self._attempt(row.key, row.attempt)
                 self._session.execute(update(self._table).where(same).values(fingerprint=fingerprint))
 
-    def link_claimed(
-        self, key: int, attempt: int, tracker_id: int, author_id: int | None, reason: Coded
-    ) -> bool:
-        """Link a row that is claimed still, and whose lease runs, to its attempt's own answer, in one statement.
+    def link_claimed(self, answers: Sequence[Answered]) -> set[tuple[int, int]]:
+        """Link those rows that are claimed still, and whose leases run, to their attempts' own answers, in one statement.
 
         Returns:
-            False where there is more to it: another row holds the id, or somebody else was at the row meanwhile.
+            Their keys and attempts. With each other there is more to it: another row holds the id, or somebody else
+            was at the row.
         """
-        parameters = {
-            "of_key": key,
-            "of_attempt": attempt,
-            "new_tracker_id": tracker_id,
-            "new_author_id": author_id,
-            **{f"new_{name}": value for name, value in keeping(reason).items()},
-        }
-        return self._session.scalar(_linking(self._table, self._key_column), parameters) is not None
+        rows = (
+            {**asdict(one), **keeping(one.reason)} for one in sorted(answers, key=lambda answer: answer.key)
+        )
+        linked = _answered(self._table).parameter(self._session, rows)
+        postgresql = insert_for(self._session) is postgresql_insert
+        statement = _linking(self._table, self._key_column, postgresql=postgresql)
+        return {(key, attempt) for key, attempt in self._session.execute(statement, linked)}
 
     def link(self, key: int, attempt: int, tracker_id: int, author_id: int | None, reason: Coded) -> bool:
         """Record the tracker's definite answer to an attempt; it wins whatever state the row is in.
@@ -400,25 +414,37 @@ class Ledger(LedgerQueries):
         return self._session.scalar(statement) is not None
 
 
+def _in_order(claims: Sequence[Claim]) -> list[Claim]:
+    """Return claims by key, so that two workers never wait for each other's."""
+    return sorted(claims, key=lambda one: one.key)
+
+
+@cache
+def _claimed(table: Table) -> Given:
+    """Return the rows of some claims."""
+    columns = table.c
+    names = ("event_id", "tracker_project_id", "issue_id", "body", "authors", "fingerprint", "earlier")
+    return Given(
+        {"key": Key, "ticket_id": Key, **{name: columns[name].type for name in names}, "before": Key}
+    )
+
+
+@cache
+def _answered(table: Table) -> Given:
+    """Return the rows of some answers."""
+    explained = {name: table.c[name].type for name in keeping(None)}
+    return Given({"key": Key, "attempt": Key, "tracker_id": Key, "author_id": Key, **explained})
+
+
 @cache
 def _claiming(
     insert: Insert, table: Table, key_column: str, is_newest: bool, as_read: bool, unless_recovering: bool
 ) -> Any:
-    """Return the statement of a claim; made once, since that costs more than to carry it out."""
-    columns = table.c
-    given: tuple[str, ...] = (
-        "event_id",
-        "tracker_project_id",
-        "issue_id",
-        "body",
-        "authors",
-        "fingerprint",
-        "earlier",
-    )
-    if key_column != "ticket_id":
-        given = ("ticket_id", *given)
+    """Return the statement of some claims; made once, since that costs more than to carry it out."""
+    columns, claimed = table.c, _claimed(table).table(postgresql=insert is postgresql_insert).c
+    names = [one.name for one in claimed if one.name in columns and one.name != key_column]
     values: dict[str, ColumnElement[Any]] = {
-        **{name: bindparam(f"new_{name}", type_=columns[name].type) for name in given},
+        **{name: claimed[name] for name in names if name != "key"},
         "state": _constant(columns.state, LedgerState.CLAIMED),
         "claimed_at": clock(),
         "lease_until": clock(bindparam("lease", type_=Float)),
@@ -429,11 +455,8 @@ def _claiming(
         **{name: _constant(columns[name], value) for name, value in keeping(None).items()},
         "changed_at": clock(),
     }
-    first = {
-        key_column: bindparam("new_key", type_=columns[key_column].type),
-        "attempt": _constant(columns.attempt, 1),
-        "first_claimed_at": clock(),
-    }
+    # an attempt is one more than what was read, 0 where there was no row
+    first = {key_column: claimed.key, "attempt": claimed.before + 1, "first_claimed_at": clock()}
     row = select(*(value.label(name) for name, value in (values | first).items())).where(literal(True))
     if unless_recovering:
         row = row.where(~exists().select_from(RECOVERY))
@@ -443,35 +466,36 @@ def _claiming(
             newer.c.occurred_at, newer.c.sequence, newer.c.id
         )
         waits = (newer.c.key == this.c.key, newer.c.state == EventState.PENDING)
-        row = row.where(~exists().where(this.c.id == bindparam("new_event_id", type_=Key), *waits, is_newer))
-    is_free = columns.state == LedgerState.FREE
-    if as_read:
-        is_free = and_(is_free, columns.attempt == bindparam("attempt_before", type_=Key))
+        row = row.where(~exists().where(this.c.id == claimed.event_id, *waits, is_newer))
     inserting = insert(table).from_select(list(row.selected_columns.keys()), row)
     new = inserting.excluded
+    is_free = columns.state == LedgerState.FREE
+    if as_read:
+        is_free = and_(is_free, columns.attempt == new.attempt - 1)
     again = {
         "attempt": columns.attempt + 1,
         "first_claimed_at": func.coalesce(columns.first_claimed_at, new.first_claimed_at),
     }
     return inserting.on_conflict_do_update(
         index_elements=[key_column], set_={**{name: new[name] for name in values}, **again}, where=is_free
-    ).returning(columns.attempt)
+    ).returning(columns[key_column], columns.attempt)
 
 
 @cache
-def _linking(table: Table, key_column: str) -> Any:
+def _linking(table: Table, key_column: str, *, postgresql: bool) -> Any:
     """Return the statement of `link_claimed`; made once."""
     columns, other = table.c, table.alias()
-    key, tracker_id = bindparam("of_key", type_=Key), bindparam("new_tracker_id", type_=Key)
+    answered = _answered(table).table(postgresql=postgresql).c
     held = exists().where(
-        other.c.tracker_id == tracker_id, other.c[key_column] != key, other.c.state != LedgerState.GONE
+        other.c.tracker_id == answered.tracker_id,
+        other.c[key_column] != answered.key,
+        other.c.state != LedgerState.GONE,
     )
-    explained = {name: bindparam(f"new_{name}", type_=columns[name].type) for name in keeping(None)}
     return (
         update(table)
         .where(
-            columns[key_column] == key,
-            columns.attempt == bindparam("of_attempt", type_=Key),
+            columns[key_column] == answered.key,
+            columns.attempt == answered.attempt,
             columns.state == LedgerState.CLAIMED,
             columns.lease_until > moment(),
             columns.duplicate.is_(False),
@@ -479,15 +503,15 @@ def _linking(table: Table, key_column: str) -> Any:
         )
         .values(
             state=LedgerState.LINKED,
-            tracker_id=tracker_id,
-            author_id=bindparam("new_author_id", type_=Key),
+            tracker_id=answered.tracker_id,
+            author_id=answered.author_id,
             adopted=False,
             settle_after=None,
             candidates=None,
             changed_at=clock(),
-            **explained,
+            **{name: answered[name] for name in keeping(None)},
         )
-        .returning(columns.attempt)
+        .returning(columns[key_column], columns.attempt)
     )
 
 

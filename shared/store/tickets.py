@@ -61,24 +61,7 @@ FOLDED = Given(
     }
 )
 
-GIVING = (
-    update(TICKETS)
-    .where(
-        TICKETS.c.ticket_id == bindparam("of_ticket", type_=Key),
-        TICKETS.c.event_id == bindparam("of_event", type_=Key),
-    )
-    .values(
-        status_due=False,
-        given_event_id=bindparam("of_event", type_=Key),
-        given_status_id=bindparam("new_status_id", type_=Key),
-        status_next_at=None,
-        status_dropped=None,
-        status_attempts=0,
-        **keeping(None, "status_"),
-    )
-    .returning(TICKETS.c.ticket_id)
-)
-
+GIVEN = Given({"of_ticket": Key, "of_event": Key, "has": Key})
 
 SOME = select(TicketState).where(
     TicketState.ticket_id.in_(bindparam("ticket_ids", type_=Key, expanding=True))
@@ -213,11 +196,17 @@ class TicketStates:
         Returns:
             Whether it is the newest, so that nothing is due.
         """
-        given = {"of_ticket": ticket_id, "of_event": event_id, "new_status_id": tracker_status_id}
-        is_newest = self._session.scalar(GIVING, given) is not None
-        if not is_newest:
-            self._set(TicketState.ticket_id == ticket_id, status_due=True)
-        return is_newest
+        return bool(self.given_all([(ticket_id, event_id, tracker_status_id)]))
+
+    def given_all(self, given: Sequence[tuple[int, int, int | None]]) -> set[int]:
+        """Note some (ticket, event, tracker status) as `given` does; return the tickets of which nothing is due."""
+        rows = [dict(zip(("of_ticket", "of_event", "has"), one, strict=True)) for one in sorted(given)]
+        statement = _giving(postgresql=insert_for(self._session) is postgresql.insert)
+        newest = set(self._session.scalars(statement, GIVEN.parameter(self._session, rows)))
+        for ticket_id, _, _ in given:
+            if ticket_id not in newest:
+                self._set(TicketState.ticket_id == ticket_id, status_due=True)
+        return newest
 
     def owe(self, ticket_id: int, status_map: Mapping[int, int], tracker_status_id: int | None) -> None:
         """After an issue came to be: its status is due unless the tracker took the newest snapshot's.
@@ -319,6 +308,26 @@ class TicketStates:
     def _set(self, where: ColumnElement[bool], **values: object) -> bool:
         statement = update(TICKETS).where(where).values(**values).returning(TicketState.ticket_id)
         return self._session.scalar(statement) is not None
+
+
+@cache
+def _giving(*, postgresql: bool) -> Any:
+    """Return the statement of `given_all`; made once."""
+    given = GIVEN.table(postgresql=postgresql).c
+    return (
+        update(TICKETS)
+        .where(TICKETS.c.ticket_id == given.of_ticket, TICKETS.c.event_id == given.of_event)
+        .values(
+            status_due=False,
+            given_event_id=given.of_event,
+            given_status_id=given.has,
+            status_next_at=None,
+            status_dropped=None,
+            status_attempts=0,
+            **keeping(None, "status_"),
+        )
+        .returning(TICKETS.c.ticket_id)
+    )
 
 
 @cache

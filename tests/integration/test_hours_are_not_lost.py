@@ -147,7 +147,7 @@ def test_the_database_failing_at_the_link_does_not_make_a_clear_answer_a_questio
     hit: list[bool] = []
     real = Ledger.link_claimed
 
-    def link(self: Ledger, *arguments: Any) -> bool:
+    def link(self: Ledger, *arguments: Any) -> set[tuple[int, int]]:
         if not hit:
             hit.append(True)
             raise OperationalError("UPDATE", {}, Exception("deadlock detected"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,11 +14,12 @@ from deploy.sandbox.tracker.control import StandIn
 from shared.coordination.locks import PREFIX
 from shared.kinds import Kind
 from shared.store.database import Database
+from shared.store.ledger import Claim as Asked
 from shared.store.models import LedgerState
-from tests.support.bridge import Bridge
+from tests.support.bridge import SUPPORT, Bridge
 from tests.support.events import ALICE, BOB, task, task_event, ticket, ticket_event
 from tests.support.ledger import entries, ours, row, stopped
-from worker.sync.creation import Claim, Link
+from worker.sync.creation import Attempt, Claim, Link
 
 TICKETS = range(1, 9)
 
@@ -63,15 +65,15 @@ def test_each_has_the_trace_that_it_has_alone(desk: Bridge, stand_in: StandIn) -
 def test_a_link_that_fails_is_done_again_alone_and_the_others_are_linked(
     desk: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, failed = Link.within, list[int]()
+    real, failed = Link._answered, list[int]()
 
-    def within(link: Link, tx: Any) -> Any:
+    def answered(link: Link) -> Any:
         if link.creation.run.ticket_id == 3 and link.creation.kind is Kind.TICKET and len(failed) < 2:
             failed.append(3)
             raise OperationalError("UPDATE", {}, Exception("deadlock detected"))
-        return real(link, tx)
+        return real(link)
 
-    monkeypatch.setattr(Link, "within", within)
+    monkeypatch.setattr(Link, "_answered", answered)
     ids = receive(desk)
     desk.sync_together(*TICKETS, callers=8)
     assert len(failed) == 2, "once in the group, and once alone"
@@ -84,14 +86,14 @@ def test_a_link_that_fails_is_done_again_alone_and_the_others_are_linked(
 def test_one_that_always_fails_at_its_claim_harms_nobody(
     desk: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = Claim.within
+    real = Claim._claim
 
-    def within(claim: Claim, tx: Any) -> Any:
+    def wanted(claim: Claim) -> Any:
         if claim.creation.run.ticket_id == 3:
             raise ValueError("A string literal cannot contain NUL (0x00) characters.")
-        return real(claim, tx)
+        return real(claim)
 
-    monkeypatch.setattr(Claim, "within", within)
+    monkeypatch.setattr(Claim, "_claim", wanted)
     ids = receive(desk)
     desk.sync_together(*TICKETS)
     assert states(desk, ids) == {"done": len(TICKETS) - 1, "pending": 1}
@@ -165,3 +167,15 @@ def test_a_database_that_is_away_puts_them_off_and_loses_nothing(
     assert not desk.redis.keys(f"{PREFIX}ticket:*"), "nobody has to wait for a lock to run out"
     desk.sync_together(*TICKETS)
     assert states(desk, ids) == {"done": len(TICKETS)}
+
+
+def test_two_that_ask_for_one_row_at_the_same_moment_are_given_one_attempt(desk: Bridge) -> None:
+    """A ticket task that was moved may be asked for by two tickets."""
+    asked = Asked(512, 1, None, SUPPORT, 6, {}, [], "alike")
+    creation: Any = SimpleNamespace(
+        kind=Kind.TICKET_TASK, key=512, run=SimpleNamespace(settings=desk.settings), claim=lambda _row: asked
+    )
+    with desk.store.transaction() as tx:
+        first, second = Claim.all_within(tx, [Claim(creation, None), Claim(creation, None)])
+    assert isinstance(first, Attempt)
+    assert second is None

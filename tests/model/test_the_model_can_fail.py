@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Any
@@ -32,18 +32,18 @@ Taken = Callable[[], AbstractContextManager[Any]]
 @contextmanager
 def without_compare_and_set() -> Iterator[None]:
     """A claim is given, whatever the row's state and attempt; and a lock, which would hide that nearly always."""
-    claim_of, take_of = Ledger.claim, Locks.take
+    claim_of, take_of = Ledger.claim_all, Locks.take
 
-    def claim(ledger: Ledger, claim: Claim, lease: float) -> int | None:
-        mine = ledger._model.key == claim.key
-        ledger._session.execute(update(ledger._table).where(mine).values(state=LedgerState.FREE))
-        return claim_of(ledger, replace(claim, attempt_before=None), lease)
+    def claim(ledger: Ledger, claims: Sequence[Claim], lease: float) -> dict[int, int]:
+        them = ledger._model.key.in_([one.key for one in claims])
+        ledger._session.execute(update(ledger._table).where(them).values(state=LedgerState.FREE))
+        return claim_of(ledger, [replace(one, attempt_before=None) for one in claims], lease)
 
     def take(locks: Locks, name: str) -> HeldLock:
         locks._redis.delete(PREFIX + name)
         return take_of(locks, name)
 
-    with mock.patch.object(Ledger, "claim", claim), mock.patch.object(Locks, "take", take):
+    with mock.patch.object(Ledger, "claim_all", claim), mock.patch.object(Locks, "take", take):
         yield
 
 

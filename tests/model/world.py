@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
@@ -36,6 +36,8 @@ from worker.sync.service import SyncService
 
 SWEEPS = 40
 LONG_ENOUGH_S = 1000.7
+
+Claiming = Callable[[Ledger, Sequence[Claim], float], dict[int, int]]
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,7 @@ class World:
         self._rung: list[int] = []
         self.sweeper = Sweep(self.store, self.settings, self.redis, pause, lambda: 0, self._ring)  # type: ignore[arg-type]
         self._stack.enter_context(self.clock.in_force())
-        self._stack.enter_context(mock.patch.object(Ledger, "claim", self._claiming(Ledger.claim)))
+        self._stack.enter_context(mock.patch.object(Ledger, "claim_all", self._claiming(Ledger.claim_all)))
         self._stack.enter_context(mock.patch.object(Call, "carry_out", self._calling(Call.carry_out)))
         with self.store.transaction() as tx:
             tx.configs.put(self.config)
@@ -145,15 +147,14 @@ class World:
             tx.people.remember_member(SUPPORT, 5)
             tx.links.put(Link(LinkKind.ENTITY, SUPPORT_ENTITY, SUPPORT, None))
 
-    def _claiming(self, real: Callable[..., int | None]) -> Callable[..., int | None]:
-        """Note whose claim it is, so that the tracker knows what it creates and for whom."""
+    def _claiming(self, real: Claiming) -> Claiming:
+        """Note whose claims they are, so that the tracker knows what it creates and for whom."""
 
-        def claim(ledger: Ledger, claim: Claim, lease: float) -> int | None:
+        def claim(ledger: Ledger, claims: Sequence[Claim], lease: float) -> dict[int, int]:
             arrives_by = self.clock.now + lease + self._latest
-            attempt = real(ledger, claim, lease)
-            if attempt is not None:
-                self.stage.actor.claims[ledger.kind, claim.key] = arrives_by
-            return attempt
+            given = real(ledger, claims, lease)
+            self.stage.actor.claims.update({(ledger.kind, key): arrives_by for key in given})
+            return given
 
         return claim
 

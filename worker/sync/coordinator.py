@@ -24,7 +24,7 @@ from shared.logs import get_logger
 from shared.store import Store
 from worker.sync.actions import Action, Together, Way, drive
 from worker.sync.creation import Claim
-from worker.sync.forward import Load
+from worker.sync.forward import Leave, Load
 from worker.sync.run import Stored, transaction_of
 
 log = get_logger("sync")
@@ -32,8 +32,9 @@ WAYS_PER_CALLER = 3
 """Tickets that are under way for each caller: beside the one that it calls for, they load, link, or wait for one."""
 
 RUNG_PER_WAY = 4
-LAST: dict[type, int] = {Claim: 1, Load: 2}
-"""The order within a transaction: first what came of the calls, then the next claims, then what is new."""
+ORDER: dict[type, int] = {Leave: -1, Claim: 1, Load: 2}
+"""The order within a transaction: the configuration before any ticket, as whoever changes it; then what came of the
+calls, the next claims, and what is new."""
 
 
 @dataclass(eq=False)
@@ -308,7 +309,7 @@ class Coordinator:
                     yield going, Outcome(error=fault)
                 else:
                     some.append((going, action))
-        some.sort(key=lambda one: (LAST.get(type(one[1]), 0), one[0].ticket_id))
+        some.sort(key=lambda one: (ORDER.get(type(one[1]), 0), one[0].ticket_id))
         try:
             results = self._in_one_transaction([action for _, action in some])
         except Exception as fault:  # noqa: BLE001 (whose it is shows where each is alone)

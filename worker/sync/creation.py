@@ -12,8 +12,9 @@ Nothing is created twice, since whoever sends has claimed the row, and has commi
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 from sqlalchemy.exc import DBAPIError
 
@@ -28,7 +29,8 @@ from shared.kinds import Kind
 from shared.logs import get_logger
 from shared.send_window import SendWindow
 from shared.store import Transaction
-from shared.store.ledger import Row
+from shared.store.ledger import Answered, Row
+from shared.store.ledger import Claim as Asked
 from shared.store.models import LedgerState, RecoveryMode
 from shared.verdicts import Verdicts
 from worker.sync.actions import Action, apart
@@ -39,7 +41,7 @@ from worker.sync.recovery import look_first
 from worker.sync.refusals import explained
 from worker.sync.results import Created, Waiting
 from worker.sync.run import Run, Stored
-from worker.sync.wanted import Creation
+from worker.sync.wanted import Creation, Linked
 
 log = get_logger("sync")
 LINK_AGAIN_S = (0.05, 0.5, 2.0)
@@ -150,21 +152,43 @@ class Claim(Stored[Attempt | RecoveryMode | None]):
 
     def within(self, tx: Transaction) -> Attempt | RecoveryMode | None:
         """Claim it."""
-        run, creation, row = self.creation.run, self.creation, self.row
-        window = SendWindow(run.settings.claim_lease)
-        # it counts only as long as its row, and what is known of its key, are as they were read
-        claim = replace(
-            creation.claim(row),
-            attempt_before=row.attempt if row else 0,
+        (given,) = self.all_within(tx, [self])
+        return given
+
+    @classmethod
+    def all_within(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[Attempt | RecoveryMode | None]:
+        """Claim some rows, each once; the time in which they may be sent begins before."""
+        given = dict[tuple[Kind, int], int]()
+        lease = actions[0].creation.run.settings.claim_lease
+        window = SendWindow(lease)
+        for kind in Kind:
+            claims = {one.creation.key: one._claim() for one in actions if one.creation.kind is kind}
+            if claims:
+                attempts = tx.ledger(kind).claim_all(list(claims.values()), lease)
+                given |= {(kind, key): attempt for key, attempt in attempts.items()}
+        found = list[Attempt | RecoveryMode | None]()
+        for one in actions:
+            number = given.pop((one.creation.kind, one.creation.key), None)
+            found.append(one._not_given(tx) if number is None else Attempt(number, window))
+        return found
+
+    def _claim(self) -> Asked:
+        """Return what counts only as long as its row, and what is known of its key, are as they were read."""
+        return replace(
+            self.creation.claim(self.row),
+            attempt_before=self.row.attempt if self.row else 0,
             is_newest=True,
             unless_recovering=not self.looked,
         )
-        ledger, lease = tx.ledger(creation.kind), run.settings.claim_lease
-        number = ledger.claim(claim, lease)
-        if number is None and not self.looked and (mode := tx.recovery.get()):
-            if not _is_decided(row, mode):
-                return mode
-            number = ledger.claim(replace(claim, unless_recovering=False), lease)
+
+    def _not_given(self, tx: Transaction) -> Attempt | RecoveryMode | None:
+        """Return why it was not: a backup was restored, and nobody has looked or decided yet; None: it is not free."""
+        mode = None if self.looked else tx.recovery.get()
+        if mode is None or not _is_decided(self.row, mode):
+            return mode
+        lease = self.creation.run.settings.claim_lease
+        window, claim = SendWindow(lease), replace(self._claim(), unless_recovering=False)
+        number = tx.ledger(self.creation.kind).claim(claim, lease)
         return None if number is None else Attempt(number, window)
 
 
@@ -201,7 +225,7 @@ class Call(Action[tuple[int, dict[str, Any]]]):
         return tracker_id, found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Link(Stored[Created | Waiting]):
     """Record the tracker's definite answer: row, journal and status in one commit, whatever happened meanwhile.
 
@@ -249,24 +273,54 @@ class Link(Stored[Created | Waiting]):
 
     def within(self, tx: Transaction) -> Created | Waiting:
         """Record it."""
-        author_id = self._author_id()
-        wrong = self._wrong_author(author_id)
-        creation, tracker_id, number = self.creation, self.tracker_id, self.attempt.number
-        run, kind, key, project_id = creation.run, creation.kind, creation.key, creation.sender.project_id
-        reason = Reason.CREATED_BY_EVENT(event_id=creation.asking.id)
-        verdicts = run.verdicts(tx, kind)
-        found = self.found
-        if not verdicts.link_claimed(key, number, tracker_id, author_id, reason):
-            found = {**found, "status": None}  # a sibling that had adopted it may have given it another
-            row = tx.ledger(kind).lock(key)
-            if odd := self._at_odds(tx, verdicts, row):
-                return odd
-            assert row is not None  # noqa: S101 (`_at_odds`)
-            verdicts.link(row, number, tracker_id, author_id, reason)
-        if wrong:
-            tx.misattributed.put(kind, key, run.ticket_id, tracker_id, wrong)
-        is_status_given = creation.linked(tx, found, wrong)
-        return Created(tracker_id, project_id, now=True, wrong_author=wrong, is_status_given=is_status_given)
+        (recorded,) = self.all_within(tx, [self])
+        return recorded
+
+    @classmethod
+    def all_within(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[Created | Waiting]:
+        """Record some answers: those at whose rows nobody else was together, every other one as it stands."""
+        recorded = dict[Self, Created | Waiting]()
+        for kind in Kind:
+            some = [one for one in actions if one.creation.kind is kind]
+            plain = tx.ledger(kind).link_claimed([one._answered() for one in some]) if some else ()
+            linked = dict[Self, Linked[Any]]()
+            for one in some:
+                key, run, found = one.creation.key, one.creation.run, one.found
+                if (key, one.attempt.number) not in plain:
+                    if odd := one._link(tx):
+                        recorded[one] = odd
+                        continue
+                    found = {**found, "status": None}  # a sibling that had adopted it may have given it another
+                wrong = one._wrong_author(one._author_id())
+                if wrong:
+                    tx.misattributed.put(kind, key, run.ticket_id, one.tracker_id, wrong)
+                linked[one] = Linked(one.creation, found, wrong)
+            if linked:
+                given = some[0].creation.all_linked(tx, list(linked.values()))
+                for (one, done), is_given in zip(linked.items(), given, strict=True):
+                    recorded[one] = one._created(done.wrong, is_status_given=is_given)
+        return [recorded[one] for one in actions]
+
+    def _created(self, wrong: Coded | None, *, is_status_given: bool) -> Created:
+        project_id = self.creation.sender.project_id
+        return Created(
+            self.tracker_id, project_id, now=True, wrong_author=wrong, is_status_given=is_status_given
+        )
+
+    def _answered(self) -> Answered:
+        reason = Reason.CREATED_BY_EVENT(event_id=self.creation.asking.id)
+        return Answered(self.creation.key, self.attempt.number, self.tracker_id, self._author_id(), reason)
+
+    def _link(self, tx: Transaction) -> Created | Waiting | None:
+        """Link a row that somebody else was at meanwhile; return what is so where it is not to be linked."""
+        verdicts = self.creation.run.verdicts(tx, self.creation.kind)
+        row = tx.ledger(self.creation.kind).lock(self.creation.key)
+        if odd := self._at_odds(tx, verdicts, row):
+            return odd
+        assert row is not None  # noqa: S101 (`_at_odds`)
+        one = self._answered()
+        verdicts.link(row, one.attempt, one.tracker_id, one.author_id, one.reason)
+        return None
 
     def _at_odds(self, tx: Transaction, verdicts: Verdicts, row: Row | None) -> Created | Waiting | None:
         """Return what is so where somebody else was at the row meanwhile; None: it is to be linked all the same."""

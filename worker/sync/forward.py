@@ -5,7 +5,7 @@ Each `await` is an action (`actions.py`); between two of them nothing is asked o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Self, TypeVar
@@ -74,25 +74,54 @@ async def forward(using: Collaborators, ticket_id: int, *, had_closed: bool) -> 
                     await apart(run.lists.ask_whether_open)
                 results = await Drain(run, work).carry_out()
     finally:
-        is_more_due = run is not None and await run.write(partial(_leave, run))
+        is_more_due = run is not None and await Leave(run)
         if run is not None and run.rung:
             await apart(using.ring, sorted(run.rung))
     return Forwarded(results, run.answered, is_more_due)
 
 
-def _leave(run: Run, tx: Transaction) -> bool:
+@dataclass(frozen=True)
+class Leave(Stored[bool]):
     """Have statuses given again that status_map has changed meanwhile; tell whether something is due for the ticket.
 
     The map's change could not see this drain, nor that of other tickets whose issues this drain has found. Whoever
     rang while the lock was held has found it busy, so that what is due now is looked for after its release.
     """
-    if run.answered and (status_map := tx.configs.status_map()) != run.config.status_map:
+
+    run: Run
+
+    def noted_by(self) -> Run:
+        """Return the drain."""
+        return self.run
+
+    def carry_out(self) -> bool:
+        """Do it and commit."""
+        with self.run.transaction() as tx:
+            return self.within(tx)
+
+    def within(self, tx: Transaction) -> bool:
+        """Do it."""
+        (is_more_due,) = self.all_within(tx, [self])
+        return is_more_due
+
+    @classmethod
+    def all_within(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[bool]:
+        """Do it for some drains."""
+        if any(one.run.answered for one in actions):
+            status_map = tx.configs.status_map()
+            for one in actions:
+                if one.run.answered and status_map != one.run.config.status_map:
+                    one._give_again(tx, status_map)
+        due = tx.journal.have_due([one.run.ticket_id for one in actions])
+        return [one.run.ticket_id in due for one in actions]
+
+    def _give_again(self, tx: Transaction, status_map: Mapping[int, int]) -> None:
+        run = self.run
         owed = {run.ticket_id, *run.rung}.intersection(tx.tickets.owed(status_map, run.config.status_map))
         tx.tickets.give(sorted(owed))
         for ticket_id in owed:
             run.note(What.STATUS_MAP_CHANGED(), ticket_id=ticket_id)
         run.rung.update(owed)
-    return tx.journal.has_due(run.ticket_id)
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from shared.bodies.contexts import About
 from shared.bodies.precedence import Chosen
@@ -16,6 +17,7 @@ from shared.events import Event, HelpdeskUser
 from shared.kinds import Kind
 from shared.payloads import Body, issue_body, time_entry_body
 from shared.store import Transaction
+from shared.store.journal import Done
 from shared.store.ledger import Claim, Row
 from shared.store.people import Match, nobody, who
 from shared.templating import Operation
@@ -26,6 +28,22 @@ from worker.sync.matching import fingerprint
 from worker.sync.results import Created
 from worker.sync.run import Run
 from worker.sync.work import Work, as_of
+
+C = TypeVar("C", bound="Creation")
+
+
+@dataclass(frozen=True)
+class Linked(Generic[C]):
+    """A creation whose row has just been linked.
+
+    Attributes:
+        found: the tracker's object.
+        wrong: why its author is another than was meant.
+    """
+
+    creation: C
+    found: dict[str, Any]
+    wrong: Coded | None
 
 
 @dataclass(frozen=True)
@@ -63,17 +81,17 @@ class Creation(ABC):
         """The ticket task of a time entry."""
         return self.key if self.issue else None
 
+    @classmethod
     @abstractmethod
-    def linked(self, tx: Transaction, found: dict[str, Any], wrong: Coded | None) -> bool:
-        """Commit with its link what follows from it.
+    def all_linked(cls, tx: Transaction, links: Sequence[Linked[Self]]) -> list[bool]:
+        """Commit with their links what follows from them.
 
         Args:
             tx: the linking transaction.
-            found: the tracker's object.
-            wrong: why its author is another than was meant.
+            links: what was linked, each of another ticket.
 
         Returns:
-            Whether the ticket's newest status is given with it.
+            Of each, whether the ticket's newest status is given with it.
         """
 
     @abstractmethod
@@ -157,32 +175,42 @@ class IssueCreation(Creation):
             work = as_of(tx, self.work, event, administrators=self.run.config.match_administrators)
         return IssueCreation.of(self.run, work, Pending(self.asking.id, event))
 
-    def linked(self, tx: Transaction, found: dict[str, Any], wrong: Coded | None) -> bool:  # noqa: ARG002
+    @classmethod
+    def all_linked(cls, tx: Transaction, links: Sequence[Linked[Self]]) -> list[bool]:
         """Note which status is still owed."""
-        is_given = self._settle_status(tx, (found.get("status") or {}).get("id"))
-        self.run.note(
-            What.ISSUE_CREATED(
-                issue_id=found.get("id"),
-                tracker_project_id=self.sender.project_id,
-                link=str(self.work.link),
-                match=self.work.technician.why,
+        given, is_given = [], []
+        for one in links:
+            creation, has = one.creation, (one.found.get("status") or {}).get("id")
+            run, state = creation.run, creation.work.state
+            is_given.append(creation._has_its_status(has))
+            if is_given[-1]:
+                wanted = run.config.status_map.get(creation.work.ticket.status)
+                given.append((run.ticket_id, state.event_id, has if wanted is None else wanted))
+            elif is_given[-1] is False:
+                tx.tickets.owe(run.ticket_id, run.config.status_map, has)
+            run.note(
+                What.ISSUE_CREATED(
+                    issue_id=one.found.get("id"),
+                    tracker_project_id=creation.sender.project_id,
+                    link=str(creation.work.link),
+                    match=creation.work.technician.why,
+                )
             )
-        )
-        return is_given
+        newest = tx.tickets.given_all(given) if given else set[int]()
+        return [one.creation.run.ticket_id in newest for one in links]
 
-    def _settle_status(self, tx: Transaction, has: int | None) -> bool:
-        """A template's own choice stands until the ticket changes, where it is known which status the issue has."""
-        run, work, chosen = self.run, self.work, self.chosen
-        mapped, by_template = run.config.status_map, Operation.ISSUE_UPDATE_STATUS in run.templates
-        wanted, event_id = mapped.get(work.ticket.status), work.state.event_id
-        if by_template and not chosen.template and wanted is None:
-            return False  # it stays due: the template may know what status_map lacks
+    def _has_its_status(self, has: int | None) -> bool | None:
+        """Tell whether an issue has the ticket's newest status; None: it stays due, since nobody knows it yet.
+
+        A template's own choice stands until the ticket changes, where it is known which status the issue has.
+        """
+        run, chosen = self.run, self.chosen
+        wanted = run.config.status_map.get(self.work.ticket.status)
+        if Operation.ISSUE_UPDATE_STATUS in run.templates and not chosen.template and wanted is None:
+            return None  # the template may know what status_map lacks
         if has is not None and chosen.template and chosen.body["issue"].get("status_id") in (None, has):
-            return tx.tickets.given(run.ticket_id, event_id, has if wanted is None else wanted)
-        if wanted in (None, has):
-            return tx.tickets.given(run.ticket_id, event_id, has)
-        tx.tickets.owe(run.ticket_id, mapped, has)
-        return False
+            return True
+        return wanted in (None, has)
 
 
 class TimeEntryCreation(Creation):
@@ -229,14 +257,22 @@ class TimeEntryCreation(Creation):
         """Return the same as an earlier event would have asked for it."""
         return TimeEntryCreation.of(self.run, self.work, self.asking, self.issue, event)
 
-    def linked(self, tx: Transaction, found: dict[str, Any], wrong: Coded | None) -> bool:
-        """End the event, and those of the same ticket task that had failed."""
-        event_id, made = self.asking.id, {"time_entry_id": found.get("id"), "issue_id": self.issue_id}
-        reason = logged(wrong or self.issue.wrong_author, **made)
-        tx.journal.done(event_id, self.asking.event.key, reason, Reason.LOGGED_BY_EVENT(event_id=event_id))
-        hours = self.asking.task.actiontime / 3600
-        self.run.note(What.HOURS_LOGGED(**made, hours=hours, task_id=self.key), task_id=self.key)
-        return False
+    @classmethod
+    def all_linked(cls, tx: Transaction, links: Sequence[Linked[Self]]) -> list[bool]:
+        """End their events, and those of the same ticket tasks that had failed."""
+        ended = []
+        for one in links:
+            creation, asking = one.creation, one.creation.asking
+            made = {"time_entry_id": one.found.get("id"), "issue_id": creation.issue_id}
+            reason = logged(one.wrong or creation.issue.wrong_author, **made)
+            ended.append(
+                Done(asking.id, asking.event.key, reason, Reason.LOGGED_BY_EVENT(event_id=asking.id))
+            )
+            hours = asking.task.actiontime / 3600
+            told = What.HOURS_LOGGED(**made, hours=hours, task_id=creation.key)
+            creation.run.note(told, task_id=creation.key)
+        tx.journal.done_all(ended)
+        return [False] * len(links)
 
 
 def _match(run: Run, user: HelpdeskUser | None, project_id: int) -> tuple[Match, bool]:
