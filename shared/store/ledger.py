@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from typing import Any, cast
@@ -38,6 +38,18 @@ from shared.store.types import Insert, Key, clock, insert_for, moment
 
 __all__ = ["IN_FLIGHT", "Answered", "Claim", "Ledger", "Row"]
 
+ANSWERED = ("key", "attempt", "tracker_id", "author_id")
+CLAIMED = (
+    "key",
+    "ticket_id",
+    "event_id",
+    "tracker_project_id",
+    "issue_id",
+    "body",
+    "authors",
+    "fingerprint",
+    "earlier",
+)
 JOURNAL, RECOVERY = cast(Table, JournalEvent.__table__), cast(Table, RecoveryMode.__table__)
 
 
@@ -119,7 +131,10 @@ class Ledger(LedgerQueries):
             statement = _claiming(
                 insert, self._table, self._key_column, is_newest, as_read, unless_recovering
             )
-            rows = ({**asdict(one), "before": one.attempt_before or 0} for one in _in_order(some))
+            rows = (
+                {**{name: getattr(one, name) for name in CLAIMED}, "before": one.attempt_before or 0}
+                for one in sorted(some, key=lambda claim: claim.key)
+            )
             claimed = _claimed(self._table).parameter(self._session, rows)
             found = self._session.execute(statement, {**claimed, "lease": lease})
             given.update(dict(found.all()))
@@ -144,7 +159,8 @@ class Ledger(LedgerQueries):
             was at the row.
         """
         rows = (
-            {**asdict(one), **keeping(one.reason)} for one in sorted(answers, key=lambda answer: answer.key)
+            {**{name: getattr(one, name) for name in ANSWERED}, **keeping(one.reason)}
+            for one in sorted(answers, key=lambda answer: answer.key)
         )
         linked = _answered(self._table).parameter(self._session, rows)
         postgresql = insert_for(self._session) is postgresql_insert
@@ -414,26 +430,19 @@ class Ledger(LedgerQueries):
         return self._session.scalar(statement) is not None
 
 
-def _in_order(claims: Sequence[Claim]) -> list[Claim]:
-    """Return claims by key, so that two workers never wait for each other's."""
-    return sorted(claims, key=lambda one: one.key)
-
-
 @cache
 def _claimed(table: Table) -> Given:
     """Return the rows of some claims."""
     columns = table.c
-    names = ("event_id", "tracker_project_id", "issue_id", "body", "authors", "fingerprint", "earlier")
-    return Given(
-        {"key": Key, "ticket_id": Key, **{name: columns[name].type for name in names}, "before": Key}
-    )
+    types = {name: columns[name].type for name in CLAIMED if name != "key"}
+    return Given({"key": Key, **types, "before": Key})
 
 
 @cache
 def _answered(table: Table) -> Given:
     """Return the rows of some answers."""
     explained = {name: table.c[name].type for name in keeping(None)}
-    return Given({"key": Key, "attempt": Key, "tracker_id": Key, "author_id": Key, **explained})
+    return Given({**dict.fromkeys(ANSWERED, Key), **explained})
 
 
 @cache

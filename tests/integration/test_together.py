@@ -171,7 +171,7 @@ def test_a_database_that_is_away_puts_them_off_and_loses_nothing(
 
 def test_two_that_ask_for_one_row_at_the_same_moment_are_given_one_attempt(desk: Bridge) -> None:
     """A ticket task that was moved may be asked for by two tickets."""
-    asked = Asked(512, 1, None, SUPPORT, 6, {}, [], "alike")
+    asked = Asked(512, 1, 1, SUPPORT, 6, {}, [], "alike")
     creation: Any = SimpleNamespace(
         kind=Kind.TICKET_TASK, key=512, run=SimpleNamespace(settings=desk.settings), claim=lambda _row: asked
     )

@@ -216,10 +216,15 @@ class Coordinator:
             return arrived
 
     def _begin_more(self) -> None:
-        """Begin as many tickets as there is room for; one that is under way is begun once more after its end."""
+        """Begin what there is room for: all that wait, or else several at once, which are read together.
+
+        One that is under way is begun once more after its end.
+        """
         with self._change:
-            some = () if self._is_stopping else [one for one in self._rung if one not in self._going]
-            begun = some[: self._most - len(self._going)]
+            some = [] if self._is_stopping else [one for one in self._rung if one not in self._going]
+            room = self._most - len(self._going)
+            together = min(len(some), self._callers.count)
+            begun = some[:together] if room >= together else []
             for ticket_id in begun:
                 del self._rung[ticket_id]
             if begun:
