@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from dataclasses import dataclass
 
@@ -23,7 +24,7 @@ from worker.sweep import Sweep
 from worker.sync.completion import Completion
 from worker.sync.coordinator import CallerThreads, Coordinator
 from worker.sync.service import SyncService
-from worker.watchdog import Watchdog
+from worker.watchdog import EXIT_CODE, Watchdog
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ def bootstrap(settings: Settings, *, concurrency: int) -> Worker:
     )
     completion = Completion(store, lookup, Pause(redis, HELPDESK_KEY), settings.helpdesk_wait)
     service = SyncService(store, settings, locks, pause, connector.connect, doorbell.ring, completion)
-    coordinator = Coordinator(service.way, store, CallerThreads(concurrency))
+    coordinator = Coordinator(service.way, store, CallerThreads(concurrency), _give_up)
     return Worker(
         app=app,
         settings=settings,
@@ -87,6 +88,11 @@ def bootstrap(settings: Settings, *, concurrency: int) -> Worker:
         service=service,
         sweep=Sweep(store, settings, redis, pause, lambda: backlog(app), doorbell.ring),
     )
+
+
+def _give_up() -> None:
+    """End the process, to be started anew: whatever it has claimed is settled as after any death."""
+    os._exit(EXIT_CODE)
 
 
 def backlog(app: Celery) -> int:

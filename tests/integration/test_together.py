@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import threading
+import time
 from collections import Counter
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 from sqlalchemy.exc import OperationalError
 
 from deploy.sandbox.tracker.control import StandIn
@@ -15,7 +18,7 @@ from shared.coordination.locks import PREFIX
 from shared.kinds import Kind
 from shared.store.database import Database
 from shared.store.ledger import Claim as Asked
-from shared.store.models import LedgerState
+from shared.store.models import LedgerState, TicketState
 from tests.support.bridge import SUPPORT, Bridge
 from tests.support.events import ALICE, BOB, task, task_event, ticket, ticket_event
 from tests.support.ledger import entries, ours, row, stopped
@@ -179,3 +182,40 @@ def test_two_that_ask_for_one_row_at_the_same_moment_are_given_one_attempt(desk:
         first, second = Claim.all_within(tx, [Claim(creation, None), Claim(creation, None)])
     assert isinstance(first, Attempt)
     assert second is None
+
+
+def test_a_row_that_somebody_holds_holds_up_its_own_ticket_only(
+    bridge_on_postgresql: Bridge, stand_in: StandIn
+) -> None:
+    """A person's transaction that was stopped inside: PostgreSQL has a ticket wait for it for many seconds."""
+    desk, are_done = bridge_on_postgresql, threading.Event()
+    ids = receive(desk)
+    desk.sync(3)
+    (late,) = desk.receive(task_event(1, of_ticket=ticket(3), of_task=task(33)))
+    with desk.store.database.engine.connect() as holder:
+        holder.execute(select(TicketState).where(TicketState.ticket_id == 3).with_for_update())
+        draining = threading.Thread(target=lambda: desk.sync_together(*TICKETS))
+        draining.start()
+        others = [event_id for event_id in ids if event_id != ids[2]]
+        deadline = time.monotonic() + 10
+        while states(desk, others) != {"done": len(others)} and time.monotonic() < deadline:
+            are_done.wait(0.05)
+        assert states(desk, others) == {"done": len(others)}
+        assert desk.event(late).state == "pending"
+        holder.rollback()
+    draining.join(30)
+    assert desk.event(late).state == "done"
+
+
+def test_a_ticket_task_that_was_moved_is_logged_on_the_ticket_where_it_is(
+    desk: Bridge, stand_in: StandIn
+) -> None:
+    """Though both tickets are read together."""
+    before, after = desk.receive(
+        task_event(of_ticket=ticket(1), of_task=task(9)), task_event(1, of_ticket=ticket(2), of_task=task(9))
+    )
+    desk.sync_together(1, 2)
+    assert desk.event(before).state == "superseded"
+    assert desk.event(after).state == "done"
+    assert row(desk, Kind.TICKET_TASK, 9).ticket_id == 2
+    assert len(entries(stand_in)) == 1

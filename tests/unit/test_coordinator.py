@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -75,7 +76,9 @@ class Book:
 
     @contextmanager
     def transaction(self) -> Iterator[Any]:
-        tx = SimpleNamespace(kept=[], trace=SimpleNamespace(append=lambda _steps: None))
+        tx = SimpleNamespace(
+            kept=[], trace=SimpleNamespace(append=lambda _steps: None), wait_briefly=lambda: None
+        )
         yield tx
         self.transactions.append(tx.kept)
 
@@ -304,3 +307,23 @@ def test_what_ends_the_process_ends_every_way(stage: Stage) -> None:
     with pytest.raises(Ended):
         stage.coordinator(way).drive([1, 2, 3])
     assert sorted(told) == [1, 2, 3]
+
+
+def test_a_coordinator_that_fails_itself_gives_up_its_process(stage: Stage) -> None:
+    """Else it would take tickets for ever, and do nothing."""
+    given_up = threading.Event()
+
+    class Wrong(Asked):
+        @classmethod
+        def carry_out_all(cls, actions: Sequence[Self]) -> Sequence[int | Exception]:
+            return [1] * (len(actions) + 1)
+
+    async def way(ticket_id: int) -> int:
+        return await Wrong(ticket_id)
+
+    failing = Coordinator(way, stage.book, CallerThreads(1), given_up.set)  # type: ignore[arg-type]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        failing.start()
+        failing.take([1])
+        assert given_up.wait(PATIENCE_S)

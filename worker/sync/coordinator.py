@@ -120,10 +120,17 @@ class Coordinator:
         begin: returns the way of a ticket.
         store: what the ways read and change.
         callers: carry out what may take long.
+        give_up: called where it has failed itself; what is under way is left as by a process that dies.
     """
 
-    def __init__(self, begin: Callable[[int], Way[Any]], store: Store, callers: Callers) -> None:
-        self._begin, self._store, self._callers = begin, store, callers
+    def __init__(
+        self,
+        begin: Callable[[int], Way[Any]],
+        store: Store,
+        callers: Callers,
+        give_up: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._begin, self._store, self._callers, self._give_up = begin, store, callers, give_up
         self._most, self._free = WAYS_PER_CALLER * callers.count, callers.count
         self._going: dict[int, Going] = {}
         self._arrivals: SimpleQueue[tuple[Going, Outcome] | None] = SimpleQueue()
@@ -192,8 +199,13 @@ class Coordinator:
             raise
 
     def _work(self) -> None:
-        while self._going or not self._is_stopping:
-            self._turn()
+        try:
+            while self._going or not self._is_stopping:
+                self._turn()
+        except BaseException as fault:
+            log.critical("the coordinator has failed; nothing goes on in this process", exc_info=fault)
+            self._give_up()
+            raise
 
     def _turn(self) -> None:
         """Let everybody go on who is ready; then do what they ask for, each kind as one."""
@@ -330,6 +342,7 @@ class Coordinator:
         if actions:
             runs = [run for one in actions if (run := one.noted_by()) is not None]
             with transaction_of(self._store, runs) as tx:
+                tx.wait_briefly()  # what one of them waits for, it waits for alone
                 for _, of_a_kind in groupby(actions, type):
                     some = list(of_a_kind)
                     results += some[0].all_within(tx, some)

@@ -106,6 +106,30 @@ def test_what_raises_inside_the_transaction_keeps_nothing(store: Store, append: 
     assert [row.state for row in rows(store)] == ["pending"]
 
 
+def test_what_is_due_for_many_tickets_is_what_is_due_for_each(store: Store, append: Append) -> None:
+    """Also where a ticket task was moved: what is due in one ticket makes nothing due in the other."""
+    events = [
+        task_event(number, of_ticket=ticket(1 + number % 3), of_task=task(1 + number % 4))
+        for number in range(12)
+    ]
+    ids = [one.event_id for one in append(*events)]
+    with store.transaction() as tx:
+        tx.journal.wait(ids[::2], tx.now() + timedelta(hours=1), written("later"))
+    with store.transaction() as tx:
+        together = tx.journal.due_of([1, 2, 3, 4])
+        alone = {ticket_id: tx.journal.due(ticket_id) for ticket_id in (1, 2, 3, 4)}
+        assert {number: [row.id for row in one.rows] for number, one in together.items()} == {
+            number: [row.id for row in one.rows] for number, one in alone.items()
+        }
+        assert all(one.is_complete for one in together.values())
+        assert tx.journal.have_due([1, 2, 3, 4]) == {number for number, one in alone.items() if one.rows}
+    waiting = {row.id for row in rows(store) if row.next_attempt_at}
+    keys = {(row.ticket_id, row.key) for row in rows(store) if not row.next_attempt_at}
+    expected = {row.id for row in rows(store) if (row.ticket_id, row.key) in keys}
+    assert {row.id for one in together.values() for row in one.rows} == expected
+    assert waiting - expected, "some wait for their own time"
+
+
 def test_due_events_come_by_time_then_sequence_then_id(store: Store, append: Append) -> None:
     accepted = append(
         task_event(2),
