@@ -66,7 +66,7 @@ def console(
 
 def worker(
     concurrency: Annotated[
-        int, typer.Option(min=1, max=1000, help="Tickets worked on at the same time.")
+        int, typer.Option(min=1, max=1000, help="Calls to the tracker at the same time.")
     ] = 8,
 ) -> None:
     """Send to the tracker what is due."""
