@@ -46,7 +46,9 @@ def main() -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m worker")
     parser.add_argument("process", choices=("worker", "beat"))
-    parser.add_argument("--concurrency", type=int, default=8, help="calls to the tracker at the same time (default 8)")
+    parser.add_argument(
+        "--concurrency", type=int, default=8, help="calls to the tracker at the same time (default 8)"
+    )
     return parser.parse_args()
 
 

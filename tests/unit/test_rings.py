@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +18,8 @@ from redis import Redis
 from shared.coordination.doorbell import QUEUE, Doorbell
 from shared.coordination.rings import MOST_RUNG_TOGETHER, NOTHING_READABLE, SYNC_TICKET, ring_of, understood
 from shared.settings import Settings
+from worker.sync.actions import apart
+from worker.sync.coordinator import CallerThreads, Coordinator
 from worker.tasks import register
 
 
@@ -37,18 +39,31 @@ def named_in(message: dict[str, Any]) -> Any:
     return json.loads(base64.b64decode(message["body"]))[1]
 
 
-def worker_on(tickets: list[int], **parts: Any) -> tuple[Any, list[int]]:
-    """Return the task of a worker that notes the tickets it works on, and those that it rings."""
-    rung: list[int] = []
-    app = Celery("test", set_as_current=False)
-    worker = SimpleNamespace(
-        service=SimpleNamespace(sync=parts.get("sync", tickets.append), ring=rung.extend),
-        watchdog=SimpleNamespace(at_work=nullcontext),
-        threads=parts.get("threads") or ThreadPoolExecutor(4),
-        stopping=parts.get("stopping") or threading.Event(),
-    )
-    register(app, worker)  # type: ignore[arg-type]
-    return app.tasks[SYNC_TICKET], rung
+class Begun:
+    """Stands for a worker that is handed tickets: its task, those that it has begun, and those that it rings."""
+
+    def __init__(self, callers: int = 4, work: Callable[[int], object] = lambda _: None) -> None:
+        self.tickets: list[int] = []
+        self.rung: list[int] = []
+
+        async def way(ticket_id: int) -> None:
+            self.tickets.append(ticket_id)
+            await apart(work, ticket_id)
+
+        app = Celery("test", set_as_current=False)
+        self.coordinator = Coordinator(way, SimpleNamespace(), CallerThreads(callers))  # type: ignore[arg-type]
+        worker = SimpleNamespace(
+            coordinator=self.coordinator,
+            service=SimpleNamespace(ring=self.rung.extend),
+            watchdog=SimpleNamespace(at_work=nullcontext),
+        )
+        register(app, worker)  # type: ignore[arg-type]
+        self.task = app.tasks[SYNC_TICKET]
+        self.coordinator.start()
+
+    def end(self) -> list[int]:
+        """Tell it to end; return what it has not begun."""
+        return self.coordinator.close()
 
 
 def test_several_tickets_are_one_message_up_to_a_bound(redis_url: str) -> None:
@@ -74,10 +89,9 @@ def test_more_tickets_than_a_ring_names_make_it_no_ring() -> None:
 
 
 def test_what_the_version_before_rings_is_worked_on() -> None:
-    tickets: list[int] = []
-    task, _ = worker_on(tickets)
-    task(**named_in(sent({"ticket_id": 7})))
-    assert tickets == [7]
+    worker = Begun()
+    worker.task(**named_in(sent({"ticket_id": 7})))
+    assert (worker.end(), worker.tickets) in [([], [7]), ([7], [])]
 
 
 def test_the_version_before_works_on_the_first_of_several_and_the_sweep_rings_the_others() -> None:
@@ -92,25 +106,27 @@ def test_the_version_before_works_on_the_first_of_several_and_the_sweep_rings_th
 
 
 def test_the_tickets_of_a_message_are_worked_on_side_by_side() -> None:
-    together = threading.Barrier(3, timeout=5)
-    tickets: list[int] = []
-
-    def sync(ticket_id: int) -> None:
-        together.wait()
-        tickets.append(ticket_id)
-
-    task, _ = worker_on(tickets, sync=sync)
-    task(**ring_of([1, 2, 3]))
-    assert sorted(tickets) == [1, 2, 3]
+    together = threading.Barrier(4, timeout=5)
+    worker = Begun(work=lambda _ticket_id: together.wait())
+    worker.task(**ring_of([1, 2, 3]))
+    together.wait()
+    assert worker.end() == []
+    assert sorted(worker.tickets) == [1, 2, 3]
 
 
-def test_a_worker_that_is_to_end_rings_what_it_has_not_begun() -> None:
-    stopping, tickets = threading.Event(), list[int]()
+def test_a_task_does_not_wait_for_its_tickets() -> None:
+    """However slow the tracker is, the process is handed what it has room for."""
+    go_on = threading.Event()
+    worker = Begun(callers=1, work=lambda _ticket_id: go_on.wait(5))
+    worker.task(**ring_of([1, 2]))
+    worker.task(**ring_of([3]))
+    go_on.set()
+    worker.end()
 
-    def sync(ticket_id: int) -> None:
-        tickets.append(ticket_id)
-        stopping.set()
 
-    task, rung = worker_on(tickets, sync=sync, stopping=stopping, threads=ThreadPoolExecutor(1))
-    task(**ring_of([1, 2, 3]))
-    assert (tickets, rung) == ([1], [2, 3])
+def test_a_worker_that_is_to_end_rings_what_it_is_handed() -> None:
+    worker = Begun()
+    worker.coordinator.stop()
+    worker.task(**ring_of([1, 2, 3]))
+    assert (worker.tickets, worker.rung) == ([], [1, 2, 3])
+    worker.end()

@@ -202,10 +202,9 @@ class Coordinator:
         try:
             while self._going or not self._is_stopping:
                 self._turn()
-        except BaseException as fault:
+        except Exception as fault:
             log.critical("the coordinator has failed; nothing goes on in this process", exc_info=fault)
             self._give_up()
-            raise
 
     def _turn(self) -> None:
         """Let everybody go on who is ready; then do what they ask for, each kind as one."""
