@@ -11,7 +11,7 @@ from redis import Redis
 
 from shared.codes.coded import written
 from shared.coordination import pause as pause_module
-from shared.coordination.locks import PREFIX, Locks
+from shared.coordination.locks import PREFIX, HeldLock, Locks
 from shared.coordination.pause import (
     FIRST_PAUSE_S,
     KEY,
@@ -53,6 +53,41 @@ class LockContract:
             raise ZeroDivisionError
         with locks.hold("ticket:1"):
             pass
+
+    def test_several_locks_are_taken_at_once_as_far_as_they_are_free(self, redis: Redis) -> None:
+        locks = Locks(redis, 60)
+        with locks.hold("ticket:2"):
+            one, busy, three, twice = locks.take_all(["ticket:1", "ticket:2", "ticket:3", "ticket:3"])
+            assert isinstance(one, HeldLock)
+            assert isinstance(three, HeldLock)
+            assert isinstance(busy, LockBusy)
+            assert isinstance(twice, LockBusy), "never two at once, whoever asks"
+            for name in ("ticket:1", "ticket:3"):
+                with pytest.raises(LockBusy), locks.hold(name):
+                    pass
+                assert 0 < redis.pttl(PREFIX + name) <= 60_000
+            locks.release_all([one, three])
+        assert list(redis.scan_iter(PREFIX + "*")) == []
+
+    def test_of_several_locks_only_those_still_held_are_given_back(self, redis: Redis) -> None:
+        locks = Locks(redis, 60)
+        held = [one for one in locks.take_all(["ticket:1", "ticket:2"]) if isinstance(one, HeldLock)]
+        redis.delete(PREFIX + "ticket:2")
+        with locks.hold("ticket:2"):
+            locks.release_all(held)
+            assert list(redis.scan_iter(PREFIX + "*")) == [f"{PREFIX}ticket:2".encode()]
+
+    def test_a_lock_that_was_taken_with_others_is_renewed_and_given_back_alone(self, redis: Redis) -> None:
+        locks = Locks(redis, LEASE)
+        one, other = locks.take_all(["ticket:1", "ticket:2"])
+        assert isinstance(one, HeldLock)
+        assert isinstance(other, HeldLock)
+        time.sleep(LEASE * 0.7)
+        one.renew()
+        time.sleep(LEASE * 0.7)
+        assert list(redis.scan_iter(PREFIX + "*")) == [f"{PREFIX}ticket:1".encode()]
+        one.release()
+        assert list(redis.scan_iter(PREFIX + "*")) == []
 
     def test_a_lock_that_nobody_renews_ends(self, redis: Redis) -> None:
         locks = Locks(redis, LEASE)
