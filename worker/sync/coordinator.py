@@ -32,9 +32,9 @@ WAYS_PER_CALLER = 3
 """Tickets that are under way for each caller: beside the one that it calls for, they load, link, or wait for one."""
 
 RUNG_PER_WAY = 4
-ORDER: dict[type, int] = {Leave: -1, Claim: 1, Load: 2}
-"""The order within a transaction: the configuration before any ticket, as whoever changes it; then what came of the
-calls, the next claims, and what is new."""
+ORDER: dict[type, int] = {Leave: -1, Claim: 1}
+"""The order within a transaction: the configuration before any ticket, as for whoever changes it; then what came of the
+calls, and the next claims."""
 
 
 @dataclass(eq=False)
@@ -207,18 +207,25 @@ class Coordinator:
             self._give_up()
 
     def _turn(self) -> None:
-        """Let everybody go on who is ready; then do what they ask for, each kind as one."""
+        """Let everybody go on who is ready; then do what they ask for, each kind as one.
+
+        What is new is read last, in a transaction of its own: the calls that were claimed for have begun by then.
+        """
         for going, outcome in self._arrived():
             self._go_on(going, outcome)
         self._begin_more()
         ready, self._ready = self._ready, []
-        self._done = [*self._shared(ready), *self._stored(ready)]
+        new = [one for one in ready if isinstance(one[1], Load)]
+        known = [one for one in ready if not isinstance(one[1], Load)]
+        for going, outcome in [*self._stored(known), *self._shared(known)]:
+            self._go_on(going, outcome)
+        self._done = list(self._stored(new))
 
     def _arrived(self) -> list[tuple[Going, Outcome]]:
         """Return whose actions are done; wait for one only where nothing else is to be done."""
         arrived, self._done = self._done, []
         try:
-            one = self._arrivals.get(block=not arrived)
+            one = self._arrivals.get(block=not (arrived or self._ready or self._to_begin()))
             while True:
                 if one is not None:
                     arrived.append(one)
@@ -226,16 +233,20 @@ class Coordinator:
         except Empty:
             return arrived
 
-    def _begin_more(self) -> None:
-        """Begin what there is room for: all that wait, or else several at once, which are read together.
+    def _to_begin(self) -> list[int]:
+        """Return the tickets for which there is room: all that wait, or else several, which are read together.
 
         One that is under way is begun once more after its end.
         """
         with self._change:
             some = [] if self._is_stopping else [one for one in self._rung if one not in self._going]
-            room = self._most - len(self._going)
-            together = min(len(some), self._callers.count)
-            begun = some[:together] if room >= together else []
+        together = min(len(some), self._callers.count)
+        return some[:together] if len(self._going) + together <= self._most else []
+
+    def _begin_more(self) -> None:
+        """Begin the tickets for which there is room."""
+        begun = self._to_begin()
+        with self._change:
             for ticket_id in begun:
                 del self._rung[ticket_id]
             if begun:
