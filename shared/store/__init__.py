@@ -41,6 +41,7 @@ from shared.store.types import clock
 __all__ = ["Store", "Transaction"]
 
 BRIEFLY_S = 1.0
+IN_MEMORY = text("SET LOCAL synchronous_commit = off")
 BRIEFLY = text(f"SET LOCAL lock_timeout = {round(BRIEFLY_S * 1000)}")
 
 
@@ -78,6 +79,14 @@ class Transaction:
         """Wait for what somebody else holds no longer than BRIEFLY_S; SQLite has one writer, who is done soon."""
         if self._session.get_bind().dialect.name == "postgresql":
             self._session.execute(BRIEFLY)
+
+    def need_not_last(self) -> None:
+        """Commit without waiting for the disk: for what is found again should PostgreSQL's machine die at this moment.
+
+        Whatever commits after it waits for both.
+        """
+        if self._session.get_bind().dialect.name == "postgresql":
+            self._session.execute(IN_MEMORY)
 
     def now(self) -> datetime:
         """Return the database's clock: the one by which leases and retries are told."""

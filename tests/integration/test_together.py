@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import event, select
 from sqlalchemy.exc import OperationalError
 
 from deploy.sandbox.tracker.control import StandIn
@@ -219,3 +219,31 @@ def test_a_ticket_task_that_was_moved_is_logged_on_the_ticket_where_it_is(
     assert desk.event(after).state == "done"
     assert row(desk, Kind.TICKET_TASK, 9).ticket_id == 2
     assert len(entries(stand_in)) == 1
+
+
+def test_every_claim_waits_for_the_disk(bridge_on_postgresql: Bridge, stand_in: StandIn) -> None:
+    """And every link: only what is read anew from the journal need not."""
+    desk, transactions = bridge_on_postgresql, list[list[str]]()
+    engine = desk.store.database.engine
+
+    def begin(_connection: object) -> None:
+        transactions.append([])
+
+    def note(*arguments: Any) -> None:
+        transactions[-1].append(str(arguments[2]))
+
+    receive(desk)
+    event.listen(engine, "begin", begin)
+    event.listen(engine, "before_cursor_execute", note)
+    try:
+        desk.sync_together(*TICKETS, callers=1)
+    finally:
+        event.remove(engine, "begin", begin)
+        event.remove(engine, "before_cursor_execute", note)
+    careless = [said for said in transactions if any("synchronous_commit" in one for one in said)]
+    assert careless
+    ledger = ("INSERT INTO ticket_issue_link", "INSERT INTO task_time_link", "UPDATE ticket_issue_link")
+    assert not [
+        one for said in careless for one in said if one.startswith((*ledger, "UPDATE task_time_link"))
+    ]
+    assert len(entries(stand_in)) == len(TICKETS)

@@ -79,7 +79,10 @@ class Book:
     @contextmanager
     def transaction(self) -> Iterator[Any]:
         tx = SimpleNamespace(
-            kept=[], trace=SimpleNamespace(append=lambda _steps: None), wait_briefly=lambda: None
+            kept=[],
+            trace=SimpleNamespace(append=lambda _steps: None),
+            wait_briefly=lambda: None,
+            need_not_last=lambda: None,
         )
         yield tx
         self.transactions.append(tx.kept)

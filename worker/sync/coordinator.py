@@ -353,6 +353,8 @@ class Coordinator:
             runs = [run for one in actions if (run := one.noted_by()) is not None]
             with transaction_of(self._store, runs) as tx:
                 tx.wait_briefly()  # what one of them waits for, it waits for alone
+                if all(isinstance(one, Load) for one in actions):
+                    tx.need_not_last()  # it follows from the journal
                 for _, of_a_kind in groupby(actions, type):
                     some = list(of_a_kind)
                     results += some[0].all_within(tx, some)
