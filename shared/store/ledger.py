@@ -152,7 +152,7 @@ class Ledger(LedgerQueries):
                 self._session.execute(update(self._table).where(same).values(fingerprint=fingerprint))
 
     def link_claimed(self, answers: Sequence[Answered]) -> set[tuple[int, int]]:
-        """Link those rows that are claimed still, and whose leases run, to their attempts' own answers, in one statement.
+        """Link rows that are claimed still, and whose leases run, to their attempts' own answers, in one statement.
 
         Returns:
             Their keys and attempts. With each other there is more to it: another row holds the id, or somebody else
