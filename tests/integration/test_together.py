@@ -6,6 +6,7 @@ import re
 import threading
 import time
 from collections import Counter
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,6 +23,7 @@ from shared.store.models import LedgerState, TicketState
 from tests.support.bridge import SUPPORT, Bridge
 from tests.support.events import ALICE, BOB, task, task_event, ticket, ticket_event
 from tests.support.ledger import entries, ours, row, stopped
+from worker.sync.actions import Way, drive
 from worker.sync.creation import Attempt, Claim, Link
 
 TICKETS = range(1, 9)
@@ -172,16 +174,70 @@ def test_a_database_that_is_away_puts_them_off_and_loses_nothing(
     assert states(desk, ids) == {"done": len(TICKETS)}
 
 
-def test_two_that_ask_for_one_row_at_the_same_moment_are_given_one_attempt(desk: Bridge) -> None:
-    """A ticket task that was moved may be asked for by two tickets."""
-    asked = Asked(512, 1, 1, SUPPORT, 6, {}, [], "alike")
-    creation: Any = SimpleNamespace(
-        kind=Kind.TICKET_TASK, key=512, run=SimpleNamespace(settings=desk.settings), claim=lambda _row: asked
-    )
+def asking(desk: Bridge, ticket_id: int, event_id: int, issue_id: int) -> Any:
+    """Return the creation of ticket task 512's time entry, as that ticket asks for it."""
+    asked = Asked(512, ticket_id, event_id, SUPPORT, issue_id, {}, [], "alike")
+    run = SimpleNamespace(settings=desk.settings)
+    return SimpleNamespace(kind=Kind.TICKET_TASK, key=512, run=run, claim=lambda _row: asked)
+
+
+def test_of_two_that_ask_for_one_row_at_the_same_moment_one_is_given_what_it_asked_for(desk: Bridge) -> None:
+    """A ticket task that was moved may be asked for by two tickets, each for its own issue."""
     with desk.store.transaction() as tx:
-        first, second = Claim.all_within(tx, [Claim(creation, None), Claim(creation, None)])
+        first, second = Claim.all_within(
+            tx, [Claim(asking(desk, *one), None) for one in ((1, 1, 6), (2, 2, 7))]
+        )
     assert isinstance(first, Attempt)
     assert second is None
+    claimed = row(desk, Kind.TICKET_TASK, 512)
+    assert (claimed.ticket_id, claimed.event_id, claimed.issue_id) == (1, 1, 6)
+
+
+def to_its_claim(way: Way[Any]) -> Claim:
+    """Carry out what a ticket's way asks for, up to the claim of its time entry."""
+    action = way.send(None)
+    while not (isinstance(action, Claim) and action.creation.kind is Kind.TICKET_TASK):
+        action = way.send(action.carry_out())
+    return action
+
+
+async def going_on(way: Way[Any], result: Any) -> None:
+    """Go on with a way where it stands."""
+    with suppress(StopIteration):
+        action = way.send(result)
+        while True:
+            try:
+                result = await action
+            except Exception as error:  # noqa: BLE001 (it belongs to the way)
+                action = way.throw(error)
+            else:
+                action = way.send(result)
+
+
+@pytest.mark.parametrize("is_lost", [False, True])
+def test_a_ticket_task_that_is_moved_while_it_waits_for_a_caller_is_logged_once_and_where_its_row_says(
+    desk: Bridge, stand_in: StandIn, *, is_lost: bool
+) -> None:
+    """Both tickets' claims come into one transaction; the answer of the one that is given may be lost."""
+    desk.receive(task_event(of_ticket=ticket(1), of_task=task(9)))
+    first = desk.service.way(1)
+    claims = [to_its_claim(first)]
+    desk.receive(task_event(1, of_ticket=ticket(2), of_task=task(9)))
+    second = desk.service.way(2)
+    claims.append(to_its_claim(second))
+    with desk.store.transaction() as tx:
+        given = Claim.all_within(tx, claims)
+    if is_lost:
+        stand_in.fault("reset_after", method="POST", path="/time_entries.json", count=1)
+    for way, attempt in zip((first, second), given, strict=True):
+        drive(going_on(way, attempt))
+    for _ in range(4):
+        desk.hurry()
+        desk.sync(1)
+        desk.sync(2)
+    logged = row(desk, Kind.TICKET_TASK, 9)
+    assert [one["issue_id"] for one in entries(stand_in)] == [logged.issue_id]
+    assert logged.ticket_id == 2
 
 
 def test_a_row_that_somebody_holds_holds_up_its_own_ticket_only(

@@ -119,7 +119,7 @@ class Turn(Action[None]):
         self.run.tracker.take_turn()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Claim(Stored[Attempt | RecoveryMode | None]):
     """Take the row for one attempt, before anything is sent.
 
@@ -157,19 +157,26 @@ class Claim(Stored[Attempt | RecoveryMode | None]):
 
     @classmethod
     def all_within(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[Attempt | RecoveryMode | None]:
-        """Claim some rows, each once; the time in which they may be sent begins before."""
-        given = dict[tuple[Kind, int], int]()
+        """Claim some rows; the time in which they may be sent begins before.
+
+        Where two ask for one row, it is the first who asks: the row holds what it sends. The other may ask again later.
+        """
+        asking, given = dict[tuple[Kind, int], Self](), dict[Self, int]()
+        for one in actions:
+            asking.setdefault((one.creation.kind, one.creation.key), one)
         lease = actions[0].creation.run.settings.claim_lease
         window = SendWindow(lease)
         for kind in Kind:
-            claims = {one.creation.key: one._claim() for one in actions if one.creation.kind is kind}
-            if claims:
-                attempts = tx.ledger(kind).claim_all(list(claims.values()), lease)
-                given |= {(kind, key): attempt for key, attempt in attempts.items()}
+            if some := {key: one for (of_kind, key), one in asking.items() if of_kind is kind}:
+                attempts = tx.ledger(kind).claim_all([one._claim() for one in some.values()], lease)
+                given |= {some[key]: attempt for key, attempt in attempts.items()}
         found = list[Attempt | RecoveryMode | None]()
         for one in actions:
-            number = given.pop((one.creation.kind, one.creation.key), None)
-            found.append(one._not_given(tx) if number is None else Attempt(number, window))
+            if one in given:
+                found.append(Attempt(given[one], window))
+            else:
+                is_first = asking[one.creation.kind, one.creation.key] is one
+                found.append(one._not_given(tx) if is_first else None)
         return found
 
     def _claim(self) -> Asked:
