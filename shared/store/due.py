@@ -21,6 +21,9 @@ EARLIEST, LATEST = datetime(1969, 12, 31, tzinfo=UTC), datetime(2200, 1, 1, tzin
 MOST_ROWS = 200
 MOST_BYTES = 4 * 1024 * 1024
 """Rows, and bytes of their payloads, that one drain reads at once."""
+FEW_ROWS = 8
+FEW_BYTES = 256 * 1024
+"""The same where tickets are read together: what is more holds up the others."""
 LARGEST_PAYLOAD = 4 * 1024 * 1024
 """A request has at most 1 MiB; as ASCII JSON it may take three times as much."""
 LARGEST_COMPLETION = 64 * 1024
@@ -136,9 +139,10 @@ def due_of_tickets() -> Select[Any]:
     )
 
 
-def due_parameters(ticket_ids: Collection[int]) -> dict[str, Any]:
+def due_parameters(ticket_ids: Collection[int], *, few: bool = False) -> dict[str, Any]:
     """Return the parameters of `due_of_tickets`."""
-    return {"ticket_ids": list(ticket_ids), "most_rows": MOST_ROWS, "most_bytes": MOST_BYTES}
+    rows, size = (FEW_ROWS, FEW_BYTES) if few else (MOST_ROWS, MOST_BYTES)
+    return {"ticket_ids": list(ticket_ids), "most_rows": rows, "most_bytes": size}
 
 
 def due_events(found: Sequence[Any]) -> DueEvents:

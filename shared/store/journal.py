@@ -46,7 +46,6 @@ from shared.store.due import (
     is_due,
 )
 from shared.store.explained import is_for, keeping, kept
-from shared.store.given import Given
 from shared.store.ledger_queries import unsettled_tickets
 from shared.store.models import (
     NO_SEQUENCE,
@@ -57,6 +56,7 @@ from shared.store.models import (
     TicketIssueLink,
     TicketState,
 )
+from shared.store.rows import Rows
 from shared.store.types import Insert, Key, clock, insert_for, moment, number_in
 
 JOURNAL = cast(Table, JournalEvent.__table__)
@@ -125,7 +125,7 @@ class Done:
     others: Coded
 
 
-DONE = Given(
+DONE = Rows(
     {
         "event_id": Key,
         "of_key": String(),
@@ -212,19 +212,19 @@ class Journal:
             known.setdefault(delivery_id, {})[digest] = event_id
         return known
 
-    def due(self, ticket_id: int) -> DueEvents:
-        """Return a ticket's pending events whose time has come, oldest first by (occurred_at, sequence, id).
+    def due_of(self, ticket_ids: Collection[int], *, few: bool = False) -> dict[int, DueEvents]:
+        """Return some tickets' pending events whose time has come, oldest first by (occurred_at, sequence, id).
 
         Where one event of a key is due, all pending ones of the key are returned: an older one must not be
         carried out as if nothing newer were known. What is returned is bounded, whatever somebody has sent; what is
         left out is due still.
-        """
-        return self.due_of([ticket_id])[ticket_id]
 
-    def due_of(self, ticket_ids: Collection[int]) -> dict[int, DueEvents]:
-        """Return what is due for some tickets, as `due` does for each."""
+        Args:
+            ticket_ids: the tickets.
+            few: of each no more than is read together with what others have.
+        """
         found: dict[int, list[Any]] = {ticket_id: [] for ticket_id in ticket_ids}
-        for row in self._session.execute(due_of_tickets(), due_parameters(ticket_ids)):
+        for row in self._session.execute(due_of_tickets(), due_parameters(ticket_ids, few=few)):
             found[row.ticket_id].append(row)
         return {ticket_id: due_events(rows) for ticket_id, rows in found.items()}
 
@@ -248,10 +248,6 @@ class Journal:
         statement = select(JournalEvent.id, JournalEvent.attempts).where(due_with_their_keys(ticket_id))
         rows = self._session.execute(statement)
         return dict(rows.all())
-
-    def has_due(self, ticket_id: int) -> bool:
-        """Tell whether a ticket has a pending event whose time has come."""
-        return bool(self.have_due([ticket_id]))
 
     def have_due(self, ticket_ids: Collection[int]) -> set[int]:
         """Return those of some tickets that have a pending event whose time has come."""
@@ -288,19 +284,8 @@ class Journal:
         """
         self._change(_pending(event_ids), reason, state=state, next_attempt_at=None, ended_at=clock())
 
-    def done(self, event_id: int, key: str, reason: Coded, others: Coded) -> None:
-        """End an event whose effect has just come about, whatever became of it meanwhile, and what failed of its key.
-
-        Args:
-            event_id: the event.
-            key: its key.
-            reason: how it ended.
-            others: why the events of its key that had failed are superseded.
-        """
-        self.done_all([Done(event_id, key, reason, others)])
-
     def done_all(self, events: Sequence[Done]) -> None:
-        """End some events as `done` does each."""
+        """End events whose effects have come about, whatever became of them meanwhile, and what failed of their key."""
         rows = [
             {
                 "event_id": one.event_id,

@@ -31,9 +31,9 @@ from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from shared.codes.coded import Coded
 from shared.codes.reasons import Reason
 from shared.store.explained import keeping
-from shared.store.given import Given
 from shared.store.ledger_queries import IN_FLIGHT, NOT_LINKED, LedgerQueries, Row
 from shared.store.models import EventState, JournalEvent, LedgerState, RecoveryMode
+from shared.store.rows import Rows
 from shared.store.types import Insert, Key, clock, insert_for, moment
 
 __all__ = ["IN_FLIGHT", "Answered", "Claim", "Ledger", "Row"]
@@ -431,18 +431,18 @@ class Ledger(LedgerQueries):
 
 
 @cache
-def _claimed(table: Table) -> Given:
+def _claimed(table: Table) -> Rows:
     """Return the rows of some claims."""
     columns = table.c
     types = {name: columns[name].type for name in CLAIMED if name != "key"}
-    return Given({"key": Key, **types, "before": Key})
+    return Rows({"key": Key, **types, "before": Key})
 
 
 @cache
-def _answered(table: Table) -> Given:
+def _answered(table: Table) -> Rows:
     """Return the rows of some answers."""
     explained = {name: table.c[name].type for name in keeping(None)}
-    return Given({**dict.fromkeys(ANSWERED, Key), **explained})
+    return Rows({**dict.fromkeys(ANSWERED, Key), **explained})
 
 
 @cache

@@ -19,6 +19,7 @@ from sqlalchemy import (
     func,
     inspect,
     literal,
+    literal_column,
     or_,
     select,
     tuple_,
@@ -31,13 +32,13 @@ from shared.codes.coded import Coded
 from shared.events import Event
 from shared.store.due import Due
 from shared.store.explained import is_sentence, keeping
-from shared.store.given import Given
 from shared.store.models import (
     JournalEvent,
     LedgerState,
     TicketIssueLink,
     TicketState,
 )
+from shared.store.rows import Rows
 from shared.store.types import Insert, Key, insert_for, moment
 
 TICKETS = cast(Table, TicketState.__table__)
@@ -54,14 +55,10 @@ IS_DROPPED = and_(
 
 NAMES = {column.name: name for name, column in inspect(TicketState).columns.items()}
 
-FOLDED = Given(
-    {
-        name: TICKETS.c[name].type
-        for name in ("ticket_id", "event_id", "occurred_at", "sequence", "status", "snapshot")
-    }
-)
+SNAPSHOT = ("ticket_id", "event_id", "occurred_at", "sequence", "status", "snapshot")
+FOLDED = Rows({**{name: TICKETS.c[name].type for name in SNAPSHOT}, "is_update": Boolean()})
 
-GIVEN = Given({"of_ticket": Key, "of_event": Key, "has": Key})
+GIVEN = Rows({"of_ticket": Key, "of_event": Key, "has": Key})
 
 SOME = select(TicketState).where(
     TicketState.ticket_id.in_(bindparam("ticket_ids", type_=Key, expanding=True))
@@ -102,48 +99,38 @@ class TicketStates:
         )
         return dict(rows.all())
 
-    def fold(self, row: JournalEvent | Due, event: Event, settling: float) -> TicketState | None:
-        """Move a ticket's snapshot to that of an event, unless a newer one is known.
+    def fold_all(
+        self, events: Sequence[tuple[JournalEvent | Due, Event]], settling: float
+    ) -> dict[int, TicketState]:
+        """Move tickets' snapshots to those of events, unless newer ones are known.
 
         The status becomes due where the event is a ticket update (SPEC section 3) or its status differs.
 
         Args:
-            row: the journal's event, whose (occurred_at, sequence, id) is its place in time.
-            event: its content.
+            events: one of each of some tickets: the journal's event, whose (occurred_at, sequence, id) is its place in
+                time, and its content.
             settling: seconds in which a status whose giving got no clear answer may still take effect.
 
         Returns:
-            The desired state as it is now; None where it is another event's.
+            By ticket id the desired state as it is now, where it is that event's.
         """
-        return self.fold_all([(row, event)], settling).get(row.ticket_id)
-
-    def fold_all(
-        self, events: Sequence[tuple[JournalEvent | Due, Event]], settling: float
-    ) -> dict[int, TicketState]:
-        """Fold one event of each of some tickets; return, by ticket id, the desired state where it is that event's."""
+        rows = (
+            {
+                "ticket_id": row.ticket_id,
+                "event_id": row.id,
+                "occurred_at": row.occurred_at,
+                "sequence": row.sequence,
+                "status": event.ticket.status,
+                "snapshot": event.ticket.model_dump(mode="json"),
+                "is_update": event.event == "ticket.updated",
+            }
+            for row, event in sorted(events, key=lambda one: one[0].ticket_id)
+        )
+        asked = {**FOLDED.parameter(self._session, rows), "settling": settling}
         moved = dict[int, TicketState]()
-        for is_update in (True, False):
-            rows = [
-                {
-                    "ticket_id": row.ticket_id,
-                    "event_id": row.id,
-                    "occurred_at": row.occurred_at,
-                    "sequence": row.sequence,
-                    "status": event.ticket.status,
-                    "snapshot": event.ticket.model_dump(mode="json"),
-                }
-                for row, event in sorted(events, key=lambda one: one[0].ticket_id)
-                if (event.event == "ticket.updated") == is_update
-            ]
-            if rows:
-                asked = {
-                    **FOLDED.parameter(self._session, rows),
-                    "is_update": is_update,
-                    "settling": settling,
-                }
-                for state in self._session.execute(_folding(insert_for(self._session)), asked):
-                    named = {NAMES.get(name, name): value for name, value in state._mapping.items()}
-                    moved[state.ticket_id] = TicketState(**named)
+        for state in self._session.execute(_folding(insert_for(self._session)), asked):
+            named = {NAMES.get(name, name): value for name, value in state._mapping.items()}
+            moved[state.ticket_id] = TicketState(**named)
         return moved
 
     def give_again(
@@ -161,7 +148,7 @@ class TicketStates:
         Args:
             ticket_id: the ticket.
             event_id: the pending event, where it is still the newest.
-            settling: as for `fold`.
+            settling: as for `fold_all`.
             wanted: the tracker status that the event's is mapped to.
             is_update: a ticket update; another event only where its status had been dropped.
             is_fresh: it has all its attempts before it, as after a replay.
@@ -333,7 +320,7 @@ def _giving(*, postgresql: bool) -> Any:
 @cache
 def _folding(insert: Insert) -> Any:
     """Return the statement of `fold_all`; made once, since that costs more than to carry it out."""
-    given = FOLDED.table(postgresql=insert is postgresql.insert)
+    given = select(FOLDED.table(postgresql=insert is postgresql.insert)).cte("folded")
     first = {
         "status_due": True,
         "given_event_id": None,
@@ -343,7 +330,7 @@ def _folding(insert: Insert) -> Any:
         **keeping(None, "status_"),
     }
     values = [literal(value, TICKETS.c[name].type).label(name) for name, value in first.items()]
-    row = select(*given.c, *values).where(literal(True))
+    row = select(*(given.c[name] for name in SNAPSHOT), *values).where(literal(True))
     inserting = insert(TICKETS).from_select(list(row.selected_columns.keys()), row)
     new, old = inserting.excluded, TICKETS.c
     moved = (
@@ -356,8 +343,9 @@ def _folding(insert: Insert) -> Any:
         "status_dropped",
         *keeping(None, "status_"),
     )
+    this_ticket = given.c.ticket_id == literal_column("excluded.ticket_id")
     is_due = or_(
-        bindparam("is_update", type_=Boolean),
+        select(given.c.is_update).where(this_ticket).scalar_subquery(),
         old.status != new.status,
         old.status_due,
         IS_DROPPED,  # an earlier one is still owed

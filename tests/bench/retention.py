@@ -76,7 +76,7 @@ QUESTIONS: dict[str, Question] = {
     "sweep: issues to settle": lambda tx: tx.issues.due_tickets(2000, 15),
     "sweep: time entries to settle": lambda tx: tx.times.due_tickets(2000, 15),
     "sweep: statuses that are due": lambda tx: tx.tickets.due_tickets(2000),
-    "drain: events of a ticket": lambda tx: tx.journal.due(50),
+    "drain: events of a ticket": lambda tx: tx.journal.due_of([50])[50],
     "drain: equal creations": lambda tx: tx.issues.in_doubt_like("0" * 64),
     "events": lambda tx: tx.journal.find(),
     "events --state failed": lambda tx: tx.journal.find(state=EventState.FAILED),

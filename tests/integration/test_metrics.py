@@ -17,6 +17,7 @@ from shared.process import Process
 from shared.standing import Standing
 from shared.store import Store
 from shared.store.database import Database
+from shared.store.journal import Done
 from shared.store.models import EventState
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event
@@ -62,7 +63,9 @@ def test_what_a_transaction_did_not_commit_is_not_counted(bridge: Bridge) -> Non
     (event_id,) = bridge.receive(task_event())
     before = shown(bridge)
     with pytest.raises(KeyError), bridge.store.transaction() as tx:
-        tx.journal.done(event_id, "ticket-task:512", Fault.OWN_FAULT(error="KeyError"), written(""))
+        tx.journal.done_all(
+            [Done(event_id, "ticket-task:512", Fault.OWN_FAULT(error="KeyError"), written(""))]
+        )
         raise KeyError
     after = shown(bridge)
     assert grown(before, after, "events_ended_total", outcome="done", code="own_fault") == 0

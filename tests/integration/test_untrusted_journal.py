@@ -185,4 +185,4 @@ def test_a_pause_puts_off_everything_that_is_due(
     bridge.receive(*[task_event(number, of_task=task(number + 1)) for number in range(10)])
     bridge.sync()
     with bridge.store.transaction() as tx:
-        assert not tx.journal.has_due(4711)
+        assert not tx.journal.have_due([4711])

@@ -13,7 +13,7 @@ from shared.codes.coded import written
 from shared.errors import NotFound
 from shared.events import stored_event
 from shared.store import Store
-from shared.store.journal import Accepted
+from shared.store.journal import Accepted, Done
 from shared.store.models import EventState, JournalEvent
 from tests.integration.store.conftest import Append
 from tests.support.events import START, moment, task, task_event, ticket, ticket_event
@@ -27,8 +27,8 @@ def rows(store: Store) -> list[JournalEvent]:
 
 def due(store: Store, ticket_id: int = 4711) -> list[int]:
     with store.transaction() as tx:
-        assert tx.journal.has_due(ticket_id) == bool(tx.journal.due(ticket_id).rows)
-        return [row.id for row in tx.journal.due(ticket_id).rows]
+        assert bool(tx.journal.have_due([ticket_id])) == bool(tx.journal.due_of([ticket_id])[ticket_id].rows)
+        return [row.id for row in tx.journal.due_of([ticket_id])[ticket_id].rows]
 
 
 def age(store: Store, **values: object) -> None:
@@ -117,7 +117,7 @@ def test_what_is_due_for_many_tickets_is_what_is_due_for_each(store: Store, appe
         tx.journal.wait([ids[0], ids[5], ids[10]], tx.now() + timedelta(hours=1), written("later"))
     with store.transaction() as tx:
         together = tx.journal.due_of([1, 2, 3, 4])
-        alone = {ticket_id: tx.journal.due(ticket_id) for ticket_id in (1, 2, 3, 4)}
+        alone = {ticket_id: tx.journal.due_of([ticket_id])[ticket_id] for ticket_id in (1, 2, 3, 4)}
         assert {number: [row.id for row in one.rows] for number, one in together.items()} == {
             number: [row.id for row in one.rows] for number, one in alone.items()
         }
@@ -233,7 +233,7 @@ def test_a_success_supersedes_the_failed_events_of_its_key(store: Store, append:
     failed, done, other = append(task_event(), task_event(1), task_event(of_task=task(9)))
     with store.transaction() as tx:
         tx.journal.end([failed.event_id, other.event_id], EventState.FAILED, written(""))
-        tx.journal.done(done.event_id, done.key, written("done"), written("done by another"))
+        tx.journal.done_all([Done(done.event_id, done.key, written("done"), written("done by another"))])
     assert [(row.state, row.reason) for row in rows(store)] == [
         ("superseded", "done by another"),
         ("done", "done"),

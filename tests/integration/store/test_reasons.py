@@ -118,7 +118,7 @@ def test_a_status_that_was_dropped_before_is_still_owed(store: Store, append: An
     with store.transaction() as tx:
         row = tx.journal.get(first.event_id)
         assert row is not None
-        tx.tickets.fold(row, stored_event(row.payload), 15)
+        tx.tickets.fold_all([(row, stored_event(row.payload))], 15)
     for columns in (
         {"status_reason": "refused", "status_code": None, "status_dropped": None},
         {"status_reason": "refused", "status_code": "tracker_busy", "status_dropped": None},

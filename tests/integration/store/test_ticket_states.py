@@ -25,7 +25,7 @@ def fold(store: Store, event_ids: list[int]) -> TicketState:
     with store.transaction() as tx:
         by_id = {row.id: row for row in tx.journal.find(limit=None)}
         for event_id in event_ids:
-            tx.tickets.fold(by_id[event_id], stored_event(by_id[event_id].payload), SETTLING)
+            tx.tickets.fold_all([(by_id[event_id], stored_event(by_id[event_id].payload))], SETTLING)
     return state(store)
 
 

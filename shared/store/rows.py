@@ -18,7 +18,7 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 NAME = "given"
 
 
-class Given:
+class Rows:
     """Some rows.
 
     Args:
@@ -29,7 +29,7 @@ class Given:
         self._columns = dict(columns)
 
     def table(self, *, postgresql: bool) -> FromClause:
-        """Return the rows as a table of a statement; it has a parameter, `given`."""
+        """Return the rows as a table of a statement."""
         parameter = bindparam(NAME, type_=Text)
         if postgresql:
             typed = (column(name, kind) for name, kind in self._columns.items())
