@@ -23,6 +23,9 @@ IDLE_IN_TRANSACTION_S = 10.0
 LOCK_WAIT_S = 15.0
 """How long a statement waits for another's lock: longer than a stopped process can hold it."""
 
+SILENT = {"keepalives_idle": 5, "keepalives_interval": 5, "keepalives_count": 2, "tcp_user_timeout": 10_000}
+"""When a server counts as gone of which nothing is heard: else a statement may wait for a quarter of an hour."""
+
 HELD_BY_OTHERS = ("55P03", "40P01")
 """PostgreSQL's codes for a lock that could not be had in time, and for a deadlock."""
 
@@ -121,7 +124,7 @@ def _engine(url: str, pool_size: int) -> Engine:
             pool_size=pool_size,
             max_overflow=pool_size,
             hide_parameters=True,
-            connect_args={"connect_timeout": 5, "application_name": "deskbridge"},
+            connect_args={"connect_timeout": 5, "application_name": "deskbridge", **SILENT},
         )
         event.listen(engine, "connect", _limit_waits)
         event.listen(engine, "checkin", _note_use)
