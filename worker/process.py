@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from contextlib import suppress
 from typing import Any
 
@@ -28,6 +29,7 @@ from worker.upkeep import keep_up
 from worker.watchdog import EXIT_CODE
 
 SWEEP_WITHOUT_BEAT = 3
+STUCK_LOOKED_FOR_EVERY_S = 5.0
 TASKS = 4
 """Celery's threads: a task hands its tickets over, and a sweep may take its time."""
 OPTIONS = ["--loglevel", "WARNING", "--pool", "threads", "--without-gossip", "--without-mingle"]
@@ -49,7 +51,9 @@ def work(settings: Settings, concurrency: int) -> int:
         drop_strange_keys(settings)
     worker = bootstrap(settings, concurrency=concurrency)
     register(worker.app, worker)
+    worker.locks.keep_renewing()
     worker.coordinator.start()
+    threading.Thread(target=_end_where_stuck, args=(worker,), daemon=True, name="stuck").start()
     # what Celery prints when it is told to stop
     celery.apps.worker.safe_say = lambda text, *_: log.info(str(text).strip())
     try:
@@ -67,11 +71,12 @@ def work(settings: Settings, concurrency: int) -> int:
         worker.coordinator.stop()
 
     worker_shutting_down.connect(stop)
-    code = run_celery(worker.app, ["--quiet", "worker", "--concurrency", str(TASKS), *OPTIONS])
-    stop()
-    if left := worker.coordinator.close():
-        worker.service.ring(left)
-    return code
+    try:
+        return run_celery(worker.app, ["--quiet", "worker", "--concurrency", str(TASKS), *OPTIONS])
+    finally:
+        stop()
+        if left := worker.coordinator.close():
+            worker.service.ring(left)
 
 
 def _shown(worker: Worker) -> tuple[CollectorRegistry, Looks]:
@@ -134,6 +139,14 @@ def _keep_up_without_beat(worker: Worker) -> None:
         with left_to_the_sweep():
             keep_up(worker)
         worker.stopping.wait(worker.settings.sweep_interval * SWEEP_WITHOUT_BEAT)
+
+
+def _end_where_stuck(worker: Worker) -> None:
+    """End the process where the one thread that everybody waits for waits itself for what does not come."""
+    while not worker.coordinator.is_stuck:
+        time.sleep(STUCK_LOOKED_FOR_EVERY_S)
+    log.critical("the database does not answer at all; it ends to be started anew", exit_code=EXIT_CODE)
+    os._exit(EXIT_CODE)
 
 
 def _end_where_starved(worker: Worker) -> None:

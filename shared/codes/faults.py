@@ -19,6 +19,7 @@ class Fault(Code):
     TEMPLATE_FAULTY = "template_faulty"
     LOCK_HELD = "lock_held"
     LOCK_RAN_OUT = "lock_ran_out"
+    WORKER_ENDS = "worker_ends"
     LEASE_RAN_OUT = "lease_ran_out"
     MEMBERSHIP_UNKNOWN = "membership_unknown"
     PROJECT_UNKNOWN = "project_unknown"

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
+import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
 from redis import Redis
-from redis.exceptions import LockError, RedisError
-from redis.lock import Lock
+from redis.exceptions import RedisError
 from redis.sentinel import Sentinel
 
 from shared.codes.faults import Fault
@@ -23,6 +24,8 @@ from shared.settings import Settings
 log = get_logger("locks")
 PREFIX = "deskbridge:lock:"
 WITHOUT_END = -1
+RENEWED_AFTER = 1 / 3
+"""The part of its lease after which a lock is renewed."""
 
 
 def make_redis(settings: Settings) -> Redis:
@@ -53,53 +56,73 @@ def drop_endless(redis: Redis, key: str) -> None:
 
 
 class HeldLock:
-    """A lock that is held, renewed as the work goes on."""
+    """A lock that is held, as far as is known here.
 
-    def __init__(self, lock: Lock, name: str, lease: float) -> None:
-        self._lock, self._name = lock, name
-        self._lease = lease
-        self._renewed_at = time.monotonic()
+    Attributes:
+        name: which it is.
+        token: what only its holder knows.
+    """
 
-    @property
-    def name(self) -> str:
-        """Which it is."""
-        return self._name
+    def __init__(self, locks: Locks, name: str, token: str, taken_at: float) -> None:
+        self._locks, self.name, self.token = locks, name, token
+        self.renewed_at = taken_at
 
-    @property
-    def token(self) -> bytes:
-        """What only its holder knows."""
-        token: bytes = self._lock.local.token
-        return token
+    def check(self) -> None:
+        """Look whether it is held still, and ask nobody.
+
+        Raises:
+            LockBusy: it ran out meanwhile; somebody else may hold it.
+        """
+        if time.monotonic() >= self.renewed_at + self._locks.lease:
+            raise LockBusy(Fault.LOCK_RAN_OUT())
 
     def renew(self) -> None:
         """Start the lease anew where a third of it has gone.
 
         Raises:
-            LockBusy: it ran out meanwhile; somebody else may hold it.
+            LockBusy: as for `check`.
         """
-        if time.monotonic() - self._renewed_at < self._lease / 3:
-            return
-        try:
-            self._lock.reacquire()
-        except LockError:
-            raise LockBusy(Fault.LOCK_RAN_OUT()) from None
-        self._renewed_at = time.monotonic()
+        if time.monotonic() - self.renewed_at >= self._locks.lease * RENEWED_AFTER:
+            self._locks.renew([self])
+        self.check()
 
     def release(self) -> None:
         """Give it back; one that was lost meanwhile is only told of."""
-        try:
-            self._lock.release()
-        except (LockError, RedisError) as error:
-            log.warning("lock lost before its release", lock=self._name, error=type(error).__name__)
+        self._locks.release_all([self])
 
 
-# Deletes each key that still holds its token, and returns the places of those that do not.
-RELEASE = """
-local lost = {}
+# Takes each key that is free. One that has no end is nobody's, since every one of ours has one: it is dropped.
+TAKE = """
+local taken = {}
 for place, key in ipairs(KEYS) do
-  if redis.call('GET', key) == ARGV[place] then redis.call('DEL', key) else lost[#lost + 1] = place - 1 end
+  if redis.call('SET', key, ARGV[place + 1], 'NX', 'PX', ARGV[1]) then
+    taken[place] = 1
+  else
+    taken[place] = 0
+    if redis.call('PTTL', key) == -1 then redis.call('DEL', key) end
+  end
 end
-return lost
+return taken
+"""
+
+# Starts the leases of the keys anew that still hold their tokens.
+RENEW = """
+local kept = {}
+for place, key in ipairs(KEYS) do
+  kept[place] = 0
+  if redis.pcall('GET', key) == ARGV[place + 1] then kept[place] = redis.call('PEXPIRE', key, ARGV[1]) end
+end
+return kept
+"""
+
+# Deletes the keys that still hold their tokens.
+RELEASE = """
+local deleted = {}
+for place, key in ipairs(KEYS) do
+  deleted[place] = 0
+  if redis.pcall('GET', key) == ARGV[place] then deleted[place] = redis.call('DEL', key) end
+end
+return deleted
 """
 
 
@@ -112,9 +135,26 @@ class Locks:
     """
 
     def __init__(self, redis: Redis, lease: float) -> None:
-        self._redis = redis
-        self._lease = lease
+        self._redis, self.lease = redis, lease
+        self._taking, self._renewing = redis.register_script(TAKE), redis.register_script(RENEW)
         self._releasing = redis.register_script(RELEASE)
+        self._change = threading.Lock()
+        self._held = set[HeldLock]()
+
+    def keep_renewing(self) -> None:
+        """Start the leases of all locks that are held anew, time and again, from a thread of its own.
+
+        So however long the work under one waits for its turn, its holder need only look (`HeldLock.check`).
+        """
+
+        def keep() -> None:
+            while True:
+                time.sleep(self.lease * RENEWED_AFTER)
+                with self._change:
+                    held = list(self._held)
+                self.renew(held)
+
+        threading.Thread(target=keep, daemon=True, name="locks").start()
 
     def once(self, name: str, seconds: int) -> bool:
         """Tell whether nobody has asked the same in the last so many seconds."""
@@ -134,7 +174,7 @@ class Locks:
             if progress is None:
                 self._redis.delete(key)
             else:
-                self._redis.set(key, json.dumps(progress), px=round(self._lease * 1000))
+                self._redis.set(key, json.dumps(progress), px=self._lease_ms)
 
     def told(self, name: str) -> dict[str, Any] | None:
         """Return how far the work under a lock has come; None where nobody is at it.
@@ -158,48 +198,57 @@ class Locks:
         Raises:
             LockBusy: somebody else holds it.
         """
-        lock = self._redis.lock(PREFIX + name, timeout=self._lease, blocking=False, thread_local=False)
-        if not lock.acquire():
-            drop_endless(self._redis, PREFIX + name)
-            raise LockBusy(Fault.LOCK_HELD(name=name))
-        return HeldLock(lock, name, self._lease)
+        (found,) = self.take_all([name])
+        if isinstance(found, LockBusy):
+            raise found
+        return found
 
-    def take_all(self, names: Sequence[str]) -> list[HeldLock | Exception]:
+    def take_all(self, names: Sequence[str]) -> list[HeldLock | LockBusy]:
         """Take those of some locks that are free, in one round trip; of each other one it is returned that it is busy.
 
         Raises:
-            RedisError: Redis is away; those that were taken end with their lease.
+            RedisError: Redis is away; those that it took all the same are given back, or end with their lease.
         """
-        if len(names) == 1:
-            return [_or_busy(self.take, names[0])]
-        locks = [self._redis.lock(PREFIX + name, timeout=self._lease, thread_local=False) for name in names]
-        asked = self._redis.pipeline(transaction=False)
-        for lock in locks:
-            lock.local.token = uuid.uuid1().hex.encode()
-            asked.set(lock.name, lock.local.token, nx=True, px=round(self._lease * 1000))
-        taken = asked.execute()
-        found: list[HeldLock | Exception] = []
-        for name, lock, is_taken in zip(names, locks, taken, strict=True):
-            if not is_taken:
-                drop_endless(self._redis, PREFIX + name)
-            found.append(
-                HeldLock(lock, name, self._lease) if is_taken else LockBusy(Fault.LOCK_HELD(name=name))
-            )
+        at = time.monotonic()
+        asked = [HeldLock(self, name, uuid.uuid4().hex, at) for name in names]
+        try:
+            taken = self._taking(keys=_keys(asked), args=[self._lease_ms, *(one.token for one in asked)])
+        except RedisError:
+            self.release_all(asked)
+            raise
+        found = [
+            one if is_taken else LockBusy(Fault.LOCK_HELD(name=one.name))
+            for one, is_taken in zip(asked, taken, strict=True)
+        ]
+        with self._change:
+            self._held.update(one for one in found if isinstance(one, HeldLock))
         return found
+
+    def renew(self, held: Sequence[HeldLock]) -> None:
+        """Start the leases of some locks anew, in one round trip; without Redis they go on running out."""
+        if not held:
+            return
+        at = time.monotonic()
+        try:
+            kept = self._renewing(keys=_keys(held), args=[self._lease_ms, *(one.token for one in held)])
+        except RedisError as error:
+            log.warning("locks could not be renewed", count=len(held), error=type(error).__name__)
+            return
+        for one, is_kept in zip(held, kept, strict=True):
+            one.renewed_at = at if is_kept else -math.inf
 
     def release_all(self, held: Sequence[HeldLock]) -> None:
         """Give some locks back in one round trip; those that were lost meanwhile are only told of."""
-        if len(held) == 1:
-            held[0].release()
-            return
-        keys, tokens = [PREFIX + one.name for one in held], [one.token for one in held]
+        with self._change:
+            self._held.difference_update(held)
         try:
-            lost = [held[place].name for place in self._releasing(keys=keys, args=tokens)]
+            given_back = self._releasing(keys=_keys(held), args=[one.token for one in held])
         except RedisError as error:
             log.warning("locks lost before their release", count=len(held), error=type(error).__name__)
             return
-        for name in lost:
-            log.warning("lock lost before its release", lock=name)
+        for one, is_given_back in zip(held, given_back, strict=True):
+            if not is_given_back:
+                log.warning("lock lost before its release", lock=one.name)
 
     @contextmanager
     def hold(self, name: str) -> Iterator[HeldLock]:
@@ -214,9 +263,10 @@ class Locks:
         finally:
             held.release()
 
+    @property
+    def _lease_ms(self) -> int:
+        return round(self.lease * 1000)
 
-def _or_busy(take: Callable[[str], HeldLock], name: str) -> HeldLock | Exception:
-    try:
-        return take(name)
-    except LockBusy as busy:
-        return busy
+
+def _keys(held: Sequence[HeldLock]) -> list[str]:
+    return [PREFIX + one.name for one in held]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections import Counter
-from contextlib import suppress
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,18 +17,28 @@ from sqlalchemy import event, select
 from sqlalchemy.exc import OperationalError
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.coordination.locks import PREFIX
+from shared.connection import Connector
+from shared.coordination.locks import PREFIX, Locks
+from shared.coordination.throttle import Throttle
 from shared.kinds import Kind
-from shared.store.database import Database
+from shared.store.database import SILENT, Database
+from shared.store.due import FEW_ROWS
 from shared.store.ledger import Claim as Asked
 from shared.store.models import LedgerState, TicketState
+from shared.store.tickets import TicketStates
+from shared.vault import Vault
 from tests.support.bridge import SUPPORT, Bridge
 from tests.support.events import ALICE, BOB, task, task_event, ticket, ticket_event
 from tests.support.ledger import entries, ours, row, stopped
+from tests.support.together import drive_together
 from worker.sync.actions import Way, drive
+from worker.sync.coordinator import CallerThreads, Coordinator
 from worker.sync.creation import Attempt, Claim, Link
 
 TICKETS = range(1, 9)
+LEDGER = tuple(
+    f"{how} {table}" for how in ("INSERT INTO", "UPDATE") for table in ("ticket_issue_link", "task_time_link")
+)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -277,10 +289,10 @@ def test_a_ticket_task_that_was_moved_is_logged_on_the_ticket_where_it_is(
     assert len(entries(stand_in)) == 1
 
 
-def test_every_claim_waits_for_the_disk(bridge_on_postgresql: Bridge, stand_in: StandIn) -> None:
-    """And every link: only what is read anew from the journal need not."""
-    desk, transactions = bridge_on_postgresql, list[list[str]]()
-    engine = desk.store.database.engine
+@contextmanager
+def noted_transactions(desk: Bridge) -> Iterator[list[list[str]]]:
+    """Give the statements of each transaction of the block."""
+    engine, transactions = desk.store.database.engine, list[list[str]]()
 
     def begin(_connection: object) -> None:
         transactions.append([])
@@ -288,18 +300,88 @@ def test_every_claim_waits_for_the_disk(bridge_on_postgresql: Bridge, stand_in: 
     def note(*arguments: Any) -> None:
         transactions[-1].append(str(arguments[2]))
 
-    receive(desk)
     event.listen(engine, "begin", begin)
     event.listen(engine, "before_cursor_execute", note)
     try:
-        desk.sync_together(*TICKETS, callers=1)
+        yield transactions
     finally:
         event.remove(engine, "begin", begin)
         event.remove(engine, "before_cursor_execute", note)
+
+
+def test_every_claim_waits_for_the_disk(bridge_on_postgresql: Bridge, stand_in: StandIn) -> None:
+    """And every link: only what is read anew from the journal need not."""
+    desk = bridge_on_postgresql
+    receive(desk)
+    with noted_transactions(desk) as transactions:
+        desk.sync_together(*TICKETS, callers=1)
     careless = [said for said in transactions if any("synchronous_commit" in one for one in said)]
     assert careless
-    ledger = ("INSERT INTO ticket_issue_link", "INSERT INTO task_time_link", "UPDATE ticket_issue_link")
-    assert not [
-        one for said in careless for one in said if one.startswith((*ledger, "UPDATE task_time_link"))
-    ]
+    assert not [one for said in careless for one in said if one.startswith(LEDGER)]
     assert len(entries(stand_in)) == len(TICKETS)
+
+
+def test_tickets_that_wait_for_the_rate_limit_keep_their_locks(
+    bridge_on_postgresql: Bridge, stand_in: StandIn
+) -> None:
+    """However many wait longer than a lock's lease: else each would use up a turn of the limit, and do nothing."""
+    desk, tickets = bridge_on_postgresql, range(1, 25)
+    throttle, locks = Throttle(desk.redis, 6), Locks(desk.redis, 2.0)
+    locks.keep_renewing()
+    connect = Connector(desk.store, Vault(desk.settings.secret_keys), throttle.wait).connect
+    service = replace(desk.service, locks=locks, connect=connect)
+    ids = desk.receive(*(task_event(of_ticket=ticket(one), of_task=task(one)) for one in tickets))
+    callers = CallerThreads(8)
+    try:
+        drive_together(Coordinator(service.way, callers), tickets)
+    finally:
+        callers.close()
+    assert states(desk, ids) == {"done": len(tickets)}, "each in one pass"
+    assert len(entries(stand_in)) == len(tickets)
+
+
+def test_a_ticket_of_which_much_is_due_is_read_alone(
+    desk: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of its updates is a round of statements, for which all others would wait."""
+    real, folded_by = TicketStates.fold_all, defaultdict[int, set[str]](set)
+
+    def fold_all(states: TicketStates, events: Sequence[tuple[Any, Any]], settling: float) -> Any:
+        for one, _ in events:
+            folded_by[one.ticket_id].add(threading.current_thread().name)
+        return real(states, events, settling)
+
+    monkeypatch.setattr(TicketStates, "fold_all", fold_all)
+    ids = receive(desk)
+    many = desk.receive(*(ticket_event(one, of_ticket=ticket(3)) for one in range(1, FEW_ROWS + 3)))
+    desk.sync_together(*TICKETS)
+    assert {one.split("-")[0] for one in folded_by.pop(3)} == {"caller"}
+    assert set.union(*folded_by.values()) == {threading.current_thread().name}
+    assert states(desk, [*ids, many[-1]]) == {"done": len(TICKETS) + 1}
+    assert states(desk, many[:-1]) == {"superseded": len(many) - 1}
+
+
+def test_the_configuration_is_waited_for_by_nothing_that_came_of_a_call(
+    bridge_on_postgresql: Bridge, stand_in: StandIn
+) -> None:
+    """Whoever changes it may hold it for long."""
+    desk = bridge_on_postgresql
+    receive(desk)
+    with noted_transactions(desk) as transactions:
+        desk.sync_together(*TICKETS, callers=2)
+    waiting = [
+        said for said in transactions if any("FROM plugin_config" in one and "FOR " in one for one in said)
+    ]
+    assert waiting
+    assert not [one for said in waiting for one in said if one.startswith(LEDGER)]
+
+
+def test_a_server_that_has_gone_without_a_word_is_noticed(bridge_on_postgresql: Bridge) -> None:
+    with bridge_on_postgresql.store.database.engine.connect() as connection:
+        raw: Any = connection.connection.dbapi_connection
+        assert (
+            SILENT.items()
+            <= {
+                name: int(value) for name, value in raw.info.dsn_parameters.items() if value.isdigit()
+            }.items()
+        )

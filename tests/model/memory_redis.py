@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
-from redis.exceptions import LockNotOwnedError
-
+from shared.coordination import locks
 from tests.model.clock import Clock
 from tests.model.stage import Stage
 
@@ -60,66 +58,24 @@ class SimulatedRedis:
         """Forget everything."""
         self._values.clear()
 
-    def lock(self, name: str, *, timeout: float, **_: Any) -> SimulatedLock:
-        """Return a lock as redis-py does."""
-        self._tokens += 1
-        return SimulatedLock(self, name, timeout, str(self._tokens))
+    def register_script(self, script: str) -> Callable[..., list[int]]:
+        """Return what does the same as one of the scripts of the locks."""
+        return {locks.TAKE: self._take, locks.RENEW: self._renew, locks.RELEASE: self._release}[script]
 
-    def pipeline(self, *, transaction: bool) -> SimulatedPipeline:  # noqa: ARG002 (nobody comes in between)
-        """Return what gathers commands."""
-        return SimulatedPipeline(self)
+    def _take(self, *, keys: list[str], args: list[Any]) -> list[int]:
+        lease, *tokens = args
+        return [self.set(key, token, nx=True, px=lease) for key, token in zip(keys, tokens, strict=True)]
 
-    def register_script(self, _script: str) -> Callable[..., list[int]]:
-        """Return the only script that there is: it gives locks back."""
+    def _renew(self, *, keys: list[str], args: list[Any]) -> list[int]:
+        lease, *tokens = args
+        return [
+            self.get(key) == token and self.set(key, token, px=lease)
+            for key, token in zip(keys, tokens, strict=True)
+        ]
 
-        def release(*, keys: list[str], args: list[str]) -> list[int]:
-            lost = [place for place, key in enumerate(keys) if self.get(key) != args[place]]
-            self.delete(*(key for place, key in enumerate(keys) if place not in lost))
-            return lost
-
-        return release
+    def _release(self, *, keys: list[str], args: list[str]) -> list[int]:
+        return [self.get(key) == token and self.delete(key) for key, token in zip(keys, args, strict=True)]
 
     def _only_the_living(self) -> None:
         if self._stage.actor.is_dead:
             self._stage.point("redis")
-
-
-class SimulatedPipeline:
-    """Commands that are sent together."""
-
-    def __init__(self, redis: SimulatedRedis) -> None:
-        self._redis, self._asked = redis, list[Callable[[], bool]]()
-
-    def set(self, *arguments: Any, **options: Any) -> None:
-        """Gather one."""
-        self._asked.append(lambda: self._redis.set(*arguments, **options))
-
-    def execute(self) -> list[bool]:
-        """Carry them out, in their order."""
-        return [one() for one in self._asked]
-
-
-class SimulatedLock:
-    """A token under a key: taken, renewed and given back only by whoever has the token."""
-
-    def __init__(self, redis: SimulatedRedis, name: str, lease: float, token: str) -> None:
-        self._redis, self.name, self._lease = redis, name, lease
-        self.local = SimpleNamespace(token=token)
-
-    def acquire(self) -> bool:
-        """Take it, without waiting."""
-        return self._redis.set(self.name, self.local.token, nx=True, ex=self._lease)
-
-    def reacquire(self) -> None:
-        """Start the lease anew."""
-        self._own()
-        self._redis.set(self.name, self.local.token, ex=self._lease)
-
-    def release(self) -> None:
-        """Give it back."""
-        self._own()
-        self._redis.delete(self.name)
-
-    def _own(self) -> None:
-        if self._redis.get(self.name) != self.local.token:
-            raise LockNotOwnedError("the lock belongs to somebody else now")

@@ -15,6 +15,7 @@ from sqlalchemy import update
 
 from shared.codes.coded import written
 from shared.coordination.locks import PREFIX, HeldLock, Locks
+from shared.errors import LockBusy
 from shared.send_window import SendWindow
 from shared.store.ledger import Claim, Ledger
 from shared.store.models import LedgerState
@@ -32,18 +33,18 @@ Taken = Callable[[], AbstractContextManager[Any]]
 @contextmanager
 def without_compare_and_set() -> Iterator[None]:
     """A claim is given, whatever the row's state and attempt; and a lock, which would hide that nearly always."""
-    claim_of, take_of = Ledger.claim_all, Locks.take
+    claim_of, take_of = Ledger.claim_all, Locks.take_all
 
     def claim(ledger: Ledger, claims: Sequence[Claim], lease: float) -> dict[int, int]:
         them = ledger._model.key.in_([one.key for one in claims])
         ledger._session.execute(update(ledger._table).where(them).values(state=LedgerState.FREE))
         return claim_of(ledger, [replace(one, attempt_before=None) for one in claims], lease)
 
-    def take(locks: Locks, name: str) -> HeldLock:
-        locks._redis.delete(PREFIX + name)
-        return take_of(locks, name)
+    def take(locks: Locks, names: Sequence[str]) -> list[HeldLock | LockBusy]:
+        locks._redis.delete(*(PREFIX + name for name in names))
+        return take_of(locks, names)
 
-    with mock.patch.object(Ledger, "claim_all", claim), mock.patch.object(Locks, "take", take):
+    with mock.patch.object(Ledger, "claim_all", claim), mock.patch.object(Locks, "take_all", take):
         yield
 
 

@@ -27,10 +27,11 @@ from tests.model.stage import END, Actor, Stage, Stop
 from tests.model.tracker import SimulatedTracker
 from tests.support.bridge import DEVELOPER, DEVELOPMENT, PEOPLE, STATUS_MAP, SUPPORT
 from tests.support.events import SUPPORT_ENTITY
+from tests.support.together import drive_together
 from worker.sweep import Sweep
 from worker.sync.actions import Action
 from worker.sync.completion import Completion
-from worker.sync.coordinator import Arrive, Coordinator, Going, outcome_of
+from worker.sync.coordinator import Arrive, Asked, Coordinator, Going, outcome_of, shared
 from worker.sync.creation import Call
 from worker.sync.service import SyncService
 
@@ -83,6 +84,11 @@ class OneByOne:
     def carry_out(self, going: Going, action: Action[Any], arrive: Arrive) -> None:
         """Do it."""
         arrive(going, outcome_of(action))
+
+    def share(self, asked: list[Asked], arrive: Arrive) -> None:
+        """Do them."""
+        for going, outcome in shared(asked):
+            arrive(going, outcome)
 
     def close(self) -> None:
         """There is nothing to end."""
@@ -189,7 +195,7 @@ class World:
 
     def drain_together(self, ticket_ids: list[int]) -> None:
         """Do what a ring of several tickets makes a worker do: their steps are shared."""
-        Coordinator(self.service.way, self.store, OneByOne()).drive(ticket_ids)
+        drive_together(Coordinator(self.service.way, OneByOne()), ticket_ids)
 
     def begin_drain(self, worker: Actor, ticket_ids: list[int], stop: Stop) -> None:
         """Have a worker begin to drain a ticket, or several together, and stand where that says."""

@@ -27,6 +27,7 @@ from shared.store.types import clock
 from shared.vault import Vault
 from tests.support.databases import make_tables
 from tests.support.events import SUPPORT_ENTITY, delivery_id
+from tests.support.together import drive_together
 from worker.sync.completion import Completion
 from worker.sync.coordinator import CallerThreads, Coordinator
 from worker.sync.results import Result
@@ -132,7 +133,7 @@ class Bridge:
         """Drain several tickets, as a worker does that shares their steps."""
         threads = CallerThreads(callers)
         try:
-            Coordinator(self.service.way, self.store, threads).drive(ticket_ids)
+            drive_together(Coordinator(self.service.way, threads), ticket_ids)
         finally:
             threads.close()
 

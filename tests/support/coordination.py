@@ -21,6 +21,7 @@ from shared.coordination.pause import (
     Pause,
 )
 from shared.errors import LockBusy
+from tests.support.waiting import until
 
 LEASE = 0.4
 
@@ -111,6 +112,32 @@ class LockContract:
             with pytest.raises(LockBusy), locks.hold("ticket:1"):
                 pass
 
+    def test_locks_that_are_kept_outlive_their_leases_and_their_holders_only_look(self, redis: Redis) -> None:
+        locks = Locks(redis, LEASE)
+        locks.keep_renewing()
+        with locks.hold("ticket:1") as one, locks.hold("ticket:2") as lost:
+            redis.delete(PREFIX + "ticket:2")
+            until(lambda: _is_lost(lost))
+            time.sleep(LEASE * 2)
+            one.check()
+            with pytest.raises(LockBusy), locks.hold("ticket:1"):
+                pass
+
+    def test_what_is_given_back_is_not_kept(self, redis: Redis) -> None:
+        locks = Locks(redis, LEASE)
+        locks.keep_renewing()
+        with locks.hold("ticket:1") as held:
+            pass
+        until(lambda: _is_lost(held))
+        assert list(redis.scan_iter(PREFIX + "*")) == []
+
+    def test_to_look_at_a_lock_that_nobody_renews_says_when_it_has_run_out(self, redis: Redis) -> None:
+        with Locks(redis, LEASE).hold("ticket:1") as held:
+            held.check()
+            time.sleep(LEASE + 0.1)
+            with pytest.raises(LockBusy):
+                held.check()
+
     def test_renewing_a_lock_that_ran_out_says_so(self, redis: Redis) -> None:
         with Locks(redis, LEASE).hold("ticket:1") as held:
             time.sleep(LEASE + 0.1)
@@ -151,6 +178,14 @@ class LockContract:
             thread.join()
         assert most == [1]
         assert done[0] >= 1
+
+
+def _is_lost(held: HeldLock) -> bool:
+    try:
+        held.check()
+    except LockBusy:
+        return True
+    return False
 
 
 class PauseContract:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -15,8 +14,9 @@ from sqlalchemy.exc import OperationalError
 
 from shared.codes.coded import written
 from shared.errors import LockBusy
-from worker.sync.actions import Together, Way, apart, here
-from worker.sync.coordinator import RUNG_PER_WAY, WAYS_PER_CALLER, CallerThreads, Coordinator
+from tests.support.together import drive_together
+from worker.sync.actions import Together, Way, apart, begin
+from worker.sync.coordinator import MOST_TOGETHER, RUNG_PER_WAY, WAYS_PER_CALLER, CallerThreads, Coordinator
 from worker.sync.run import Stored
 
 PATIENCE_S = 10.0
@@ -43,31 +43,38 @@ class Asked(Together[int]):
 class Kept(Stored[int]):
     """Keeps something in the store."""
 
-    def __init__(self, book: Book, ticket_id: int, *, fails: Sequence[str] = ()) -> None:
+    def __init__(self, book: Book, ticket_id: int, *, fails: str = "") -> None:
         self._book, self._ticket_id, self._fails = book, ticket_id, fails
 
-    def noted_by(self) -> None:
-        pass
+    def drain(self) -> Any:
+        return SimpleNamespace(store=self._book)
 
-    def get_ready(self) -> None:
-        if "to get ready" in self._fails:
-            raise LockBusy(written("ran out"))
+    @classmethod
+    def all_within(cls, tx: Any, actions: Sequence[Self]) -> Sequence[int]:
+        for one in actions:
+            if one._fails == "always":
+                raise ValueError(one._ticket_id)
+            if one._fails == "with others" and not is_a_caller():
+                raise OperationalError("UPDATE", {}, Exception("deadlock detected"))
+        tx.kept.extend(one._ticket_id for one in actions)
+        return [one._ticket_id * 10 for one in actions]
 
-    def within(self, tx: Any) -> int:
-        if "always" in self._fails:
-            raise ValueError(self._ticket_id)
-        tx.kept.append(self._ticket_id)
-        return self._ticket_id * 10
 
-    def carry_out(self) -> int:
-        with self._book.transaction() as tx:
-            return self.within(tx)
+class KeptLast(Kept):
+    """Keeps something that no call waits for."""
+
+    part = 1
 
 
 class Claimed(Kept):
     """Keeps something before a call."""
 
-    is_sent = True
+    begins = True
+    precedes_a_call = True
+
+
+def is_a_caller() -> bool:
+    return threading.current_thread().name.startswith("caller")
 
 
 class Book:
@@ -94,10 +101,11 @@ class Stage:
     def __init__(self) -> None:
         self.book = Book()
         self.ended: dict[int, Any] = {}
+        self.given_up = threading.Event()
         self._made: list[Coordinator] = []
 
     def coordinator(self, begin: Begin, callers: int = 4) -> Coordinator:
-        made = Coordinator(begin, self.book, CallerThreads(callers))  # type: ignore[arg-type]
+        made = Coordinator(begin, CallerThreads(callers), self.given_up.set)
         self._made.append(made)
         return made
 
@@ -111,12 +119,12 @@ class Stage:
                 self.ended[ticket_id] = type(error)
                 raise
 
-        self.coordinator(way, callers).drive(ticket_ids)
+        drive_together(self.coordinator(way, callers), ticket_ids)
         return self.ended
 
     def close(self) -> None:
         for one in self._made:
-            one.close()
+            one.close(patience=PATIENCE_S)
 
 
 @pytest.fixture
@@ -129,7 +137,7 @@ def stage() -> Iterator[Stage]:
 
 def test_what_many_tickets_ask_for_is_one_round_trip(stage: Stage) -> None:
     async def way(ticket_id: int) -> int:
-        return await Asked(ticket_id) + await here(int, "1")
+        return await Asked(ticket_id) + 1
 
     assert stage.drive(way, 1, 2, 3) == {1: 11, 2: 21, 3: 31}
     assert Asked.asked == [[1, 2, 3]]
@@ -152,18 +160,28 @@ def test_what_many_tickets_keep_is_one_transaction_in_the_order_of_their_keys(st
 
 def test_one_that_fails_harms_nobody_each_is_done_again_alone(stage: Stage) -> None:
     async def way(ticket_id: int) -> int:
-        return await Kept(stage.book, ticket_id, fails=["always"] if ticket_id == 2 else [])
+        return await Kept(stage.book, ticket_id, fails="always" if ticket_id == 2 else "")
 
     assert stage.drive(way, 1, 2, 3) == {1: 10, 2: ValueError, 3: 30}
     assert sorted(stage.book.transactions) == [[1], [3]]
 
 
-def test_one_that_is_not_ready_is_left_out_of_the_transaction(stage: Stage) -> None:
-    async def way(ticket_id: int) -> int:
-        return await Kept(stage.book, ticket_id, fails=["to get ready"] if ticket_id == 2 else [])
+def test_what_no_call_waits_for_is_a_transaction_of_its_own(stage: Stage) -> None:
+    """Whatever holds that up, as a change of the configuration does, holds up no answer and no claim."""
 
-    assert stage.drive(way, 1, 2, 3) == {1: 10, 2: LockBusy, 3: 30}
-    assert stage.book.transactions == [[1, 3]]
+    async def way(ticket_id: int) -> int:
+        return await (Kept if ticket_id < 3 else KeptLast)(stage.book, ticket_id)
+
+    stage.drive(way, 3, 4, 1, 2)
+    assert stage.book.transactions == [[1, 2], [3, 4]]
+
+
+def test_no_more_are_done_in_one_transaction_than_do_not_hold_up_others(stage: Stage) -> None:
+    async def way(ticket_id: int) -> int:
+        return await Kept(stage.book, ticket_id)
+
+    stage.drive(way, *range(100), callers=100)
+    assert {len(one) for one in stage.book.transactions} == {4, MOST_TOGETHER}
 
 
 def test_a_slow_call_holds_up_its_own_ticket_only(stage: Stage) -> None:
@@ -175,7 +193,7 @@ def test_a_slow_call_holds_up_its_own_ticket_only(stage: Stage) -> None:
             return "in time" if others_are_done.is_set() else "too late"
         await Kept(stage.book, ticket_id)
         if ticket_id == 3:
-            await here(others_are_done.set)
+            others_are_done.set()
         return "done"
 
     assert stage.drive(way, 1, 2, 3, callers=2) == {1: "in time", 2: "done", 3: "done"}
@@ -207,7 +225,7 @@ def test_a_caller_that_was_kept_for_nothing_is_given_back(stage: Stage) -> None:
 
 def test_a_caller_whose_claim_failed_is_given_back(stage: Stage) -> None:
     async def way(ticket_id: int) -> int:
-        return await Claimed(stage.book, ticket_id, fails=["always"] if ticket_id < 3 else [])
+        return await Claimed(stage.book, ticket_id, fails="always" if ticket_id < 3 else "")
 
     assert stage.drive(way, 1, 2, 3, callers=1) == {1: ValueError, 2: ValueError, 3: 30}
 
@@ -265,7 +283,7 @@ def test_whoever_hands_tickets_over_waits_where_too_many_wait_and_gets_them_back
 
     async def way(ticket_id: int) -> None:
         await apart(go_on.wait, PATIENCE_S)
-        await here(ended.append, ticket_id)
+        ended.append(ticket_id)
 
     coordinator = stage.coordinator(way, callers=1)
     room = WAYS_PER_CALLER + RUNG_PER_WAY * WAYS_PER_CALLER
@@ -299,43 +317,172 @@ def test_what_ends_the_process_ends_every_way(stage: Stage) -> None:
     class Ended(BaseException):
         pass
 
-    def end() -> None:
-        raise Ended
-
     told: list[int] = []
 
     async def way(ticket_id: int) -> None:
         try:
             await Kept(stage.book, ticket_id)
             if ticket_id == 2:
-                await here(end)
+                raise Ended
             await apart(int, "1")
         finally:
-            await here(told.append, ticket_id)
+            told.append(ticket_id)
 
     with pytest.raises(Ended):
-        stage.coordinator(way).drive([1, 2, 3])
+        drive_together(stage.coordinator(way), [1, 2, 3])
     assert sorted(told) == [1, 2, 3]
 
 
-def test_a_coordinator_that_fails_itself_gives_up_its_process(stage: Stage) -> None:
-    """Else it would take tickets for ever, and do nothing."""
-    given_up = threading.Event()
+class Panic(BaseException):
+    """What a library in another language raises where it has failed itself."""
 
-    class Wrong(Asked):
+
+class Panicking(Asked):
+    """What is shared panics."""
+
+    @classmethod
+    def carry_out_all(cls, actions: Sequence[Self]) -> Sequence[int | Exception]:  # noqa: ARG003
+        raise Panic
+
+
+def panic() -> None:
+    raise Panic
+
+
+async def panic_here(_ticket_id: int) -> None:
+    panic()
+
+
+async def panic_apart(_ticket_id: int) -> None:
+    await apart(panic)
+
+
+async def panic_together(ticket_id: int) -> None:
+    await Panicking(ticket_id)
+
+
+def no_way(_ticket_id: int) -> Way[Any]:
+    raise ValueError
+
+
+@pytest.mark.parametrize("way", [no_way, panic_here, panic_apart, panic_together])
+def test_a_coordinator_that_fails_itself_or_whose_callers_do_gives_up_its_process(
+    stage: Stage, way: Begin
+) -> None:
+    """Else it would take tickets for ever, and do nothing."""
+    coordinator = stage.coordinator(way)
+    coordinator.start()
+    coordinator.take([1])
+    assert stage.given_up.wait(PATIENCE_S)
+
+
+def test_a_coordinator_whose_database_never_answers_is_stuck(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A connection that nobody answers on holds up everybody: it is not at work."""
+    monkeypatch.setattr("worker.sync.coordinator.LONGEST_WAIT_S", 0.0)
+    asked, answers = threading.Event(), threading.Event()
+
+    class Waiting(Kept):
         @classmethod
-        def carry_out_all(cls, actions: Sequence[Self]) -> Sequence[int | Exception]:
-            return [1] * (len(actions) + 1)
+        def all_within(cls, tx: Any, actions: Sequence[Self]) -> Sequence[int]:
+            asked.set()
+            answers.wait(PATIENCE_S)
+            return super().all_within(tx, actions)
 
     async def way(ticket_id: int) -> int:
-        return await Wrong(ticket_id)
+        return await Waiting(stage.book, ticket_id)
 
-    failing = Coordinator(way, stage.book, CallerThreads(1), given_up.set)  # type: ignore[arg-type]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        failing.start()
-        failing.take([1])
-        assert given_up.wait(PATIENCE_S)
+    coordinator = stage.coordinator(way)
+    coordinator.start()
+    assert not coordinator.is_stuck
+    coordinator.take([1])
+    assert asked.wait(PATIENCE_S)
+    assert coordinator.is_stuck
+    answers.set()
+    assert coordinator.close() == []
+    assert not coordinator.is_stuck
+
+
+def test_a_call_begins_once_it_is_claimed_however_long_what_others_share_takes(stage: Stage) -> None:
+    """Its lease runs: a frozen Redis would use it up."""
+    has_begun = threading.Event()
+
+    class Slow(Asked):
+        @classmethod
+        def carry_out_all(cls, actions: Sequence[Self]) -> Sequence[int | Exception]:
+            return [has_begun.wait(PATIENCE_S)] * len(actions)
+
+    async def way(ticket_id: int) -> int:
+        if ticket_id == 1:
+            await Claimed(stage.book, ticket_id)
+            await apart(has_begun.set)
+            return 0
+        return await Slow(ticket_id)
+
+    assert stage.drive(way, 1, 2)[2] is True
+
+
+def test_what_came_of_a_call_goes_before_calls_that_are_to_begin(stage: Stage) -> None:
+    """Where it could not be kept together with others: as long as it is in no row, it may get lost."""
+    order = list[str]()
+
+    class Linked(Kept):
+        def carry_out(self) -> int:
+            order.append("kept alone")
+            return super().carry_out()
+
+    async def way(ticket_id: int) -> None:
+        await Claimed(stage.book, ticket_id)
+        await apart(order.append, "call")
+        await Linked(stage.book, ticket_id, fails="with others" if ticket_id == 1 else "")
+
+    stage.drive(way, *range(1, 7), callers=1)
+    assert order.index("kept alone") <= 2
+
+
+def test_a_process_that_is_to_end_makes_no_more_calls_and_rings_what_it_leaves(stage: Stage) -> None:
+    """Also not for tickets that are on their way: a supervisor does not wait for long."""
+    is_called, go_on, calls = threading.Event(), threading.Event(), list[int]()
+
+    def call(ticket_id: int) -> None:
+        calls.append(ticket_id)
+        is_called.set()
+        go_on.wait(PATIENCE_S)
+
+    async def way(ticket_id: int) -> None:
+        await (Claimed(stage.book, ticket_id) if ticket_id < 3 else begin(calls.append, ticket_id))
+        await apart(call, ticket_id)
+        await Kept(stage.book, ticket_id)
+        await begin(calls.append, ticket_id)
+
+    coordinator = stage.coordinator(way, callers=1)
+    coordinator.start()
+    coordinator.take([1, 2, 3])
+    assert is_called.wait(PATIENCE_S)
+    coordinator.stop()
+    go_on.set()
+    assert sorted(coordinator.close()) == [1, 2, 3]
+    assert calls == [1]
+    assert stage.book.transactions == [[1], [1]], "what came of the call is kept"
+
+
+def test_a_process_that_is_to_end_does_not_wait_for_ever(stage: Stage) -> None:
+    is_called, go_on = threading.Event(), threading.Event()
+
+    def call() -> None:
+        is_called.set()
+        go_on.wait(PATIENCE_S)
+
+    async def way(_ticket_id: int) -> None:
+        await apart(call)
+
+    coordinator = stage.coordinator(way)
+    coordinator.start()
+    coordinator.take([1])
+    assert is_called.wait(PATIENCE_S)
+    assert coordinator.close(patience=0.1) == [1], "others look whether there is more to do"
+    go_on.set()
 
 
 @pytest.mark.promise("SEC-36")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import fakeredis
 import pytest
 import redis as redis_module
 from redis import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import TimeoutError as RedisTimeout
 
 from shared.coordination.locks import Locks
 from tests.support.coordination import LockContract
@@ -33,6 +35,23 @@ def test_a_redis_that_is_down_when_the_lock_is_taken_is_its_own_error() -> None:
         Locks(down, 60).hold("x"),
     ):
         pass
+
+
+def test_locks_that_a_redis_took_and_did_not_say_so_are_given_back(
+    redis: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else nobody could work on their tickets before they run out."""
+    locks = Locks(redis, 60)
+    taking = locks._taking
+
+    def too_late(**asked: Any) -> list[int]:
+        taking(**asked)
+        raise RedisTimeout
+
+    monkeypatch.setattr(locks, "_taking", too_late)
+    with pytest.raises(RedisTimeout):
+        locks.take_all(["ticket:1", "ticket:2"])
+    assert list(redis.scan_iter()) == []
 
 
 def test_a_redis_that_goes_down_meanwhile_does_not_spoil_the_work() -> None:

@@ -51,7 +51,7 @@ class Begun:
             await apart(work, ticket_id)
 
         app = Celery("test", set_as_current=False)
-        self.coordinator = Coordinator(way, SimpleNamespace(), CallerThreads(callers))  # type: ignore[arg-type]
+        self.coordinator = Coordinator(way, CallerThreads(callers))
         worker = SimpleNamespace(
             coordinator=self.coordinator,
             service=SimpleNamespace(ring=self.rung.extend),

@@ -1,7 +1,7 @@
 """What a ticket's way awaits: each says what is to be done; whoever drives the way decides when, and with whom.
 
-Each kind says where it is at home: `Here` asks hardly ever anybody, `Together` is shared by many tickets in one round
-trip, `Stored` (`run.py`) in one transaction, and `Apart` is each ticket's own, and may take long.
+Each kind says where it is at home: `Together` is shared by many tickets in one round trip, `Stored` (`run.py`) in one
+transaction, and `Apart` is each ticket's own, and may take long.
 
 `async` and `await` without asyncio: an action hands itself to its driver, which sends back what came of it, or throws
 the error in where it stands. Between two actions a way only decides, and does no input or output.
@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Generator, Sequence
-from typing import Any, Generic, ParamSpec, Self, TypeVar
+from typing import Any, ClassVar, Generic, ParamSpec, Self, TypeVar
 
 from shared.coordination.locks import HeldLock, Locks
+from shared.errors import LockBusy
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -23,17 +24,18 @@ Way = Coroutine["Action[Any]", Any, T]
 
 
 class Action(ABC, Generic[R]):
-    """Something to be done for one ticket."""
+    """Something to be done for one ticket.
+
+    Attributes:
+        begins: whether it begins what a process that is to end leaves to others.
+    """
+
+    begins: ClassVar[bool] = False
 
     def __await__(self) -> Generator[Action[Any], Any, R]:
         """Hand this action to the driver, and return what came of it."""
         result: R = yield self
         return result
-
-    @property
-    def is_immediate(self) -> bool:
-        """Whether it asks nobody, or hardly ever, and so is not worth a thread."""
-        return False
 
     @abstractmethod
     def carry_out(self) -> R:
@@ -56,25 +58,19 @@ def apart(do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Apart[T]:
     return Apart(lambda: do(*args, **kwargs))
 
 
-class Here(Action[R]):
-    """What is done between two waits."""
+class Begin(Apart[R]):
+    """The same, which a process that is to end leaves to others."""
 
-    def __init__(self, do: Callable[[], R]) -> None:
-        self._do = do
-
-    @property
-    def is_immediate(self) -> bool:
-        """It is."""
-        return True
-
-    def carry_out(self) -> R:
-        """Do it."""
-        return self._do()
+    begins = True
 
 
-def here(do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Here[T]:
-    """Return the action of calling a function that asks hardly ever anybody."""
-    return Here(lambda: do(*args, **kwargs))
+def begin(do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Begin[T]:
+    """Return the action of calling a function, unless the process is to end.
+
+    Raises:
+        LockBusy: it is (where it is awaited).
+    """
+    return Begin(lambda: do(*args, **kwargs))
 
 
 class Together(Action[R]):
@@ -105,7 +101,7 @@ class TakeLock(Together[HeldLock]):
         return self._locks.take(self._name)
 
     @classmethod
-    def carry_out_all(cls, actions: Sequence[Self]) -> Sequence[HeldLock | Exception]:
+    def carry_out_all(cls, actions: Sequence[Self]) -> Sequence[HeldLock | LockBusy]:
         """Take each that is free."""
         return actions[0]._locks.take_all([one._name for one in actions])
 

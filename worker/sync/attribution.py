@@ -24,7 +24,7 @@ from shared.store.people import Match, TrackerPerson
 from shared.templating import Operation
 from shared.tracker.answers import Answer
 from shared.tracker.lists import Params, project_of
-from worker.sync.actions import apart
+from worker.sync.actions import begin
 from worker.sync.bodies import body_for
 from worker.sync.probes import call_as_administrator
 from worker.sync.run import Run
@@ -78,12 +78,12 @@ class Sender:
             NotYet: whether there is a membership is not known yet.
         """
         if self.person is not None and self.about.issue_id is not None and not self.project_id:
-            await apart(self._learn_project, self.about.issue_id)
+            await begin(self._learn_project, self.about.issue_id)
         if self.person is None:
             self.run.warn(What.SENT_AS_ADMINISTRATOR(match=self.match.why))
             metrics.AS_ADMINISTRATOR.labels(code=str(self.match.why.code)).inc()
         elif not self.is_member and self._may_become_member():
-            await apart(self._ensure_membership, self.person)
+            await begin(self._ensure_membership, self.person)
 
     def send(self, method: str, path: str, body: Body, before_send: Callable[[], None]) -> Answer:
         """Send as the person, once more where a forgotten membership explains the refusal, else as the administrator.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ParamSpec, TypeVar
 
 from shared.bodies.contexts import About, engine_for, ticket_context
 from shared.bodies.precedence import Chosen, choose
@@ -10,7 +11,21 @@ from shared.codes.steps import What
 from shared.payloads import Body
 from shared.templating import Operation
 from shared.templating.contexts import Context
+from worker.sync.actions import apart
 from worker.sync.run import Run
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+async def built(run: Run, build: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Return what is to be sent: at once, or apart from the other tickets where that may take long.
+
+    To render a template takes its time; of a project that was not known when the drain began the store is asked.
+    """
+    if run.templates or run.moved:
+        return await apart(build, *args, **kwargs)
+    return build(*args, **kwargs)
 
 
 def choose_body(run: Run, operation: Operation, about: About, plain: Callable[[], Body]) -> Chosen:

@@ -79,7 +79,7 @@ class Completion:
         told = {}
         try:
             for one in events:
-                lock.renew()
+                lock.check()
                 told[one.id] = _answers(lookup, one.event)
         except HelpdeskUnreachable as away:
             log.warning("the helpdesk cannot be asked", **reason_fields(away.coded))

@@ -9,22 +9,21 @@ own ticket only. A claim is made only for a caller that is free, since its lease
 from __future__ import annotations
 
 import threading
+import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from queue import Empty, SimpleQueue
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
+from shared.codes.faults import Fault
+from shared.errors import LockBusy
 from shared.logs import get_logger
-from shared.store import Store
-from worker.sync.actions import Action, Together, Way, drive
-from worker.sync.creation import Claim
-from worker.sync.forward import Leave, Load
+from worker.sync.actions import Action, Together, Way
 from worker.sync.run import Stored, transaction_of
 
 log = get_logger("sync")
@@ -32,9 +31,11 @@ WAYS_PER_CALLER = 3
 """Tickets that are under way for each caller: beside the one that it calls for, they load, link, or wait for one."""
 
 RUNG_PER_WAY = 4
-ORDER: dict[type, int] = {Leave: -1, Claim: 1}
-"""The order within a transaction: the configuration before any ticket, as for whoever changes it; then what came of the
-calls, and the next claims."""
+MOST_TOGETHER = 32
+"""What is done in one transaction at most: it holds up everybody else."""
+
+LONGEST_WAIT_S = 60.0
+"""Longer than any database that is to answer still takes, its time-outs included."""
 
 
 @dataclass(eq=False)
@@ -52,33 +53,37 @@ class Going:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of an action: a result, or an error that is raised where the way stands."""
+    """What came of an action: a result, or an error that is raised where the way stands, or that ends the process."""
 
     result: Any = None
-    error: Exception | None = None
+    error: BaseException | None = None
 
 
 Arrive = Callable[[Going, Outcome], None]
+Asked = tuple[Going, Action[Any]]
 
 
 class Callers(Protocol):
-    """Carries actions out beside the coordinator.
+    """Carries actions out beside the coordinator; what comes of each is told by `arrive`, from any thread.
 
     Attributes:
-        count: how many at once.
+        count: how many carry out what is one ticket's own.
     """
 
     count: int
 
     def carry_out(self, going: Going, action: Action[Any], arrive: Arrive) -> None:
-        """Begin an action; one of them is free. What comes of it is told by `arrive`, from any thread."""
+        """Begin an action; one of them is free."""
+
+    def share(self, asked: list[Asked], arrive: Arrive) -> None:
+        """Begin what is shared (`Together`)."""
 
     def close(self) -> None:
         """End them."""
 
 
 class CallerThreads:
-    """Callers, each a thread that keeps its own connection to the tracker.
+    """Callers, each a thread that keeps its own connection to the tracker; and one thread for what is shared.
 
     Args:
         count: how many.
@@ -87,22 +92,42 @@ class CallerThreads:
     def __init__(self, count: int) -> None:
         self.count = count
         self._begun: SimpleQueue[tuple[Going, Action[Any], Arrive] | None] = SimpleQueue()
+        self._asked: SimpleQueue[tuple[list[Asked], Arrive] | None] = SimpleQueue()
         for number in range(count):
             threading.Thread(target=self._work, daemon=True, name=f"caller-{number}").start()
+        threading.Thread(target=self._share, daemon=True, name="shared").start()
 
     def carry_out(self, going: Going, action: Action[Any], arrive: Arrive) -> None:
         """Hand it to whichever is free."""
         self._begun.put((going, action, arrive))
 
+    def share(self, asked: list[Asked], arrive: Arrive) -> None:
+        """Hand it to the thread for what is shared."""
+        self._asked.put((asked, arrive))
+
     def close(self) -> None:
         """End the threads, each once it has nothing left to do."""
+        self._asked.put(None)
         for _ in range(self.count):
             self._begun.put(None)
 
     def _work(self) -> None:
         while (begun := self._begun.get()) is not None:
             going, action, arrive = begun
-            arrive(going, outcome_of(action))
+            try:
+                outcome = outcome_of(action)
+            except BaseException as end:  # noqa: BLE001 (it ends the process: the coordinator sees to that)
+                outcome = Outcome(error=end)
+            arrive(going, outcome)
+
+    def _share(self) -> None:
+        while (begun := self._asked.get()) is not None:
+            asked, arrive = begun
+            try:
+                for going, outcome in shared(asked):
+                    arrive(going, outcome)
+            except BaseException as end:  # noqa: BLE001 (as above)
+                arrive(asked[0][0], Outcome(error=end))
 
 
 def outcome_of(action: Action[Any]) -> Outcome:
@@ -113,39 +138,56 @@ def outcome_of(action: Action[Any]) -> Outcome:
         return Outcome(error=fault)
 
 
+def shared(asked: list[Asked]) -> Iterator[tuple[Going, Outcome]]:
+    """Do what is one round trip for all of its kind."""
+    kinds = defaultdict[type[Together[Any]], list[tuple[Going, Together[Any]]]](list)
+    for going, action in asked:
+        together = cast(Together[Any], action)
+        kinds[type(together)].append((going, together))
+    for kind, some in kinds.items():
+        results: list[Any]
+        try:
+            results = list(kind.carry_out_all([action for _, action in some]))
+        except Exception as fault:  # noqa: BLE001 (it belongs to each of them)
+            results = [fault] * len(some)
+        for (going, _), result in zip(some, results, strict=True):
+            yield going, Outcome(error=result) if isinstance(result, Exception) else Outcome(result)
+
+
 class Coordinator:
     """Drives the ways of the tickets that it is told of, each of them once at a time.
 
     Args:
         begin: returns the way of a ticket.
-        store: what the ways read and change.
         callers: carry out what may take long.
         give_up: called where it has failed itself; what is under way is left as by a process that dies.
     """
 
     def __init__(
-        self,
-        begin: Callable[[int], Way[Any]],
-        store: Store,
-        callers: Callers,
-        give_up: Callable[[], None] = lambda: None,
+        self, begin: Callable[[int], Way[Any]], callers: Callers, give_up: Callable[[], None] = lambda: None
     ) -> None:
-        self._begin, self._store, self._callers, self._give_up = begin, store, callers, give_up
+        self._begin, self._callers, self._give_up = begin, callers, give_up
         self._most, self._free = WAYS_PER_CALLER * callers.count, callers.count
         self._going: dict[int, Going] = {}
         self._arrivals: SimpleQueue[tuple[Going, Outcome] | None] = SimpleQueue()
-        self._done: list[tuple[Going, Outcome]] = []
-        self._ready: list[tuple[Going, Action[Any]]] = []
-        self._for_a_caller: deque[tuple[Going, Action[Any], bool]] = deque()
+        self._ready: list[Asked] = []
+        self._for_a_caller: deque[tuple[Going, Action[Any], Callable[[Going, Action[Any]], None]]] = deque()
         self._change = threading.Condition()
         self._rung: dict[int, None] = {}
-        self._is_stopping = False
+        self._stopped_at: float | None = None
+        self._waits_since: float | None = None
         self._thread: threading.Thread | None = None
 
     @property
     def is_at_work(self) -> bool:
         """Whether it has anything to do."""
         return bool(self._going or self._rung)
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether it waits for one answer of the database for longer than any takes."""
+        since = self._waits_since
+        return since is not None and time.monotonic() - since > LONGEST_WAIT_S
 
     def take(self, ticket_ids: Collection[int]) -> list[int]:
         """Have tickets worked on; wait as long as too many wait already.
@@ -154,8 +196,8 @@ class Coordinator:
             Those that will not be: the process is to end.
         """
         with self._change:
-            self._change.wait_for(lambda: self._is_stopping or len(self._rung) < RUNG_PER_WAY * self._most)
-            if self._is_stopping:
+            self._change.wait_for(lambda: self._stopped_at or len(self._rung) < RUNG_PER_WAY * self._most)
+            if self._stopped_at:
                 return list(ticket_ids)
             self._rung.update(dict.fromkeys(ticket_ids))
         self._arrivals.put(None)
@@ -167,65 +209,62 @@ class Coordinator:
         self._thread.start()
 
     def stop(self) -> None:
-        """Begin nothing any more; what is under way goes on to its end."""
+        """Begin nothing any more, no ticket and no call; what was begun goes on to where something else would begin."""
         with self._change:
-            self._is_stopping = True
+            self._stopped_at = self._stopped_at or time.monotonic()
             self._change.notify_all()
         self._arrivals.put(None)
 
-    def close(self) -> list[int]:
-        """Stop, and wait for what is under way; return the tickets that were not begun."""
-        self.stop()
-        if self._thread is not None:
-            self._thread.join()
-        self._callers.close()
-        return list(self._rung)
+    def close(self, patience: float = 30.0) -> list[int]:
+        """Stop, and wait for what is under way.
 
-    def drive(self, ticket_ids: Iterable[int]) -> None:
-        """Drive some tickets to their ends in this thread.
+        Args:
+            patience: seconds from when it was first told to stop; what takes longer is left as it is.
 
-        Raises:
-            BaseException: what ends the process; every way has got it.
+        Returns:
+            The tickets that others are to see to.
         """
-        self._rung.update(dict.fromkeys(ticket_ids))
-        self._arrivals.put(None)
-        try:
-            while self.is_at_work:
-                self._turn()
-        except BaseException as end:
-            for going in self._going.values():
-                with suppress(BaseException):
-                    drive(going.way, end)
-            raise
+        self.stop()
+        if self._thread is not None and self._stopped_at:
+            self._thread.join(max(0.0, self._stopped_at + patience - time.monotonic()))
+        self._callers.close()
+        return list(self._rung | dict.fromkeys(self._going))
 
     def _work(self) -> None:
         try:
-            while self._going or not self._is_stopping:
+            while self._going or not self._stopped_at:
                 self._turn()
-        except Exception as fault:
+        except BaseException as fault:
             log.critical("the coordinator has failed; nothing goes on in this process", exc_info=fault)
             self._give_up()
 
     def _turn(self) -> None:
         """Let everybody go on who is ready; then do what they ask for, each kind as one.
 
-        What is new is read last, in a transaction of its own: the calls that were claimed for have begun by then.
+        What calls wait for, or what came of them, is done first: the calls begin, and then what is new is read.
         """
-        for going, outcome in self._arrived():
+        arrived = self._arrived()
+        if self._stopped_at:
+            self._leave_what_begins_to_others()
+        for going, outcome in arrived:
             self._go_on(going, outcome)
         self._begin_more()
         ready, self._ready = self._ready, []
-        new = [one for one in ready if isinstance(one[1], Load)]
-        known = [one for one in ready if not isinstance(one[1], Load)]
-        for going, outcome in [*self._stored(known), *self._shared(known)]:
-            self._go_on(going, outcome)
-        self._done = list(self._stored(new))
+        if asked := [one for one in ready if isinstance(one[1], Together)]:
+            self._callers.share(asked, self._arrive)
+        stored = [(going, action) for going, action in ready if isinstance(action, Stored)]
+        for some in _groups(stored):
+            self._waits_since = time.monotonic()
+            outcomes = self._stored(some)
+            self._waits_since = None
+            for going, outcome in outcomes:
+                self._go_on(going, outcome)
 
     def _arrived(self) -> list[tuple[Going, Outcome]]:
         """Return whose actions are done; wait for one only where nothing else is to be done."""
-        arrived, self._done = self._done, []
+        arrived = []
         try:
-            one = self._arrivals.get(block=not (arrived or self._ready or self._to_begin()))
+            one = self._arrivals.get(block=not (self._ready or self._to_begin()))
             while True:
                 if one is not None:
                     arrived.append(one)
@@ -239,8 +278,8 @@ class Coordinator:
         One that is under way is begun once more after its end.
         """
         with self._change:
-            some = [] if self._is_stopping else [one for one in self._rung if one not in self._going]
-        together = min(len(some), self._callers.count)
+            some = [] if self._stopped_at else [one for one in self._rung if one not in self._going]
+        together = min(len(some), self._callers.count, MOST_TOGETHER)
         return some[:together] if len(self._going) + together <= self._most else []
 
     def _begin_more(self) -> None:
@@ -257,25 +296,43 @@ class Coordinator:
 
     def _go_on(self, going: Going, outcome: Outcome) -> None:
         """Let a ticket go on to its next wait."""
-        while True:
-            try:
-                way = going.way
-                action = way.send(outcome.result) if outcome.error is None else way.throw(outcome.error)
-            except StopIteration:
-                self._end(going, None)
-                return
-            except Exception as fault:  # noqa: BLE001 (one ticket's; the others go on)
-                self._end(going, fault)
-                return
-            if not action.is_immediate:
-                break
-            outcome = outcome_of(action)
-        is_shared = isinstance(action, Together | Stored)
-        if is_shared and not (isinstance(action, Stored) and action.is_sent):
-            self._give_back_caller(going)
-            self._ready.append((going, action))
+        way, error = going.way, outcome.error
+        if error is not None and not isinstance(error, Exception):
+            raise error
+        try:
+            action = way.send(outcome.result) if error is None else way.throw(error)
+        except StopIteration:
+            self._end(going, None)
+        except Exception as fault:  # noqa: BLE001 (one ticket's; the others go on)
+            self._end(going, fault)
         else:
-            self._with_a_caller(going, action, alone=not is_shared)
+            self._see_to(going, action)
+
+    def _see_to(self, going: Going, action: Action[Any]) -> None:
+        if action.begins and self._stopped_at:
+            self._leave_to_others(going)
+        elif isinstance(action, Stored) and action.precedes_a_call:
+            self._with_a_caller(going, action, self._get_ready)
+        elif isinstance(action, Together | Stored):
+            self._give_back_caller(going)
+            self._get_ready(going, action)
+        else:
+            self._with_a_caller(going, action, self._carry_out)
+
+    def _leave_to_others(self, going: Going) -> None:
+        """End a way where it would begin something; its ticket is rung again."""
+        with self._change:
+            self._rung[going.ticket_id] = None
+        self._go_on(going, Outcome(error=LockBusy(Fault.WORKER_ENDS())))
+
+    def _leave_what_begins_to_others(self) -> None:
+        """Do the same with all that wait to begin something."""
+        waiting = self._ready + [(going, action) for going, action, _ in self._for_a_caller]
+        self._ready = [one for one in self._ready if not one[1].begins]
+        self._for_a_caller = deque(one for one in self._for_a_caller if not one[1].begins)
+        for going, action in waiting:
+            if action.begins:
+                self._leave_to_others(going)
 
     def _end(self, going: Going, fault: Exception | None) -> None:
         self._give_back_caller(going)
@@ -283,21 +340,34 @@ class Coordinator:
         if isinstance(fault, SQLAlchemyError | RedisError):
             kind = type(fault).__name__
             log.warning("put off until the next sweep", error=kind, ticket_id=going.ticket_id)
-        elif fault is not None:
+        elif fault is not None and not isinstance(fault, LockBusy):
             log.error("a ticket could not be worked on", ticket_id=going.ticket_id, exc_info=fault)
 
-    def _with_a_caller(self, going: Going, action: Action[Any], *, alone: bool) -> None:
-        """Have a caller carry an action out; or, not alone, keep one for the call that follows it."""
+    def _get_ready(self, going: Going, action: Action[Any]) -> None:
+        """Have it done with what others ask for."""
+        self._ready.append((going, action))
+
+    def _carry_out(self, going: Going, action: Action[Any]) -> None:
+        """Have the ticket's caller do it."""
+        self._callers.carry_out(going, action, self._arrive)
+
+    def _with_a_caller(
+        self,
+        going: Going,
+        action: Action[Any],
+        then: Callable[[Going, Action[Any]], None],
+        *,
+        is_first: bool = False,
+    ) -> None:
+        """Go on once a caller is kept for the ticket: after those that wait for one, or before all of them."""
+        if not going.has_caller and not self._free:
+            wait = self._for_a_caller.appendleft if is_first else self._for_a_caller.append
+            wait((going, action, then))
+            return
         if not going.has_caller:
-            if not self._free:
-                self._for_a_caller.append((going, action, alone))
-                return
             self._free -= 1
             going.has_caller = True
-        if alone:
-            self._callers.carry_out(going, action, self._arrive)
-        else:
-            self._ready.append((going, action))
+        then(going, action)
 
     def _give_back_caller(self, going: Going) -> None:
         if not going.has_caller:
@@ -305,57 +375,46 @@ class Coordinator:
         going.has_caller = False
         self._free += 1
         if self._for_a_caller:
-            following, action, alone = self._for_a_caller.popleft()
-            self._with_a_caller(following, action, alone=alone)
+            self._with_a_caller(*self._for_a_caller.popleft())
 
     def _arrive(self, going: Going, outcome: Outcome) -> None:
         self._arrivals.put((going, outcome))
 
-    def _shared(self, ready: list[tuple[Going, Action[Any]]]) -> Iterator[tuple[Going, Outcome]]:
-        """Do what is one round trip for all of its kind."""
-        kinds = defaultdict[type[Together[Any]], list[tuple[Going, Together[Any]]]](list)
-        for going, action in ready:
-            if isinstance(action, Together):
-                kinds[type(action)].append((going, action))
-        for kind, some in kinds.items():
-            try:
-                results = kind.carry_out_all([action for _, action in some])
-            except Exception as fault:  # noqa: BLE001 (it belongs to each of them)
-                results = [fault] * len(some)
-            for (going, _), result in zip(some, results, strict=True):
-                yield going, Outcome(error=result) if isinstance(result, Exception) else Outcome(result)
+    def _stored(self, some: list[tuple[Going, Stored[Any]]]) -> list[tuple[Going, Outcome]]:
+        """Do some in one transaction; where it fails, each is done again alone, so that one harms nobody.
 
-    def _stored(self, ready: list[tuple[Going, Action[Any]]]) -> Iterator[tuple[Going, Outcome]]:
-        """Do what is one transaction for all; where it fails, each is done again alone, so that one harms nobody."""
-        some = list[tuple[Going, Stored[Any]]]()
-        for going, action in ready:
-            if isinstance(action, Stored):
-                try:
-                    action.get_ready()
-                except Exception as fault:  # noqa: BLE001 (this one's alone)
-                    yield going, Outcome(error=fault)
-                else:
-                    some.append((going, action))
-        some.sort(key=lambda one: (ORDER.get(type(one[1]), 0), one[0].ticket_id))
+        What came of a call comes before every call that is to begin: as long as it is in no row, it may get lost.
+        """
         try:
-            results = self._in_one_transaction([action for _, action in some])
+            results = _in_one_transaction([action for _, action in some])
         except Exception as fault:  # noqa: BLE001 (whose it is shows where each is alone)
+            if len(some) == 1 and not isinstance(fault, SQLAlchemyError):
+                return [(some[0][0], Outcome(error=fault))]
             log.warning("done again one by one", count=len(some), error=type(fault).__name__)
-            for going, action in some:
-                self._with_a_caller(going, action, alone=True)
-            return
-        for (going, _), result in zip(some, results, strict=True):
-            yield going, Outcome(result)
+            for going, action in reversed(some):
+                self._with_a_caller(going, action, self._carry_out, is_first=True)
+            return []
+        return [(going, Outcome(result)) for (going, _), result in zip(some, results, strict=True)]
 
-    def _in_one_transaction(self, actions: list[Stored[Any]]) -> list[Any]:
-        results: list[Any] = []
-        if actions:
-            runs = [run for one in actions if (run := one.noted_by()) is not None]
-            with transaction_of(self._store, runs) as tx:
-                tx.wait_briefly()  # what one of them waits for, it waits for alone
-                if all(isinstance(one, Load) for one in actions):
-                    tx.need_not_last()  # it follows from the journal
-                for _, of_a_kind in groupby(actions, type):
-                    some = list(of_a_kind)
-                    results += some[0].all_within(tx, some)
-        return results
+
+def _groups(stored: list[tuple[Going, Stored[Any]]]) -> Iterator[list[tuple[Going, Stored[Any]]]]:
+    """Return what is done in one transaction each: by kind, claims last, and rows in the order of their tickets."""
+    stored.sort(
+        key=lambda one: (one[1].part, one[1].precedes_a_call, type(one[1]).__name__, one[0].ticket_id)
+    )
+    for _, part in groupby(stored, lambda one: one[1].part):
+        some = list(part)
+        for start in range(0, len(some), MOST_TOGETHER):
+            yield some[start : start + MOST_TOGETHER]
+
+
+def _in_one_transaction(actions: list[Stored[Any]]) -> list[Any]:
+    results: list[Any] = []
+    with transaction_of([one.drain() for one in actions]) as tx:
+        tx.wait_briefly()  # what one of them waits for, it waits for alone
+        if not any(one.lasts for one in actions):
+            tx.need_not_last()
+        for _, of_a_kind in groupby(actions, type):
+            some = list(of_a_kind)
+            results += some[0].all_within(tx, some)
+    return results

@@ -33,7 +33,7 @@ from shared.store.ledger import Answered, Row
 from shared.store.ledger import Claim as Asked
 from shared.store.models import LedgerState, RecoveryMode
 from shared.verdicts import Verdicts
-from worker.sync.actions import Action, apart
+from worker.sync.actions import Action, apart, begin
 from worker.sync.bodies import tell_choice
 from worker.sync.doubt import doubt
 from worker.sync.matching import sent_essence
@@ -63,12 +63,12 @@ async def create(creation: Creation, row: Row | None) -> Created | Waiting:
     """
     run = creation.run
     await creation.sender.prepare()
-    await Turn(run)
+    await _turn(run)
     attempt = await Claim(creation, row)
     if isinstance(attempt, RecoveryMode):
-        if known := await apart(look_first, creation, attempt.since):
+        if known := await begin(look_first, creation, attempt.since):
             return known
-        await Turn(run)
+        await _turn(run)
         attempt = await Claim(creation, row, looked=True)
     if not isinstance(attempt, Attempt):
         return Waiting(Reason.ROW_CHANGED())
@@ -103,20 +103,15 @@ class Attempt:
     window: SendWindow
 
 
-@dataclass(frozen=True)
-class Turn(Action[None]):
-    """Wait until the rate limit lets a call be made: before the claim, whose lease does not wait for it."""
+async def _turn(run: Run) -> None:
+    """Wait until a call may be made: before the claim, whose lease does not wait for it.
 
-    run: Run
-
-    @property
-    def is_immediate(self) -> bool:
-        """Whether there is no rate limit."""
-        return not self.run.tracker.is_limited
-
-    def carry_out(self) -> None:
-        """Wait."""
-        self.run.tracker.take_turn()
+    Raises:
+        LockBusy: the ticket's lock was lost meanwhile; somebody else may be at work on it.
+    """
+    if run.tracker.is_limited:
+        await begin(run.tracker.take_turn)
+    run.lock.check()
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,30 +125,12 @@ class Claim(Stored[Attempt | RecoveryMode | None]):
     creation: Creation
     row: Row | None
     looked: bool = False
-    is_sent = True
+    begins = True
+    precedes_a_call = True
 
-    def noted_by(self) -> Run:
-        """Return the drain."""
+    def drain(self) -> Run:
+        """Return it."""
         return self.creation.run
-
-    def get_ready(self) -> None:
-        """Keep the ticket's lock: somebody else may be at work on it.
-
-        Raises:
-            LockBusy: it ran out.
-        """
-        self.creation.run.lock.renew()
-
-    def carry_out(self) -> Attempt | RecoveryMode | None:
-        """Claim it and commit."""
-        self.get_ready()
-        with self.creation.run.transaction() as tx:
-            return self.within(tx)
-
-    def within(self, tx: Transaction) -> Attempt | RecoveryMode | None:
-        """Claim it."""
-        (given,) = self.all_within(tx, [self])
-        return given
 
     @classmethod
     def all_within(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[Attempt | RecoveryMode | None]:
@@ -244,21 +221,21 @@ class Link(Stored[Created | Waiting]):
     tracker_id: int
     found: dict[str, Any]
 
-    def noted_by(self) -> Run:
-        """Return the drain."""
+    def drain(self) -> Run:
+        """Return it."""
         return self.creation.run
 
     def carry_out(self) -> Created | Waiting:
         """Record it and commit, once more where a sibling's adoption collides or the database fails."""
         for delay in LINK_AGAIN_S:
             try:
-                return self._record()
+                return super().carry_out()
             except DBAPIError as error:
                 log.warning(
                     "not linked yet", error=type(error).__name__, ticket_id=self.creation.run.ticket_id
                 )
                 time.sleep(delay)
-        return self._record()
+        return super().carry_out()
 
     def _author_id(self) -> int | None:
         author = self.found.get("author" if self.creation.kind is Kind.TICKET else "user")
@@ -273,15 +250,6 @@ class Link(Stored[Created | Waiting]):
             told = What.AUTHOR_DIFFERS(kind=creation.kind, because=wrong)
             creation.run.warn(told, task_id=creation.task_id)
         return wrong
-
-    def _record(self) -> Created | Waiting:
-        with self.creation.run.transaction() as tx:
-            return self.within(tx)
-
-    def within(self, tx: Transaction) -> Created | Waiting:
-        """Record it."""
-        (recorded,) = self.all_within(tx, [self])
-        return recorded
 
     @classmethod
     def all_within(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[Created | Waiting]:

@@ -13,7 +13,7 @@ from shared.kinds import Kind
 from shared.store.ledger import Row
 from shared.store.models import LedgerState
 from worker.retry import backoff
-from worker.sync.actions import apart
+from worker.sync.actions import begin
 from worker.sync.reconcile import reconcile
 from worker.sync.results import Created, Waiting
 from worker.sync.run import Run
@@ -49,7 +49,7 @@ async def settled(run: Run, kind: Kind, key: int, row: Row | None, now: datetime
             return Created(row.tracker_id, row.tracker_project_id or 0)
         if row.state in (LedgerState.HELD, LedgerState.GONE):
             return Waiting(Reason.WAITS_FOR_PERSON(kind=kind, key=key, because=row.coded), held=(kind, key))
-        waiting = await apart(_settle, run, kind, row, now)
+        waiting = await begin(_settle, run, kind, row, now)
         if waiting:
             return waiting
         row, now = await run.write(lambda tx: (tx.ledger(kind).get(key), tx.now()))

@@ -17,7 +17,8 @@ from shared.errors import LeaseOver, NotYet, OutcomeUnknown, TrackerOutage, Trac
 from shared.kinds import Kind
 from shared.store import Transaction
 from worker.retry import is_exhausted
-from worker.sync.actions import TicketLock, Way, apart, here
+from worker.sync.actions import TicketLock, Way, apart
+from worker.sync.bodies import built
 from worker.sync.creation import create
 from worker.sync.doubt import settled
 from worker.sync.endings import Endings
@@ -27,7 +28,7 @@ from worker.sync.results import AlreadyDone, Created, Result, Sent, Skipped, Wai
 from worker.sync.run import Collaborators, Run, Stored
 from worker.sync.status import give_status
 from worker.sync.wanted import IssueCreation, TimeEntryCreation, logged
-from worker.sync.work import Incomplete, Work, load
+from worker.sync.work import Incomplete, Loaded, Much, Work, load
 
 ISSUE_MAY_BE_GONE = (404, 422)
 
@@ -65,10 +66,10 @@ async def forward(using: Collaborators, ticket_id: int, *, had_closed: bool) -> 
     run, results = None, list[Result]()
     try:
         async with TicketLock(using.locks, ticket_id) as lock:
-            run, work = await Load(using, ticket_id, lock)
+            run, work = await _loaded(using, ticket_id, lock)
             if isinstance(work, Incomplete):
                 results = await apart(using.completion.complete, ticket_id, work.events, lock)
-            elif work is not None:
+            elif isinstance(work, Work):
                 if had_closed:
                     # a key without rights would create in its owner's name
                     await apart(run.lists.ask_whether_open)
@@ -80,6 +81,13 @@ async def forward(using: Collaborators, ticket_id: int, *, had_closed: bool) -> 
     return Forwarded(results, run.answered, is_more_due)
 
 
+async def _loaded(using: Collaborators, ticket_id: int, lock: HeldLock) -> tuple[Run, Loaded]:
+    run, work = await Load(using, ticket_id, lock)
+    if isinstance(work, Much):
+        return await apart(Load(using, ticket_id, lock, alone=True).carry_out)
+    return run, work
+
+
 @dataclass(frozen=True)
 class Leave(Stored[bool]):
     """Have statuses given again that status_map has changed meanwhile; tell whether something is due for the ticket.
@@ -89,20 +97,11 @@ class Leave(Stored[bool]):
     """
 
     run: Run
+    part = 1  # it waits for whoever changes the configuration; what came of a call does not
 
-    def noted_by(self) -> Run:
-        """Return the drain."""
+    def drain(self) -> Run:
+        """Return it."""
         return self.run
-
-    def carry_out(self) -> bool:
-        """Do it and commit."""
-        with self.run.transaction() as tx:
-            return self.within(tx)
-
-    def within(self, tx: Transaction) -> bool:
-        """Do it."""
-        (is_more_due,) = self.all_within(tx, [self])
-        return is_more_due
 
     @classmethod
     def all_within(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[bool]:
@@ -125,35 +124,28 @@ class Leave(Stored[bool]):
 
 
 @dataclass(frozen=True)
-class Load(Stored[tuple[Run, Work | Incomplete | None]]):
+class Load(Stored[tuple[Run, Loaded]]):
     """Read all that a ticket's way needs to know, and move the ticket's snapshot to its newest event."""
 
     using: Collaborators
     ticket_id: int
     lock: HeldLock
+    alone: bool = False
+    part = 2  # the calls that were claimed for have begun by then
+    lasts = False  # it follows from the journal
 
-    def noted_by(self) -> None:
-        """There is no drain yet."""
-
-    def carry_out(self) -> tuple[Run, Work | Incomplete | None]:
-        """Read it in a transaction of its own."""
-        with self.using.store.transaction() as tx:
-            return self.within(tx)
-
-    def within(self, tx: Transaction) -> tuple[Run, Work | Incomplete | None]:
-        """Read it."""
-        (found,) = self.all_within(tx, [self])
-        return found
+    def drain(self) -> Collaborators:
+        """Return what it will work with."""
+        return self.using
 
     @classmethod
-    def all_within(
-        cls, tx: Transaction, actions: Sequence[Self]
-    ) -> Sequence[tuple[Run, Work | Incomplete | None]]:
+    def all_within(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[tuple[Run, Loaded]]:
         """Read what some tickets' ways need to know, in as many statements as for one."""
         using, settings = actions[0].using, actions[0].using.settings
         config, tracker = using.connect(tx)
         templates = tx.templates.active()
-        works = load(tx, [one.ticket_id for one in actions], settings.settling_time, config)
+        ids, alone = [one.ticket_id for one in actions], actions[0].alone
+        works = load(tx, ids, settings.settling_time, config, alone=alone)
         found = []
         for one in actions:
             work = works[one.ticket_id]
@@ -186,10 +178,10 @@ class Drain:
         issue = await self._issue(wanted)
         if isinstance(issue, Created):
             for one in wanted:
-                await here(self._run.lock.renew)
+                self._run.lock.check()
                 await self._log_time(one, issue)
         await self._settle_times({one.task_id for one in wanted})
-        await here(self._run.lock.renew)
+        self._run.lock.check()
         await self._status(issue)
         return self._events.results
 
@@ -240,7 +232,7 @@ class Drain:
         outcome = await settled(run, Kind.TICKET, run.ticket_id, work.issue_row, work.now)
         if outcome or not asking:
             return outcome
-        creation = await here(IssueCreation.of, run, work, asking[0], _tried(asking))
+        creation = await built(run, IssueCreation.of, run, work, asking[0], _tried(asking))
         return await create(creation, work.issue_row)
 
     async def _log_time(self, wanted: TimeWanted, issue: Created) -> None:
@@ -257,7 +249,8 @@ class Drain:
         try:
             outcome = await settled(run, Kind.TICKET_TASK, task_id, row, work.now)
             if outcome is None:
-                outcome = await create(await here(TimeEntryCreation.of, run, work, asking, issue), row)
+                creation = await built(run, TimeEntryCreation.of, run, work, asking, issue)
+                outcome = await create(creation, row)
         except TrackerRejected as rejection:
             if rejection.status in ISSUE_MAY_BE_GONE and (
                 gone := await apart(found_gone, run, issue.tracker_id)
@@ -277,7 +270,7 @@ class Drain:
         run, work = self._run, self._work
         for task_id, row in work.unsettled_times.items():
             if task_id not in attempted:
-                await here(run.lock.renew)
+                run.lock.check()
                 await self._attempt([], settled(run, Kind.TICKET_TASK, task_id, row, work.now))
 
     async def _status(self, issue: Created | Waiting | None) -> None:

@@ -84,13 +84,13 @@ class Run:
 
     @property
     def lists(self) -> TrackerLists:
-        """The tracker's lists; each call is in the trace, and keeps the lock."""
-        return TrackerLists(self.tracker, observe=self.observe, after_call=self.lock.renew)
+        """The tracker's lists; each call is in the trace, and looks whether the lock is held still."""
+        return TrackerLists(self.tracker, observe=self.observe, after_call=self.lock.check)
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
         """Open a transaction; the steps noted so far are committed with it."""
-        with transaction_of(self.store, [self]) as tx:
+        with transaction_of([self]) as tx:
             yield tx
 
     def write(self, change: Callable[[Transaction], T]) -> Action[T]:
@@ -143,14 +143,15 @@ class Run:
 
 
 @contextmanager
-def transaction_of(store: Store, runs: Sequence[Run]) -> Iterator[Transaction]:
+def transaction_of(drains: Sequence[Run | Collaborators]) -> Iterator[Transaction]:
     """Open a transaction for some drains; the steps that each has noted are committed with it.
 
     What was noted within one that fails has not happened.
     """
+    runs = [one for one in drains if isinstance(one, Run)]
     before = [len(run.steps) for run in runs]
     try:
-        with store.transaction() as tx:
+        with drains[0].store.transaction() as tx:
             yield tx
             tx.trace.append([step for run in runs for step in run.steps])
     except BaseException:
@@ -165,30 +166,29 @@ class Stored(Action[R]):
     """What is read from the store, or changed there, in one transaction: that of this ticket alone, or of many.
 
     Attributes:
-        is_sent: whether a call follows at once, for which somebody must be free.
+        precedes_a_call: whether a call follows at once, for which somebody must be free.
+        part: what has not the same is not done in one transaction; what has a lower one is done before.
+        lasts: whether its commit waits for the disk.
     """
 
-    is_sent: ClassVar[bool] = False
+    precedes_a_call: ClassVar[bool] = False
+    part: ClassVar[int] = 0
+    lasts: ClassVar[bool] = True
 
     @abstractmethod
-    def noted_by(self) -> Run | None:
-        """Return the drain whose steps are committed with it."""
-
-    def get_ready(self) -> None:
-        """Do what comes before the transaction.
-
-        Raises:
-            Exception: there is none for this ticket.
-        """
-
-    @abstractmethod
-    def within(self, tx: Transaction) -> R:
-        """Do it."""
+    def drain(self) -> Run | Collaborators:
+        """Return the drain whose steps are committed with it; before there is one, what it will work with."""
 
     @classmethod
+    @abstractmethod
     def all_within(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[R]:
         """Do some of this kind, of as many tickets; return what came of each, in their order."""
-        return [one.within(tx) for one in actions]
+
+    def carry_out(self) -> R:
+        """Do it and commit."""
+        with transaction_of([self.drain()]) as tx:
+            (found,) = self.all_within(tx, [self])
+            return found
 
 
 @dataclass(frozen=True)
@@ -198,15 +198,11 @@ class Write(Stored[T]):
     run: Run
     change: Callable[[Transaction], T]
 
-    def noted_by(self) -> Run:
-        """Return the drain."""
+    def drain(self) -> Run:
+        """Return it."""
         return self.run
 
-    def within(self, tx: Transaction) -> T:
-        """Make it."""
-        return self.change(tx)
-
-    def carry_out(self) -> T:
-        """Make it and commit."""
-        with self.run.transaction() as tx:
-            return self.change(tx)
+    @classmethod
+    def all_within(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[T]:
+        """Make some, one after the other."""
+        return [one.change(tx) for one in actions]

@@ -30,6 +30,8 @@ AFTER_PAUSE_S = 2.0
 class Enter(Together[Permit]):
     """Ask to go on: not while a pause lasts."""
 
+    begins = True
+
     def __init__(self, pause: Pause) -> None:
         self._pause = pause
 

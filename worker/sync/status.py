@@ -14,8 +14,8 @@ from shared.payloads import Body, status_body
 from shared.store.metadata import MetadataKind
 from shared.templating import Operation
 from worker.retry import is_exhausted
-from worker.sync.actions import apart, here
-from worker.sync.bodies import body_for
+from worker.sync.actions import apart, begin
+from worker.sync.bodies import body_for, built
 from worker.sync.probes import call_as_administrator, found_gone
 from worker.sync.refusals import explained
 from worker.sync.results import Created, Result, Sent, Skipped, Waiting
@@ -49,7 +49,7 @@ async def give_status(run: Run, work: Work, issue: Created) -> Result:
 
 async def _given(run: Run, work: Work, issue: Created) -> Result:
     state, issue_id = work.state, issue.tracker_id
-    body = await here(_body, run, work, issue)
+    body = await built(run, _body, run, work, issue)
     if not body["issue"]:
         known = state.status in run.config.status_map
         lacks = Reason.STATUS_NOT_IN_TEMPLATE if known else Reason.STATUS_NOT_MAPPED
@@ -57,10 +57,10 @@ async def _given(run: Run, work: Work, issue: Created) -> Result:
         await run.write(lambda tx: tx.tickets.dropped(run.ticket_id, state.event_id, reason))
         return Skipped(reason)
     path, status_id = f"/issues/{issue_id}.json", body["issue"].get("status_id")
-    if not _is_known(work, status_id) and not await apart(_is_there, run, status_id):
+    if not _is_known(work, status_id) and not await begin(_is_there, run, status_id):
         raise TrackerRejected("PUT", path, detail=Detail.STATUS_NOT_THERE(tracker_status_id=status_id))
     try:
-        await apart(call_as_administrator, run, "PUT", path, body)
+        await begin(call_as_administrator, run, "PUT", path, body)
     except OutcomeUnknown as unclear:
         if is_exhausted(state.status_attempts + 1):
             detail = Detail.UNCLEAR_TOO_OFTEN()

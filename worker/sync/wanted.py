@@ -286,7 +286,7 @@ def _match(run: Run, user: HelpdeskUser | None, project_id: int) -> tuple[Match,
 
 def _is_member(run: Run, match: Match, project_id: int) -> bool:
     """Tell whether a person's membership is known: as it was read, or as it came to be in this drain."""
-    if match.person is None:
+    if match.person is None or not project_id:
         return False
     known = run.members.get((project_id, match.person.tracker_user_id))
     if known is not None:

@@ -27,6 +27,11 @@ class Incomplete:
 
 
 @dataclass(frozen=True)
+class Much:
+    """More is due than is read together with what other tickets have: it is to be read alone."""
+
+
+@dataclass(frozen=True)
 class Work:
     """What is known of a ticket.
 
@@ -88,9 +93,12 @@ class Work:
         return self.issue_row is not None and self.issue_row.state == LedgerState.LINKED
 
 
+Loaded = Work | Incomplete | Much | None
+
+
 def load(
-    tx: Transaction, ticket_ids: Collection[int], settling: float, config: PluginConfig
-) -> dict[int, Work | Incomplete | None]:
+    tx: Transaction, ticket_ids: Collection[int], settling: float, config: PluginConfig, *, alone: bool = True
+) -> dict[int, Loaded]:
     """Read tickets' pending events, move each snapshot to the newest of them, and read all that bears on them.
 
     Args:
@@ -98,16 +106,17 @@ def load(
         ticket_ids: the tickets.
         settling: seconds in which a call that got no clear answer may still take effect.
         config: the plugin configuration.
+        alone: however much it is; else nothing is done with a ticket of which much is due.
 
     Returns:
-        By ticket the work; what is to be completed first; or None where nothing was ever heard of the ticket.
+        By ticket the work; what is to be completed first, or read alone; None where nothing was ever heard of it.
     """
-    due = tx.journal.due_of(ticket_ids)
-    found: dict[int, Work | Incomplete | None] = dict.fromkeys(ticket_ids)
+    due = tx.journal.due_of(ticket_ids, few=not alone)
+    found: dict[int, Loaded] = dict.fromkeys(ticket_ids)
     read = dict[int, _Read]()
     for ticket_id in sorted(due):
-        one = _read(tx, due[ticket_id])
-        if isinstance(one, Incomplete):
+        one = _read(tx, due[ticket_id]) if alone or due[ticket_id].is_complete else Much()
+        if not isinstance(one, _Read):
             found[ticket_id] = one
         else:
             read[ticket_id] = one
