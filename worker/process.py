@@ -66,6 +66,12 @@ def work(settings: Settings, concurrency: int) -> int:
     threading.Thread(target=_sweep_without_beat, args=(worker,), daemon=True, name="sweep").start()
     threading.Thread(target=_keep_up_without_beat, args=(worker,), daemon=True, name="upkeep").start()
 
+    return _work_until_it_ends(worker)
+
+
+def _work_until_it_ends(worker: Worker) -> int:
+    """Have Celery hand tickets over until it ends; however that is, what is left is rung."""
+
     def stop(**_: object) -> None:
         worker.stopping.set()
         worker.coordinator.stop()

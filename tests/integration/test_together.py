@@ -32,6 +32,7 @@ from tests.support.events import ALICE, BOB, task, task_event, ticket, ticket_ev
 from tests.support.ledger import entries, ours, row, stopped
 from tests.support.together import drive_together
 from worker.sync.actions import Way, drive
+from worker.sync.bodies import choose_body
 from worker.sync.coordinator import CallerThreads, Coordinator
 from worker.sync.creation import Attempt, Claim, Link
 
@@ -359,6 +360,31 @@ def test_a_ticket_of_which_much_is_due_is_read_alone(
     assert set.union(*folded_by.values()) == {threading.current_thread().name}
     assert states(desk, [*ids, many[-1]]) == {"done": len(TICKETS) + 1}
     assert states(desk, many[:-1]) == {"superseded": len(many) - 1}
+
+
+def test_a_template_is_rendered_by_a_caller(
+    desk: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may take its time, for which all others would wait."""
+    by = dict[str, set[str]]()
+
+    def noted(run: Any, operation: Any, *others: Any) -> Any:
+        by.setdefault(str(operation), set()).add(threading.current_thread().name.split("-")[0])
+        return choose_body(run, operation, *others)
+
+    monkeypatch.setattr("worker.sync.wanted.choose_body", noted)
+    ids = receive(desk)
+    desk.sync_together(1, 2)
+    assert "caller" not in set.union(*by.values())
+    with desk.store.transaction() as tx:
+        made = tx.templates.create(
+            "issue.create", "own", '{"issue": {"subject": "{{ticket.title}}"}}', "a test"
+        )
+        tx.templates.activate(made, 1, "a test")
+    by.clear()
+    desk.sync_together(3, 4)
+    assert set.union(*by.values()) == {"caller"}
+    assert states(desk, ids[:4]) == {"done": 4}
 
 
 def test_the_configuration_is_waited_for_by_nothing_that_came_of_a_call(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -15,7 +16,7 @@ from cryptography.fernet import Fernet
 from pydantic import SecretStr
 
 from shared.settings import Settings
-from worker.process import run_celery, work
+from worker.process import _work_until_it_ends, run_celery, work
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -74,6 +75,30 @@ def test_a_worker_refuses_a_database_without_tables(settings: Settings, said: li
 def test_a_worker_refuses_to_start_without_keys(settings: Settings, said: list[str]) -> None:
     assert work(settings.model_copy(update={"secret_keys": ()}), 1) == 2
     assert "DESKBRIDGE_SECRET_KEYS" in said[0]
+
+
+def test_a_worker_that_celery_ends_with_an_error_rings_what_it_leaves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told, rung = list[str](), list[int]()
+
+    def fail(*_: object) -> int:
+        raise KeyError
+
+    def close() -> list[int]:
+        told.append("close")
+        return [7]
+
+    worker: Any = SimpleNamespace(
+        app=None,
+        stopping=threading.Event(),
+        coordinator=SimpleNamespace(stop=lambda: told.append("stop"), close=close),
+        service=SimpleNamespace(ring=rung.extend),
+    )
+    monkeypatch.setattr("worker.process.run_celery", fail)
+    with pytest.raises(KeyError):
+        _work_until_it_ends(worker)
+    assert (told, rung, worker.stopping.is_set()) == (["stop", "close"], [7], True)
 
 
 WORKER = """

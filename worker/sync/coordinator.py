@@ -296,11 +296,9 @@ class Coordinator:
 
     def _go_on(self, going: Going, outcome: Outcome) -> None:
         """Let a ticket go on to its next wait."""
-        way, error = going.way, outcome.error
-        if error is not None and not isinstance(error, Exception):
-            raise error
+        way = going.way
         try:
-            action = way.send(outcome.result) if error is None else way.throw(error)
+            action = way.send(outcome.result) if outcome.error is None else way.throw(outcome.error)
         except StopIteration:
             self._end(going, None)
         except Exception as fault:  # noqa: BLE001 (one ticket's; the others go on)

@@ -2,7 +2,8 @@
 
 Nothing is created twice, since whoever sends has claimed the row, and has committed that, before:
 
-- The claim is given only for a row that is free and still at the attempt that was read, and raises the attempt.
+- The claim is given only for a row that is free and still at the attempt that was read, and raises the attempt. Of
+  several claims that are committed together each row's first one alone is made.
 - It is sent only as long as the claim's lease lasts; nobody else takes the row over before that and the settling
   time have gone, and then only by asking the tracker.
 - A refusal, or a call that never left, makes the row free again. No clear answer puts it in doubt (`doubt.py`).
@@ -60,6 +61,7 @@ async def create(creation: Creation, row: Row | None) -> Created | Waiting:
     Raises:
         TrackerError: an outage, or a refusal for good.
         LeaseOver, NotYet: nothing was created, and it may be another time.
+        LockBusy: nothing was; the ticket's lock was lost before its turn came, or the process is to end.
     """
     run = creation.run
     await creation.sender.prepare()
