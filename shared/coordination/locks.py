@@ -152,7 +152,10 @@ class Locks:
                 time.sleep(self.lease * RENEWED_AFTER)
                 with self._change:
                     held = list(self._held)
-                self.renew(held)
+                try:
+                    self.renew(held)
+                except Exception as error:  # noqa: BLE001 (nothing may end this thread; the locks go on running out)
+                    log.warning("locks could not be renewed", count=len(held), error=type(error).__name__)
 
         threading.Thread(target=keep, daemon=True, name="locks").start()
 
@@ -225,15 +228,11 @@ class Locks:
         return found
 
     def renew(self, held: Sequence[HeldLock]) -> None:
-        """Start the leases of some locks anew, in one round trip; without Redis they go on running out."""
+        """Start the leases of some locks anew, in one round trip."""
         if not held:
             return
         at = time.monotonic()
-        try:
-            kept = self._renewing(keys=_keys(held), args=[self._lease_ms, *(one.token for one in held)])
-        except RedisError as error:
-            log.warning("locks could not be renewed", count=len(held), error=type(error).__name__)
-            return
+        kept = self._renewing(keys=_keys(held), args=[self._lease_ms, *(one.token for one in held)])
         for one, is_kept in zip(held, kept, strict=True):
             one.renewed_at = at if is_kept else -math.inf
 

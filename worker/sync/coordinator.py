@@ -175,7 +175,7 @@ class Coordinator:
         self._change = threading.Condition()
         self._rung: dict[int, None] = {}
         self._stopped_at: float | None = None
-        self._waits_since: float | None = None
+        self._busy_since: float | None = None
         self._thread: threading.Thread | None = None
 
     @property
@@ -185,8 +185,8 @@ class Coordinator:
 
     @property
     def is_stuck(self) -> bool:
-        """Whether it waits for one answer of the database for longer than any takes."""
-        since = self._waits_since
+        """Whether it waits for one answer, of the database, for longer than any takes."""
+        since = self._busy_since
         return since is not None and time.monotonic() - since > LONGEST_WAIT_S
 
     def take(self, ticket_ids: Collection[int]) -> list[int]:
@@ -243,7 +243,9 @@ class Coordinator:
 
         What calls wait for, or what came of them, is done first: the calls begin, and then what is new is read.
         """
+        self._busy_since = None
         arrived = self._arrived()
+        self._busy_since = time.monotonic()
         if self._stopped_at:
             self._leave_what_begins_to_others()
         for going, outcome in arrived:
@@ -254,11 +256,9 @@ class Coordinator:
             self._callers.share(asked, self._arrive)
         stored = [(going, action) for going, action in ready if isinstance(action, Stored)]
         for some in _groups(stored):
-            self._waits_since = time.monotonic()
-            outcomes = self._stored(some)
-            self._waits_since = None
-            for going, outcome in outcomes:
+            for going, outcome in self._stored(some):
                 self._go_on(going, outcome)
+            self._busy_since = time.monotonic()
 
     def _arrived(self) -> list[tuple[Going, Outcome]]:
         """Return whose actions are done; wait for one only where nothing else is to be done."""
