@@ -243,7 +243,6 @@ class Coordinator:
 
         What calls wait for, or what came of them, is done first: the calls begin, and then what is new is read.
         """
-        self._busy_since = None
         arrived = self._arrived()
         self._busy_since = time.monotonic()
         if self._stopped_at:
@@ -259,6 +258,7 @@ class Coordinator:
             for going, outcome in self._stored(some):
                 self._go_on(going, outcome)
             self._busy_since = time.monotonic()
+        self._busy_since = None
 
     def _arrived(self) -> list[tuple[Going, Outcome]]:
         """Return whose actions are done; wait for one only where nothing else is to be done."""
