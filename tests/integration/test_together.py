@@ -387,21 +387,6 @@ def test_a_template_is_rendered_by_a_caller(
     assert states(desk, ids[:4]) == {"done": 4}
 
 
-def test_the_configuration_is_waited_for_by_nothing_that_came_of_a_call(
-    bridge_on_postgresql: Bridge, stand_in: StandIn
-) -> None:
-    """Whoever changes it may hold it for long."""
-    desk = bridge_on_postgresql
-    receive(desk)
-    with noted_transactions(desk) as transactions:
-        desk.sync_together(*TICKETS, callers=2)
-    waiting = [
-        said for said in transactions if any("FROM plugin_config" in one and "FOR " in one for one in said)
-    ]
-    assert waiting
-    assert not [one for said in waiting for one in said if one.startswith(LEDGER)]
-
-
 def test_a_server_that_has_gone_without_a_word_is_noticed(bridge_on_postgresql: Bridge) -> None:
     with bridge_on_postgresql.store.database.engine.connect() as connection:
         raw: Any = connection.connection.dbapi_connection

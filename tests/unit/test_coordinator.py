@@ -16,8 +16,18 @@ from shared.codes.coded import written
 from shared.errors import LockBusy
 from tests.support.together import drive_together
 from worker.sync.actions import Together, Way, apart, begin
-from worker.sync.coordinator import MOST_TOGETHER, RUNG_PER_WAY, WAYS_PER_CALLER, CallerThreads, Coordinator
-from worker.sync.run import Stored
+from worker.sync.coordinator import (
+    MOST_TOGETHER,
+    RUNG_PER_WAY,
+    WAYS_PER_CALLER,
+    CallerThreads,
+    Coordinator,
+    Going,
+    _groups,
+)
+from worker.sync.creation import Claim, Link
+from worker.sync.forward import Leave, Load
+from worker.sync.run import Stored, Write
 
 PATIENCE_S = 10.0
 Begin = Callable[[int], Way[Any]]
@@ -174,6 +184,21 @@ def test_what_no_call_waits_for_is_a_transaction_of_its_own(stage: Stage) -> Non
 
     stage.drive(way, 3, 4, 1, 2)
     assert stage.book.transactions == [[1, 2], [3, 4]]
+
+
+def test_in_a_turn_answers_come_first_then_claims_and_what_waits_for_others_by_itself() -> None:
+    """Whoever changes the configuration may hold it for long: no answer and no claim waits for that."""
+    nobody: Any = None
+    asked: list[Stored[Any]] = [
+        Load(nobody, 1, nobody),
+        Leave(nobody),
+        Claim(nobody, None),
+        Write(nobody, nobody),
+        Link(nobody, nobody, 1, {}),
+    ]
+    groups = _groups([(Going(number, nobody), one) for number, one in enumerate(asked)])
+    kinds = [[type(one) for _, one in some] for some in groups]
+    assert kinds == [[Link, Write, Claim], [Leave], [Load]]
 
 
 def test_no_more_are_done_in_one_transaction_than_do_not_hold_up_others(stage: Stage) -> None:
