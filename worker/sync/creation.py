@@ -267,10 +267,8 @@ class Link(Stored[Created | Waiting]):
                     if odd := one._link(tx):
                         recorded[one] = odd
                         continue
-                    found = {
-                        **found,
-                        "status": None,
-                    }  # a sibling that had adopted it may have given it another
+                    # a sibling that had adopted it may have given it another
+                    found = {**found, "status": None}
                 wrong = one._wrong_author(one._author_id())
                 if wrong:
                     tx.misattributed.put(kind, key, run.ticket_id, one.tracker_id, wrong)
