@@ -102,3 +102,20 @@ def test_a_status_that_whoever_had_adopted_an_issue_has_given_it_is_corrected(
         bridge.sync()
     (issue,) = (one for one in stand_in.state()["issues"] if one["id"] == 6)
     assert issue["status_id"] == NEW
+
+
+def test_an_answer_that_comes_after_its_lease_does_not_tell_the_issue_s_status(
+    bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sibling may have adopted the issue, given it another status, and come to its own since."""
+
+    def adopted_and_given_back() -> None:
+        let_leases_run_out(bridge)
+        stand_in.patch("issues", 6, status_id=CLOSED)
+
+    bridge.configure(status_map={2: NEW})
+    bridge.receive(task_event())
+    with stopped(monkeypatch, "POST", "/issues.json", adopted_and_given_back):
+        bridge.sync()
+    (issue,) = (one for one in stand_in.state()["issues"] if one["id"] == 6)
+    assert issue["status_id"] == NEW
