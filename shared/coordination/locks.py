@@ -148,8 +148,8 @@ class Locks:
         """
 
         def keep() -> None:
-            while True:
-                time.sleep(self.lease * RENEWED_AFTER)
+            never = threading.Event()
+            while not never.wait(self.lease * RENEWED_AFTER):
                 with self._change:
                     held = list(self._held)
                 try:

@@ -87,7 +87,7 @@ def test_by_hold_a_person_looks_themselves_for_one_that_an_unclear_attempt_may_h
     state = Bridge()
     rules = Rules(policy="hold", overstretch=True, keeps_first=False, siblings=False)
     state.begin(rules, 1, ("before POST", "before POST"), (Fate.BROKEN_AFTER, Fate.ANSWERED))
-    state.worker_takes_over(0, 1, "sending POST", Fate.ANSWERED, 21.4)
+    state.worker_takes_over(0, 1, "sending POST", Fate.ANSWERED, 21.4, together=False)
     state.time_passes(61, sweeps=True)
     state.person_decides()
     state.another_worker_drains(1, [])
