@@ -22,7 +22,7 @@ from shared.store.database import Database
 from shared.vault import Vault
 from worker.sweep import Sweep
 from worker.sync.completion import Completion
-from worker.sync.coordinator import CallerThreads, Coordinator
+from worker.sync.coordinator import AGAIN, CallerThreads, Coordinator
 from worker.sync.service import SyncService
 from worker.watchdog import EXIT_CODE, Watchdog
 
@@ -61,7 +61,7 @@ def bootstrap(settings: Settings, *, concurrency: int) -> Worker:
     """
     app = make_celery(settings)
     redis = make_redis(settings)
-    store = Store(Database(settings.database_url.get_secret_value(), pool_size=concurrency + 2))
+    store = Store(Database(settings.database_url.get_secret_value(), pool_size=concurrency + 2 + 2 * AGAIN))
     locks, pause = Locks(redis, settings.lock_lease), Pause(redis)
     doorbell, lookup = Doorbell(settings), configured_lookup(settings)
     connector = Connector(

@@ -85,6 +85,8 @@ class OneByOne:
         """Do it."""
         arrive(going, outcome_of(action))
 
+    again = carry_out
+
     def share(self, asked: list[Asked], arrive: Arrive) -> None:
         """Do them."""
         for going, outcome in shared(asked):

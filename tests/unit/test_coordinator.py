@@ -64,7 +64,7 @@ class Kept(Stored[int]):
         for one in actions:
             if one._fails == "always":
                 raise ValueError(one._ticket_id)
-            if one._fails == "with others" and not is_a_caller():
+            if one._fails == "with others" and not is_alone():
                 raise OperationalError("UPDATE", {}, Exception("deadlock detected"))
         tx.kept.extend(one._ticket_id for one in actions)
         return [one._ticket_id * 10 for one in actions]
@@ -83,8 +83,8 @@ class Claimed(Kept):
     precedes_a_call = True
 
 
-def is_a_caller() -> bool:
-    return threading.current_thread().name.startswith("caller")
+def is_alone() -> bool:
+    return threading.current_thread().name.startswith(("caller", "answers", "others"))
 
 
 class Book:
@@ -448,22 +448,73 @@ def test_a_call_begins_once_it_is_claimed_however_long_what_others_share_takes(s
     assert stage.drive(way, 1, 2)[2] is True
 
 
-def test_what_came_of_a_call_goes_before_calls_that_are_to_begin(stage: Stage) -> None:
-    """Where it could not be kept together with others: as long as it is in no row, it may get lost."""
-    order = list[str]()
+def test_what_came_of_a_call_and_failed_with_others_does_not_wait_for_a_caller(stage: Stage) -> None:
+    """All of them may be at slow calls; as long as it is in no row, it may get lost."""
+    is_kept = threading.Event()
 
-    class Linked(Kept):
+    async def way(ticket_id: int) -> bool:
+        if ticket_id == 1:
+            return await apart(is_kept.wait, PATIENCE_S)
+        await Kept(stage.book, ticket_id, fails="with others")
+        is_kept.set()
+        return True
+
+    assert stage.drive(way, 1, 2, callers=1) == {1: True, 2: True}
+
+
+class Held(KeptLast):
+    """Fails with others, and then waits for what somebody holds."""
+
+    is_free: threading.Event
+
+    def carry_out(self) -> int:
+        return self._ticket_id if self.is_free.wait(PATIENCE_S) else 0
+
+
+def test_what_waits_for_the_configuration_alone_keeps_no_caller_from_a_call(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever changes it may hold it for long."""
+    monkeypatch.setattr(Held, "is_free", threading.Event(), raising=False)
+
+    async def way(ticket_id: int) -> int:
+        if ticket_id < 5:
+            return await Held(stage.book, ticket_id, fails="with others")
+        await Claimed(stage.book, ticket_id)
+        await apart(Held.is_free.set)
+        return ticket_id
+
+    assert stage.drive(way, *range(1, 6), callers=2) == {one: one for one in range(1, 6)}
+
+
+def test_what_came_of_a_call_does_not_wait_behind_what_waits_for_the_configuration(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Held, "is_free", threading.Event(), raising=False)
+
+    async def way(ticket_id: int) -> int:
+        if ticket_id < 9:
+            return await Held(stage.book, ticket_id, fails="with others")
+        kept = await Kept(stage.book, ticket_id, fails="with others")
+        Held.is_free.set()
+        return kept // 10
+
+    assert stage.drive(way, *range(1, 10), callers=9) == {one: one for one in range(1, 10)}
+
+
+def test_a_claim_that_failed_with_others_is_made_by_the_caller_that_is_kept_for_it(stage: Stage) -> None:
+    by = list[str]()
+
+    class Noted(Claimed):
         def carry_out(self) -> int:
-            order.append("kept alone")
+            by.append(threading.current_thread().name.split("-")[0])
             return super().carry_out()
 
-    async def way(ticket_id: int) -> None:
-        await Claimed(stage.book, ticket_id)
-        await apart(order.append, "call")
-        await Linked(stage.book, ticket_id, fails="with others" if ticket_id == 1 else "")
+    async def way(ticket_id: int) -> int:
+        return await Noted(stage.book, ticket_id, fails="with others")
 
-    stage.drive(way, *range(1, 7), callers=1)
-    assert order.index("kept alone") <= 2
+    assert stage.drive(way, 1, 2, callers=2) == {1: 10, 2: 20}
+    assert by == ["caller", "caller"]
 
 
 def test_a_process_that_is_to_end_makes_no_more_calls_and_rings_what_it_leaves(stage: Stage) -> None:

@@ -34,6 +34,9 @@ RUNG_PER_WAY = 4
 MOST_TOGETHER = 32
 """What is done in one transaction at most: it holds up everybody else."""
 
+AGAIN = 2
+"""Threads that do again what failed with others: as many for what came of calls, and for everything else."""
+
 LONGEST_WAIT_S = 60.0
 """Longer than any database that is to answer still takes, its time-outs included."""
 
@@ -61,6 +64,7 @@ class Outcome:
 
 Arrive = Callable[[Going, Outcome], None]
 Asked = tuple[Going, Action[Any]]
+Begun = SimpleQueue[tuple[Going, Action[Any], Arrive] | None]
 
 
 class Callers(Protocol):
@@ -75,6 +79,9 @@ class Callers(Protocol):
     def carry_out(self, going: Going, action: Action[Any], arrive: Arrive) -> None:
         """Begin an action; one of them is free."""
 
+    def again(self, going: Going, action: Stored[Any], arrive: Arrive) -> None:
+        """Begin what has failed in a group; it waits for none of them."""
+
     def share(self, asked: list[Asked], arrive: Arrive) -> None:
         """Begin what is shared (`Together`)."""
 
@@ -83,7 +90,10 @@ class Callers(Protocol):
 
 
 class CallerThreads:
-    """Callers, each a thread that keeps its own connection to the tracker; and one thread for what is shared.
+    """Callers, each a thread that keeps its own connection to the tracker; one thread for what is shared.
+
+    And some for what failed in a group: it may wait for whoever holds its row, and keeps no caller from a call. What
+    came of calls has its own, so that it never waits behind what waits for the configuration.
 
     Args:
         count: how many.
@@ -91,15 +101,26 @@ class CallerThreads:
 
     def __init__(self, count: int) -> None:
         self.count = count
-        self._begun: SimpleQueue[tuple[Going, Action[Any], Arrive] | None] = SimpleQueue()
+        self._begun, self._answers, self._others = Begun(), Begun(), Begun()
         self._asked: SimpleQueue[tuple[list[Asked], Arrive] | None] = SimpleQueue()
-        for number in range(count):
-            threading.Thread(target=self._work, daemon=True, name=f"caller-{number}").start()
+        for name, begun, threads in (
+            ("caller", self._begun, count),
+            ("answers", self._answers, AGAIN),
+            ("others", self._others, AGAIN),
+        ):
+            for number in range(threads):
+                threading.Thread(
+                    target=self._work, args=(begun,), daemon=True, name=f"{name}-{number}"
+                ).start()
         threading.Thread(target=self._share, daemon=True, name="shared").start()
 
     def carry_out(self, going: Going, action: Action[Any], arrive: Arrive) -> None:
         """Hand it to whichever is free."""
         self._begun.put((going, action, arrive))
+
+    def again(self, going: Going, action: Stored[Any], arrive: Arrive) -> None:
+        """Hand it to one of the threads for that."""
+        (self._others if action.part else self._answers).put((going, action, arrive))
 
     def share(self, asked: list[Asked], arrive: Arrive) -> None:
         """Hand it to the thread for what is shared."""
@@ -108,12 +129,13 @@ class CallerThreads:
     def close(self) -> None:
         """End the threads, each once it has nothing left to do."""
         self._asked.put(None)
-        for _ in range(self.count):
-            self._begun.put(None)
+        for begun, threads in ((self._begun, self.count), (self._answers, AGAIN), (self._others, AGAIN)):
+            for _ in range(threads):
+                begun.put(None)
 
-    def _work(self) -> None:
-        while (begun := self._begun.get()) is not None:
-            going, action, arrive = begun
+    def _work(self, begun: Begun) -> None:
+        while (one := begun.get()) is not None:
+            going, action, arrive = one
             try:
                 outcome = outcome_of(action)
             except BaseException as end:  # noqa: BLE001 (it ends the process: the coordinator sees to that)
@@ -171,7 +193,7 @@ class Coordinator:
         self._going: dict[int, Going] = {}
         self._arrivals: SimpleQueue[tuple[Going, Outcome] | None] = SimpleQueue()
         self._ready: list[Asked] = []
-        self._for_a_caller: deque[tuple[Going, Action[Any], Callable[[Going, Action[Any]], None]]] = deque()
+        self._for_a_caller: deque[Asked] = deque()
         self._change = threading.Condition()
         self._rung: dict[int, None] = {}
         self._stopped_at: float | None = None
@@ -246,7 +268,7 @@ class Coordinator:
         arrived = self._arrived()
         self._busy_since = time.monotonic()
         if self._stopped_at:
-            self._leave_what_begins_to_others()
+            self._look_again()
         for going, outcome in arrived:
             self._go_on(going, outcome)
         self._begin_more()
@@ -307,15 +329,20 @@ class Coordinator:
             self._see_to(going, action)
 
     def _see_to(self, going: Going, action: Action[Any]) -> None:
+        """Have an action done: where it needs a caller, once one is kept for its ticket."""
         if action.begins and self._stopped_at:
             self._leave_to_others(going)
-        elif isinstance(action, Stored) and action.precedes_a_call:
-            self._with_a_caller(going, action, self._get_ready)
-        elif isinstance(action, Together | Stored):
+        elif isinstance(action, Together) or (isinstance(action, Stored) and not action.precedes_a_call):
             self._give_back_caller(going)
-            self._get_ready(going, action)
+            self._ready.append((going, action))
+        elif not (going.has_caller or self._free):
+            self._for_a_caller.append((going, action))
         else:
-            self._with_a_caller(going, action, self._carry_out)
+            self._keep_caller(going)
+            if isinstance(action, Stored):
+                self._ready.append((going, action))
+            else:
+                self._callers.carry_out(going, action, self._arrive)
 
     def _leave_to_others(self, going: Going) -> None:
         """End a way where it would begin something; its ticket is rung again."""
@@ -323,14 +350,12 @@ class Coordinator:
             self._rung[going.ticket_id] = None
         self._go_on(going, Outcome(error=LockBusy(Fault.WORKER_ENDS())))
 
-    def _leave_what_begins_to_others(self) -> None:
-        """Do the same with all that wait to begin something."""
-        waiting = self._ready + [(going, action) for going, action, _ in self._for_a_caller]
-        self._ready = [one for one in self._ready if not one[1].begins]
-        self._for_a_caller = deque(one for one in self._for_a_caller if not one[1].begins)
+    def _look_again(self) -> None:
+        """See to all that wait once more: what they would begin is left to others."""
+        waiting, self._ready = [*self._ready, *self._for_a_caller], []
+        self._for_a_caller.clear()
         for going, action in waiting:
-            if action.begins:
-                self._leave_to_others(going)
+            self._see_to(going, action)
 
     def _end(self, going: Going, fault: Exception | None) -> None:
         self._give_back_caller(going)
@@ -341,39 +366,17 @@ class Coordinator:
         elif fault is not None and not isinstance(fault, LockBusy):
             log.error("a ticket could not be worked on", ticket_id=going.ticket_id, exc_info=fault)
 
-    def _get_ready(self, going: Going, action: Action[Any]) -> None:
-        """Have it done with what others ask for."""
-        self._ready.append((going, action))
-
-    def _carry_out(self, going: Going, action: Action[Any]) -> None:
-        """Have the ticket's caller do it."""
-        self._callers.carry_out(going, action, self._arrive)
-
-    def _with_a_caller(
-        self,
-        going: Going,
-        action: Action[Any],
-        then: Callable[[Going, Action[Any]], None],
-        *,
-        is_first: bool = False,
-    ) -> None:
-        """Go on once a caller is kept for the ticket: after those that wait for one, or before all of them."""
-        if not going.has_caller and not self._free:
-            wait = self._for_a_caller.appendleft if is_first else self._for_a_caller.append
-            wait((going, action, then))
-            return
+    def _keep_caller(self, going: Going) -> None:
         if not going.has_caller:
-            self._free -= 1
             going.has_caller = True
-        then(going, action)
+            self._free -= 1
 
     def _give_back_caller(self, going: Going) -> None:
-        if not going.has_caller:
-            return
-        going.has_caller = False
-        self._free += 1
-        if self._for_a_caller:
-            self._with_a_caller(*self._for_a_caller.popleft())
+        if going.has_caller:
+            going.has_caller = False
+            self._free += 1
+            while self._free and self._for_a_caller:
+                self._see_to(*self._for_a_caller.popleft())
 
     def _arrive(self, going: Going, outcome: Outcome) -> None:
         self._arrivals.put((going, outcome))
@@ -381,7 +384,7 @@ class Coordinator:
     def _stored(self, some: list[tuple[Going, Stored[Any]]]) -> list[tuple[Going, Outcome]]:
         """Do some in one transaction; where it fails, each is done again alone, so that one harms nobody.
 
-        What came of a call comes before every call that is to begin: as long as it is in no row, it may get lost.
+        A claim by the caller that is kept for it; everything else beside the callers, who may all be at slow calls.
         """
         try:
             results = _in_one_transaction([action for _, action in some])
@@ -389,8 +392,9 @@ class Coordinator:
             if len(some) == 1 and not isinstance(fault, SQLAlchemyError):
                 return [(some[0][0], Outcome(error=fault))]
             log.warning("done again one by one", count=len(some), error=type(fault).__name__)
-            for going, action in reversed(some):
-                self._with_a_caller(going, action, self._carry_out, is_first=True)
+            for going, action in some:
+                do = self._callers.carry_out if going.has_caller else self._callers.again
+                do(going, action, self._arrive)
             return []
         return [(going, Outcome(result)) for (going, _), result in zip(some, results, strict=True)]
 
