@@ -158,6 +158,19 @@ def test_an_outage_pauses_everybody_and_nothing_is_made_twice(desk: Bridge, stan
     assert len(ours(stand_in)) == len(entries(stand_in)) == len(TICKETS)
 
 
+def test_a_tracker_that_is_busy_gets_no_more_calls_than_were_in_callers_hands(
+    desk: Bridge, stand_in: StandIn
+) -> None:
+    ids = receive(desk)
+    stand_in.fault("status_before", method="POST", path="/issues.json", count=len(TICKETS), status=429)
+    desk.sync_together(*TICKETS, callers=2)
+    assert (
+        len([one for one in stand_in.requests() if (one["method"], one["path"]) == ("POST", "/issues.json")])
+        <= 2
+    )
+    assert states(desk, ids) == {"pending": len(TICKETS)}
+
+
 def test_what_comes_in_on_the_way_is_seen_to_before_the_end(
     desk: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import SimpleNamespace
 from typing import Any, Self
 
@@ -13,16 +14,18 @@ import structlog
 from sqlalchemy.exc import OperationalError
 
 from shared.codes.coded import written
-from shared.errors import LockBusy
+from shared.errors import LockBusy, TrackerBusy
 from tests.support.together import drive_together
-from worker.sync.actions import Together, Way, apart, begin
+from worker.sync.actions import Action, Together, Way, apart, begin
 from worker.sync.coordinator import (
     MOST_TOGETHER,
     RUNG_PER_WAY,
     WAYS_PER_CALLER,
+    Arrive,
     CallerThreads,
     Coordinator,
     Going,
+    Outcome,
     _groups,
 )
 from worker.sync.creation import Claim, Link
@@ -541,6 +544,107 @@ def test_a_process_that_is_to_end_makes_no_more_calls_and_rings_what_it_leaves(s
     assert sorted(coordinator.close()) == [1, 2, 3]
     assert calls == [1]
     assert stage.book.transactions == [[1], [1]], "what came of the call is kept"
+
+
+class Entered(Asked):
+    """Asks whether to go on."""
+
+    begins = True
+    enters = True
+
+
+@pytest.mark.parametrize("is_claimed", [True, False])
+def test_a_pause_keeps_every_call_from_beginning_that_is_not_in_a_caller_s_hands(
+    stage: Stage, *, is_claimed: bool
+) -> None:
+    """Also of tickets that entered before it, and of those that would enter before Redis knows of it."""
+    calls, told, both = list[int](), list[int](), threading.Barrier(2, timeout=PATIENCE_S)
+
+    def call(ticket_id: int) -> None:
+        calls.append(ticket_id)
+        both.wait()
+        raise TrackerBusy("POST", "/issues.json", status=429, retry_after=None)
+
+    async def way(ticket_id: int) -> None:
+        await Entered(ticket_id)
+        try:
+            if is_claimed:
+                await Claimed(stage.book, ticket_id)
+                await apart(call, ticket_id)
+            else:
+                await begin(call, ticket_id)
+        except TrackerBusy:
+            await Kept(stage.book, -ticket_id)
+            await apart(told.append, ticket_id)
+
+    stage.drive(way, *range(1, 20), callers=2)
+    assert len(calls) == 2
+    assert sorted(told) == sorted(calls)
+    assert [one for some in stage.book.transactions for one in some if one > 0] == (
+        calls if is_claimed else []
+    )
+    assert Counter(stage.ended.values()) == {None: 2, LockBusy: 17}
+
+
+class Hands:
+    """Stands for callers who do nothing: what they were given to do is told of by the test."""
+
+    count = 3
+
+    def __init__(self) -> None:
+        self.given: list[tuple[Going, Action[Any]]] = []
+
+    def carry_out(self, going: Going, action: Action[Any], arrive: Arrive) -> None:  # noqa: ARG002
+        self.given.append((going, action))
+
+    again = carry_out
+
+    def share(self, asked: list[Any], arrive: Arrive) -> None:
+        """Nothing is shared."""
+
+    def close(self) -> None:
+        """There is nothing to end."""
+
+
+def test_a_pause_is_known_before_any_of_those_goes_on_whose_answers_came_with_it(stage: Stage) -> None:
+    async def way(ticket_id: int) -> None:
+        if ticket_id == 2:
+            await Kept(stage.book, ticket_id)
+            await Claimed(stage.book, ticket_id)
+        await apart(int)
+        await begin(int)
+
+    hands = Hands()
+    coordinator = Coordinator(way, hands)
+    coordinator.take([1, 2, 3])
+    coordinator._turn()
+    first, third = (going for going, _ in hands.given)
+    assert (first.ticket_id, third.ticket_id) == (1, 3)
+    coordinator._arrive(third, Outcome())
+    coordinator._arrive(first, Outcome(error=TrackerBusy("GET", "/", status=429, retry_after=None)))
+    coordinator._turn()
+    assert len(hands.given) == 2
+    assert stage.book.transactions == [[2]]
+
+
+def test_whoever_enters_after_a_pause_makes_calls(stage: Stage) -> None:
+    """Its probe, too, though others are not let in."""
+    calls = list[int]()
+
+    def call(ticket_id: int) -> None:
+        calls.append(ticket_id)
+        if len(calls) == 1:
+            raise TrackerBusy("POST", "/issues.json", status=429, retry_after=None)
+
+    async def way(ticket_id: int) -> None:
+        await Entered(ticket_id)
+        with suppress(TrackerBusy):
+            await begin(call, ticket_id)
+
+    coordinator = stage.coordinator(way, callers=1)
+    drive_together(coordinator, [1])
+    drive_together(coordinator, [2])
+    assert calls == [1, 2]
 
 
 def test_a_process_that_is_to_end_does_not_wait_for_ever(stage: Stage) -> None:

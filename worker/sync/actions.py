@@ -27,10 +27,12 @@ class Action(ABC, Generic[R]):
     """Something to be done for one ticket.
 
     Attributes:
-        begins: whether it begins what a process that is to end leaves to others.
+        begins: whether it begins what a process that is to end leaves to others, and what does not begin in a pause.
+        enters: whether it asks for that pause: what was known of one before counts no more.
     """
 
     begins: ClassVar[bool] = False
+    enters: ClassVar[bool] = False
 
     def __await__(self) -> Generator[Action[Any], Any, R]:
         """Hand this action to the driver, and return what came of it."""
@@ -59,16 +61,16 @@ def apart(do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Apart[T]:
 
 
 class Begin(Apart[R]):
-    """The same, which a process that is to end leaves to others."""
+    """The same, which a process that is to end leaves to others, and which a pause keeps from beginning."""
 
     begins = True
 
 
 def begin(do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Begin[T]:
-    """Return the action of calling a function, unless the process is to end.
+    """Return the action of calling a function, unless the process is to end or a pause begins.
 
     Raises:
-        LockBusy: it is (where it is awaited).
+        LockBusy: it is, or one has begun (where it is awaited).
     """
     return Begin(lambda: do(*args, **kwargs))
 

@@ -21,7 +21,7 @@ from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
 from shared.codes.faults import Fault
-from shared.errors import LockBusy
+from shared.errors import LockBusy, SettingsError, TrackerOutage
 from shared.logs import get_logger
 from worker.sync.actions import Action, Together, Way
 from worker.sync.run import Stored, transaction_of
@@ -47,11 +47,13 @@ class Going:
 
     Attributes:
         has_caller: whether a caller is kept for it.
+        outages: how many this process knew of when it asked last whether to go on.
     """
 
     ticket_id: int
     way: Way[Any]
     has_caller: bool = False
+    outages: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +199,8 @@ class Coordinator:
         self._change = threading.Condition()
         self._rung: dict[int, None] = {}
         self._stopped_at: float | None = None
+        self._outages, self._because = 0, Fault.WORKER_ENDS()
+        self._not_told = set[int]()
         self._busy_since: float | None = None
         self._thread: threading.Thread | None = None
 
@@ -269,16 +273,14 @@ class Coordinator:
         self._busy_since = time.monotonic()
         if self._stopped_at:
             self._look_again()
-        for going, outcome in arrived:
-            self._go_on(going, outcome)
+        self._all_go_on(arrived)
         self._begin_more()
         ready, self._ready = self._ready, []
         if asked := [one for one in ready if isinstance(one[1], Together)]:
             self._callers.share(asked, self._arrive)
         stored = [(going, action) for going, action in ready if isinstance(action, Stored)]
         for some in _groups(stored):
-            for going, outcome in self._stored(some):
-                self._go_on(going, outcome)
+            self._all_go_on(self._stored(some))
             self._busy_since = time.monotonic()
         self._busy_since = None
 
@@ -316,6 +318,20 @@ class Coordinator:
             going = self._going[ticket_id] = Going(ticket_id, self._begin(ticket_id))
             self._go_on(going, Outcome())
 
+    def _all_go_on(self, some: list[tuple[Going, Outcome]]) -> None:
+        """Let some tickets go on; where one of them begins a pause, nothing begins any more that was let in before.
+
+        Every process knows of it once that ticket's way has told Redis; until then this one lets nobody in.
+        """
+        for going, outcome in some:
+            if isinstance(outcome.error, TrackerOutage | SettingsError):
+                self._outages, self._because = self._outages + 1, outcome.error.coded
+                self._not_told.add(going.ticket_id)
+        if self._not_told:
+            self._look_again()
+        for going, outcome in some:
+            self._go_on(going, outcome)
+
     def _go_on(self, going: Going, outcome: Outcome) -> None:
         """Let a ticket go on to its next wait."""
         way = going.way
@@ -330,8 +346,8 @@ class Coordinator:
 
     def _see_to(self, going: Going, action: Action[Any]) -> None:
         """Have an action done: where it needs a caller, once one is kept for its ticket."""
-        if action.begins and self._stopped_at:
-            self._leave_to_others(going)
+        if action.begins and (why := self._why_not(going, action)):
+            self._go_on(going, Outcome(error=why))
         elif isinstance(action, Together) or (isinstance(action, Stored) and not action.precedes_a_call):
             self._give_back_caller(going)
             self._ready.append((going, action))
@@ -344,14 +360,21 @@ class Coordinator:
             else:
                 self._callers.carry_out(going, action, self._arrive)
 
-    def _leave_to_others(self, going: Going) -> None:
-        """End a way where it would begin something; its ticket is rung again."""
-        with self._change:
-            self._rung[going.ticket_id] = None
-        self._go_on(going, Outcome(error=LockBusy(Fault.WORKER_ENDS())))
+    def _why_not(self, going: Going, action: Action[Any]) -> LockBusy | None:
+        """Return why nothing begins for a ticket any more; None: it may.
+
+        Where the process is to end the ticket is rung; after a pause the sweep rings what is due.
+        """
+        if self._stopped_at:
+            with self._change:
+                self._rung[going.ticket_id] = None
+            return LockBusy(Fault.WORKER_ENDS())
+        if action.enters and not self._not_told:
+            going.outages = self._outages
+        return LockBusy(self._because) if going.outages < self._outages else None
 
     def _look_again(self) -> None:
-        """See to all that wait once more: what they would begin is left to others."""
+        """See to all that wait once more: what they would begin may not begin any more."""
         waiting, self._ready = [*self._ready, *self._for_a_caller], []
         self._for_a_caller.clear()
         for going, action in waiting:
@@ -359,6 +382,7 @@ class Coordinator:
 
     def _end(self, going: Going, fault: Exception | None) -> None:
         self._give_back_caller(going)
+        self._not_told.discard(going.ticket_id)
         del self._going[going.ticket_id]
         if isinstance(fault, SQLAlchemyError | RedisError):
             kind = type(fault).__name__

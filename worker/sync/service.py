@@ -31,6 +31,7 @@ class Enter(Together[Permit]):
     """Ask to go on: not while a pause lasts."""
 
     begins = True
+    enters = True
 
     def __init__(self, pause: Pause) -> None:
         self._pause = pause
