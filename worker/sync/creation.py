@@ -87,13 +87,13 @@ async def create(creation: Creation, row: Row | None) -> Created | Waiting:
         await run.write(lambda tx: tx.ledger(creation.kind).free(creation.key, number, reason))
         if isinstance(definite, TrackerRejected):
             project_id = creation.sender.project_id  # it may have been found to be another
-            raise await apart(
+            raise await begin(
                 explained, run, creation.operation, creation.body, project_id, definite, creation.task_id
             ) from None
         raise
     created = await Link(creation, attempt, found_id, found)
     if isinstance(created, Created) and _is_switch_ignored(created):
-        await apart(run.lists.ask_whether_open)  # a key that has lost its rights: everything waits
+        await begin(run.lists.ask_whether_open)  # a key that has lost its rights: everything waits
     return created
 
 

@@ -17,7 +17,7 @@ from shared.errors import LeaseOver, NotYet, OutcomeUnknown, TrackerOutage, Trac
 from shared.kinds import Kind
 from shared.store import Transaction
 from worker.retry import is_exhausted
-from worker.sync.actions import TicketLock, Way, apart
+from worker.sync.actions import TicketLock, Way, apart, begin
 from worker.sync.bodies import built
 from worker.sync.creation import create
 from worker.sync.doubt import settled
@@ -68,11 +68,11 @@ async def forward(using: Collaborators, ticket_id: int, *, had_closed: bool) -> 
         async with TicketLock(using.locks, ticket_id) as lock:
             run, work = await _loaded(using, ticket_id, lock)
             if isinstance(work, Incomplete):
-                results = await apart(using.completion.complete, ticket_id, work.events, lock)
+                results = await begin(using.completion.complete, ticket_id, work.events, lock)
             elif isinstance(work, Work):
                 if had_closed:
                     # a key without rights would create in its owner's name
-                    await apart(run.lists.ask_whether_open)
+                    await begin(run.lists.ask_whether_open)
                 results = await Drain(run, work).carry_out()
     finally:
         is_more_due = run is not None and await Leave(run)
@@ -253,7 +253,7 @@ class Drain:
                 outcome = await create(creation, row)
         except TrackerRejected as rejection:
             if rejection.status in ISSUE_MAY_BE_GONE and (
-                gone := await apart(found_gone, run, issue.tracker_id)
+                gone := await begin(found_gone, run, issue.tracker_id)
             ):
                 return gone
             raise

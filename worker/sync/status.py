@@ -69,9 +69,9 @@ async def _given(run: Run, work: Work, issue: Created) -> Result:
             ) from None
         raise
     except TrackerRejected as rejection:
-        if rejection.status == 404 and (gone := await apart(found_gone, run, issue_id)):
+        if rejection.status == 404 and (gone := await begin(found_gone, run, issue_id)):
             return gone
-        raise await apart(
+        raise await begin(
             explained, run, Operation.ISSUE_UPDATE_STATUS, body, issue.project_id, rejection
         ) from None
     told, done = (

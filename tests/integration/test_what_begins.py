@@ -1,0 +1,198 @@
+"""What a process that is to end, or a pause, keeps from beginning: every request but that of a claim that was given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from deploy.sandbox.tracker.control import StandIn
+from producer.admin import recovery
+from shared.codes.faults import Fault
+from shared.connection import Connector
+from shared.store.metadata import Entry, MetadataKind
+from shared.vault import Vault
+from tests.support.bridge import STATUS_MAP, Bridge
+from tests.support.events import task_event, ticket, ticket_event
+from tests.support.ledger import entries, ours, stopped
+from worker.sync.actions import Action
+from worker.sync.coordinator import CallerThreads, Coordinator
+from worker.sync.creation import Call
+from worker.sync.service import Enter
+
+PATIENCE_S = 10.0
+Said = tuple[str, str]
+Scene = Callable[[Bridge, StandIn, list[Said]], Bridge]
+
+
+def walked(desk: Bridge, stand_in: StandIn, asked: list[Said]) -> list[tuple[Action[Any], list[Said]]]:
+    """Go a ticket's way; return what it awaited, each with the requests that it made."""
+    way, steps = desk.service.way(4711), list[tuple[Action[Any], list[Said]]]()
+    result: Any = None
+    error: Exception | None = None
+    try:
+        while True:
+            action = way.send(result) if error is None else way.throw(error)
+            result, error, before = None, None, len(stand_in.requests())
+            asked.clear()
+            try:
+                result = action.carry_out()
+            except Exception as fault:  # noqa: BLE001 (it belongs to the way)
+                error = fault
+            made = [(one["method"], one["path"]) for one in stand_in.requests()[before:]]
+            steps.append((action, [*asked, *made]))
+    except StopIteration:
+        return steps
+
+
+def a_new_ticket(desk: Bridge, _stand_in: StandIn, _asked: list[Said]) -> Bridge:
+    desk.receive(task_event())
+    return desk
+
+
+def a_status(desk: Bridge, _stand_in: StandIn, _asked: list[Said]) -> Bridge:
+    desk.forward(task_event())
+    desk.receive(ticket_event(5, of_ticket=ticket(status=5)))
+    return desk
+
+
+def a_status_that_is_not_known(desk: Bridge, stand_in: StandIn, asked: list[Said]) -> Bridge:
+    a_status(desk, stand_in, asked)
+    with desk.store.transaction() as tx:
+        tx.metadata.remove([(MetadataKind.STATUS, one) for one in STATUS_MAP.values()])
+        tx.metadata.put([Entry(MetadataKind.STATUS, 1, "New")])
+    return desk
+
+
+def an_answer_that_was_lost(desk: Bridge, stand_in: StandIn, _asked: list[Said]) -> Bridge:
+    stand_in.fault("reset_after", method="POST", path="/issues.json", count=1)
+    desk.forward(task_event())
+    desk.hurry()
+    return desk
+
+
+def a_backup_that_was_restored(desk: Bridge, _stand_in: StandIn, _asked: list[Said]) -> Bridge:
+    recovery.begin(desk.store, 90)
+    desk.receive(task_event())
+    return desk
+
+
+def an_issue_that_was_deleted(desk: Bridge, stand_in: StandIn, asked: list[Said]) -> Bridge:
+    a_status(desk, stand_in, asked)
+    stand_in.remove("issues", 6)
+    return desk
+
+
+def time_on_an_issue_that_was_deleted(desk: Bridge, stand_in: StandIn, _asked: list[Said]) -> Bridge:
+    desk.forward(ticket_event(), task_event())
+    stand_in.remove("issues", 6)
+    desk.receive(task_event(1, of_task={**task_event()["task"], "id": 600}))
+    return desk
+
+
+def an_issue_that_is_refused(desk: Bridge, stand_in: StandIn, _asked: list[Said]) -> Bridge:
+    stand_in.fault("conflict", method="POST", path="/issues.json")
+    desk.receive(task_event())
+    return desk
+
+
+def a_status_that_is_refused(desk: Bridge, stand_in: StandIn, asked: list[Said]) -> Bridge:
+    a_status(desk, stand_in, asked)
+    stand_in.fault("status_before", method="PUT", status=422)
+    return desk
+
+
+def a_tracker_that_was_closed(desk: Bridge, _stand_in: StandIn, _asked: list[Said]) -> Bridge:
+    desk.receive(task_event())
+    desk.pause.begin(Fault.TRACKER_CLOSED(method="GET", path="/users.json"), 0)
+    return desk
+
+
+def a_switch_that_is_ignored(desk: Bridge, stand_in: StandIn, _asked: list[Said]) -> Bridge:
+    stand_in.fault("switch_ignored", method="POST", path="/issues.json")
+    desk.receive(task_event())
+    return desk
+
+
+def a_rate_limit(desk: Bridge, _stand_in: StandIn, asked: list[Said]) -> Bridge:
+    def turn() -> None:
+        asked.append(("TURN", ""))
+
+    desk.receive(task_event())
+    connect = Connector(desk.store, Vault(desk.settings.secret_keys), turn).connect
+    desk.service = replace(desk.service, connect=connect)
+    return desk
+
+
+def a_helpdesk_that_is_asked(desk: Bridge, _stand_in: StandIn, asked: list[Said]) -> Bridge:
+    class Lookup:
+        def technician_of(self, _ticket_id: int) -> int | None:
+            asked.append(("HELPDESK", "technician"))
+            return None
+
+        def email_of(self, _user_id: int) -> str | None:
+            return None
+
+    desk.receive(task_event() | {"incomplete": ["ticket.technician"]})
+    completion = replace(desk.service.completion, lookup=Lookup())  # type: ignore[arg-type]
+    desk.service = replace(desk.service, completion=completion)
+    return desk
+
+
+@pytest.mark.parametrize(
+    ("scene", "expected"),
+    [
+        (a_new_ticket, ("POST", "/projects/1/memberships.json")),
+        (a_status, ("PUT", "/issues/6.json")),
+        (a_status_that_is_not_known, ("GET", "/issue_statuses.json")),
+        (an_answer_that_was_lost, ("GET", "/issues.json")),
+        (a_backup_that_was_restored, ("GET", "/issues.json")),
+        (an_issue_that_was_deleted, ("GET", "/issues.json")),
+        (time_on_an_issue_that_was_deleted, ("GET", "/issues.json")),
+        (an_issue_that_is_refused, ("GET", "/projects/1.json")),
+        (a_status_that_is_refused, ("GET", "/projects/1.json")),
+        (a_tracker_that_was_closed, ("GET", "/users.json")),
+        (a_switch_that_is_ignored, ("GET", "/users.json")),
+        (a_rate_limit, ("TURN", "")),
+        (a_helpdesk_that_is_asked, ("HELPDESK", "technician")),
+    ],
+)
+def test_every_request_but_that_of_a_claim_begins_something(
+    bridge: Bridge, stand_in: StandIn, scene: Scene, expected: Said
+) -> None:
+    """What begins is what a process that is to end leaves to others, and what a pause stops."""
+    asked = list[Said]()
+    steps = walked(scene(bridge, stand_in, asked), stand_in, asked)
+    asking = [(action, made) for action, made in steps if made]
+    assert [made for action, made in asking if not (action.begins or isinstance(action, Call))] == []
+    assert expected in [one for action, made in asking for one in made if action.begins]
+
+
+def test_a_ticket_that_enters_begins_something(bridge: Bridge, stand_in: StandIn) -> None:
+    (entering, *others) = [action for action, _ in walked(bridge, stand_in, [])]
+    assert isinstance(entering, Enter)
+    assert entering.begins
+    assert entering.enters
+    assert not [one for one in others if one.enters]
+
+
+def test_a_worker_that_is_to_end_ends_with_the_calls_that_were_under_way(
+    bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of eight tickets the one that is called for gets its issue, and all of them are rung."""
+    bridge.receive(
+        *(
+            task_event(of_ticket=ticket(one), of_task={**task_event()["task"], "id": one})
+            for one in range(1, 9)
+        )
+    )
+    callers = CallerThreads(1)
+    coordinator = Coordinator(bridge.service.way, callers)
+    with stopped(monkeypatch, "POST", "/issues.json", coordinator.stop):
+        coordinator.start()
+        coordinator.take(range(1, 9))
+        coordinator._thread.join(PATIENCE_S)  # type: ignore[union-attr]
+    assert sorted(coordinator.close()) == list(range(1, 9))
+    assert (len(ours(stand_in)), len(entries(stand_in))) == (1, 0)
