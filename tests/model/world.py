@@ -82,8 +82,11 @@ class OneByOne:
     count = 2
 
     def carry_out(self, going: Going, action: Action[Any], arrive: Arrive) -> None:
-        """Do it."""
-        arrive(going, outcome_of(action))
+        """Do it; what kills the worker leaves it no further step."""
+        outcome = outcome_of(action)
+        if outcome.error is not None and not isinstance(outcome.error, Exception):
+            raise outcome.error
+        arrive(going, outcome)
 
     again = carry_out
 

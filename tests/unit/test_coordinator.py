@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import pytest
 import structlog
+from redis.exceptions import BusyLoadingError
 from sqlalchemy.exc import OperationalError
 
 from shared.codes.coded import written
@@ -389,11 +390,21 @@ async def panic_together(ticket_id: int) -> None:
     await Panicking(ticket_id)
 
 
+async def panic_where_much_is_to_be_done_at_the_end(ticket_id: int) -> None:
+    try:
+        await apart(panic)
+    except Panic:
+        await apart(threading.Event().wait)
+
+
 def no_way(_ticket_id: int) -> Way[Any]:
     raise ValueError
 
 
-@pytest.mark.parametrize("way", [no_way, panic_here, panic_apart, panic_together])
+@pytest.mark.parametrize(
+    "way",
+    [no_way, panic_here, panic_apart, panic_together, panic_where_much_is_to_be_done_at_the_end],
+)
 def test_a_coordinator_that_fails_itself_or_whose_callers_do_gives_up_its_process(
     stage: Stage, way: Begin
 ) -> None:
@@ -402,6 +413,45 @@ def test_a_coordinator_that_fails_itself_or_whose_callers_do_gives_up_its_proces
     coordinator.start()
     coordinator.take([1])
     assert stage.given_up.wait(PATIENCE_S)
+
+
+def test_what_fails_for_all_who_share_it_is_each_one_s_own_error(stage: Stage) -> None:
+    """One that is raised in many ways would tell of each of them what befell the others."""
+    errors = list[BusyLoadingError]()
+
+    class Loading(Asked):
+        @classmethod
+        def carry_out_all(cls, actions: Sequence[Self]) -> Sequence[int | Exception]:  # noqa: ARG003
+            raise BusyLoadingError("LOADING")
+
+    async def way(ticket_id: int) -> None:
+        try:
+            await Loading(ticket_id)
+        except BusyLoadingError as error:
+            errors.append(error)
+            raise
+
+    assert stage.drive(way, 1, 2, 3) == dict.fromkeys((1, 2, 3), BusyLoadingError)
+    assert len({id(one) for one in errors}) == 3
+    assert [one.args for one in errors] == [("LOADING",)] * 3
+
+
+def test_what_failed_alone_is_not_done_again(stage: Stage) -> None:
+    """But where the database says so, which may have been for a moment."""
+    tried = list[int]()
+
+    class Tried(Kept):
+        @classmethod
+        def all_within(cls, tx: Any, actions: Sequence[Self]) -> Sequence[int]:
+            tried.extend(one._ticket_id for one in actions)
+            return super().all_within(tx, actions)
+
+    async def way(ticket_id: int) -> int:
+        return await Tried(stage.book, ticket_id, fails="always" if ticket_id == 1 else "with others")
+
+    assert stage.drive(way, 1) == {1: ValueError}
+    assert stage.drive(way, 2)[2] == 20
+    assert tried == [1, 2, 2]
 
 
 def test_a_coordinator_whose_database_never_answers_is_stuck(

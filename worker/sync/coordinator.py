@@ -138,27 +138,20 @@ class CallerThreads:
     def _work(self, begun: Begun) -> None:
         while (one := begun.get()) is not None:
             going, action, arrive = one
-            try:
-                outcome = outcome_of(action)
-            except BaseException as end:  # noqa: BLE001 (it ends the process: the coordinator sees to that)
-                outcome = Outcome(error=end)
-            arrive(going, outcome)
+            arrive(going, outcome_of(action))
 
     def _share(self) -> None:
         while (begun := self._asked.get()) is not None:
             asked, arrive = begun
-            try:
-                for going, outcome in shared(asked):
-                    arrive(going, outcome)
-            except BaseException as end:  # noqa: BLE001 (as above)
-                arrive(asked[0][0], Outcome(error=end))
+            for going, outcome in shared(asked):
+                arrive(going, outcome)
 
 
 def outcome_of(action: Action[Any]) -> Outcome:
     """Carry an action out for its ticket alone."""
     try:
         return Outcome(action.carry_out())
-    except Exception as fault:  # noqa: BLE001 (it belongs to the way, where it stands)
+    except BaseException as fault:  # noqa: BLE001 (it belongs to the way, or ends the process)
         return Outcome(error=fault)
 
 
@@ -172,10 +165,18 @@ def shared(asked: list[Asked]) -> Iterator[tuple[Going, Outcome]]:
         results: list[Any]
         try:
             results = list(kind.carry_out_all([action for _, action in some]))
-        except Exception as fault:  # noqa: BLE001 (it belongs to each of them)
-            results = [fault] * len(some)
+        except BaseException as fault:  # noqa: BLE001 (it belongs to each of them, or ends the process)
+            results = [_alike(fault) for _ in some]
         for (going, _), result in zip(some, results, strict=True):
-            yield going, Outcome(error=result) if isinstance(result, Exception) else Outcome(result)
+            yield going, Outcome(error=result) if isinstance(result, BaseException) else Outcome(result)
+
+
+def _alike(fault: BaseException) -> BaseException:
+    """Return an error like another, for one more way: raised in two, it would tell the one's story in the other."""
+    made = type(fault).__new__(type(fault), *fault.args)
+    made.__dict__.update(fault.__dict__)
+    made.__cause__ = fault
+    return made
 
 
 class Coordinator:
@@ -322,8 +323,13 @@ class Coordinator:
         """Let some tickets go on; where one of them begins a pause, nothing begins any more that was let in before.
 
         Every process knows of it once that ticket's way has told Redis; until then this one lets nobody in.
+
+        Raises:
+            BaseException: what ends the process; no way gets it, whose end would wait for others.
         """
         for going, outcome in some:
+            if outcome.error is not None and not isinstance(outcome.error, Exception):
+                raise outcome.error
             if isinstance(outcome.error, TrackerOutage | SettingsError):
                 self._outages, self._because = self._outages + 1, outcome.error.coded
                 self._not_told.add(going.ticket_id)
