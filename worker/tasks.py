@@ -10,6 +10,7 @@ from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
 from shared.coordination.doorbell import PRUNE, SWEEP, SYNC_METADATA, SYNC_TICKET
+from shared.coordination.rings import is_ticket
 from shared.logs import get_logger
 from worker.bootstrap import Worker
 from worker.dry_runs import clean_dry_runs
@@ -22,10 +23,18 @@ def register(app: Celery, worker: Worker) -> None:
     """Register every task of the worker on its application."""
 
     @app.task(name=SYNC_TICKET, shared=False)  # type: ignore[untyped-decorator]
-    def sync_ticket(*, ticket_id: int, others: Sequence[int] = (), **_: object) -> None:
-        """Hand the tickets over; the message may then be gone: the sweep rings again what is not done."""
+    def sync_ticket(*, ticket_id: object = None, others: object = (), **_: object) -> None:
+        """Hand the tickets over; the message may then be gone: the sweep rings again what is not done.
+
+        A broker that anybody can write to may bring anything.
+        """
         with worker.watchdog.at_work():
-            if left := worker.coordinator.take([ticket_id, *others]):
+            tickets = [
+                one
+                for one in (ticket_id, *(others if isinstance(others, Sequence) else ()))
+                if is_ticket(one)
+            ]
+            if left := worker.coordinator.take(tickets):
                 worker.service.ring(left)
 
     @app.task(name=SWEEP, shared=False)  # type: ignore[untyped-decorator]

@@ -95,7 +95,7 @@ def _body(text: str, task: str) -> str:
     named: Mapping[str, int | list[int]] = {}
     if task == SYNC_TICKET:
         tickets = [given["ticket_id"], *given.get("others", [])]
-        if len(tickets) > MOST_RUNG_TOGETHER or not all(map(_is_ticket, tickets)):
+        if len(tickets) > MOST_RUNG_TOGETHER or not all(map(is_ticket, tickets)):
             raise ValueError("no tickets")
         named = ring_of(tickets)
     elif task not in BY_THE_CLOCK:
@@ -109,7 +109,8 @@ def ring_of(ticket_ids: Sequence[int]) -> dict[str, int | list[int]]:
     return {"ticket_id": first, "others": others} if others else {"ticket_id": first}
 
 
-def _is_ticket(value: Any) -> bool:
+def is_ticket(value: Any) -> bool:
+    """Tell whether something can be a ticket's id."""
     return type(value) is int and 1 <= value <= LARGEST_ID
 
 

@@ -124,6 +124,18 @@ def test_a_task_does_not_wait_for_its_tickets() -> None:
     worker.end()
 
 
+@pytest.mark.parametrize("other", [0, -1, True, "3", 2**63, 1.5, None, [2]])
+def test_what_is_no_ticket_is_not_worked_on_and_the_others_of_its_message_are(other: object) -> None:
+    """A broker whose messages are not read before Celery does may bring anything."""
+    worker = Begun(work=lambda _ticket_id: is_begun.release())
+    is_begun = threading.Semaphore(0)
+    worker.task(ticket_id=other, others=[1, other, 2])
+    worker.task(ticket_id=3, others=other)
+    assert all(is_begun.acquire(timeout=5) for _ in range(3))
+    assert worker.end() == []
+    assert sorted(worker.tickets) == [1, 2, 3]
+
+
 def test_a_worker_that_is_to_end_rings_what_it_is_handed() -> None:
     worker = Begun()
     worker.coordinator.stop()
