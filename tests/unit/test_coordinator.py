@@ -6,6 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from queue import SimpleQueue
 from types import SimpleNamespace
 from typing import Any, Self
 
@@ -155,6 +156,32 @@ def test_what_many_tickets_ask_for_is_one_round_trip(stage: Stage) -> None:
 
     assert stage.drive(way, 1, 2, 3) == {1: 11, 2: 21, 3: 31}
     assert Asked.asked == [[1, 2, 3]]
+
+
+@pytest.mark.usefixtures("stage")
+def test_what_is_asked_for_while_others_are_asked_for_is_one_round_trip_after_it() -> None:
+    """However slow Redis is, as many get through as come."""
+    is_asked, go_on, arrived = threading.Event(), threading.Event(), SimpleQueue[Outcome]()
+
+    class Slow(Asked):
+        @classmethod
+        def carry_out_all(cls, actions: Sequence[Self]) -> Sequence[int | Exception]:
+            is_asked.set()
+            go_on.wait(PATIENCE_S)
+            return super().carry_out_all(actions)
+
+    async def way(ticket_id: int) -> int:
+        return await Slow(ticket_id)
+
+    callers = CallerThreads(1)
+    for one in range(1, 11):
+        going = Going(one, way(one))
+        callers.share([(going, going.way.send(None))], lambda _, outcome: arrived.put(outcome))
+        assert is_asked.wait(PATIENCE_S)
+    go_on.set()
+    assert [arrived.get(timeout=PATIENCE_S).result for _ in range(10)] == [10 * one for one in range(1, 11)]
+    assert [len(one) for one in Asked.asked] == [1, 9]
+    callers.close()
 
 
 def test_what_is_refused_to_one_of_them_is_its_own_error(stage: Stage) -> None:

@@ -12,10 +12,11 @@ import threading
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
 from queue import Empty, SimpleQueue
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
@@ -27,6 +28,7 @@ from worker.sync.actions import Action, Together, Way
 from worker.sync.run import Stored, transaction_of
 
 log = get_logger("sync")
+T = TypeVar("T")
 WAYS_PER_CALLER = 3
 """Tickets that are under way for each caller: beside the one that it calls for, they load, link, or wait for one."""
 
@@ -141,10 +143,23 @@ class CallerThreads:
             arrive(going, outcome_of(action))
 
     def _share(self) -> None:
-        while (begun := self._asked.get()) is not None:
-            asked, arrive = begun
-            for going, outcome in shared(asked):
-                arrive(going, outcome)
+        is_over = False
+        while not is_over:
+            waiting = _all_of(self._asked)
+            is_over = None in waiting
+            asking = [one for one in waiting if one is not None]
+            for going, outcome in shared([one for asked, _ in asking for one in asked]):
+                asking[0][1](going, outcome)
+
+
+def _all_of(queue: SimpleQueue[T], *, wait: bool = True) -> list[T]:
+    """Return all that is in a queue; where nothing is, wait for something."""
+    found = list[T]()
+    with suppress(Empty):
+        found.append(queue.get(block=wait))
+        while True:
+            found.append(queue.get_nowait())
+    return found
 
 
 def outcome_of(action: Action[Any]) -> Outcome:
@@ -287,15 +302,8 @@ class Coordinator:
 
     def _arrived(self) -> list[tuple[Going, Outcome]]:
         """Return whose actions are done; wait for one only where nothing else is to be done."""
-        arrived = []
-        try:
-            one = self._arrivals.get(block=not (self._ready or self._to_begin()))
-            while True:
-                if one is not None:
-                    arrived.append(one)
-                one = self._arrivals.get_nowait()
-        except Empty:
-            return arrived
+        found = _all_of(self._arrivals, wait=not (self._ready or self._to_begin()))
+        return [one for one in found if one is not None]
 
     def _to_begin(self) -> list[int]:
         """Return the tickets for which there is room: all that wait, or else several, which are read together.
