@@ -148,10 +148,12 @@ def _keep_up_without_beat(worker: Worker) -> None:
 
 
 def _end_where_stuck(worker: Worker) -> None:
-    """End the process where the one thread that everybody waits for waits itself for what does not come."""
-    while not worker.coordinator.is_stuck:
+    """End the process where it waits, in two looks, for what does not come: its tickets would stay locked."""
+    before = None
+    while (since := worker.coordinator.stuck_since) is None or since != before:
+        before = since
         time.sleep(STUCK_LOOKED_FOR_EVERY_S)
-    log.critical("the database does not answer at all; it ends to be started anew", exit_code=EXIT_CODE)
+    log.critical("what is waited for does not come; the worker ends to be started anew", exit_code=EXIT_CODE)
     os._exit(EXIT_CODE)
 
 

@@ -79,7 +79,7 @@ def _settings() -> Settings:
 class OneByOne:
     """Stands for a coordinator's callers: whatever may take long is done at once, and before anything else."""
 
-    count = 2
+    count, busy_since = 2, None
 
     def carry_out(self, going: Going, action: Action[Any], arrive: Arrive) -> None:
         """Do it; what kills the worker leaves it no further step."""

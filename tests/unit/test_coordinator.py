@@ -500,13 +500,69 @@ def test_a_coordinator_whose_database_never_answers_is_stuck(
 
     coordinator = stage.coordinator(way)
     coordinator.start()
-    assert not coordinator.is_stuck
+    assert coordinator.stuck_since is None
     coordinator.take([1])
     assert asked.wait(PATIENCE_S)
-    assert coordinator.is_stuck
+    since = coordinator.stuck_since
+    assert since is not None
+    assert coordinator.stuck_since == since
     answers.set()
     assert coordinator.close() == []
-    assert not coordinator.is_stuck
+    assert coordinator.stuck_since is None
+
+
+class Hanging(Asked):
+    """What is shared hangs."""
+
+    @classmethod
+    def carry_out_all(cls, actions: Sequence[Self]) -> Sequence[int | Exception]:
+        hang()
+        return super().carry_out_all(actions)
+
+
+class HangingAlone(Kept):
+    """What is done again hangs."""
+
+    def carry_out(self) -> int:
+        hang()
+        return 0
+
+
+hangs, goes_on = threading.Event(), threading.Event()
+
+
+def hang() -> None:
+    hangs.set()
+    goes_on.wait(PATIENCE_S)
+
+
+@pytest.mark.parametrize("where", ["call", "shared", "done again"])
+def test_a_caller_that_hangs_is_noticed(stage: Stage, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    """The lock of its ticket is kept as long as it does."""
+    monkeypatch.setattr("worker.sync.coordinator.LONGEST_ACTION_S", 0.0)
+    hangs.clear()
+    goes_on.clear()
+
+    async def way(ticket_id: int) -> None:
+        if where == "shared":
+            await Hanging(ticket_id)
+        elif where == "call":
+            await apart(hang)
+        else:
+            await HangingAlone(stage.book, ticket_id, fails="with others")
+
+    coordinator = stage.coordinator(way)
+    coordinator.start()
+    coordinator.take([1])
+    assert hangs.wait(PATIENCE_S)
+    since = coordinator.stuck_since
+    assert since is not None
+    assert coordinator.stuck_since == since
+    monkeypatch.setattr("worker.sync.coordinator.LONGEST_ACTION_S", PATIENCE_S)
+    assert coordinator.stuck_since is None, "a long look-up may take its time"
+    goes_on.set()
+    assert coordinator.close() == []
+    assert coordinator.stuck_since is None
 
 
 def test_a_call_begins_once_it_is_claimed_however_long_what_others_share_takes(stage: Stage) -> None:
@@ -666,7 +722,7 @@ def test_a_pause_keeps_every_call_from_beginning_that_is_not_in_a_caller_s_hands
 class Hands:
     """Stands for callers who do nothing: what they were given to do is told of by the test."""
 
-    count = 3
+    count, busy_since = 3, None
 
     def __init__(self) -> None:
         self.given: list[tuple[Going, Action[Any]]] = []

@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
+from unittest.mock import MagicMock
 
 import pytest
 from celery import Celery
@@ -16,7 +17,10 @@ from cryptography.fernet import Fernet
 from pydantic import SecretStr
 
 from shared.settings import Settings
-from worker.process import _work_until_it_ends, run_celery, work
+from worker.bootstrap import bootstrap
+from worker.process import _end_where_stuck, _work_until_it_ends, run_celery, work
+from worker.sync.service import SyncService
+from worker.watchdog import EXIT_CODE
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -99,6 +103,75 @@ def test_a_worker_that_celery_ends_with_an_error_rings_what_it_leaves(
     with pytest.raises(KeyError):
         _work_until_it_ends(worker)
     assert (told, rung, worker.stopping.is_set()) == (["stop", "close"], [7], True)
+
+
+class Ended(Exception):
+    """Stands for the end of the process."""
+
+
+@pytest.fixture
+def ends(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Tells of it where this process ends itself at once."""
+    told = threading.Event()
+
+    def end(code: int) -> None:
+        assert code == EXIT_CODE
+        told.set()
+        raise Ended
+
+    monkeypatch.setattr("os._exit", end)
+    monkeypatch.setattr("worker.process.STUCK_LOOKED_FOR_EVERY_S", 0.0)
+    return told
+
+
+@pytest.mark.usefixtures("ends")
+def test_what_was_stopped_and_goes_on_is_not_stuck() -> None:
+    """To a process that was frozen, whatever it was at seems to have taken long."""
+    looks: list[float | None] = [None, 1.0, 2.0, None, 2.0, None, 3.0, 3.0, 4.0]
+    worker: Any = SimpleNamespace(coordinator=Looked(looks))
+    with pytest.raises(Ended):
+        _end_where_stuck(worker)
+    assert looks == [4.0]
+
+
+class Looked:
+    """Stands for a coordinator that is looked at."""
+
+    def __init__(self, looks: list[float | None]) -> None:
+        self._looks = looks
+
+    @property
+    def stuck_since(self) -> float | None:
+        """Return what the next look shows."""
+        return self._looks.pop(0)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_worker_looks_whether_it_is_stuck(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings, ends: threading.Event
+) -> None:
+    worker = MagicMock()
+    worker.coordinator = SimpleNamespace(start=list, stop=list, close=list, stuck_since=1.0)
+    monkeypatch.setattr("worker.process.bootstrap", lambda *_, **__: worker)
+    for beside in ("drop_strange_keys", "monitored", "_sweep_without_beat", "_keep_up_without_beat"):
+        monkeypatch.setattr(f"worker.process.{beside}", lambda *_: None)
+    monkeypatch.setattr("worker.process.is_current", lambda _settings: True)
+    monkeypatch.setattr("worker.process.run_celery", lambda *_: 0 if ends.wait(10) else 1)
+    assert work(settings, 1) == 0
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_worker_whose_coordinator_fails_ends(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings, ends: threading.Event
+) -> None:
+    def fail(_service: SyncService, _ticket_id: int) -> None:
+        raise ValueError
+
+    monkeypatch.setattr(SyncService, "way", fail)
+    worker = bootstrap(settings, concurrency=1)
+    worker.coordinator.start()
+    worker.coordinator.take([1])
+    assert ends.wait(10)
 
 
 WORKER = """

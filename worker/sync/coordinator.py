@@ -12,7 +12,7 @@ import threading
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import groupby
 from queue import Empty, SimpleQueue
@@ -41,6 +41,9 @@ AGAIN = 2
 
 LONGEST_WAIT_S = 60.0
 """Longer than any database that is to answer still takes, its time-outs included."""
+
+LONGEST_ACTION_S = 1800.0
+"""Longer than anything takes that is one ticket's own: a long look-up, a turn at a low rate limit."""
 
 
 @dataclass(eq=False)
@@ -80,6 +83,10 @@ class Callers(Protocol):
 
     count: int
 
+    @property
+    def busy_since(self) -> float | None:
+        """Since when the one is at work that takes longest (monotonic clock); None: nobody is."""
+
     def carry_out(self, going: Going, action: Action[Any], arrive: Arrive) -> None:
         """Begin an action; one of them is free."""
 
@@ -106,6 +113,7 @@ class CallerThreads:
     def __init__(self, count: int) -> None:
         self.count = count
         self._begun, self._answers, self._others = Begun(), Begun(), Begun()
+        self._since: dict[int, float] = {}
         self._asked: SimpleQueue[tuple[list[Asked], Arrive] | None] = SimpleQueue()
         for name, begun, threads in (
             ("caller", self._begun, count),
@@ -117,6 +125,11 @@ class CallerThreads:
                     target=self._work, args=(begun,), daemon=True, name=f"{name}-{number}"
                 ).start()
         threading.Thread(target=self._share, daemon=True, name="shared").start()
+
+    @property
+    def busy_since(self) -> float | None:
+        """Since when the thread is at work that takes longest."""
+        return min(list(self._since.values()), default=None)
 
     def carry_out(self, going: Going, action: Action[Any], arrive: Arrive) -> None:
         """Hand it to whichever is free."""
@@ -140,7 +153,9 @@ class CallerThreads:
     def _work(self, begun: Begun) -> None:
         while (one := begun.get()) is not None:
             going, action, arrive = one
-            arrive(going, outcome_of(action))
+            with self._at_work():
+                outcome = outcome_of(action)
+            arrive(going, outcome)
 
     def _share(self) -> None:
         is_over = False
@@ -148,8 +163,18 @@ class CallerThreads:
             waiting = _all_of(self._asked)
             is_over = None in waiting
             asking = [one for one in waiting if one is not None]
-            for going, outcome in shared([one for asked, _ in asking for one in asked]):
-                asking[0][1](going, outcome)
+            with self._at_work():
+                for going, outcome in shared([one for asked, _ in asking for one in asked]):
+                    asking[0][1](going, outcome)
+
+    @contextmanager
+    def _at_work(self) -> Iterator[None]:
+        me = threading.get_ident()
+        self._since[me] = time.monotonic()
+        try:
+            yield
+        finally:
+            del self._since[me]
 
 
 def _all_of(queue: SimpleQueue[T], *, wait: bool = True) -> list[T]:
@@ -226,10 +251,19 @@ class Coordinator:
         return bool(self._going or self._rung)
 
     @property
-    def is_stuck(self) -> bool:
-        """Whether it waits for one answer, of the database, for longer than any takes."""
-        since = self._busy_since
-        return since is not None and time.monotonic() - since > LONGEST_WAIT_S
+    def stuck_since(self) -> float | None:
+        """Since when it, or one of its callers, waits for what takes longer than anything does; None: it does not.
+
+        Who looks twice and sees the same moment knows that it goes on: a process that was stopped only seems to wait.
+        """
+        now = time.monotonic()
+        for since, longest in (
+            (self._busy_since, LONGEST_WAIT_S),
+            (self._callers.busy_since, LONGEST_ACTION_S),
+        ):
+            if since is not None and now - since > longest:
+                return since
+        return None
 
     def take(self, ticket_ids: Collection[int]) -> list[int]:
         """Have tickets worked on; wait as long as too many wait already.
@@ -297,7 +331,6 @@ class Coordinator:
         stored = [(going, action) for going, action in ready if isinstance(action, Stored)]
         for some in _groups(stored):
             self._all_go_on(self._stored(some))
-            self._busy_since = time.monotonic()
         self._busy_since = None
 
     def _arrived(self) -> list[tuple[Going, Outcome]]:
@@ -424,6 +457,7 @@ class Coordinator:
 
         A claim by the caller that is kept for it; everything else beside the callers, who may all be at slow calls.
         """
+        self._busy_since = time.monotonic()
         try:
             results = _in_one_transaction([action for _, action in some])
         except Exception as fault:  # noqa: BLE001 (whose it is shows where each is alone)
