@@ -32,7 +32,7 @@ from worker.sync.coordinator import (
 )
 from worker.sync.creation import Claim, Link
 from worker.sync.forward import Leave, Load
-from worker.sync.run import Stored, Write
+from worker.sync.run import Part, Stored, Write
 
 PATIENCE_S = 10.0
 Begin = Callable[[int], Way[Any]]
@@ -78,7 +78,7 @@ class Kept(Stored[int]):
 class KeptLast(Kept):
     """Keeps something that no call waits for."""
 
-    part = 1
+    part = Part.LEAVES
 
 
 class Claimed(Kept):

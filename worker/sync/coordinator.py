@@ -14,7 +14,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 from queue import Empty, SimpleQueue
 from typing import Any, Protocol, TypeVar, cast
 
@@ -25,7 +25,7 @@ from shared.codes.faults import Fault
 from shared.errors import LockBusy, SettingsError, TrackerOutage
 from shared.logs import get_logger
 from worker.sync.actions import Action, Together, Way
-from worker.sync.run import Stored, transaction_of
+from worker.sync.run import Part, Stored, transaction_of
 
 log = get_logger("sync")
 T = TypeVar("T")
@@ -137,7 +137,7 @@ class CallerThreads:
 
     def again(self, going: Going, action: Stored[Any], arrive: Arrive) -> None:
         """Hand it to one of the threads for that."""
-        (self._others if action.part else self._answers).put((going, action, arrive))
+        (self._answers if action.part is Part.ANSWERS else self._others).put((going, action, arrive))
 
     def share(self, asked: list[Asked], arrive: Arrive) -> None:
         """Hand it to the thread for what is shared."""
@@ -343,10 +343,11 @@ class Coordinator:
 
         One that is under way is begun once more after its end.
         """
+        together = min(self._callers.count, MOST_TOGETHER)
         with self._change:
-            some = [] if self._stopped_at else [one for one in self._rung if one not in self._going]
-        together = min(len(some), self._callers.count, MOST_TOGETHER)
-        return some[:together] if len(self._going) + together <= self._most else []
+            waiting = (one for one in self._rung if one not in self._going)
+            some = [] if self._stopped_at else list(islice(waiting, together))
+        return some if len(self._going) + len(some) <= self._most else []
 
     def _begin_more(self) -> None:
         """Begin the tickets for which there is room."""

@@ -25,7 +25,7 @@ from worker.sync.endings import Endings
 from worker.sync.gates import Pending, Plan, TimeWanted
 from worker.sync.probes import found_gone
 from worker.sync.results import AlreadyDone, Created, Result, Sent, Skipped, Waiting
-from worker.sync.run import Collaborators, Run, Stored
+from worker.sync.run import Collaborators, Part, Run, Stored
 from worker.sync.status import give_status
 from worker.sync.wanted import IssueCreation, TimeEntryCreation, logged
 from worker.sync.work import Incomplete, Loaded, Much, Work, load
@@ -97,7 +97,7 @@ class Leave(Stored[bool]):
     """
 
     run: Run
-    part = 1  # it waits for whoever changes the configuration; what came of a call does not
+    part = Part.LEAVES
 
     def drain(self) -> Run:
         """Return it."""
@@ -131,7 +131,7 @@ class Load(Stored[tuple[Run, Loaded]]):
     ticket_id: int
     lock: HeldLock
     alone: bool = False
-    part = 2  # the calls that were claimed for have begun by then
+    part = Part.LOADS
     lasts = False  # it follows from the journal
 
     def drain(self) -> Collaborators:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from enum import IntEnum
 from typing import ClassVar, Self, TypeVar
 
 from shared.codes.coded import Coded
@@ -162,17 +163,29 @@ def transaction_of(drains: Sequence[Run | Collaborators]) -> Iterator[Transactio
         run.steps.clear()
 
 
+class Part(IntEnum):
+    """What is not done in one transaction; what has a lower number is done before.
+
+    Attributes:
+        ANSWERS: what came of calls, and the claims of those that are to begin.
+        LEAVES: what waits for whoever changes the configuration.
+        LOADS: what is new: by then the calls that were claimed for have begun.
+    """
+
+    ANSWERS, LEAVES, LOADS = range(3)
+
+
 class Stored(Action[R]):
     """What is read from the store, or changed there, in one transaction: that of this ticket alone, or of many.
 
     Attributes:
         precedes_a_call: whether a call follows at once, for which somebody must be free.
-        part: what has not the same is not done in one transaction; what has a lower one is done before.
+        part: with what it is done in one transaction.
         lasts: whether its commit waits for the disk.
     """
 
     precedes_a_call: ClassVar[bool] = False
-    part: ClassVar[int] = 0
+    part: ClassVar[Part] = Part.ANSWERS
     lasts: ClassVar[bool] = True
 
     @abstractmethod
