@@ -601,9 +601,11 @@ def test_what_came_of_a_call_and_failed_with_others_does_not_wait_for_a_caller(s
 class Held(KeptLast):
     """Fails with others, and then waits for what somebody holds."""
 
+    is_held: threading.Event
     is_free: threading.Event
 
     def carry_out(self) -> int:
+        self.is_held.set()
         return self._ticket_id if self.is_free.wait(PATIENCE_S) else 0
 
 
@@ -611,7 +613,8 @@ def test_what_waits_for_the_configuration_alone_keeps_no_caller_from_a_call(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever changes it may hold it for long."""
-    monkeypatch.setattr(Held, "is_free", threading.Event(), raising=False)
+    for event in ("is_held", "is_free"):
+        monkeypatch.setattr(Held, event, threading.Event(), raising=False)
 
     async def way(ticket_id: int) -> int:
         if ticket_id < 5:
@@ -626,11 +629,13 @@ def test_what_waits_for_the_configuration_alone_keeps_no_caller_from_a_call(
 def test_what_came_of_a_call_does_not_wait_behind_what_waits_for_the_configuration(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Held, "is_free", threading.Event(), raising=False)
+    for event in ("is_held", "is_free"):
+        monkeypatch.setattr(Held, event, threading.Event(), raising=False)
 
     async def way(ticket_id: int) -> int:
         if ticket_id < 9:
             return await Held(stage.book, ticket_id, fails="with others")
+        await apart(Held.is_held.wait, PATIENCE_S)
         kept = await Kept(stage.book, ticket_id, fails="with others")
         Held.is_free.set()
         return kept // 10
