@@ -463,6 +463,20 @@ def test_what_fails_for_all_who_share_it_is_each_one_s_own_error(stage: Stage) -
     assert [one.args for one in errors] == [("LOADING",)] * 3
 
 
+def test_what_is_told_to_too_few_of_those_who_share_it_is_told_to_none(stage: Stage) -> None:
+    """Else the others would wait for ever."""
+
+    class TooFew(Asked):
+        @classmethod
+        def carry_out_all(cls, actions: Sequence[Self]) -> Sequence[int | Exception]:
+            return super().carry_out_all(actions)[1:]
+
+    async def way(ticket_id: int) -> int:
+        return await TooFew(ticket_id)
+
+    assert stage.drive(way, 1, 2) == {1: ValueError, 2: ValueError}
+
+
 def test_what_failed_alone_is_not_done_again(stage: Stage) -> None:
     """But where the database says so, which may have been for a moment."""
     tried = list[int]()

@@ -202,12 +202,12 @@ def shared(asked: list[Asked]) -> Iterator[tuple[Going, Outcome]]:
         together = cast(Together[Any], action)
         kinds[type(together)].append((going, together))
     for kind, some in kinds.items():
-        results: list[Any]
+        told: list[tuple[tuple[Going, Together[Any]], Any]]
         try:
-            results = list(kind.carry_out_all([action for _, action in some]))
+            told = list(zip(some, kind.carry_out_all([action for _, action in some]), strict=True))
         except BaseException as fault:  # noqa: BLE001 (it belongs to each of them, or ends the process)
-            results = [_alike(fault) for _ in some]
-        for (going, _), result in zip(some, results, strict=True):
+            told = [(one, _alike(fault)) for one in some]
+        for (going, _), result in told:
             yield going, Outcome(error=result) if isinstance(result, BaseException) else Outcome(result)
 
 
