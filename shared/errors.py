@@ -98,6 +98,10 @@ class LeaseOver(BridgeError):
     """A claim's lease ran out before a send; nothing was sent by this call."""
 
 
+class Outdated(BridgeError):
+    """What was to be sent was built from settings that were changed meanwhile; nothing was sent."""
+
+
 class NotYet(BridgeError):
     """Nothing was done, and whether it may be done is not known yet: it is tried again later, as an attempt."""
 

@@ -275,6 +275,8 @@ def _change_address(tx: Transaction, before: PluginConfig, base_url: str | None,
     """
     if before.base_url is None:
         return []
+    for ledger in (tx.issues, tx.times):
+        ledger.keep_others_out()  # what is claimed after this is counted is sent to the address that is left
     issues, times = tx.issues.count_live(), tx.times.count_live()
     if not (moved and base_url) and (issues or times):
         raise SettingsError(_why_guarded(before.base_url, base_url, issues, times))

@@ -9,27 +9,39 @@ from sqlalchemy import Table, select
 from sqlalchemy.orm import Session
 
 from shared.config import PluginConfig
+from shared.store.basis import CHANGES, note_change
 from shared.store.models import PluginConfigRecord
 from shared.store.types import clock, insert_for
 
 THE_RECORD = 1
 RECORD = cast(Table, PluginConfigRecord.__table__)
-STORED = select(RECORD.c["values"], RECORD.c.api_key_encrypted)
-SETTLED = STORED.with_for_update(read=True)
+STORED = select(RECORD.c["values"], RECORD.c.api_key_encrypted, CHANGES)
+SETTLED = select(RECORD.c["values"]).with_for_update(read=True)
 
 
 class Configs:
-    """Reads and writes the single record within one transaction."""
+    """Reads and writes the single record within one transaction.
+
+    Attributes:
+        basis: how often what is sent is built from had been changed when the record was read; whatever is read later in
+            the transaction may be newer, and is never older.
+    """
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self.basis = 0
 
     def get(self) -> tuple[PluginConfig, str | None]:
         """Return the configuration and the encrypted API key (None where none is stored)."""
         row = self._session.execute(STORED).first()
         if row is None:
             return PluginConfig(), None
+        self.basis = row[2]
         return PluginConfig.model_validate(_known(row[0])), row[1]
+
+    def is_basis(self, basis: int) -> bool:
+        """Tell whether nothing was changed since that what is sent is built from."""
+        return self._session.scalar(select(CHANGES)) == basis
 
     def status_map(self) -> Mapping[int, int]:
         """Return status_map as it is once whoever changes the configuration at this moment has committed."""
@@ -46,6 +58,7 @@ class Configs:
         self._write(api_key_encrypted=encrypted)
 
     def _write(self, **values: object) -> None:
+        note_change(self._session)
         given = {"values": PluginConfig().model_dump(mode="json"), **values}
         self._session.execute(
             insert_for(self._session)(PluginConfigRecord)

@@ -22,7 +22,9 @@ from sqlalchemy import (
     exists,
     func,
     literal,
+    or_,
     select,
+    text,
     tuple_,
     update,
 )
@@ -30,6 +32,7 @@ from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 
 from shared.codes.coded import Coded
 from shared.codes.reasons import Reason
+from shared.store.basis import CHANGES
 from shared.store.explained import keeping
 from shared.store.ledger_queries import IN_FLIGHT, NOT_LINKED, LedgerQueries, Row
 from shared.store.models import EventState, JournalEvent, LedgerState, RecoveryMode
@@ -69,6 +72,7 @@ class Claim:
         attempt_before: the row's attempt number as it was read, 0 where there was no row; None: whatever it is.
         is_newest: only while no newer event of the key waits than the one that asks for it.
         unless_recovering: only while no backup was restored (`shared.store.recovery`).
+        basis: only while what it was built from stands (`Configs.basis`); None: whatever was changed.
     """
 
     key: int
@@ -83,6 +87,7 @@ class Claim:
     attempt_before: int | None = None
     is_newest: bool = False
     unless_recovering: bool = False
+    basis: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,13 +137,22 @@ class Ledger(LedgerQueries):
                 insert, self._table, self._key_column, is_newest, as_read, unless_recovering
             )
             rows = (
-                {**{name: getattr(one, name) for name in CLAIMED}, "before": one.attempt_before or 0}
+                {
+                    **{name: getattr(one, name) for name in CLAIMED},
+                    "before": one.attempt_before or 0,
+                    "basis": one.basis,
+                }
                 for one in sorted(some, key=lambda claim: claim.key)
             )
             claimed = _claimed(self._table).parameter(self._session, rows)
             found = self._session.execute(statement, {**claimed, "lease": lease})
             given.update(dict(found.all()))
         return given
+
+    def keep_others_out(self) -> None:
+        """Have nobody else change a row until the transaction ends; in SQLite nobody else can."""
+        if insert_for(self._session) is postgresql_insert:
+            self._session.execute(text(f"LOCK TABLE {self._table.name} IN SHARE ROW EXCLUSIVE MODE"))
 
     def regroup(self, issue_id: int, fingerprint_of: Callable[[dict[str, Any]], str]) -> None:
         """Correct the fingerprints of what is in flight on an issue: a version before took the hours into them."""
@@ -435,7 +449,7 @@ def _claimed(table: Table) -> Rows:
     """Return the rows of some claims."""
     columns = table.c
     types = {name: columns[name].type for name in CLAIMED if name != "key"}
-    return Rows({"key": Key, **types, "before": Key})
+    return Rows({"key": Key, **types, "before": Key, "basis": Key})
 
 
 @cache
@@ -466,7 +480,8 @@ def _claiming(
     }
     # an attempt is one more than what was read, 0 where there was no row
     first = {key_column: claimed.key, "attempt": claimed.before + 1, "first_claimed_at": clock()}
-    row = select(*(value.label(name) for name, value in (values | first).items())).where(literal(True))
+    stands = or_(claimed.basis.is_(None), claimed.basis == CHANGES)
+    row = select(*(value.label(name) for name, value in (values | first).items())).where(stands)
     if unless_recovering:
         row = row.where(~exists().select_from(RECOVERY))
     if is_newest:

@@ -10,6 +10,7 @@ from typing import Any, cast
 from sqlalchemy import BindParameter, Column, Select, Table, bindparam, delete, literal, select, union_all
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
+from shared.store.basis import note_change
 from shared.store.models import EntityLink, ProjectLink
 from shared.store.types import Key, insert_for
 
@@ -91,6 +92,7 @@ class Links:
 
     def put(self, link: Link) -> None:
         """Create or replace a link."""
+        note_change(self._session)
         model, key = _model(link.kind)
         values = {
             "tracker_project_id": link.tracker_project_id,
@@ -104,6 +106,7 @@ class Links:
 
     def remove(self, kind: LinkKind, helpdesk_id: int) -> bool:
         """Delete a link; False where there was none."""
+        note_change(self._session)
         model, key = _model(kind)
         return self._session.scalar(delete(model).where(key == helpdesk_id).returning(key)) is not None
 

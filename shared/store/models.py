@@ -338,6 +338,15 @@ class PluginConfigRecord(Base):
     changed_at: Mapped[datetime]
 
 
+class Basis(Base):
+    """The single row that counts the changes of what is sent is built from."""
+
+    __tablename__ = "basis"
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    changes: Mapped[int]
+
+
 class PayloadTemplate(Base):
     """A payload template (SPEC 2.2 "Template store"); at most one of an operation is active.
 

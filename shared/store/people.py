@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 from shared.codes.coded import Coded
 from shared.codes.reasons import Matching
 from shared.events import HelpdeskUser
+from shared.store.basis import note_change
 from shared.store.models import HelpdeskPerson, MembershipKnown, TrackerUser, UserMap, UserPin
 from shared.store.types import clock, insert_for
 
@@ -318,6 +319,7 @@ class People:
 
     def remove_pin(self, helpdesk_user_id: int) -> bool:
         """Forget whom a helpdesk user was matched with by e-mail; False where nobody was."""
+        note_change(self._session)
         gone = delete(UserPin).where(UserPin.helpdesk_user_id == helpdesk_user_id)
         return self._session.scalar(gone.returning(UserPin.helpdesk_user_id)) is not None
 
@@ -365,11 +367,13 @@ class People:
 
     def remove_override(self, helpdesk_user_id: int) -> bool:
         """Delete a manual override; False where there was none."""
+        note_change(self._session)
         gone = delete(UserMap).where(UserMap.helpdesk_user_id == helpdesk_user_id)
         return self._session.scalar(gone.returning(UserMap.helpdesk_user_id)) is not None
 
     def put_override(self, helpdesk_user_id: int, tracker_user_id: int) -> None:
         """Create or replace a manual override."""
+        note_change(self._session)
         self._session.execute(
             insert_for(self._session)(UserMap)
             .values(helpdesk_user_id=helpdesk_user_id, tracker_user_id=tracker_user_id)

@@ -10,6 +10,7 @@ from typing import cast
 from sqlalchemy import Table, delete, func, select, update
 from sqlalchemy.orm import Session
 
+from shared.store.basis import note_change
 from shared.store.models import PayloadTemplate, TemplateChange, TemplateVersion
 from shared.store.types import clock
 
@@ -175,16 +176,19 @@ class Templates:
             self.deactivate(other, who)
         template.active_version = version
         self._session.flush()
+        note_change(self._session)
         self._note(template.id, version, what, who)
 
     def deactivate(self, template: PayloadTemplate, who: str) -> None:
         """Take a template out of force."""
         version, template.active_version = template.active_version, None
         self._session.flush()
+        note_change(self._session)
         self._note(template.id, version or template.version, Change.DEACTIVATED, who)
 
     def delete(self, template_id: int) -> None:
         """Delete a template with its versions and history."""
+        note_change(self._session)
         for table, column in (
             (TemplateVersion, TemplateVersion.template_id),
             (TemplateChange, TemplateChange.template_id),

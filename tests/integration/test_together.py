@@ -203,7 +203,7 @@ def test_a_database_that_is_away_puts_them_off_and_loses_nothing(
 def asking(desk: Bridge, ticket_id: int, event_id: int, issue_id: int) -> Any:
     """Return the creation of ticket task 512's time entry, as that ticket asks for it."""
     asked = Asked(512, ticket_id, event_id, SUPPORT, issue_id, {}, [], "alike")
-    run = SimpleNamespace(settings=desk.settings)
+    run = SimpleNamespace(settings=desk.settings, basis=None)
     return SimpleNamespace(kind=Kind.TICKET_TASK, key=512, run=run, claim=lambda _row: asked)
 
 

@@ -4,6 +4,7 @@ Nothing is created twice, since whoever sends has claimed the row, and has commi
 
 - The claim is given only for a row that is free and still at the attempt that was read, and raises the attempt. Of
   several claims that are committed together each row's first one alone is made.
+- It counts only as long as what it was built from stands: configuration, links, overrides and templates.
 - It is sent only as long as the claim's lease lasts; nobody else takes the row over before that and the settling
   time have gone, and then only by asking the tracker.
 - A refusal, or a call that never left, makes the row free again. No clear answer puts it in doubt (`doubt.py`).
@@ -15,7 +16,8 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from enum import Enum
+from typing import Any, Final, Self
 
 from sqlalchemy.exc import DBAPIError
 
@@ -24,7 +26,15 @@ from shared.codes.coded import Coded
 from shared.codes.faults import Detail
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
-from shared.errors import LeaseOver, NotYet, OutcomeUnknown, TrackerError, TrackerOutage, TrackerRejected
+from shared.errors import (
+    LeaseOver,
+    NotYet,
+    OutcomeUnknown,
+    Outdated,
+    TrackerError,
+    TrackerOutage,
+    TrackerRejected,
+)
 from shared.ids import is_id
 from shared.kinds import Kind
 from shared.logs import get_logger
@@ -61,6 +71,7 @@ async def create(creation: Creation, row: Row | None) -> Created | Waiting:
     Raises:
         TrackerError: an outage, or a refusal for good.
         LeaseOver, NotYet: nothing was created, and it may be another time.
+        Outdated: nothing was; what it was built from was changed meanwhile.
         LockBusy: nothing was; the ticket's lock was lost before its turn came, or the process is to end.
     """
     run = creation.run
@@ -72,6 +83,8 @@ async def create(creation: Creation, row: Row | None) -> Created | Waiting:
             return known
         await _turn(run)
         attempt = await Claim(creation, row, looked=True)
+    if attempt is OUTDATED:
+        raise Outdated("what is sent is built from was changed meanwhile")
     if not isinstance(attempt, Attempt):
         return Waiting(Reason.ROW_CHANGED())
     tell_choice(run, creation.operation, creation.chosen, creation.task_id)
@@ -105,6 +118,16 @@ class Attempt:
     window: SendWindow
 
 
+class Why(Enum):
+    """Why a claim was not given."""
+
+    OUTDATED = "outdated"
+
+
+OUTDATED: Final = Why.OUTDATED
+Claimed = Attempt | RecoveryMode | Why | None
+
+
 async def _turn(run: Run) -> None:
     """Wait until a call may be made: before the claim, whose lease does not wait for it.
 
@@ -117,11 +140,11 @@ async def _turn(run: Run) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Claim(Stored[Attempt | RecoveryMode | None]):
+class Claim(Stored[Claimed]):
     """Take the row for one attempt, before anything is sent.
 
-    Comes to an attempt; None where the row is not as it was read; and after a restore, as long as nobody has looked
-    on the tracker, to that mode.
+    Comes to an attempt; None where the row is not as it was read; `OUTDATED` where what it was built from was changed
+    meanwhile; and after a restore, as long as nobody has looked on the tracker, to that mode.
     """
 
     creation: Creation
@@ -135,7 +158,7 @@ class Claim(Stored[Attempt | RecoveryMode | None]):
         return self.creation.run
 
     @classmethod
-    def all_within(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[Attempt | RecoveryMode | None]:
+    def all_within(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[Claimed]:
         """Claim some rows; the time in which they may be sent begins before.
 
         Where two ask for one row, it is the first who asks: the row holds what it sends. The other may ask again later.
@@ -149,7 +172,7 @@ class Claim(Stored[Attempt | RecoveryMode | None]):
             if some := {key: one for (of_kind, key), one in asking.items() if of_kind is kind}:
                 attempts = tx.ledger(kind).claim_all([one._claim() for one in some.values()], lease)
                 given |= {some[key]: attempt for key, attempt in attempts.items()}
-        found = list[Attempt | RecoveryMode | None]()
+        found = list[Claimed]()
         for one in actions:
             if one in given:
                 found.append(Attempt(given[one], window))
@@ -164,15 +187,22 @@ class Claim(Stored[Attempt | RecoveryMode | None]):
             self.creation.claim(self.row),
             attempt_before=self.row.attempt if self.row else 0,
             is_newest=True,
+            basis=self.creation.run.basis,
             unless_recovering=not self.looked,
         )
 
-    def _not_given(self, tx: Transaction) -> Attempt | RecoveryMode | None:
-        """Return why it was not: a backup was restored, and nobody has looked or decided yet; None: it is not free."""
+    def _not_given(self, tx: Transaction) -> Claimed:
+        """Return why it was not: a backup was restored, and nobody has looked or decided yet; None: it is not free.
+
+        What was built from settings that were replaced is outdated, whatever else there is.
+        """
+        run = self.creation.run
+        if run.basis is not None and not tx.configs.is_basis(run.basis):
+            return OUTDATED
         mode = None if self.looked else tx.recovery.get()
         if mode is None or not _is_decided(self.row, mode):
             return mode
-        lease = self.creation.run.settings.claim_lease
+        lease = run.settings.claim_lease
         window, claim = SendWindow(lease), replace(self._claim(), unless_recovering=False)
         number = tx.ledger(self.creation.kind).claim(claim, lease)
         return None if number is None else Attempt(number, window)

@@ -13,8 +13,9 @@ from typing import Self, TypeVar
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.coordination.locks import HeldLock
-from shared.errors import LeaseOver, NotYet, OutcomeUnknown, TrackerOutage, TrackerRejected
+from shared.errors import LeaseOver, NotYet, OutcomeUnknown, Outdated, TrackerOutage, TrackerRejected
 from shared.kinds import Kind
+from shared.logs import get_logger
 from shared.store import Transaction
 from worker.retry import is_exhausted
 from worker.sync.actions import TicketLock, Way, apart, begin
@@ -30,6 +31,7 @@ from worker.sync.status import give_status
 from worker.sync.wanted import IssueCreation, TimeEntryCreation, logged
 from worker.sync.work import Incomplete, Loaded, Much, Work, load
 
+log = get_logger("sync")
 ISSUE_MAY_BE_GONE = (404, 422)
 
 T = TypeVar("T")
@@ -73,12 +75,22 @@ async def forward(using: Collaborators, ticket_id: int, *, had_closed: bool) -> 
                 if had_closed:
                     # a key without rights would create in its owner's name
                     await begin(run.lists.ask_whether_open)
-                results = await Drain(run, work).carry_out()
+                results = await _drained(run, work)
     finally:
         is_more_due = run is not None and await Leave(run)
         if run is not None and run.rung:
             await apart(using.ring, sorted(run.rung))
     return Forwarded(results, run.answered, is_more_due)
+
+
+async def _drained(run: Run, work: Work) -> list[Result]:
+    """Carry the work out; where its settings were replaced meanwhile, what is left stays due, and is read anew."""
+    drain = Drain(run, work)
+    try:
+        return await drain.carry_out()
+    except Outdated:
+        log.info("settings were changed meanwhile; the rest is read anew", ticket_id=run.ticket_id)
+        return drain.results
 
 
 async def _loaded(using: Collaborators, ticket_id: int, lock: HeldLock) -> tuple[Run, Loaded]:
@@ -143,6 +155,7 @@ class Load(Stored[tuple[Run, Loaded]]):
         """Read what some tickets' ways need to know, in as many statements as for one."""
         using, settings = actions[0].using, actions[0].using.settings
         config, tracker = using.connect(tx)
+        basis = tx.configs.basis
         templates = tx.templates.active()
         ids, alone = [one.ticket_id for one in actions], actions[0].alone
         works = load(tx, ids, settings.settling_time, config, alone=alone)
@@ -150,6 +163,7 @@ class Load(Stored[tuple[Run, Loaded]]):
         for one in actions:
             work = works[one.ticket_id]
             run = Run(one.ticket_id, using.store, settings, config, tracker, using.locks, one.lock, templates)
+            run.basis = basis
             if isinstance(work, Work):
                 run.people.update(work.people)
                 run.members.update(work.members)
@@ -170,6 +184,11 @@ class Drain:
         self._work = work
         self._events = Endings(run, work.now)
 
+    @property
+    def results(self) -> list[Result]:
+        """What has come of it so far, in order."""
+        return self._events.results
+
     async def carry_out(self) -> list[Result]:
         """Decide, then do; return what came of it, in order."""
         work, plan = self._work, self._work.plan
@@ -183,7 +202,7 @@ class Drain:
         await self._settle_times({one.task_id for one in wanted})
         self._run.lock.check()
         await self._status(issue)
-        return self._events.results
+        return self.results
 
     async def _end_what_sends_nothing(self, plan: Plan) -> None:
         work, events = self._work, self._events

@@ -66,6 +66,7 @@ class Run:
         rung: tickets that others' waiting work should be rung for when the drain ends.
         moved: issues that are in another tracker project than was known when the drain began.
         answered: whether the tracker has answered anything in this drain.
+        basis: how often what is sent is built from had been changed when the drain began (`Configs.basis`).
     """
 
     ticket_id: int
@@ -82,6 +83,7 @@ class Run:
     rung: set[int] = field(default_factory=set)
     moved: dict[int, int] = field(default_factory=dict)
     answered: bool = False
+    basis: int | None = None
 
     @property
     def lists(self) -> TrackerLists:

@@ -21,7 +21,7 @@ from shared.errors import SettingsError
 from shared.settings import Settings
 from shared.store.database import Database, is_held_by_others
 
-HEAD = "0017"
+HEAD = "0018"
 """The newest revision. Kept here so that a process can look at its start without loading Alembic."""
 
 LOCK = 0x6465736B6272

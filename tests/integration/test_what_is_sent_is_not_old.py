@@ -1,0 +1,158 @@
+"""What waited for its turn is sent as things are by then: nothing goes out by settings that were replaced meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from sqlalchemy.exc import OperationalError
+
+from deploy.sandbox.tracker.control import StandIn
+from producer.admin.configuration import change
+from shared.config import PluginConfig
+from shared.connection import Connector
+from shared.kinds import Kind
+from shared.store import Transaction
+from shared.store.configs import Configs
+from shared.store.ledger import Claim
+from shared.store.links import Link, LinkKind
+from shared.vault import Vault
+from tests.support.bridge import Bridge
+from tests.support.events import BOB, SUPPORT_ENTITY, task, task_event
+from tests.support.ledger import entries, ours
+from worker.sync.service import MOST_PASSES, SyncService
+
+OTHER_PROJECT, BOB_ID = 2, 8
+ELSEWHERE = "http://127.0.0.1:9"
+Change = Callable[[Transaction], Any]
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def desk(request: pytest.FixtureRequest) -> Bridge:
+    """A deskbridge over each of the databases."""
+    found: Bridge = request.getfixturevalue("bridge" if request.param == "sqlite" else "bridge_on_postgresql")
+    return found
+
+
+def waiting(desk: Bridge, *, at_turn: int, do: Callable[[], None]) -> SyncService:
+    """Return a service with a rate limit; while it waits for a certain turn something happens."""
+    turns = 0
+
+    def wait() -> None:
+        nonlocal turns
+        turns += 1
+        if turns == at_turn or not at_turn:
+            do()
+
+    connect = Connector(desk.store, Vault(desk.settings.secret_keys), wait).connect
+    return replace(desk.service, connect=connect)
+
+
+def stored(desk: Bridge, change: Change) -> Callable[[], None]:
+    """Return what makes a change and commits it."""
+
+    def do() -> None:
+        with desk.store.transaction() as tx:
+            change(tx)
+
+    return do
+
+
+def with_issue(desk: Bridge) -> int:
+    """Return the event of a ticket task whose ticket has its issue."""
+    assert desk.forward(task_event(of_task=task(1))) == ["done"]
+    (event_id,) = desk.receive(task_event(1, of_task=task(2, user=BOB)))
+    return event_id
+
+
+def test_an_hour_is_logged_for_whom_a_person_has_named_meanwhile(desk: Bridge, stand_in: StandIn) -> None:
+    event_id = with_issue(desk)
+    named = stored(desk, lambda tx: tx.people.put_override(BOB_ID, 7))
+    waiting(desk, at_turn=1, do=named).sync(4711)
+    assert [one["user"] for one in entries(stand_in)[1:]] == ["carol"]
+    assert desk.event(event_id).state == "done"
+
+
+def test_an_override_that_is_removed_meanwhile_counts_no_more(desk: Bridge, stand_in: StandIn) -> None:
+    stored(desk, lambda tx: tx.people.put_override(BOB_ID, 7))()
+    with_issue(desk)
+    gone = stored(desk, lambda tx: tx.people.remove_override(BOB_ID))
+    waiting(desk, at_turn=1, do=gone).sync(4711)
+    assert [one["user"] for one in entries(stand_in)[1:]] == ["bob"]
+
+
+def test_an_issue_is_made_in_the_project_that_is_linked_by_then(desk: Bridge, stand_in: StandIn) -> None:
+    (event_id,) = desk.receive(task_event())
+    link = Link(LinkKind.ENTITY, SUPPORT_ENTITY, OTHER_PROJECT, None)
+    waiting(desk, at_turn=1, do=stored(desk, lambda tx: tx.links.put(link))).sync(4711)
+    assert [one["project_id"] for one in ours(stand_in)] == [OTHER_PROJECT]
+    assert desk.event(event_id).state == "done"
+
+
+def test_nothing_is_made_where_no_project_is_linked_any_more(desk: Bridge, stand_in: StandIn) -> None:
+    (event_id,) = desk.receive(task_event())
+    gone = stored(desk, lambda tx: tx.links.remove(LinkKind.ENTITY, SUPPORT_ENTITY))
+    waiting(desk, at_turn=1, do=gone).sync(4711)
+    assert not ours(stand_in)
+    assert desk.event(event_id).state == "skipped"
+
+
+def test_an_issue_has_the_body_of_the_template_that_is_in_force_by_then(
+    desk: Bridge, stand_in: StandIn
+) -> None:
+    def activate(tx: Transaction) -> None:
+        made = tx.templates.create(
+            "issue.create", "own", '{"issue": {"subject": "of the template"}}', "a test"
+        )
+        tx.templates.activate(made, 1, "a test")
+
+    desk.receive(task_event())
+    waiting(desk, at_turn=1, do=stored(desk, activate)).sync(4711)
+    assert [one["subject"] for one in ours(stand_in)] == ["of the template"]
+
+
+def test_nothing_is_sent_to_a_tracker_that_was_replaced(desk: Bridge, stand_in: StandIn) -> None:
+    (event_id,) = desk.receive(task_event())
+    waiting(desk, at_turn=1, do=lambda: desk.configure(base_url=ELSEWHERE)).sync(4711)
+    assert not ours(stand_in)
+    assert desk.event(event_id).state == "pending"
+
+
+def test_settings_that_change_at_every_turn_do_not_keep_a_ticket_going_for_ever(
+    desk: Bridge, stand_in: StandIn
+) -> None:
+    desk.receive(task_event())
+    turns = list[int]()
+
+    def change_again() -> None:
+        turns.append(1)
+        desk.configure()
+
+    waiting(desk, at_turn=0, do=change_again).sync(4711)
+    assert MOST_PASSES <= len(turns) < 2 * MOST_PASSES
+    assert desk.rung == [4711], "it is gone on with later"
+    assert not ours(stand_in)
+
+
+def test_nobody_claims_while_somebody_replaces_the_tracker(
+    bridge_on_postgresql: Bridge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who replaces it has seen that nothing is on its way to the one before."""
+    desk, real = bridge_on_postgresql, Configs.put
+
+    def claim(kind: Kind) -> int | None:
+        with desk.store.transaction() as tx:
+            tx.wait_briefly()
+            return tx.ledger(kind).claim(Claim(512, 4711, 1, 1, 6, {}, [], "alike"), 20)
+
+    def put(configs: Configs, config: PluginConfig) -> None:
+        for kind in Kind:
+            with pytest.raises(OperationalError, match="lock timeout"):
+                claim(kind)
+        real(configs, config)
+
+    monkeypatch.setattr(Configs, "put", put)
+    change(desk.store, {"base_url": ELSEWHERE})
+    assert claim(Kind.TICKET) == 1
