@@ -72,7 +72,9 @@ def bootstrap(settings: Settings, *, concurrency: int) -> Worker:
     )
     completion = Completion(store, lookup, Pause(redis, HELPDESK_KEY), settings.helpdesk_wait)
     service = SyncService(store, settings, locks, pause, connector.connect, doorbell.ring, completion)
-    coordinator = Coordinator(service.way, CallerThreads(concurrency), _give_up)
+    coordinator = Coordinator(
+        service.way, CallerThreads(concurrency), _give_up, is_limited=settings.rate_limit > 0
+    )
     return Worker(
         app=app,
         settings=settings,

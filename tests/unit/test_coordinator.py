@@ -495,6 +495,26 @@ def test_what_failed_alone_is_not_done_again(stage: Stage) -> None:
     assert tried == [1, 2, 2]
 
 
+@pytest.mark.parametrize("is_limited", [False, True])
+def test_where_calls_wait_for_a_rate_limit_a_ticket_begins_once_a_caller_is_free(
+    stage: Stage, *, is_limited: bool
+) -> None:
+    """What it knows would grow old while it waits, and to wait is all that it could do."""
+    several, on_their_way = threading.Event(), set[int]()
+
+    async def way(ticket_id: int) -> None:
+        on_their_way.add(ticket_id)
+        if len(on_their_way) > 1:
+            several.set()
+        await apart(several.wait, 0.2)
+        on_their_way.discard(ticket_id)
+
+    callers = CallerThreads(1)
+    drive_together(Coordinator(way, callers, is_limited=is_limited), [1, 2, 3])
+    callers.close()
+    assert several.is_set() is not is_limited
+
+
 def test_a_coordinator_whose_database_never_answers_is_stuck(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -211,3 +211,12 @@ def test_a_real_worker_that_celery_ends_in_order_without_a_signal_ends_with_an_e
 def test_a_real_worker_that_a_signal_ends_has_done_well() -> None:
     worker = ended("worker_ready.connect(signal_myself)")
     assert worker.returncode == 0, worker.stderr
+
+
+@pytest.mark.parametrize(("rate_limit", "tickets"), [(0, 6), (1, 2)])
+def test_with_a_rate_limit_a_worker_begins_no_more_tickets_than_it_has_callers(
+    settings: Settings, rate_limit: float, tickets: int
+) -> None:
+    worker = bootstrap(settings.model_copy(update={"rate_limit": rate_limit}), concurrency=2)
+    assert worker.coordinator._most == tickets
+    worker.coordinator.close()

@@ -226,13 +226,20 @@ class Coordinator:
         begin: returns the way of a ticket.
         callers: carry out what may take long.
         give_up: called where it has failed itself; what is under way is left as by a process that dies.
+        is_limited: whether calls wait for a rate limit; no ticket begins then but where a caller is free for it, since
+            what it knows grows old while it waits.
     """
 
     def __init__(
-        self, begin: Callable[[int], Way[Any]], callers: Callers, give_up: Callable[[], None] = lambda: None
+        self,
+        begin: Callable[[int], Way[Any]],
+        callers: Callers,
+        give_up: Callable[[], None] = lambda: None,
+        *,
+        is_limited: bool = False,
     ) -> None:
         self._begin, self._callers, self._give_up = begin, callers, give_up
-        self._most, self._free = WAYS_PER_CALLER * callers.count, callers.count
+        self._most, self._free = (1 if is_limited else WAYS_PER_CALLER) * callers.count, callers.count
         self._going: dict[int, Going] = {}
         self._arrivals: SimpleQueue[tuple[Going, Outcome] | None] = SimpleQueue()
         self._ready: list[Asked] = []
