@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,9 +14,12 @@ from sqlalchemy.exc import OperationalError
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.configuration import change
+from shared.codes.faults import Fault
 from shared.config import PluginConfig
 from shared.connection import Connector
+from shared.errors import LeaseOver
 from shared.kinds import Kind
+from shared.send_window import SendWindow
 from shared.store import Transaction
 from shared.store.configs import Configs
 from shared.store.ledger import Claim
@@ -134,6 +140,37 @@ def test_settings_that_change_at_every_turn_do_not_keep_a_ticket_going_for_ever(
     assert MOST_PASSES <= len(turns) < 2 * MOST_PASSES
     assert desk.rung == [4711], "it is gone on with later"
     assert not ours(stand_in)
+
+
+def somebody_else_claims(desk: Bridge, monkeypatch: pytest.MonkeyPatch) -> None:
+    with desk.store.transaction() as tx:
+        assert tx.issues.claim(Claim(4711, 4711, 1, 1, None, {}, [], "another"), 20)
+
+
+def the_lease_runs_out(desk: Bridge, monkeypatch: pytest.MonkeyPatch) -> None:
+    def check(_window: SendWindow) -> None:
+        raise LeaseOver(Fault.LEASE_RAN_OUT())
+
+    monkeypatch.setattr(SendWindow, "check", check)
+
+
+@pytest.mark.parametrize("happens", [somebody_else_claims, the_lease_runs_out])
+def test_what_is_put_off_is_due_later_however_long_it_has_waited_for_its_turn(
+    desk: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch, happens: Callable[..., None]
+) -> None:
+    """Else it would be due at once, and use up one turn after the other."""
+    (event_id,) = desk.receive(task_event())
+    before, waited, real = datetime.now(UTC), list[float](), time.monotonic
+
+    def wait() -> None:
+        happens(desk, monkeypatch)
+        waited.append(300.0)
+
+    monkeypatch.setattr("worker.sync.run.time", SimpleNamespace(monotonic=lambda: real() + sum(waited)))
+    waiting(desk, at_turn=1, do=wait).sync(4711)
+    until = desk.event(event_id).next_attempt_at
+    assert until is not None
+    assert until > before + timedelta(seconds=300)
 
 
 def test_nobody_claims_while_somebody_replaces_the_tracker(

@@ -62,7 +62,7 @@ class Endings:
         if waiting.held:
             await apart(self._hold, event_ids, waiting.reason, *waiting.held)
             return
-        until = waiting.until or self._now + SOON
+        until = waiting.until or self._run.now(self._now) + SOON
         await self._run.write(
             lambda tx: tx.journal.wait(event_ids, until, waiting.reason, attempt=waiting.attempt)
         )

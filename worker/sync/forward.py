@@ -162,8 +162,17 @@ class Load(Stored[tuple[Run, Loaded]]):
         found = []
         for one in actions:
             work = works[one.ticket_id]
-            run = Run(one.ticket_id, using.store, settings, config, tracker, using.locks, one.lock, templates)
-            run.basis = basis
+            run = Run(
+                one.ticket_id,
+                using.store,
+                settings,
+                config,
+                tracker,
+                using.locks,
+                one.lock,
+                templates,
+                basis=basis,
+            )
             if isinstance(work, Work):
                 run.people.update(work.people)
                 run.members.update(work.members)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -66,6 +67,7 @@ class Run:
         rung: tickets that others' waiting work should be rung for when the drain ends.
         moved: issues that are in another tracker project than was known when the drain began.
         answered: whether the tracker has answered anything in this drain.
+        began_at: when it began (monotonic seconds).
         basis: how often what is sent is built from had been changed when the drain began (`Configs.basis`).
     """
 
@@ -83,6 +85,7 @@ class Run:
     rung: set[int] = field(default_factory=set)
     moved: dict[int, int] = field(default_factory=dict)
     answered: bool = False
+    began_at: float = field(default_factory=time.monotonic)
     basis: int | None = None
 
     @property
@@ -140,9 +143,13 @@ class Run:
         if record.error:
             log.warning(**log_fields(what), ticket_id=self.ticket_id)
 
-    def later(self, now: datetime, attempts: int) -> datetime:
-        """Return when to try again after so many attempts (database clock)."""
-        return now + timedelta(seconds=backoff(attempts, random.random()))  # noqa: S311 (jitter)
+    def now(self, then: datetime) -> datetime:
+        """Return the time, told by the database's clock as it was when the drain began."""
+        return then + timedelta(seconds=time.monotonic() - self.began_at)
+
+    def later(self, then: datetime, attempts: int) -> datetime:
+        """Return when to try again after so many attempts, told by the same."""
+        return self.now(then) + timedelta(seconds=backoff(attempts, random.random()))  # noqa: S311 (jitter)
 
 
 @contextmanager
