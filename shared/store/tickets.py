@@ -214,12 +214,19 @@ class TicketStates:
         else:
             self._set(TicketState.ticket_id == ticket_id, status_due=True, status_next_at=None)
 
-    def owed(self, status_map: Mapping[int, int], before: Mapping[int, int]) -> list[int]:
+    def owed(
+        self,
+        status_map: Mapping[int, int],
+        before: Mapping[int, int],
+        *,
+        among: Collection[int] | None = None,
+    ) -> list[int]:
         """Return the tickets with an issue that was given another status than the map says now, where none is due.
 
         Args:
             status_map: helpdesk status to tracker status id.
             before: what it was; it tells what was given where nothing else does.
+            among: only these tickets; None: all.
         """
         if not status_map:
             return []
@@ -240,6 +247,8 @@ class TicketStates:
             )
             .order_by(TicketState.ticket_id)
         )
+        if among is not None:
+            statement = statement.where(TicketState.ticket_id.in_(among))
         return list(self._session.scalars(statement))
 
     def give(self, ticket_ids: Sequence[int]) -> None:

@@ -27,7 +27,7 @@ from shared.store.ledger import Claim as Asked
 from shared.store.models import LedgerState, TicketState
 from shared.store.tickets import TicketStates
 from shared.vault import Vault
-from tests.support.bridge import SUPPORT, Bridge
+from tests.support.bridge import STATUS_MAP, SUPPORT, Bridge
 from tests.support.events import ALICE, BOB, task, task_event, ticket, ticket_event
 from tests.support.ledger import entries, ours, row, stopped
 from tests.support.together import drive_together
@@ -35,6 +35,7 @@ from worker.sync.actions import Way, drive
 from worker.sync.bodies import choose_body
 from worker.sync.coordinator import CallerThreads, Coordinator
 from worker.sync.creation import Attempt, Claim, Link
+from worker.sync.forward import Leave
 
 TICKETS = range(1, 9)
 LEDGER = tuple(
@@ -321,6 +322,35 @@ def noted_transactions(desk: Bridge) -> Iterator[list[list[str]]]:
     finally:
         event.remove(engine, "begin", begin)
         event.remove(engine, "before_cursor_execute", note)
+
+
+def test_a_status_map_that_was_changed_meanwhile_is_looked_up_once_for_all_and_for_them_only(
+    desk: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Everybody waits for it, and there may be a million tickets."""
+    ids, real, asked = receive(desk), TicketStates.owed, list[Any]()
+
+    def owed(states: TicketStates, *maps: Any, among: Any = None) -> list[int]:
+        asked.append(among)
+        return real(states, *maps, among=among)
+
+    monkeypatch.setattr(TicketStates, "owed", owed)
+    ways = {one: desk.service.way(one) for one in TICKETS}
+    leaves = list[Leave]()
+    for way in ways.values():
+        action = way.send(None)
+        while not isinstance(action, Leave):
+            action = way.send(action.carry_out())
+        leaves.append(action)
+    desk.configure(status_map={**STATUS_MAP, 2: 4})
+    with desk.store.transaction() as tx:
+        answers = Leave.all_within(tx, leaves)
+    assert [sorted(one) for one in asked] == [list(TICKETS)]
+    for way, is_more_due in zip(ways.values(), answers, strict=True):
+        drive(going_on(way, is_more_due))
+    desk.sync_together(*TICKETS)
+    assert {one["status_id"] for one in ours(stand_in)} == {4}
+    assert states(desk, ids) == {"done": len(TICKETS)}
 
 
 def test_every_claim_waits_for_the_disk(bridge_on_postgresql: Bridge, stand_in: StandIn) -> None:

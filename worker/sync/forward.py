@@ -5,6 +5,7 @@ Each `await` is an action (`actions.py`); between two of them nothing is asked o
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -120,19 +121,30 @@ class Leave(Stored[bool]):
         """Do it for some drains."""
         if any(one.run.answered for one in actions):
             status_map = tx.configs.status_map()
-            for one in actions:
-                if one.run.answered and status_map != one.run.config.status_map:
-                    one._give_again(tx, status_map)
+            some = [
+                one.run for one in actions if one.run.answered and one.run.config.status_map != status_map
+            ]
+            _give_again(tx, status_map, some)
         due = tx.journal.have_due([one.run.ticket_id for one in actions])
         return [one.run.ticket_id in due for one in actions]
 
-    def _give_again(self, tx: Transaction, status_map: Mapping[int, int]) -> None:
-        run = self.run
-        owed = {run.ticket_id, *run.rung}.intersection(tx.tickets.owed(status_map, run.config.status_map))
-        tx.tickets.give(sorted(owed))
-        for ticket_id in owed:
-            run.note(What.STATUS_MAP_CHANGED(), ticket_id=ticket_id)
-        run.rung.update(owed)
+
+def _give_again(tx: Transaction, status_map: Mapping[int, int], runs: Sequence[Run]) -> None:
+    """Make due what the drains' tickets, and those that they have rung, are owed by a map that was changed meanwhile.
+
+    One look for each map that was before; mostly that is one.
+    """
+    owed_to, by_map = list[tuple[Run, int]](), defaultdict[tuple[tuple[int, int], ...], list[Run]](list)
+    for run in runs:
+        by_map[tuple(sorted(run.config.status_map.items()))].append(run)
+    for before, some in by_map.items():
+        theirs = {run.ticket_id: {run.ticket_id, *run.rung} for run in some}
+        owed = set(tx.tickets.owed(status_map, dict(before), among=sorted(set().union(*theirs.values()))))
+        owed_to += [(run, ticket_id) for run in some for ticket_id in sorted(owed & theirs[run.ticket_id])]
+    tx.tickets.give(sorted({ticket_id for _, ticket_id in owed_to}))
+    for run, ticket_id in owed_to:
+        run.note(What.STATUS_MAP_CHANGED(), ticket_id=ticket_id)
+        run.rung.add(ticket_id)
 
 
 @dataclass(frozen=True)
