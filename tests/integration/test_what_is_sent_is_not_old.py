@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -25,8 +26,8 @@ from shared.store.configs import Configs
 from shared.store.ledger import Claim
 from shared.store.links import Link, LinkKind
 from shared.vault import Vault
-from tests.support.bridge import Bridge
-from tests.support.events import BOB, SUPPORT_ENTITY, task, task_event
+from tests.support.bridge import STATUS_MAP, Bridge
+from tests.support.events import BOB, SUPPORT_ENTITY, task, task_event, ticket, ticket_event
 from tests.support.ledger import entries, ours
 from worker.sync.service import MOST_PASSES, SyncService
 
@@ -140,6 +141,40 @@ def test_settings_that_change_at_every_turn_do_not_keep_a_ticket_going_for_ever(
     assert MOST_PASSES <= len(turns) < 2 * MOST_PASSES
     assert desk.rung == [4711], "it is gone on with later"
     assert not ours(stand_in)
+
+
+def with_newer_status(desk: Bridge) -> int:
+    """Return the event that gives a ticket another status; its issue is there."""
+    assert desk.forward(task_event(of_task=task(1))) == ["done"]
+    (event_id,) = desk.receive(ticket_event(1, of_ticket=ticket(status=5)))
+    return event_id
+
+
+def test_a_status_is_not_given_under_a_lock_that_was_lost_while_it_waited(
+    desk: Bridge, stand_in: StandIn
+) -> None:
+    """Whoever has the lock by then may have given a newer one."""
+    event_id = with_newer_status(desk)
+    seen = len(stand_in.requests())
+
+    def lose() -> None:
+        for held in desk.service.locks._held:
+            held.renewed_at = -math.inf
+
+    waiting(desk, at_turn=1, do=lose).sync(4711)
+    assert not stand_in.requests(since=seen)
+    assert desk.event(event_id).state == "pending"
+    desk.sync()
+    assert desk.event(event_id).state == "done"
+
+
+def test_a_status_is_given_by_the_map_that_is_in_force_by_then(desk: Bridge, stand_in: StandIn) -> None:
+    event_id = with_newer_status(desk)
+    seen = len(stand_in.requests())
+    mapped = lambda: desk.configure(status_map={**STATUS_MAP, 5: 4})  # noqa: E731
+    waiting(desk, at_turn=1, do=mapped).sync(4711)
+    assert [one["body"]["issue"]["status_id"] for one in stand_in.requests(since=seen)] == [4]
+    assert desk.event(event_id).state == "done"
 
 
 def somebody_else_claims(desk: Bridge, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,7 +51,7 @@ from worker.sync.matching import sent_essence
 from worker.sync.recovery import look_first
 from worker.sync.refusals import explained
 from worker.sync.results import Created, Waiting
-from worker.sync.run import Run, Stored
+from worker.sync.run import SETTINGS_CHANGED, Run, Stored
 from worker.sync.wanted import Creation, Linked
 
 log = get_logger("sync")
@@ -84,7 +84,7 @@ async def create(creation: Creation, row: Row | None) -> Created | Waiting:
         await _turn(run)
         attempt = await Claim(creation, row, looked=True)
     if attempt is OUTDATED:
-        raise Outdated("what is sent is built from was changed meanwhile")
+        raise Outdated(SETTINGS_CHANGED)
     if not isinstance(attempt, Attempt):
         return Waiting(Reason.ROW_CHANGED())
     tell_choice(run, creation.operation, creation.chosen, creation.task_id)

@@ -17,6 +17,7 @@ from shared.codes.steps import Actor, What
 from shared.config import PluginConfig
 from shared.coordination.locks import HeldLock, Locks
 from shared.coordination.pause import Pause
+from shared.errors import Outdated
 from shared.kinds import Kind
 from shared.logs import get_logger, log_fields
 from shared.settings import Settings
@@ -32,6 +33,8 @@ from worker.sync.actions import Action
 from worker.sync.completion import Completion
 
 log = get_logger("sync")
+SETTINGS_CHANGED = "what is sent is built from was changed meanwhile"
+
 T = TypeVar("T")
 R = TypeVar("R", covariant=True)
 
@@ -142,6 +145,19 @@ class Run:
         self.steps.append(Step(self.ticket_id, what, call=call))
         if record.error:
             log.warning(**log_fields(what), ticket_id=self.ticket_id)
+
+    def may_send(self) -> None:
+        """Look right before a request leaves that may have waited for its turn, and that no claim stands for.
+
+        Raises:
+            Outdated: what it was built from was changed meanwhile.
+            LockBusy: the lock was lost; whoever has it may have sent a newer one.
+        """
+        if self.tracker.is_limited and self.basis is not None:
+            with self.store.transaction() as tx:
+                if not tx.configs.is_basis(self.basis):
+                    raise Outdated(SETTINGS_CHANGED)
+        self.lock.check()
 
     def now(self, then: datetime) -> datetime:
         """Return the time, told by the database's clock as it was when the drain began."""

@@ -33,6 +33,7 @@ async def give_status(run: Run, work: Work, issue: Created) -> Result:
 
     Raises:
         TrackerRejected: the tracker refused it for good, has no such status, or never gave a clear answer.
+        Outdated, LockBusy: nothing was sent; see `Run.may_send`.
         TrackerError: an outage.
     """
     state = work.state
@@ -60,7 +61,7 @@ async def _given(run: Run, work: Work, issue: Created) -> Result:
     if not _is_known(work, status_id) and not await begin(_is_there, run, status_id):
         raise TrackerRejected("PUT", path, detail=Detail.STATUS_NOT_THERE(tracker_status_id=status_id))
     try:
-        await begin(call_as_administrator, run, "PUT", path, body)
+        await begin(call_as_administrator, run, "PUT", path, body, run.may_send)
     except OutcomeUnknown as unclear:
         if is_exhausted(state.status_attempts + 1):
             detail = Detail.UNCLEAR_TOO_OFTEN()
