@@ -37,7 +37,7 @@ class Due:
 
     Attributes:
         occurred_at: bounded once more by when it came in, and by now.
-        payload: None where it is too large, or where its row makes no sense.
+        payload: None where it is too large to be read so, or where its row makes no sense.
         completion: what was found out of what the event lacks, as JSON; None: nobody has looked yet.
     """
 
@@ -127,10 +127,11 @@ def due_of_tickets() -> Select[Any]:
             case((_is_sane(JournalEvent.received_at), JournalEvent.received_at)).label("received_at"),
             JournalEvent.sequence,
             JournalEvent.attempts,
-            case((measured.c.size <= LARGEST_PAYLOAD, JournalEvent.payload)).label("payload"),
+            case((measured.c.size <= bindparam("largest", type_=Key), JournalEvent.payload)).label("payload"),
             case((size_of(JournalEvent.completion) <= LARGEST_COMPLETION, JournalEvent.completion)).label(
                 "completion"
             ),
+            measured.c.size,
             measured.c.of_all,
             moment().label("now"),
         )
@@ -142,15 +143,25 @@ def due_of_tickets() -> Select[Any]:
 def due_parameters(ticket_ids: Collection[int], *, few: bool = False) -> dict[str, Any]:
     """Return the parameters of `due_of_tickets`."""
     rows, size = (FEW_ROWS, FEW_BYTES) if few else (MOST_ROWS, MOST_BYTES)
-    return {"ticket_ids": list(ticket_ids), "most_rows": rows, "most_bytes": size}
+    largest = _largest(few=few)
+    return {"ticket_ids": list(ticket_ids), "most_rows": rows, "most_bytes": size, "largest": largest}
 
 
-def due_events(found: Sequence[Any]) -> DueEvents:
-    """Return what `due_of_tickets` has read of one of them, oldest first."""
+def due_events(found: Sequence[Any], *, few: bool = False) -> DueEvents:
+    """Return what `due_of_tickets` has read of one of them, oldest first.
+
+    Where only little is wanted a large one was not read, however few there are.
+    """
     rows = sorted(map(_due, found), key=lambda row: (row.occurred_at, row.sequence, row.id))
     if not found:
         return DueEvents(rows, is_complete=True)
-    return DueEvents(rows, is_complete=found[0].of_all == len(found), now=found[0].now)
+    is_left_out = few and any(row.size > _largest(few=few) for row in found)
+    return DueEvents(rows, is_complete=found[0].of_all == len(found) and not is_left_out, now=found[0].now)
+
+
+def _largest(*, few: bool) -> int:
+    """Return how large a payload may be to be read."""
+    return FEW_BYTES if few else LARGEST_PAYLOAD
 
 
 def content_of(row: JournalEvent | Due) -> Event | None:

@@ -226,7 +226,7 @@ class Journal:
         found: dict[int, list[Any]] = {ticket_id: [] for ticket_id in ticket_ids}
         for row in self._session.execute(due_of_tickets(), due_parameters(ticket_ids, few=few)):
             found[row.ticket_id].append(row)
-        return {ticket_id: due_events(rows) for ticket_id, rows in found.items()}
+        return {ticket_id: due_events(rows, few=few) for ticket_id, rows in found.items()}
 
     def supersede_older(self, event_id: int, reason: Coded) -> None:
         """End the pending events of an event's key that are older than it."""
