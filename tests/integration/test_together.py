@@ -25,6 +25,7 @@ from shared.store.database import SILENT, Database
 from shared.store.due import FEW_BYTES, FEW_ROWS
 from shared.store.ledger import Claim as Asked
 from shared.store.models import LedgerState, TicketState
+from shared.store.people import People
 from shared.store.tickets import TicketStates
 from shared.vault import Vault
 from tests.support.bridge import STATUS_MAP, SUPPORT, Bridge
@@ -435,6 +436,24 @@ def test_a_template_is_rendered_by_a_caller(
     desk.sync_together(3, 4)
     assert set.union(*by.values()) == {"caller"}
     assert states(desk, ids[:4]) == {"done": 4}
+
+
+def test_who_is_to_be_looked_up_anew_is_looked_up_by_a_caller(
+    desk: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who had another login on the tracker than was known; the store may take its time, for which all would wait."""
+    real, by = People.pin, list[str]()
+
+    def pin(people: People, *about: Any, **how: Any) -> Any:
+        by.append(threading.current_thread().name.split("-")[0])
+        return real(people, *about, **how)
+
+    monkeypatch.setattr(People, "pin", pin)
+    stand_in.patch("users", 5, login="alice.archer")
+    (event_id,) = desk.receive(task_event(of_ticket=ticket(1), of_task=task(1, user=ALICE)))
+    desk.sync_together(1)
+    assert by == ["caller"]
+    assert states(desk, [event_id]) == {"done": 1}
 
 
 def test_a_server_that_has_gone_without_a_word_is_noticed(bridge_on_postgresql: Bridge) -> None:

@@ -21,9 +21,10 @@ T = TypeVar("T")
 async def built(run: Run, build: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Return what is to be sent: at once, or apart from the other tickets where that may take long.
 
-    To render a template takes its time; of a project that was not known when the drain began the store is asked.
+    To render a template takes its time; of a project that was not known when the drain began, or of people who are to
+    be looked up anew, the store is asked.
     """
-    if run.templates or run.moved:
+    if run.templates or run.moved or not run.people:
         return await apart(build, *args, **kwargs)
     return build(*args, **kwargs)
 
