@@ -23,13 +23,13 @@ class Configs:
     """Reads and writes the single record within one transaction.
 
     Attributes:
-        basis: how often what is sent is built from had been changed when the record was read; whatever is read later in
-            the transaction may be newer, and is never older.
+        basis: how often what is sent is built from had been changed when the record was read, None before; whatever is
+            read later in the transaction may be newer, and is never older.
     """
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self.basis = 0
+        self.basis: int | None = None
 
     def get(self) -> tuple[PluginConfig, str | None]:
         """Return the configuration and the encrypted API key (None where none is stored)."""

@@ -17,7 +17,7 @@ from shared.coordination.locks import Locks
 from shared.coordination.pause import Pause
 from shared.events import parse_delivery
 from shared.settings import Settings
-from shared.store import Store
+from shared.store import Store, Transaction
 from shared.store.ledger import Claim, Ledger
 from shared.store.links import Link, LinkKind
 from tests.model.clock import Clock
@@ -129,6 +129,10 @@ class World:
         self._stack = ExitStack()
         self._begin()
 
+    def _connect(self, tx: Transaction) -> tuple[PluginConfig, Any]:
+        tx.configs.get()  # as everybody does who is to send something by it
+        return self.config, self.tracker
+
     def _begin(self) -> None:
         self.config = PluginConfig(
             base_url="http://tracker.test",
@@ -143,7 +147,7 @@ class World:
             self.settings,
             Locks(self.redis, self.settings.lock_lease),  # type: ignore[arg-type]
             pause,
-            lambda _tx: (self.config, self.tracker),  # type: ignore[arg-type, return-value]
+            self._connect,  # type: ignore[arg-type]
             lambda _tickets: True,  # a ring may always get lost: the sweep rings again
             Completion(self.store, None, pause, 0),
         )
