@@ -62,7 +62,7 @@ def bootstrap(settings: Settings, *, concurrency: int) -> Worker:
     app = make_celery(settings)
     redis = make_redis(settings)
     store = Store(Database(settings.database_url.get_secret_value(), pool_size=concurrency + 2 + 2 * AGAIN))
-    locks, pause = Locks(redis, settings.lock_lease), Pause(redis)
+    locks, pause = Locks(redis, settings.lock_lease, keeps=True, give_up=_give_up), Pause(redis)
     doorbell, lookup = Doorbell(settings), configured_lookup(settings)
     connector = Connector(
         store,

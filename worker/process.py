@@ -51,7 +51,6 @@ def work(settings: Settings, concurrency: int) -> int:
         drop_strange_keys(settings)
     worker = bootstrap(settings, concurrency=concurrency)
     register(worker.app, worker)
-    worker.locks.keep_renewing()
     worker.coordinator.start()
     threading.Thread(target=_end_where_stuck, args=(worker,), daemon=True, name="stuck").start()
     # what Celery prints when it is told to stop

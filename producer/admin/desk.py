@@ -40,7 +40,7 @@ class Desk:
         """Locks over every process of the installation."""
         from shared.coordination.locks import Locks
 
-        return Locks(self.redis, self.settings.lock_lease)
+        return Locks(self.redis, self.settings.lock_lease, keeps=True)
 
     @cached_property
     def vault(self) -> Vault:

@@ -7,7 +7,7 @@ import math
 import threading
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -26,6 +26,12 @@ PREFIX = "deskbridge:lock:"
 WITHOUT_END = -1
 RENEWED_AFTER = 1 / 3
 """The part of its lease after which a lock is renewed."""
+
+AGAIN_S = 1.0
+"""When it is tried again where Redis could not be asked: each lock has two thirds of its lease left."""
+
+LONGEST_HELD_S = 3600.0
+"""Longer than whatever is done under one lock: whoever holds one for so long hangs."""
 
 
 def make_redis(settings: Settings) -> Redis:
@@ -61,11 +67,13 @@ class HeldLock:
     Attributes:
         name: which it is.
         token: what only its holder knows.
+        taken_at: when (monotonic seconds).
+        renewed_at: when its lease began last; -inf: it is known to be lost.
     """
 
     def __init__(self, locks: Locks, name: str, token: str, taken_at: float) -> None:
         self._locks, self.name, self.token = locks, name, token
-        self.renewed_at = taken_at
+        self.taken_at = self.renewed_at = taken_at
 
     def check(self) -> None:
         """Look whether it is held still, and ask nobody.
@@ -75,20 +83,6 @@ class HeldLock:
         """
         if time.monotonic() >= self.renewed_at + self._locks.lease:
             raise LockBusy(Fault.LOCK_RAN_OUT())
-
-    def renew(self) -> None:
-        """Start the lease anew where a third of it has gone.
-
-        Raises:
-            LockBusy: as for `check`.
-        """
-        if time.monotonic() - self.renewed_at >= self._locks.lease * RENEWED_AFTER:
-            self._locks.renew([self])
-        self.check()
-
-    def release(self) -> None:
-        """Give it back; one that was lost meanwhile is only told of."""
-        self._locks.release_all([self])
 
 
 # Takes each key that is free. One that has no end is nobody's, since every one of ours has one: it is dropped.
@@ -132,32 +126,55 @@ class Locks:
     Args:
         redis: connection with its own time-outs.
         lease: seconds until a lock that nobody renews ends.
+        keeps: whether those that are held are renewed, by a thread of its own that begins with the first: however long
+            the work under one waits for its turn, its holder need only look (`HeldLock.check`).
+        give_up: called where that thread has failed itself: whatever is held runs out from then on.
     """
 
-    def __init__(self, redis: Redis, lease: float) -> None:
-        self._redis, self.lease = redis, lease
+    def __init__(
+        self, redis: Redis, lease: float, *, keeps: bool = False, give_up: Callable[[], None] = lambda: None
+    ) -> None:
+        self._redis, self.lease, self._keeps, self._give_up = redis, lease, keeps, give_up
         self._taking, self._renewing = redis.register_script(TAKE), redis.register_script(RENEW)
         self._releasing = redis.register_script(RELEASE)
         self._change = threading.Lock()
         self._held = set[HeldLock]()
+        self._has_keeper = False
 
-    def keep_renewing(self) -> None:
-        """Start the leases of all locks that are held anew, time and again, from a thread of its own.
-
-        So however long the work under one waits for its turn, its holder need only look (`HeldLock.check`).
-        """
-
-        def keep() -> None:
-            never = threading.Event()
-            while not never.wait(self.lease * RENEWED_AFTER):
-                with self._change:
-                    held = list(self._held)
+    def _keep(self) -> None:
+        """Start the leases of all locks that are held anew, time and again."""
+        never, wait_s = threading.Event(), self.lease * RENEWED_AFTER
+        try:
+            while not never.wait(wait_s):
+                held = self._kept()
                 try:
                     self.renew(held)
-                except Exception as error:  # noqa: BLE001 (nothing may end this thread; the locks go on running out)
+                    wait_s = self.lease * RENEWED_AFTER
+                except Exception as error:  # noqa: BLE001 (nothing may end this thread; it is tried again)
                     log.warning("locks could not be renewed", count=len(held), error=type(error).__name__)
+                    wait_s = min(AGAIN_S, self.lease * RENEWED_AFTER)
+        except BaseException as fault:
+            log.critical("locks are not renewed any more", exc_info=fault)
+            self._give_up()
 
-        threading.Thread(target=keep, daemon=True, name="locks").start()
+    def _kept(self) -> list[HeldLock]:
+        """Return what is to be renewed: all that is held, but for what nobody can be at work on any more."""
+        begun = time.monotonic() - LONGEST_HELD_S
+        with self._change:
+            hanging = [one for one in self._held if one.taken_at <= begun]
+            self._held.difference_update(hanging)
+            held = list(self._held)
+        for one in hanging:
+            log.warning("a lock that was taken too long ago is left to run out", lock=one.name)
+        return held
+
+    def _hold(self, taken: Sequence[HeldLock]) -> None:
+        with self._change:
+            self._held.update(taken)
+            begins = self._keeps and bool(taken) and not self._has_keeper
+            self._has_keeper |= begins
+        if begins:
+            threading.Thread(target=self._keep, daemon=True, name="locks").start()
 
     def once(self, name: str, seconds: int) -> bool:
         """Tell whether nobody has asked the same in the last so many seconds."""
@@ -195,17 +212,6 @@ class Locks:
             return None
         return progress if isinstance(progress, dict) else None
 
-    def take(self, name: str) -> HeldLock:
-        """Take a lock, without waiting for it; whoever takes it releases it.
-
-        Raises:
-            LockBusy: somebody else holds it.
-        """
-        (found,) = self.take_all([name])
-        if isinstance(found, LockBusy):
-            raise found
-        return found
-
     def take_all(self, names: Sequence[str]) -> list[HeldLock | LockBusy]:
         """Take those of some locks that are free, in one round trip; of each other one it is returned that it is busy.
 
@@ -217,14 +223,14 @@ class Locks:
         try:
             taken = self._taking(keys=_keys(asked), args=[self._lease_ms, *(one.token for one in asked)])
         except RedisError:
-            self.release_all(asked)
+            with suppress(RedisError):
+                self._give_back(asked)
             raise
         found = [
             one if is_taken else LockBusy(Fault.LOCK_HELD(name=one.name))
             for one, is_taken in zip(asked, taken, strict=True)
         ]
-        with self._change:
-            self._held.update(one for one in found if isinstance(one, HeldLock))
+        self._hold([one for one in found if isinstance(one, HeldLock)])
         return found
 
     def renew(self, held: Sequence[HeldLock]) -> None:
@@ -241,13 +247,18 @@ class Locks:
         with self._change:
             self._held.difference_update(held)
         try:
-            given_back = self._releasing(keys=_keys(held), args=[one.token for one in held])
+            given_back = self._give_back(held)
         except RedisError as error:
             log.warning("locks lost before their release", count=len(held), error=type(error).__name__)
             return
         for one, is_given_back in zip(held, given_back, strict=True):
             if not is_given_back:
                 log.warning("lock lost before its release", lock=one.name)
+
+    def _give_back(self, held: Sequence[HeldLock]) -> Sequence[int]:
+        """Delete some locks as far as they are ours still; return of each whether it was."""
+        deleted: Sequence[int] = self._releasing(keys=_keys(held), args=[one.token for one in held])
+        return deleted
 
     @contextmanager
     def hold(self, name: str) -> Iterator[HeldLock]:
@@ -256,11 +267,13 @@ class Locks:
         Raises:
             LockBusy: somebody else holds it.
         """
-        held = self.take(name)
+        (held,) = self.take_all([name])
+        if isinstance(held, LockBusy):
+            raise held
         try:
             yield held
         finally:
-            held.release()
+            self.release_all([held])
 
     @property
     def _lease_ms(self) -> int:

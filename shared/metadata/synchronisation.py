@@ -170,7 +170,7 @@ def synchronise(
                 return MetadataResult()
 
             def go_on(what: str, so_far: int, total: int) -> None:
-                lock.renew()
+                lock.check()
                 locks.tell(LOCK, {"what": what, "so_far": so_far, "total": total})
                 if progress:
                     progress(what, so_far, total)

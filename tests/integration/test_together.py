@@ -371,8 +371,7 @@ def test_tickets_that_wait_for_the_rate_limit_keep_their_locks(
 ) -> None:
     """However many wait longer than a lock's lease: else each would use up a turn of the limit, and do nothing."""
     desk, tickets = bridge_on_postgresql, range(1, 25)
-    throttle, locks = Throttle(desk.redis, 6), Locks(desk.redis, 2.0)
-    locks.keep_renewing()
+    throttle, locks = Throttle(desk.redis, 6), Locks(desk.redis, 2.0, keeps=True)
     connect = Connector(desk.store, Vault(desk.settings.secret_keys), throttle.wait).connect
     service = replace(desk.service, locks=locks, connect=connect)
     ids = desk.receive(*(task_event(of_ticket=ticket(one), of_task=task(one)) for one in tickets))

@@ -147,7 +147,7 @@ class World:
             self.settings,
             Locks(self.redis, self.settings.lock_lease),  # type: ignore[arg-type]
             pause,
-            self._connect,  # type: ignore[arg-type]
+            self._connect,
             lambda _tickets: True,  # a ring may always get lost: the sweep rings again
             Completion(self.store, None, pause, 0),
         )

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
+import structlog
 from redis import Redis
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import TimeoutError as RedisTimeout
 
 from shared.codes.coded import written
 from shared.coordination import pause as pause_module
-from shared.coordination.locks import PREFIX, HeldLock, Locks
+from shared.coordination.locks import LONGEST_HELD_S, PREFIX, HeldLock, Locks
 from shared.coordination.pause import (
     FIRST_PAUSE_S,
     KEY,
@@ -78,17 +81,13 @@ class LockContract:
             locks.release_all(held)
             assert list(redis.scan_iter(PREFIX + "*")) == [f"{PREFIX}ticket:2".encode()]
 
-    def test_a_lock_that_was_taken_with_others_is_renewed_and_given_back_alone(self, redis: Redis) -> None:
-        locks = Locks(redis, LEASE)
+    def test_a_lock_that_was_taken_with_others_is_given_back_alone(self, redis: Redis) -> None:
+        locks = Locks(redis, 60)
         one, other = locks.take_all(["ticket:1", "ticket:2"])
         assert isinstance(one, HeldLock)
         assert isinstance(other, HeldLock)
-        time.sleep(LEASE * 0.7)
-        one.renew()
-        time.sleep(LEASE * 0.7)
-        assert list(redis.scan_iter(PREFIX + "*")) == [f"{PREFIX}ticket:1".encode()]
-        one.release()
-        assert list(redis.scan_iter(PREFIX + "*")) == []
+        locks.release_all([one])
+        assert list(redis.scan_iter(PREFIX + "*")) == [f"{PREFIX}ticket:2".encode()]
 
     def test_a_lock_that_nobody_renews_ends(self, redis: Redis) -> None:
         locks = Locks(redis, LEASE)
@@ -103,18 +102,8 @@ class LockContract:
             redis.set(PREFIX + "ticket:1", "somebody else", px=60_000)
         assert redis.get(PREFIX + "ticket:1") == b"somebody else"
 
-    def test_a_renewed_lock_outlives_its_lease(self, redis: Redis) -> None:
-        locks = Locks(redis, LEASE)
-        with locks.hold("ticket:1") as held:
-            for _ in range(4):
-                time.sleep(LEASE / 2)
-                held.renew()
-            with pytest.raises(LockBusy), locks.hold("ticket:1"):
-                pass
-
     def test_locks_that_are_kept_outlive_their_leases_and_their_holders_only_look(self, redis: Redis) -> None:
-        locks = Locks(redis, LEASE)
-        locks.keep_renewing()
+        locks = Locks(redis, LEASE, keeps=True)
         with locks.hold("ticket:1") as one, locks.hold("ticket:2") as lost:
             redis.delete(PREFIX + "ticket:2")
             until(lambda: _is_lost(lost))
@@ -124,26 +113,78 @@ class LockContract:
                 pass
 
     def test_only_what_is_held_is_kept(self, redis: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
-        locks, kept = Locks(redis, LEASE), list[list[str]]()
+        locks, kept = Locks(redis, LEASE, keeps=True), list[list[str]]()
         monkeypatch.setattr(locks, "renew", lambda held: kept.append([one.name for one in held]))
-        locks.keep_renewing()
         with locks.hold("ticket:1"):
             until(lambda: ["ticket:1"] in kept)
         kept.clear()
         until(lambda: len(kept) > 2)
         assert kept[-1] == []
 
+    def test_one_that_was_taken_too_long_ago_is_kept_no_more(self, redis: Redis) -> None:
+        """Whoever took it hangs; else nobody could take it as long as its process lives."""
+        locks = Locks(redis, LEASE, keeps=True)
+        with locks.hold("ticket:1") as hanging, locks.hold("ticket:2") as other:
+            hanging.taken_at -= LONGEST_HELD_S
+            until(lambda: _is_lost(hanging))
+            with locks.hold("ticket:1"):
+                other.check()
+
+    def test_locks_are_kept_though_redis_was_away_for_a_moment(
+        self, redis: Redis, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It is asked again soon, and not after another third of the lease."""
+        monkeypatch.setattr("shared.coordination.locks.AGAIN_S", 0.01)
+        locks, tried = Locks(redis, 60, keeps=True), list[float]()
+
+        def renew(_held: object) -> None:
+            tried.append(time.monotonic())
+            raise RedisConnectionError
+
+        monkeypatch.setattr("shared.coordination.locks.RENEWED_AFTER", 0.001)
+        monkeypatch.setattr(locks, "renew", renew)
+        with locks.hold("ticket:1"):
+            until(lambda: bool(tried))
+            monkeypatch.setattr("shared.coordination.locks.RENEWED_AFTER", 1.0)
+            until(lambda: len(tried) > 3)
+
+    def test_whoever_cannot_keep_locks_any_more_gives_up(
+        self, redis: Redis, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Else the locks of every ticket to come would run out while it is worked on."""
+        given_up = threading.Event()
+        locks = Locks(redis, LEASE, keeps=True, give_up=given_up.set)
+
+        def fail(_held: object) -> None:
+            raise SystemExit
+
+        monkeypatch.setattr(locks, "renew", fail)
+        with locks.hold("ticket:1"):
+            assert given_up.wait(10)
+
+    def test_only_a_lock_that_was_held_can_be_lost(
+        self, redis: Redis, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        locks = Locks(redis, 60)
+        taking = locks._taking
+
+        def too_late(**asked: Any) -> list[int]:
+            raise RedisTimeout
+
+        monkeypatch.setattr(locks, "_taking", too_late)
+        with structlog.testing.capture_logs() as told, pytest.raises(RedisTimeout):
+            locks.take_all(["ticket:1"])
+        assert told == []
+        monkeypatch.setattr(locks, "_taking", taking)
+        with structlog.testing.capture_logs() as told, locks.hold("ticket:1"):
+            redis.delete(PREFIX + "ticket:1")
+        assert [one["event"] for one in told] == ["lock lost before its release"]
+
     def test_to_look_at_a_lock_that_nobody_renews_says_when_it_has_run_out(self, redis: Redis) -> None:
         with Locks(redis, LEASE).hold("ticket:1") as held:
             time.sleep(LEASE + 0.1)
             with pytest.raises(LockBusy):
                 held.check()
-
-    def test_renewing_a_lock_that_ran_out_says_so(self, redis: Redis) -> None:
-        with Locks(redis, LEASE).hold("ticket:1") as held:
-            time.sleep(LEASE + 0.1)
-            with pytest.raises(LockBusy):
-                held.renew()
 
     def test_a_lock_without_an_end_is_nobody_s(self, redis: Redis) -> None:
         redis.set(PREFIX + "ticket:1", "for ever")
@@ -152,11 +193,6 @@ class LockContract:
             pass
         with locks.hold("ticket:1"):
             pass
-
-    def test_renewing_often_costs_nothing(self, redis: Redis) -> None:
-        with Locks(redis, 60).hold("ticket:1") as held:
-            redis.delete(PREFIX + "ticket:1")
-            held.renew()
 
     def test_of_many_threads_one_at_a_time_holds_the_lock(self, redis: Redis) -> None:
         locks, inside, most, done = Locks(redis, 60), [0], [0], [0]

@@ -17,7 +17,7 @@ from cryptography.fernet import Fernet
 from pydantic import SecretStr
 
 from shared.settings import Settings
-from worker.bootstrap import bootstrap
+from worker.bootstrap import _give_up, bootstrap
 from worker.process import _end_where_stuck, _work_until_it_ends, run_celery, work
 from worker.sync.service import SyncService
 from worker.watchdog import EXIT_CODE
@@ -219,4 +219,11 @@ def test_with_a_rate_limit_a_worker_begins_no_more_tickets_than_it_has_callers(
 ) -> None:
     worker = bootstrap(settings.model_copy(update={"rate_limit": rate_limit}), concurrency=2)
     assert worker.coordinator._most == tickets
+    worker.coordinator.close()
+
+
+def test_a_worker_keeps_its_locks_and_ends_where_it_cannot_any_more(settings: Settings) -> None:
+    worker = bootstrap(settings, concurrency=1)
+    assert worker.locks._keeps
+    assert worker.locks._give_up is _give_up
     worker.coordinator.close()

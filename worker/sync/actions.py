@@ -78,6 +78,13 @@ def begin(do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Begin[T]:
 class Together(Action[R]):
     """What is done for many tickets in one round trip."""
 
+    def carry_out(self) -> R:
+        """Do it: the set of one."""
+        (found,) = self.carry_out_all([self])
+        if isinstance(found, Exception):
+            raise found
+        return found
+
     @classmethod
     @abstractmethod
     def carry_out_all(cls, actions: Sequence[Self]) -> Sequence[R | Exception]:
@@ -98,10 +105,6 @@ class TakeLock(Together[HeldLock]):
     def __init__(self, locks: Locks, name: str) -> None:
         self._locks, self._name = locks, name
 
-    def carry_out(self) -> HeldLock:
-        """Take it."""
-        return self._locks.take(self._name)
-
     @classmethod
     def carry_out_all(cls, actions: Sequence[Self]) -> Sequence[HeldLock | LockBusy]:
         """Take each that is free."""
@@ -113,10 +116,6 @@ class Release(Together[None]):
 
     def __init__(self, locks: Locks, held: HeldLock) -> None:
         self._locks, self._held = locks, held
-
-    def carry_out(self) -> None:
-        """Give it back."""
-        self._held.release()
 
     @classmethod
     def carry_out_all(cls, actions: Sequence[Self]) -> Sequence[None]:

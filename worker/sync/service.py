@@ -36,16 +36,12 @@ class Enter(Together[Permit]):
     def __init__(self, pause: Pause) -> None:
         self._pause = pause
 
-    def carry_out(self) -> Permit:
-        """Ask."""
-        return self._pause.enter()
-
     @classmethod
     def carry_out_all(cls, actions: Sequence[Self]) -> Sequence[Permit]:
         """Ask once, as long as there is no pause."""
-        first = actions[0].carry_out()
+        first = actions[0]._pause.enter()
         is_open = first.blocked_by is None and not first.probing
-        return [first, *(first if is_open else one.carry_out() for one in actions[1:])]
+        return [first, *(first if is_open else one._pause.enter() for one in actions[1:])]
 
 
 class SyncService(Collaborators):
