@@ -221,8 +221,8 @@ class Settings(BaseSettings):
         ge=0,
         description=(
             "Calls per second to the tracker over all workers, one turn after the other; 0: no limit. "
-            "Threads wait for their turn: more than RATE_LIMIT × LOCK_LEASE / 2 of them only wait for "
-            "each other"
+            "Calls wait for their turn with their tickets locked: more of them at once only wait for each "
+            "other"
         ),
     )
     allow_link_local: bool = Field(
