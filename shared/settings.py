@@ -254,6 +254,13 @@ class Settings(BaseSettings):
     log_format: Literal["console", "json"] | None = Field(
         default=None, description="`console` or `json`; console on a terminal, else JSON"
     )
+    otlp_endpoint: str | None = Field(
+        default=None,
+        description=(
+            "Address of an OpenTelemetry collector, such as `http://127.0.0.1:4318`: producer and worker send it their "
+            "traces by OTLP over HTTP (extra `otel`). None: there are no traces"
+        ),
+    )
 
     @classmethod
     def settings_customise_sources(

@@ -14,7 +14,7 @@ from celery.signals import celeryd_init, worker_shutting_down
 from prometheus_client import CollectorRegistry
 from redis.exceptions import RedisError
 
-from shared import metrics
+from shared import metrics, tracing
 from shared.coordination.doorbell import drop_strange_keys
 from shared.coordination.presence import WORKER, is_there
 from shared.errors import BridgeError, SettingsError
@@ -49,6 +49,11 @@ def work(settings: Settings, concurrency: int) -> int:
         return 1
     with suppress(RedisError):  # Celery waits for it
         drop_strange_keys(settings)
+    try:
+        tracing.start(settings, "worker")
+    except SettingsError as error:
+        log.error(str(error))
+        return 2
     worker = bootstrap(settings, concurrency=concurrency)
     register(worker.app, worker)
     worker.coordinator.start()
@@ -82,6 +87,7 @@ def _work_until_it_ends(worker: Worker) -> int:
         stop()
         if left := worker.coordinator.close():
             worker.service.ring(left)
+        tracing.stop()
 
 
 def _shown(worker: Worker) -> tuple[CollectorRegistry, Looks]:

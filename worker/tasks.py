@@ -12,6 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from shared.coordination.doorbell import PRUNE, SWEEP, SYNC_METADATA, SYNC_TICKET
 from shared.coordination.rings import is_ticket
 from shared.logs import get_logger
+from shared.traceparent import read_of_tickets
 from worker.bootstrap import Worker
 from worker.dry_runs import clean_dry_runs
 from worker.upkeep import keep_up
@@ -23,7 +24,9 @@ def register(app: Celery, worker: Worker) -> None:
     """Register every task of the worker on its application."""
 
     @app.task(name=SYNC_TICKET, shared=False)  # type: ignore[untyped-decorator]
-    def sync_ticket(*, ticket_id: object = None, others: object = (), **_: object) -> None:
+    def sync_ticket(
+        *, ticket_id: object = None, others: object = (), traces: object = None, **_: object
+    ) -> None:
         """Hand the tickets over; the message may then be gone: the sweep rings again what is not done.
 
         A broker that anybody can write to may bring anything.
@@ -34,7 +37,7 @@ def register(app: Celery, worker: Worker) -> None:
                 for one in (ticket_id, *(others if isinstance(others, Sequence) else ()))
                 if is_ticket(one)
             ]
-            if left := worker.coordinator.take(tickets):
+            if left := worker.coordinator.take(tickets, read_of_tickets(traces, tickets)):
                 worker.service.ring(left)
 
     @app.task(name=SWEEP, shared=False)  # type: ignore[untyped-decorator]

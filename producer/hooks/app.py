@@ -8,6 +8,7 @@ import ipaddress
 import math
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -35,7 +36,7 @@ from producer.web.connections import ANSWER_S, KNOWN
 from producer.web.problems import Problem
 from producer.web.readiness import Readiness, told
 from producer.web.shield import ShieldedApp
-from shared import metrics
+from shared import metrics, traceparent, tracing
 from shared.codes.coded import Coded
 from shared.codes.deliveries import Undelivered
 from shared.coordination.doorbell import Doorbell
@@ -105,7 +106,8 @@ class Producer:
         self._store = Store(Database(settings.database_url.get_secret_value(), pool_size=POOL_SIZE))
         self._appender = Appender(lambda some: append(self._store, some))
         self._doorbell = Doorbell(settings)
-        self._ringer = Ringer(self._doorbell.ring)
+        self._settings = settings
+        self._ringer = Ringer(lambda tickets: self._doorbell.ring(tickets, tracing.rung(tickets)))
         self._registry = metrics.registry("producer")
         self._refused = Refused()
         self._sign = SignOfLife(self._store, self._refused, port)
@@ -120,6 +122,7 @@ class Producer:
     @asynccontextmanager
     async def lifespan(self, _app: FastAPI) -> AsyncIterator[None]:
         """Ring, and leave signs of life, while the application runs; at its end ring what is left."""
+        tracing.start(self._settings, "producer")
         self._ringer.start()
         self._sign.start()
         yield
@@ -127,6 +130,7 @@ class Producer:
         self._readiness.close()
         self._mark.close()
         await run_in_threadpool(self._ringer.stop)
+        await run_in_threadpool(tracing.stop)
         self._store.database.close()
 
     async def events(self, request: Request) -> JSONResponse:
@@ -141,15 +145,22 @@ class Producer:
         request.scope.setdefault("state", {})[KNOWN] = ANSWER_S
         self._refuse_flood(source)
         spool.tell(source, request.headers.get(spool.HEADER))
+        came_with = traceparent.read(request.headers.get(traceparent.HEADER))
+        with tracing.span("POST /events", "server", came_with) as span:
+            return await self._take_in(request, body, source, span.traceparent or came_with)
+
+    async def _take_in(self, request: Request, body: str, source: int, trace: str | None) -> JSONResponse:
         webhook_id = request.headers.get("webhook-id") or _unsigned_id(body)
         if len(body) <= EVENT_BYTES:
             delivered = deliveries(body, webhook_id)
         else:  # one made for it keeps the parser busy for a second
             delivered = await run_in_threadpool(deliveries, body, webhook_id)
+        if trace:
+            delivered = [replace(one, traceparent=trace) for one in delivered]
         accepted = await self._append(delivered)
         if self._sources:
             self._sources.take(source, _weight(len(accepted), body) - 1)
-        return JSONResponse(self._accepted(accepted), 202)
+        return JSONResponse(self._accepted(accepted, trace), 202)
 
     async def read(self, request: Request) -> bytes:
         """Read a request's body within its limits (see `producer.helpdesks.port.Intake`)."""
@@ -158,16 +169,17 @@ class Producer:
     async def keep(self, delivery: Delivery | Unreadable, *, within: float | None = None) -> dict[str, Any]:
         """Commit a helpdesk's delivery to the journal and ring for it (see `producer.helpdesks.port.Intake`)."""
         accepted: list[Accepted] = []
-        try:
-            async with asyncio.timeout(within):
-                if isinstance(delivery, Delivery):
-                    accepted = await self._append([delivery])
-                else:
-                    await asyncio.to_thread(park, self._store, delivery)
-                    metrics.UNREADABLE.labels(source=delivery.source).inc()
-        except TimeoutError:
-            raise _unwritable("the journal is slow; send it again") from None
-        return self._accepted(accepted)
+        with tracing.span("webhook", "server") as span:
+            try:
+                async with asyncio.timeout(within):
+                    if isinstance(delivery, Delivery):
+                        accepted = await self._append([replace(delivery, traceparent=span.traceparent)])
+                    else:
+                        await asyncio.to_thread(park, self._store, delivery)
+                        metrics.UNREADABLE.labels(source=delivery.source).inc()
+            except TimeoutError:
+                raise _unwritable("the journal is slow; send it again") from None
+            return self._accepted(accepted, span.traceparent)
 
     async def _append(self, delivered: list[Delivery]) -> list[Accepted]:
         """Append to the journal; return once that is committed.
@@ -184,9 +196,9 @@ class Producer:
                 )
         return accepted
 
-    def _accepted(self, accepted: list[Accepted]) -> dict[str, Any]:
+    def _accepted(self, accepted: list[Accepted], trace: str | None = None) -> dict[str, Any]:
         """Ring for what is new, count, and return the answer for the sender."""
-        self._ringer.ring({one.ticket_id for one in accepted if not one.duplicate})
+        self._ringer.ring({one.ticket_id for one in accepted if not one.duplicate}, trace)
         duplicates = sum(one.duplicate for one in accepted)
         metrics.ACCEPTED.inc(len(accepted) - duplicates)
         metrics.DUPLICATES.inc(duplicates)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 
 from shared.logs import get_logger
 
@@ -17,12 +17,13 @@ class Ringer:
     """Collects tickets to ring and rings them from one thread; the same ticket once.
 
     Args:
-        ring: rings tickets; False where the broker could not be reached.
+        ring: rings tickets, each with the traceparent of what it is rung for; False where the broker could not be
+            reached.
     """
 
-    def __init__(self, ring: Callable[[Collection[int]], bool]) -> None:
+    def __init__(self, ring: Callable[[Mapping[int, str | None]], bool]) -> None:
         self._ring = ring
-        self._waiting: dict[int, None] = {}
+        self._waiting: dict[int, str | None] = {}
         self._change = threading.Condition()
         self._stopping = False
         self._thread = threading.Thread(target=self._work, name="ringer", daemon=True)
@@ -31,11 +32,11 @@ class Ringer:
         """Begin to ring."""
         self._thread.start()
 
-    def ring(self, ticket_ids: Collection[int]) -> None:
+    def ring(self, ticket_ids: Collection[int], traceparent: str | None = None) -> None:
         """Have tickets rung soon; returns at once."""
         if ticket_ids:
             with self._change:
-                self._waiting.update(dict.fromkeys(ticket_ids))
+                self._waiting.update(dict.fromkeys(ticket_ids, traceparent))
                 self._change.notify()
 
     def stop(self) -> None:
@@ -45,7 +46,7 @@ class Ringer:
             self._change.notify()
         self._thread.join(timeout=5)
 
-    def _try_to_ring(self, tickets: Collection[int]) -> bool:
+    def _try_to_ring(self, tickets: Mapping[int, str | None]) -> bool:
         try:
             return self._ring(tickets)
         except Exception as error:  # noqa: BLE001 (nothing that a broker's library raises may end this thread)
@@ -56,7 +57,7 @@ class Ringer:
         while True:
             with self._change:
                 self._change.wait_for(lambda: self._waiting or self._stopping)
-                tickets, self._waiting = list(self._waiting), {}
+                tickets, self._waiting = self._waiting, {}
                 stopping = self._stopping
             # what was not rung is the sweep's; leave the broker alone for a moment
             rung = not tickets or self._try_to_ring(tickets)

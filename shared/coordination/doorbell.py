@@ -5,7 +5,7 @@ A ring is a message with some tickets' ids and nothing else. Losing one loses no
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import NoReturn
 
@@ -153,13 +153,20 @@ class Doorbell:
     def __init__(self, settings: Settings) -> None:
         self._app = make_celery(settings, publish_only=True)
 
-    def ring(self, ticket_ids: Iterable[int]) -> bool:
-        """Publish messages that name some tickets each; False where the broker could not be reached."""
+    def ring(self, ticket_ids: Iterable[int], traces: Mapping[int, str] | None = None) -> bool:
+        """Publish messages that name some tickets each; False where the broker could not be reached.
+
+        Args:
+            ticket_ids: the tickets.
+            traces: by ticket the traceparent of the ring, where a trace is recorded.
+        """
         left = iter(ticket_ids)
         try:
             with self._app.producer_or_acquire() as producer:
                 while some := list(islice(left, MOST_RUNG_TOGETHER)):
-                    self._app.send_task(SYNC_TICKET, kwargs=ring_of(some), queue=QUEUE, producer=producer)
+                    self._app.send_task(
+                        SYNC_TICKET, kwargs=ring_of(some, traces), queue=QUEUE, producer=producer
+                    )
         except BROKER_ERRORS as error:
             log.warning("not rung; the sweep rings later", error=type(error).__name__)
             return False

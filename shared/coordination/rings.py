@@ -15,6 +15,8 @@ from typing import Any
 
 from kombu.transport import redis, virtual
 
+from shared.traceparent import read_of_tickets
+
 SYNC_TICKET = "deskbridge.sync_ticket"
 SWEEP = "deskbridge.sweep"
 SYNC_METADATA = "deskbridge.sync_metadata"
@@ -92,21 +94,31 @@ def _body(text: str, task: str) -> str:
     if len(text) > LARGEST_RING:
         raise ValueError("larger than any ring")
     _, given, _ = json.loads(base64.b64decode(text, validate=True))
-    named: Mapping[str, int | list[int]] = {}
+    named: Mapping[str, Any] = {}
     if task == SYNC_TICKET:
         tickets = [given["ticket_id"], *given.get("others", [])]
         if len(tickets) > MOST_RUNG_TOGETHER or not all(map(is_ticket, tickets)):
             raise ValueError("no tickets")
-        named = ring_of(tickets)
+        named = ring_of(tickets, read_of_tickets(given.get("traces"), tickets))
     elif task not in BY_THE_CLOCK:
         raise ValueError("no task of ours")
     return base64.b64encode(json.dumps([[], named, {}]).encode()).decode()
 
 
-def ring_of(ticket_ids: Sequence[int]) -> dict[str, int | list[int]]:
-    """Return what a ring says: a worker of the version before knows of one ticket, and the sweep rings the others."""
+def ring_of(ticket_ids: Sequence[int], traces: Mapping[int, str] | None = None) -> dict[str, Any]:
+    """Return what a ring says: a worker of the version before knows of one ticket, and the sweep rings the others.
+
+    Args:
+        ticket_ids: the tickets.
+        traces: by ticket the traceparent of the ring, where a trace is recorded.
+    """
     first, *others = ticket_ids
-    return {"ticket_id": first, "others": others} if others else {"ticket_id": first}
+    ring: dict[str, Any] = {"ticket_id": first}
+    if others:
+        ring["others"] = others
+    if named := {str(one): trace for one in ticket_ids if (trace := (traces or {}).get(one))}:
+        ring["traces"] = named
+    return ring
 
 
 def is_ticket(value: Any) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, and_, bindparam, case, func, or_, select, tuple_
 from sqlalchemy.orm import InstrumentedAttribute
 
+from shared import traceparent
 from shared.errors import InvalidEvent
 from shared.events import Event, stored_event
 from shared.store.models import EventState, JournalEvent
@@ -39,6 +40,7 @@ class Due:
         occurred_at: bounded once more by when it came in, and by now.
         payload: None where it is too large to be read so, or where its row makes no sense.
         completion: what was found out of what the event lacks, as JSON; None: nobody has looked yet.
+        traceparent: of the trace that it came with.
     """
 
     id: int
@@ -51,6 +53,8 @@ class Due:
     attempts: int
     payload: str | None
     completion: str | None
+    delivery_id: str
+    traceparent: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +136,8 @@ def due_of_tickets() -> Select[Any]:
                 "completion"
             ),
             measured.c.size,
+            JournalEvent.delivery_id,
+            JournalEvent.traceparent,
             measured.c.of_all,
             moment().label("now"),
         )
@@ -191,6 +197,8 @@ def _due(row: Any) -> Due:
         row.attempts,
         row.payload if makes_sense else None,
         row.completion,
+        row.delivery_id,
+        traceparent.read(row.traceparent),
     )
 
 

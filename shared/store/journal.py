@@ -684,4 +684,5 @@ def _row(one: Delivery, received_at: datetime) -> dict[str, object]:
         "clamped": event.occurred_at > latest,
         "sequence": NO_SEQUENCE if event.sequence is None else event.sequence,
         "payload": one.payload,
+        "traceparent": one.traceparent,
     }

@@ -18,7 +18,7 @@ from urllib.parse import quote, urlencode, urlsplit
 import certifi
 from pydantic import SecretStr
 
-from shared import metrics
+from shared import metrics, tracing
 from shared.codes.coded import Coded
 from shared.codes.faults import Detail
 from shared.errors import (
@@ -291,7 +291,9 @@ class TrackerClient:
         finally:
             self._local.connection = connection
             unanswered = "lost" if watch.sent else "unsent"
-            metrics.called(method, path, status or unanswered, time.monotonic() - started)
+            seconds = time.monotonic() - started
+            metrics.called(method, path, status or unanswered, seconds)
+            tracing.called(metrics.operation(method, path), status or unanswered, seconds)
 
     def _take_connection(self, *, writing: bool) -> Connection:
         """Return this thread's connection, unless a call is under way on it; a write trusts none that was idle long."""

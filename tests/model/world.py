@@ -83,7 +83,7 @@ class OneByOne:
 
     def carry_out(self, going: Going, action: Action[Any], arrive: Arrive) -> None:
         """Do it; what kills the worker leaves it no further step."""
-        outcome = outcome_of(action)
+        outcome = outcome_of(going, action)
         if outcome.error is not None and not isinstance(outcome.error, Exception):
             raise outcome.error
         arrive(going, outcome)

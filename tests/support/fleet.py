@@ -126,15 +126,17 @@ class Fleet:
             check=False,
         )
 
-    def send(self, deliveries: Iterable[tuple[str, Mapping[str, Any]]], *, batch: int = 10) -> int:
+    def send(
+        self, deliveries: Iterable[tuple[str, Mapping[str, Any]]], *, batch: int = 10, **headers: str
+    ) -> int:
         """Send deliveries as a helpdesk does: signed, and again until they were accepted; return how many."""
         waiting = list(deliveries)
         for start in range(0, len(waiting), batch):
             events = [{**event, "delivery_id": name} for name, event in waiting[start : start + batch]]
-            self._post(json.dumps(events), f"batch-{start}")
+            self._post(json.dumps(events), f"batch-{start}", headers)
         return len(waiting)
 
-    def _post(self, body: str, webhook_id: str) -> None:
+    def _post(self, body: str, webhook_id: str, more: Mapping[str, str]) -> None:
         deadline = time.monotonic() + 60
         while True:
             now = datetime.now(UTC)
@@ -143,6 +145,7 @@ class Fleet:
                 "webhook-id": webhook_id,
                 "webhook-timestamp": str(int(now.timestamp())),
                 "webhook-signature": self._webhook.sign(webhook_id, now, body),
+                **more,
             }
             try:
                 answer = self._http.post(

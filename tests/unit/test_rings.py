@@ -102,7 +102,7 @@ def test_the_version_before_works_on_the_first_of_several_and_the_sweep_rings_th
     def sync_ticket(*, ticket_id: int, **_: object) -> int:
         return ticket_id
 
-    assert sync_ticket(**ring) == 7  # type: ignore[arg-type]
+    assert sync_ticket(**ring) == 7
 
 
 def test_the_tickets_of_a_message_are_worked_on_side_by_side() -> None:

@@ -144,7 +144,7 @@ def test_a_worker_looks_whether_it_is_stuck(
     monkeypatch: pytest.MonkeyPatch, settings: Settings, ends: threading.Event
 ) -> None:
     worker = MagicMock()
-    worker.coordinator = SimpleNamespace(start=list, stop=list, close=list, stuck_since=1.0)
+    worker.coordinator = SimpleNamespace(start=list, stop=list, close=list, look=list, stuck_since=1.0)
     monkeypatch.setattr("worker.process.bootstrap", lambda *_, **__: worker)
     for beside in ("drop_strange_keys", "monitored", "_sweep_without_beat", "_keep_up_without_beat"):
         monkeypatch.setattr(f"worker.process.{beside}", lambda *_: None)
@@ -218,6 +218,7 @@ def test_with_a_rate_limit_a_worker_begins_no_more_tickets_than_it_has_callers(
     settings: Settings, rate_limit: float, tickets: int
 ) -> None:
     worker = bootstrap(settings.model_copy(update={"rate_limit": rate_limit}), concurrency=2)
+    worker.limiter.share = 2
     assert worker.coordinator._most == tickets
     worker.coordinator.close()
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import groupby, islice
@@ -25,6 +25,7 @@ from shared.codes.faults import Fault
 from shared.errors import LockBusy, SettingsError, TrackerOutage
 from shared.logs import get_logger
 from worker.sync.actions import Action, Together, Way
+from worker.sync.context import OwnContext
 from worker.sync.run import Part, Stored, transaction_of
 
 log = get_logger("sync")
@@ -51,14 +52,20 @@ class Going:
     """A ticket that is on its way.
 
     Attributes:
+        rung_by: the traceparent of its ring, if it had one.
         has_caller: whether a caller is kept for it.
         outages: how many this process knew of when it asked last whether to go on.
     """
 
     ticket_id: int
     way: Way[Any]
+    rung_by: str | None = None
     has_caller: bool = False
     outages: int = 0
+
+    def __post_init__(self) -> None:
+        """Begin its own context, in which it takes each step."""
+        self.own = OwnContext(self.ticket_id, self.rung_by)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +161,7 @@ class CallerThreads:
         while (one := begun.get()) is not None:
             going, action, arrive = one
             with self._at_work():
-                outcome = outcome_of(action)
+                outcome = outcome_of(going, action)
             arrive(going, outcome)
 
     def _share(self) -> None:
@@ -187,10 +194,10 @@ def _all_of(queue: SimpleQueue[T], *, wait: bool = True) -> list[T]:
     return found
 
 
-def outcome_of(action: Action[Any]) -> Outcome:
+def outcome_of(going: Going, action: Action[Any]) -> Outcome:
     """Carry an action out for its ticket alone."""
     try:
-        return Outcome(action.carry_out())
+        return Outcome(going.own.run(action.carry_out))
     except BaseException as fault:  # noqa: BLE001 (it belongs to the way, or ends the process)
         return Outcome(error=fault)
 
@@ -245,7 +252,7 @@ class Coordinator:
         self._ready: list[Asked] = []
         self._for_a_caller: deque[Asked] = deque()
         self._change = threading.Condition()
-        self._rung: dict[int, None] = {}
+        self._rung: dict[int, str | None] = {}
         self._stopped_at: float | None = None
         self._outages, self._because = 0, Fault.WORKER_ENDS()
         self._not_told = set[int]()
@@ -272,8 +279,12 @@ class Coordinator:
                 return since
         return None
 
-    def take(self, ticket_ids: Collection[int]) -> list[int]:
+    def take(self, ticket_ids: Collection[int], rung_by: Mapping[int, str] | None = None) -> list[int]:
         """Have tickets worked on; wait as long as too many wait already.
+
+        Args:
+            ticket_ids: the tickets.
+            rung_by: by ticket, the traceparent of its ring, if it had one.
 
         Returns:
             Those that will not be: the process is to end.
@@ -282,7 +293,7 @@ class Coordinator:
             self._change.wait_for(lambda: self._stopped_at or len(self._rung) < RUNG_PER_WAY * self._most)
             if self._stopped_at:
                 return list(ticket_ids)
-            self._rung.update(dict.fromkeys(ticket_ids))
+            self._rung.update({one: (rung_by or {}).get(one) for one in ticket_ids})
         self._arrivals.put(None)
         return []
 
@@ -360,12 +371,12 @@ class Coordinator:
         """Begin the tickets for which there is room."""
         begun = self._to_begin()
         with self._change:
-            for ticket_id in begun:
-                del self._rung[ticket_id]
+            rung_by = {ticket_id: self._rung.pop(ticket_id) for ticket_id in begun}
             if begun:
                 self._change.notify_all()
         for ticket_id in begun:
-            going = self._going[ticket_id] = Going(ticket_id, self._begin(ticket_id))
+            way = self._begin(ticket_id)
+            going = self._going[ticket_id] = Going(ticket_id, way, rung_by[ticket_id])
             self._go_on(going, Outcome())
 
     def _all_go_on(self, some: list[tuple[Going, Outcome]]) -> None:
@@ -389,9 +400,11 @@ class Coordinator:
 
     def _go_on(self, going: Going, outcome: Outcome) -> None:
         """Let a ticket go on to its next wait."""
-        way = going.way
+        go, given = going.way.send, outcome.result
+        if outcome.error is not None:
+            go, given = going.way.throw, outcome.error
         try:
-            action = way.send(outcome.result) if outcome.error is None else way.throw(outcome.error)
+            action = going.own.run(go, given)
         except StopIteration:
             self._end(going, None)
         except Exception as fault:  # noqa: BLE001 (one ticket's; the others go on)
@@ -439,6 +452,7 @@ class Coordinator:
         self._give_back_caller(going)
         self._not_told.discard(going.ticket_id)
         del self._going[going.ticket_id]
+        going.own.end(failed=fault is not None and not isinstance(fault, LockBusy))
         if isinstance(fault, SQLAlchemyError | RedisError):
             kind = type(fault).__name__
             log.warning("put off until the next sweep", error=kind, ticket_id=going.ticket_id)

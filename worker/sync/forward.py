@@ -21,6 +21,7 @@ from shared.store import Transaction
 from worker.retry import is_exhausted
 from worker.sync.actions import TicketLock, Way, apart, begin
 from worker.sync.bodies import built
+from worker.sync.context import tell
 from worker.sync.creation import create
 from worker.sync.doubt import settled
 from worker.sync.endings import Endings
@@ -70,6 +71,8 @@ async def forward(using: Collaborators, ticket_id: int, *, had_closed: bool) -> 
     try:
         async with TicketLock(using.locks, ticket_id) as lock:
             run, work = await _loaded(using, ticket_id, lock)
+            if isinstance(work, Work | Incomplete):
+                run.about = tell(work.events)
             if isinstance(work, Incomplete):
                 results = await begin(using.completion.complete, ticket_id, work.events, lock)
             elif isinstance(work, Work):

@@ -19,6 +19,8 @@ class Pending:
     id: int
     event: Event
     attempts: int = 0
+    delivery_id: str = ""
+    traceparent: str | None = None
 
     @property
     def task(self) -> TicketTask:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import IntEnum
-from typing import ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from shared.codes.coded import Coded
 from shared.codes.steps import Actor, What
@@ -70,6 +70,7 @@ class Run:
         rung: tickets that others' waiting work should be rung for when the drain ends.
         moved: issues that are in another tracker project than was known when the drain began.
         answered: whether the tracker has answered anything in this drain.
+        about: what each line says of the events; lines are written also where many tickets' drains are carried out.
         began_at: when it began (monotonic seconds).
         basis: how often what is sent is built from had been changed when the drain began (`Configs.basis`).
     """
@@ -88,6 +89,7 @@ class Run:
     rung: set[int] = field(default_factory=set)
     moved: dict[int, int] = field(default_factory=dict)
     answered: bool = False
+    about: Mapping[str, Any] = field(default_factory=dict)
     began_at: float = field(default_factory=time.monotonic)
     basis: int | None = None
 
@@ -116,7 +118,8 @@ class Run:
         """Note a step for the trace, and log it."""
         self.steps.append(Step(ticket_id or self.ticket_id, what, task_id))
         tell = log.warning if warning else log.info
-        tell(**log_fields(what), ticket_id=ticket_id or self.ticket_id, task_id=task_id)
+        told = {**self.about, **log_fields(what)}
+        tell(**told, ticket_id=ticket_id or self.ticket_id, task_id=task_id)
 
     def warn(self, what: Coded, *, task_id: int | None = None) -> None:
         """Note a step that a person should know of, and log it as a warning."""

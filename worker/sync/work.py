@@ -153,7 +153,11 @@ def _read(tx: Transaction, due: DueEvents) -> _Read | Incomplete:
     if unreadable := [event_id for event_id, content in contents.items() if content is None]:
         tx.journal.end(unreadable, EventState.FAILED, Reason.EVENT_UNREADABLE())
         rows = []  # what it may have hidden is looked at when they are out of the way
-    events = [Pending(row.id, content, row.attempts) for row in rows if (content := contents[row.id])]
+    events = [
+        Pending(row.id, content, row.attempts, row.delivery_id, row.traceparent)
+        for row in rows
+        if (content := contents[row.id])
+    ]
     unseen = {row.id for row in rows if row.completion is None}
     if lacking := [one for one in events if one.event.incomplete and one.id in unseen]:
         return Incomplete(lacking)

@@ -1,0 +1,152 @@
+"""One event is one trace: what the helpdesk began, the request, the ring, the drain, and the tracker's calls."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
+from redis import Redis
+from sqlalchemy import select
+
+from deploy.embedded.ports import HOST
+from deploy.embedded.redis import RedisServer
+from deploy.sandbox.tracker.control import StandIn
+from shared.store.models import JournalEvent
+from tests.support.events import task_event
+from tests.support.fleet import Fleet
+from tests.support.waiting import until
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+
+TRACE, HELPDESKS = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
+CAME_WITH = f"00-{TRACE}-{HELPDESKS}-01"
+
+
+class Collector(ThreadingHTTPServer):
+    """Takes spans in by OTLP.
+
+    Attributes:
+        spans: what came.
+    """
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        self.spans: list[Span] = []
+        super().__init__((HOST, 0), _Taken)
+
+    @property
+    def url(self) -> str:
+        return f"http://{HOST}:{self.server_port}"
+
+    def named(self, name: str) -> list[Span]:
+        return [one for one in self.spans if one.name == name]
+
+    def one(self, name: str) -> Span:
+        """Return the span of a name, once it is there."""
+        until(lambda: self.named(name), f"no span {name}: {[one.name for one in self.spans]}", 30)
+        (span,) = self.named(name)
+        return span
+
+
+class _Taken(BaseHTTPRequestHandler):
+    server: Collector
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        assert self.path == "/v1/traces"
+        for resource in ExportTraceServiceRequest.FromString(body).resource_spans:
+            for scope in resource.scope_spans:
+                self.server.spans += scope.spans
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def collector() -> Iterator[Collector]:
+    with Collector() as made:
+        threading.Thread(target=made.serve_forever, daemon=True).start()
+        yield made
+        made.shutdown()
+
+
+Run = Callable[[float], Fleet]
+
+
+@pytest.fixture
+def run(tmp_path: Path, postgres_url: str, redis_server: RedisServer, collector: Collector) -> Iterator[Run]:
+    """Run a producer and a beat that sweeps every so many seconds."""
+    redis_server.revive()
+    with StandIn(in_process=True) as tracker, ExitStack() as ends:
+
+        def started(sweep: float) -> Fleet:
+            given: dict[str, Any] = {"OTLP_ENDPOINT": collector.url, "SWEEP_INTERVAL": sweep}
+            made = Fleet(tmp_path, postgres_url, redis_server.url, tracker, **given)
+            ends.callback(made.stop)
+            return made.start()
+
+        yield started
+
+
+def kept(fleet: Fleet) -> str | None:
+    """Return the traceparent of the one event of the journal."""
+    with fleet.bridge.store.database.transaction() as session:
+        return session.scalars(select(JournalEvent.traceparent)).one()
+
+
+def lines(fleet: Fleet) -> list[dict[str, Any]]:
+    """Return what the worker has logged of the ticket."""
+    log = (fleet.directory / "worker-1.log").read_text(encoding="utf-8")
+    every = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
+    return [line for line in every if line.get("ticket_id") == 4711]
+
+
+def test_an_event_is_one_trace_from_the_helpdesk_to_the_tracker(run: Run, collector: Collector) -> None:
+    fleet = run(600)
+    fleet.add_worker(2)
+    fleet.send([("one", task_event())], traceparent=CAME_WITH)
+    fleet.wait_until_drained(30)
+    request, ring, drain = (collector.one(name) for name in ("POST /events", "ring", "drain"))
+    assert request.parent_span_id.hex() == HELPDESKS
+    assert (ring.parent_span_id, drain.parent_span_id) == (request.span_id, ring.span_id)
+    calls = [collector.one(name) for name in ("POST issues", "POST time_entries")]
+    assert {one.parent_span_id for one in calls} == {drain.span_id}
+    assert {one.trace_id.hex() for one in collector.spans} == {TRACE}
+    assert kept(fleet) == f"00-{TRACE}-{request.span_id.hex()}-01"
+    said = lines(fleet)
+    assert len(said) > 2
+    named = ("trace_id", "event_ids", "keys", "delivery_ids")
+    wanted = [TRACE, [1], ["ticket-task:512"], ["one"]]
+    assert [[line.get(name) for name in named] for line in said] == [wanted] * len(said), said
+
+
+def test_what_the_sweep_rings_begins_a_trace_and_leads_to_that_of_its_event(
+    run: Run, collector: Collector, redis_server: RedisServer
+) -> None:
+    fleet = run(2)
+    fleet.send([("one", task_event())], traceparent=CAME_WITH)
+    ring = collector.one("ring")
+    with closing(Redis.from_url(redis_server.url)) as redis:
+        redis.flushall()
+    fleet.add_worker(2)
+    fleet.wait_until_drained(60)
+    until(lambda: collector.named("POST issues"), "no call", 30)
+    until(lambda: collector.named("drain"), "no drain", 30)
+    (drain,) = [one for one in collector.named("drain") if one.links]
+    assert (drain.parent_span_id, drain.trace_id == ring.trace_id) == (b"", False)
+    request = collector.one("POST /events")
+    assert [(one.trace_id, one.span_id) for one in drain.links] == [(request.trace_id, request.span_id)]
+    (call,) = collector.named("POST issues")
+    assert call.parent_span_id == drain.span_id
