@@ -1,0 +1,75 @@
+"""What one event costs stays what it is, however much is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import event
+
+from deploy.sandbox.tracker.control import StandIn
+from tests.bench.retention import LARGE, fill
+from tests.support.bridge import Bridge
+from tests.support.events import task, task_event, ticket, ticket_event
+from tests.support.ledger import entries
+
+ROWS = 10_000
+TICKETS = range(1_000_001, 1_000_009)
+"""None that is in the tables already."""
+
+ASKED = ("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")
+
+
+@contextmanager
+def asked(bridge: Bridge) -> Iterator[list[tuple[str, Any]]]:
+    """Note every statement of a block with its parameters."""
+    engine, said = bridge.store.database.engine, list[tuple[str, Any]]()
+
+    def note(*arguments: Any) -> None:
+        said.append((arguments[2], arguments[3]))
+
+    event.listen(engine, "before_cursor_execute", note)
+    try:
+        yield said
+    finally:
+        event.remove(engine, "before_cursor_execute", note)
+
+
+def read_as_a_whole(bridge: Bridge, said: list[tuple[str, Any]]) -> list[str]:
+    """Return the statements whose plan reads a large table from one end to the other."""
+    found = []
+    with bridge.store.database.engine.connect() as connection:
+        cursor = connection.connection.cursor()
+        for statement, parameters in dict(said).items():
+            if not statement.lstrip().startswith(ASKED):
+                continue
+            cursor.execute(f"EXPLAIN {statement}", parameters)
+            plan = "\n".join(line for (line,) in cursor.fetchall())
+            if any(f"Seq Scan on {table}" in plan for table in LARGE):
+                found.append(f"{statement}\n{plan}")
+        cursor.close()
+        connection.rollback()
+    return found
+
+
+def test_whatever_the_way_of_an_event_asks_of_a_large_table_it_finds_by_an_index(
+    bridge_on_postgresql: Bridge, stand_in: StandIn
+) -> None:
+    bridge = bridge_on_postgresql
+    fill(bridge.store.database, 1, ROWS, ROWS)
+    with asked(bridge) as said:
+        bridge.receive(*(task_event(of_ticket=ticket(one), of_task=task(one)) for one in TICKETS))
+        bridge.sync_together(*TICKETS)
+        bridge.receive(*(ticket_event(of_ticket=ticket(one, status=5)) for one in TICKETS))
+        bridge.sync_together(*TICKETS)
+        bridge.receive(task_event(of_ticket=ticket(TICKETS[0]), of_task=task(2_000_000)))
+        bridge.sync(TICKETS[0])
+    assert len(entries(stand_in)) == len(TICKETS) + 1
+    assert read_as_a_whole(bridge, said) == []
+
+
+def test_a_question_without_an_index_is_seen(bridge_on_postgresql: Bridge) -> None:
+    bridge = bridge_on_postgresql
+    fill(bridge.store.database, 1, ROWS, ROWS)
+    assert read_as_a_whole(bridge, [("SELECT * FROM ticket_issue_link WHERE reason = %s", ("?",))])
