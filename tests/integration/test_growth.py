@@ -14,7 +14,7 @@ from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket, ticket_event
 from tests.support.ledger import entries
 
-ROWS = 10_000
+ROWS = 30_000
 TICKETS = range(1_000_001, 1_000_009)
 """None that is in the tables already."""
 
