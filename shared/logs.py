@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import threading
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Literal
 
@@ -16,6 +17,8 @@ from shared.sentences.render import because, sentence
 from shared.visible import visible
 
 CHANNEL = "deskbridge"
+REPORTED = ("error", "critical", "exception")
+Report = Callable[[str, str, structlog.typing.EventDict], None]
 TRACEBACKS = ("exception", "stack")
 
 
@@ -33,6 +36,7 @@ def configure_logging(form: Literal["console", "json"] | None, *, process: str) 
     common: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
+        _reported,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         lambda _logger, _method, event: {"process": process, **event},
     ]
@@ -59,6 +63,31 @@ def configure_logging(form: Literal["console", "json"] | None, *, process: str) 
     root.setLevel(logging.WARNING)
     logging.getLogger(CHANNEL).setLevel(logging.INFO)
     logging.captureWarnings(capture=True)
+
+
+_report: Report | None = None
+
+
+def report_to(report: Report | None) -> None:
+    """Have each line that is an error handed to somebody as well.
+
+    Args:
+        report: takes the logger's name, the level, error or critical, and the line's fields; None: nobody.
+    """
+    global _report
+    _report = report
+
+
+def _reported(logger: Any, method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    if _report is not None and method in REPORTED:
+        record: logging.LogRecord | None = event.get("_record")  # of another's logger
+        try:
+            _report(
+                record.name if record else logger.name, "critical" if method == "critical" else "error", event
+            )
+        except Exception:  # noqa: BLE001 (a line is written whether or not it can be reported)
+            event["unreported"] = True
+    return event
 
 
 def log_crashes() -> None:

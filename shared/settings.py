@@ -254,6 +254,13 @@ class Settings(BaseSettings):
     log_format: Literal["console", "json"] | None = Field(
         default=None, description="`console` or `json`; console on a terminal, else JSON"
     )
+    sentry_dsn: SecretStr | None = Field(
+        default=None,
+        description=(
+            "DSN of a Sentry project: errors are reported to it, without texts of tickets, persons and secrets "
+            "(extra `sentry`). None: nothing is reported"
+        ),
+    )
     otlp_endpoint: str | None = Field(
         default=None,
         description=(
@@ -288,7 +295,12 @@ class Settings(BaseSettings):
         return value
 
     @field_validator(
-        "broker_url", "glpi_api_client_secret", "glpi_api_password", "oidc_client_secret", mode="before"
+        "broker_url",
+        "glpi_api_client_secret",
+        "glpi_api_password",
+        "oidc_client_secret",
+        "sentry_dsn",
+        mode="before",
     )
     @classmethod
     def _none(cls, value: object) -> object:

@@ -10,7 +10,7 @@ import celery.apps.beat
 from celery.beat import Service
 from celery.signals import setup_logging
 
-from shared import metrics
+from shared import metrics, reporting
 from shared.coordination.doorbell import make_celery
 from shared.coordination.locks import make_redis
 from shared.coordination.presence import BEAT, Presence, is_there
@@ -34,6 +34,11 @@ def main() -> int:
         return 2
     configure_logging(settings.log_format, process=arguments.process)
     log_crashes()
+    try:
+        reporting.start(settings, arguments.process)
+    except BridgeError as error:
+        get_logger(arguments.process).error(str(error))
+        return 2
     setup_logging.connect(_is_set_up, weak=False)
     if arguments.process == "beat":
         return _beat(settings)

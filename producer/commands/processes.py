@@ -85,9 +85,11 @@ def _serve(application: FastAPI, loaded: Settings, host: str, port: int, process
     import uvicorn
 
     from producer.web.connections import allow_open_files, server_options
+    from shared import reporting
     from shared.logs import get_logger, log_crashes
 
     log_crashes()
+    reporting.start(loaded, process)
     get_logger(process).info("listening", host=host, port=port)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # uvicorn raises it again once it has shut down
     allow_open_files()

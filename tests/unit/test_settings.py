@@ -119,7 +119,7 @@ def test_every_variable_can_come_from_a_file(name: str, tmp_path: Path) -> None:
               "METADATA_INTERVAL": "60", "RETENTION_DAYS": "2", "RATE_LIMIT": "4", "LOG_FORMAT": "json",
               "ALLOW_UNSIGNED": "1", "EVENT_LIMIT": "50", "ALLOW_LINK_LOCAL": "1", "HELPDESK_WAIT": "9",
               "MONITOR_LISTEN": "127.0.0.1:9101", "HEARTBEAT_PATH": "/run/beat", "CORRECT_AUTHORS": "1",
-              "OTLP_ENDPOINT": "http://127.0.0.1:4318",
+              "OTLP_ENDPOINT": "http://127.0.0.1:4318", "SENTRY_DSN": "https://hidden-word@sentry.example.org/1",
               **GLPI_API, **OIDC}  # fmt: skip
     file = tmp_path / name
     file.write_text(f"{values[name.upper()]}\n")
