@@ -88,7 +88,7 @@ class OneByOne:
             raise outcome.error
         arrive(going, outcome)
 
-    again = carry_out
+    again = aside = carry_out
 
     def share(self, asked: list[Asked], arrive: Arrive) -> None:
         """Do them."""

@@ -18,7 +18,7 @@ from sqlalchemy.exc import OperationalError
 from shared.codes.coded import written
 from shared.errors import LockBusy, TrackerBusy
 from tests.support.together import drive_together
-from worker.sync.actions import Action, Together, Way, apart, begin
+from worker.sync.actions import Action, Together, Way, apart, aside, begin
 from worker.sync.coordinator import (
     MOST_TOGETHER,
     RUNG_PER_WAY,
@@ -515,6 +515,45 @@ def test_where_calls_wait_for_a_rate_limit_a_ticket_begins_once_a_caller_is_free
     assert several.is_set() is not is_limited
 
 
+def test_with_a_rate_limit_a_slow_ticket_holds_up_no_other(stage: Stage) -> None:
+    the_last = threading.Event()
+
+    async def way(ticket_id: int) -> None:
+        if ticket_id == 1:
+            await apart(the_last.wait, PATIENCE_S)
+        elif ticket_id == 5:
+            the_last.set()
+        else:
+            await apart(lambda: None)
+        in_time.append(the_last.is_set() or ticket_id != 1)
+
+    in_time = list[bool]()
+    callers = CallerThreads(2)
+    drive_together(Coordinator(way, callers, is_limited=True), [1, 2, 3, 4, 5])
+    callers.close()
+    assert in_time == [True] * 5
+
+
+def test_what_is_told_of_a_call_waits_for_no_caller(stage: Stage) -> None:
+    """Others may have all of them for long."""
+    told, calls = threading.Event(), threading.Semaphore(0)
+
+    async def way(ticket_id: int) -> None:
+        await Kept(stage.book, ticket_id)
+        if ticket_id == 2:
+            await aside(told.set)
+        else:
+            assert await apart(calls.acquire, timeout=PATIENCE_S)
+
+    coordinator = stage.coordinator(way, callers=1)
+    coordinator.start()
+    try:
+        coordinator.take([1, 2])
+        assert told.wait(PATIENCE_S)
+    finally:
+        calls.release()
+
+
 def test_a_coordinator_whose_database_never_answers_is_stuck(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -769,7 +808,7 @@ class Hands:
     def carry_out(self, going: Going, action: Action[Any], arrive: Arrive) -> None:  # noqa: ARG002
         self.given.append((going, action))
 
-    again = carry_out
+    again = aside = carry_out
 
     def share(self, asked: list[Any], arrive: Arrive) -> None:
         """Nothing is shared."""

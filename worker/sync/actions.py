@@ -60,6 +60,15 @@ def apart(do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Apart[T]:
     return Apart(lambda: do(*args, **kwargs))
 
 
+class Aside(Apart[R]):
+    """What is told of a call that is over: it makes none, and waits behind none."""
+
+
+def aside(do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Aside[T]:
+    """Return the action of calling a function that makes no call to the tracker."""
+    return Aside(lambda: do(*args, **kwargs))
+
+
 class Begin(Apart[R]):
     """The same, which a process that is to end leaves to others, and which a pause keeps from beginning."""
 

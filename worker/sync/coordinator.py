@@ -24,7 +24,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from shared.codes.faults import Fault
 from shared.errors import LockBusy, SettingsError, TrackerOutage
 from shared.logs import get_logger
-from worker.sync.actions import Action, Together, Way
+from worker.sync.actions import Action, Aside, Together, Way
 from worker.sync.context import OwnContext
 from worker.sync.run import Part, Stored, transaction_of
 
@@ -100,6 +100,9 @@ class Callers(Protocol):
     def again(self, going: Going, action: Stored[Any], arrive: Arrive) -> None:
         """Begin what has failed in a group; it waits for none of them."""
 
+    def aside(self, going: Going, action: Aside[Any], arrive: Arrive) -> None:
+        """Begin what is told of a call; it waits for none of them either."""
+
     def share(self, asked: list[Asked], arrive: Arrive) -> None:
         """Begin what is shared (`Together`)."""
 
@@ -145,6 +148,10 @@ class CallerThreads:
     def again(self, going: Going, action: Stored[Any], arrive: Arrive) -> None:
         """Hand it to one of the threads for that."""
         (self._answers if action.part is Part.ANSWERS else self._others).put((going, action, arrive))
+
+    def aside(self, going: Going, action: Aside[Any], arrive: Arrive) -> None:
+        """Hand it to one of the threads for what came of calls."""
+        self._answers.put((going, action, arrive))
 
     def share(self, asked: list[Asked], arrive: Arrive) -> None:
         """Hand it to the thread for what is shared."""
@@ -245,7 +252,7 @@ class Coordinator:
         *,
         is_limited: bool = False,
     ) -> None:
-        self._begin, self._callers, self._give_up = begin, callers, give_up
+        self._begin, self._callers, self._give_up, self._is_limited = begin, callers, give_up, is_limited
         self._most, self._free = (1 if is_limited else WAYS_PER_CALLER) * callers.count, callers.count
         self._going: dict[int, Going] = {}
         self._arrivals: SimpleQueue[tuple[Going, Outcome] | None] = SimpleQueue()
@@ -361,11 +368,13 @@ class Coordinator:
 
         One that is under way is begun once more after its end.
         """
-        together = min(self._callers.count, MOST_TOGETHER)
+        together, room = min(self._callers.count, MOST_TOGETHER), self._most - len(self._going)
+        if self._is_limited:  # several would have to wait until nobody is under way
+            together = max(0, min(together, room))
         with self._change:
             waiting = (one for one in self._rung if one not in self._going)
             some = [] if self._stopped_at else list(islice(waiting, together))
-        return some if len(self._going) + len(some) <= self._most else []
+        return some if len(some) <= room else []
 
     def _begin_more(self) -> None:
         """Begin the tickets for which there is room."""
@@ -419,6 +428,9 @@ class Coordinator:
         elif isinstance(action, Together) or (isinstance(action, Stored) and not action.precedes_a_call):
             self._give_back_caller(going)
             self._ready.append((going, action))
+        elif isinstance(action, Aside):
+            self._give_back_caller(going)
+            self._callers.aside(going, action, self._arrive)
         elif not (going.has_caller or self._free):
             self._for_a_caller.append((going, action))
         else:

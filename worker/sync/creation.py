@@ -44,7 +44,7 @@ from shared.store.ledger import Answered, Row
 from shared.store.ledger import Claim as Asked
 from shared.store.models import LedgerState, RecoveryMode
 from shared.verdicts import Verdicts
-from worker.sync.actions import Action, apart, begin
+from worker.sync.actions import Action, aside, begin
 from worker.sync.bodies import tell_choice
 from worker.sync.doubt import doubt
 from worker.sync.matching import sent_essence
@@ -91,10 +91,10 @@ async def create(creation: Creation, row: Row | None) -> Created | Waiting:
     try:
         found_id, found = await Call(creation, attempt.window)
     except OutcomeUnknown as unclear:
-        return await apart(doubt, creation, attempt.number, unclear)
+        return await aside(doubt, creation, attempt.number, unclear)
     except (LeaseOver, NotYet, TrackerError) as definite:
         if isinstance(definite, TrackerOutage) and definite.may_have_acted:
-            await apart(doubt, creation, attempt.number, definite)
+            await aside(doubt, creation, attempt.number, definite)
             raise
         reason, number = definite.coded, attempt.number
         await run.write(lambda tx: tx.ledger(creation.kind).free(creation.key, number, reason))

@@ -16,7 +16,7 @@ from shared.errors import BridgeError, LockBusy, SettingsError, TrackerBusy, Tra
 from shared.logs import get_logger, reason_fields
 from shared.store.models import EventState
 from worker.retry import backoff, is_exhausted
-from worker.sync.actions import Together, apart, drive
+from worker.sync.actions import Together, apart, aside, drive
 from worker.sync.forward import forward
 from worker.sync.results import Result, Waiting
 from worker.sync.run import Collaborators
@@ -78,14 +78,14 @@ class SyncService(Collaborators):
             except LockBusy as busy:
                 return [*results, Waiting(busy.coded)]
             except (TrackerOutage, SettingsError) as outage:
-                return [*results, await apart(self._begin_pause, ticket_id, outage)]
+                return [*results, await aside(self._begin_pause, ticket_id, outage)]
             except (SQLAlchemyError, RedisError):
                 raise
             except Exception as fault:  # noqa: BLE001 (a fault of ours: bounded tries, never a spinning ticket)
                 return [*results, await apart(self._put_off, ticket_id, fault)]
             finally:
                 if permit.probing:  # however it ended: a probe that is not given up stops everybody
-                    await apart(self._end_probe, answered=answered)
+                    await aside(self._end_probe, answered=answered)
             if not forwarded.is_more_due:
                 return results
         await apart(self.ring, [ticket_id])
