@@ -8,6 +8,7 @@ from collections.abc import Callable
 from redis import Redis
 from redis.exceptions import RedisError, ResponseError
 
+from shared.alive import alive
 from shared.coordination.clock import now
 from shared.logs import get_logger
 
@@ -15,6 +16,7 @@ log = get_logger("throttle")
 KEY = "deskbridge:throttle"
 LONGEST = 40
 FURTHEST_S = 3600
+SIGN_EVERY_S = 60.0
 
 # The time of the next free slot, by Redis' own clock; returns how long to wait for the slot just taken.
 # One that is no number, or further ahead than this key lives, is nobody's.
@@ -28,6 +30,14 @@ return string.format('%.6f', slot - at)
 """
 
 
+def wait_alive(seconds: float) -> None:
+    """Wait, and give a sign of life every minute."""
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0:
+        time.sleep(min(left, SIGN_EVERY_S))
+        alive()
+
+
 class Throttle:
     """Spaces calls evenly over all workers.
 
@@ -37,7 +47,7 @@ class Throttle:
         sleep: waits so many seconds.
     """
 
-    def __init__(self, redis: Redis, rate: float, sleep: Callable[[float], None] = time.sleep) -> None:
+    def __init__(self, redis: Redis, rate: float, sleep: Callable[[float], None] = wait_alive) -> None:
         self._redis, self._next_slot = redis, redis.register_script(NEXT_SLOT)
         self._interval = 1 / rate if rate else 0.0
         self._sleep = sleep

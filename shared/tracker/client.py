@@ -19,6 +19,7 @@ import certifi
 from pydantic import SecretStr
 
 from shared import metrics, tracing
+from shared.alive import alive
 from shared.codes.coded import Coded
 from shared.codes.faults import Detail
 from shared.errors import (
@@ -250,6 +251,7 @@ class TrackerClient:
         """Wait for the rate limit now, for a call to come (`use_turn`): a claim's lease does not wait."""
         if self._throttle:
             self._throttle()
+            alive()
 
     def use_turn(self) -> None:
         """Have this thread's next call wait for no rate limit: its turn was taken."""
@@ -294,6 +296,7 @@ class TrackerClient:
             seconds = time.monotonic() - started
             metrics.called(method, path, status or unanswered, seconds)
             tracing.called(metrics.operation(method, path), status or unanswered, seconds)
+            alive()
 
     def _take_connection(self, *, writing: bool) -> Connection:
         """Return this thread's connection, unless a call is under way on it; a write trusts none that was idle long."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+from shared.alive import sign_here, watched
 from shared.tracker.client import TrackerClient
 
 LANES = 8
@@ -44,8 +45,13 @@ def in_lanes(
         TrackerError: the first failure.
     """
     todo, turn, stopped = iter(items), threading.Lock(), threading.Event()
+    sign = sign_here()
 
     def lane() -> None:
+        with watched(sign):
+            read_on()
+
+    def read_on() -> None:
         try:
             while not stopped.is_set():
                 with turn:

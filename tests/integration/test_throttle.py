@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from redis import Redis
 
 from deploy.sandbox.tracker.control import StandIn
+from shared.alive import Sign, watched
 from shared.connection import Connector
-from shared.coordination.throttle import Throttle
+from shared.coordination.throttle import SIGN_EVERY_S, Throttle, wait_alive
 from shared.vault import Vault
 from tests.support.bridge import Bridge
 from tests.support.events import task_event
@@ -32,6 +34,26 @@ def test_calls_of_several_workers_are_spaced_evenly(redis_url: str) -> None:
 def test_without_a_limit_nobody_waits_and_redis_is_not_asked() -> None:
     with Redis(port=1) as redis:
         Throttle(redis, 0, sleep=lambda _: (_ for _ in ()).throw(AssertionError)).wait()
+
+
+def test_whoever_waits_for_long_gives_a_sign_of_life_every_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a process whose turn comes late would take itself for one that hangs."""
+    now, waited = 1000.0, list[float]()
+
+    def sleep(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+        waited.append(seconds)
+        assert sign.at >= now - SIGN_EVERY_S * 2
+
+    clock = SimpleNamespace(monotonic=lambda: now, sleep=sleep)
+    monkeypatch.setattr("shared.coordination.throttle.time", clock)
+    monkeypatch.setattr("shared.alive.time", clock)
+    sign = Sign()
+    with watched(sign):
+        wait_alive(3000.0)
+    assert sum(waited) == 3000.0
+    assert sign.at == now
 
 
 def test_without_redis_nobody_waits() -> None:

@@ -15,6 +15,7 @@ import structlog
 from redis.exceptions import BusyLoadingError
 from sqlalchemy.exc import OperationalError
 
+from shared.alive import alive
 from shared.codes.coded import written
 from shared.errors import LockBusy, TrackerBusy
 from tests.support.together import drive_together
@@ -636,6 +637,36 @@ def test_a_caller_that_hangs_is_noticed(stage: Stage, monkeypatch: pytest.Monkey
     goes_on.set()
     assert coordinator.close() == []
     assert coordinator.stuck_since is None
+
+
+def test_a_caller_that_gives_signs_of_life_may_take_as_long_as_it_does(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A look-up of many pages, each of which waits for its turn, takes longer than half an hour."""
+    begun, tells, told, ends = (threading.Event() for _ in range(4))
+
+    def look_up() -> None:
+        begun.set()
+        tells.wait(PATIENCE_S)
+        alive()
+        told.set()
+        ends.wait(PATIENCE_S)
+
+    async def way(_ticket_id: int) -> None:
+        await apart(look_up)
+
+    coordinator = stage.coordinator(way)
+    coordinator.start()
+    coordinator.take([1])
+    assert begun.wait(PATIENCE_S)
+    before = coordinator._callers.busy_since
+    tells.set()
+    assert told.wait(PATIENCE_S)
+    after = coordinator._callers.busy_since
+    assert before is not None
+    assert after is not None
+    assert after > before
+    ends.set()
 
 
 def test_a_call_begins_once_it_is_claimed_however_long_what_others_share_takes(stage: Stage) -> None:

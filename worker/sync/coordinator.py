@@ -21,6 +21,7 @@ from typing import Any, Protocol, TypeVar, cast
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
+from shared.alive import Sign, watched
 from shared.codes.faults import Fault
 from shared.errors import LockBusy, SettingsError, TrackerOutage
 from shared.logs import get_logger
@@ -44,7 +45,8 @@ LONGEST_WAIT_S = 60.0
 """Longer than any database that is to answer still takes, its time-outs included."""
 
 LONGEST_ACTION_S = 1800.0
-"""Longer than anything takes that is one ticket's own: a long look-up, a turn at a low rate limit."""
+"""Longer than anything takes that gives no sign of life (`shared.alive`): each call's end is one, and each minute of a
+wait for a turn. A long look-up is many calls."""
 
 
 @dataclass(eq=False)
@@ -92,7 +94,7 @@ class Callers(Protocol):
 
     @property
     def busy_since(self) -> float | None:
-        """Since when the one is at work that takes longest (monotonic clock); None: nobody is."""
+        """When the one gave its last sign of life that has given none for longest (monotonic); None: nobody works."""
 
     def carry_out(self, going: Going, action: Action[Any], arrive: Arrive) -> None:
         """Begin an action; one of them is free."""
@@ -123,7 +125,7 @@ class CallerThreads:
     def __init__(self, count: int) -> None:
         self.count = count
         self._begun, self._answers, self._others = Begun(), Begun(), Begun()
-        self._since: dict[int, float] = {}
+        self._signs: dict[int, Sign] = {}
         self._asked: SimpleQueue[tuple[list[Asked], Arrive] | None] = SimpleQueue()
         for name, begun, threads in (
             ("caller", self._begun, count),
@@ -138,8 +140,8 @@ class CallerThreads:
 
     @property
     def busy_since(self) -> float | None:
-        """Since when the thread is at work that takes longest."""
-        return min(list(self._since.values()), default=None)
+        """When the thread at work gave a sign of life that has given none for longest."""
+        return min((one.at for one in list(self._signs.values())), default=None)
 
     def carry_out(self, going: Going, action: Action[Any], arrive: Arrive) -> None:
         """Hand it to whichever is free."""
@@ -184,11 +186,12 @@ class CallerThreads:
     @contextmanager
     def _at_work(self) -> Iterator[None]:
         me = threading.get_ident()
-        self._since[me] = time.monotonic()
+        sign = self._signs[me] = Sign()
         try:
-            yield
+            with watched(sign):
+                yield
         finally:
-            del self._since[me]
+            del self._signs[me]
 
 
 def _all_of(queue: SimpleQueue[T], *, wait: bool = True) -> list[T]:

@@ -1,0 +1,47 @@
+"""Signs of life of threads at long work: whoever watches them counts from the last one, not from the beginning."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class Sign:
+    """The last sign of life that was given at one piece of work.
+
+    Attributes:
+        at: when (monotonic seconds).
+    """
+
+    def __init__(self) -> None:
+        self.at = time.monotonic()
+
+
+class _Here(threading.local):
+    sign: Sign | None = None
+
+
+_HERE = _Here()
+
+
+@contextmanager
+def watched(sign: Sign | None) -> Iterator[None]:
+    """Have this thread's signs of life within the block count for some work; None: nobody watches it."""
+    before, _HERE.sign = _HERE.sign, sign
+    try:
+        yield
+    finally:
+        _HERE.sign = before
+
+
+def sign_here() -> Sign | None:
+    """Return that of the work that this thread is at; for `watched` in threads that help with it."""
+    return _HERE.sign
+
+
+def alive() -> None:
+    """Give a sign of life."""
+    if _HERE.sign is not None:
+        _HERE.sign.at = time.monotonic()
