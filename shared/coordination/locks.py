@@ -31,7 +31,7 @@ AGAIN_S = 1.0
 """When it is tried again where Redis could not be asked: each lock has two thirds of its lease left."""
 
 LONGEST_HELD_S = 3600.0
-"""Longer than whatever is done under one lock: whoever holds one for so long hangs."""
+"""Longer than whatever is done under a lock before its holder looks at it again: whoever has not for so long hangs."""
 
 
 def make_redis(settings: Settings) -> Redis:
@@ -67,22 +67,24 @@ class HeldLock:
     Attributes:
         name: which it is.
         token: what only its holder knows.
-        taken_at: when (monotonic seconds).
+        looked_at: when its holder, who is alive then, took it or looked at it last (monotonic seconds).
         renewed_at: when its lease began last; -inf: it is known to be lost.
     """
 
     def __init__(self, locks: Locks, name: str, token: str, taken_at: float) -> None:
         self._locks, self.name, self.token = locks, name, token
-        self.taken_at = self.renewed_at = taken_at
+        self.looked_at = self.renewed_at = taken_at
 
     def check(self) -> None:
-        """Look whether it is held still, and ask nobody.
+        """Look whether it is held still, and ask nobody; whoever looks is at work, so that it is kept on.
 
         Raises:
             LockBusy: it ran out meanwhile; somebody else may hold it.
         """
-        if time.monotonic() >= self.renewed_at + self._locks.lease:
+        now = time.monotonic()
+        if now >= self.renewed_at + self._locks.lease:
             raise LockBusy(Fault.LOCK_RAN_OUT())
+        self.looked_at = now
 
 
 # Takes each key that is free. One that has no end is nobody's, since every one of ours has one: it is dropped.
@@ -161,11 +163,11 @@ class Locks:
         """Return what is to be renewed: all that is held, but for what nobody can be at work on any more."""
         begun = time.monotonic() - LONGEST_HELD_S
         with self._change:
-            hanging = [one for one in self._held if one.taken_at <= begun]
+            hanging = [one for one in self._held if one.looked_at <= begun]
             self._held.difference_update(hanging)
             held = list(self._held)
         for one in hanging:
-            log.warning("a lock that was taken too long ago is left to run out", lock=one.name)
+            log.warning("a lock that nobody has looked at for too long is left to run out", lock=one.name)
         return held
 
     def _hold(self, taken: Sequence[HeldLock]) -> None:

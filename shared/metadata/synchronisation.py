@@ -188,6 +188,11 @@ def synchronise(
                     )
                 finally:
                     client.close()
+            except BridgeError as error:  # also a lock that was lost under way
+                log.warning("metadata not synchronised; the old cache stays", error=str(error))
+                with store.transaction() as tx:
+                    tx.metadata.record_run(started_at, counts={}, differences={}, why=error.coded)
+                return MetadataResult(why=error.coded)
             finally:
                 locks.tell(LOCK, None)
     except LockBusy:
@@ -195,11 +200,6 @@ def synchronise(
     except RedisError as error:
         log.warning("metadata not synchronised: no lock", error=type(error).__name__)
         return MetadataResult(why=Refusal.REDIS_DOWN(error=type(error).__name__))
-    except BridgeError as error:
-        log.warning("metadata not synchronised; the old cache stays", error=str(error))
-        with store.transaction() as tx:
-            tx.metadata.record_run(started_at, counts={}, differences={}, why=error.coded)
-        return MetadataResult(why=error.coded)
 
 
 def sync_metadata(

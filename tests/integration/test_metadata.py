@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -14,7 +15,7 @@ from deploy.embedded.ports import free_port
 from deploy.sandbox.tracker.control import StandIn
 from deploy.sandbox.tracker.seed import user_key
 from shared.connection import Connector
-from shared.coordination.locks import Locks
+from shared.coordination.locks import LONGEST_HELD_S, Locks
 from shared.errors import TrackerClosed
 from shared.metadata.reading import MOST_REPEATS
 from shared.metadata.synchronisation import MetadataResult, refresh, synchronise
@@ -326,6 +327,37 @@ def test_two_runs_never_overlap(desk: Bridge, large: StandIn) -> None:
     assert [one.busy for one in results if not one] == [True]
     with desk.store.transaction() as tx:
         assert len(tx.metadata.runs()) == 1
+
+
+def test_a_run_may_take_as_long_as_it_gets_on(bridge: Bridge) -> None:
+    """With a low rate limit it takes longer than an hour; the lock of one that hangs is not kept for so long."""
+    locks, kept = Locks(bridge.redis, 60), list[bool]()
+
+    def long(*_: object) -> None:
+        kept.append(bool(locks._kept()))
+        for one in locks._held:
+            one.looked_at -= LONGEST_HELD_S * 0.6
+
+    connector = Connector(bridge.store, Vault(bridge.settings.secret_keys))
+    assert synchronise(bridge.store, locks, connector.connect, long)
+    assert len(kept) > 2
+    assert all(kept)
+
+
+def test_a_run_whose_lock_is_lost_under_way_has_failed(bridge: Bridge) -> None:
+    """Nobody else is known to be at it: a failure is recorded, and its next try waits a while."""
+    locks = Locks(bridge.redis, 60)
+
+    def lose(*_: object) -> None:
+        for one in locks._held:
+            one.renewed_at = -math.inf
+
+    connector = Connector(bridge.store, Vault(bridge.settings.secret_keys))
+    result = synchronise(bridge.store, locks, connector.connect, lose)
+    assert not result
+    assert not result.busy
+    with bridge.store.transaction() as tx:
+        assert [(one.ok, one.error) for one in tx.metadata.runs()] == [(False, result.error)]
 
 
 def test_activities_of_each_project_are_read_where_that_is_switched_on(

@@ -121,14 +121,22 @@ class LockContract:
         until(lambda: len(kept) > 2)
         assert kept[-1] == []
 
-    def test_one_that_was_taken_too_long_ago_is_kept_no_more(self, redis: Redis) -> None:
+    def test_one_that_nobody_has_looked_at_for_too_long_is_kept_no_more(self, redis: Redis) -> None:
         """Whoever took it hangs; else nobody could take it as long as its process lives."""
         locks = Locks(redis, LEASE, keeps=True)
         with locks.hold("ticket:1") as hanging, locks.hold("ticket:2") as other:
-            hanging.taken_at -= LONGEST_HELD_S
+            hanging.looked_at -= LONGEST_HELD_S
+            until(lambda: hanging not in locks._held)
             until(lambda: _is_lost(hanging))
             with locks.hold("ticket:1"):
                 other.check()
+
+    def test_one_whose_holder_looks_at_it_is_kept_however_long_it_is_held(self, redis: Redis) -> None:
+        locks = Locks(redis, 60)
+        with locks.hold("metadata") as held:
+            held.looked_at -= LONGEST_HELD_S
+            held.check()
+            assert locks._kept() == [held]
 
     def test_locks_are_kept_though_redis_was_away_for_a_moment(
         self, redis: Redis, monkeypatch: pytest.MonkeyPatch
