@@ -168,7 +168,7 @@ def rotate_keys(store: Store, vault: Vault) -> bool:
         _, encrypted = tx.configs.get()
         if encrypted is None:
             return False
-        tx.configs.put_api_key(vault.rotate(encrypted))
+        tx.configs.put_api_key(vault.rotate(encrypted), is_another=False)
         tx.changes.note(Did.KEY_ROTATED())
     return True
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
-from sqlalchemy import Table, select
+from sqlalchemy import ColumnElement, Table, select
 from sqlalchemy.orm import Session
 
 from shared.config import PluginConfig
@@ -49,24 +49,32 @@ class Configs:
         return PluginConfig.model_validate(_known(stored or {})).status_map
 
     def put(self, config: PluginConfig) -> None:
-        """Replace the configuration; the API key stays, and so does what only a newer version knows of."""
+        """Replace the configuration; the API key stays, and so does what only a newer version knows of.
+
+        Values that are there already are no change.
+        """
         stored = self._session.scalar(select(PluginConfigRecord.values)) or {}
-        self._write(values={**stored, **config.model_dump(mode="json")})
+        values = {**stored, **config.model_dump(mode="json")}
+        if self._write({"values": values}, PluginConfigRecord.values.is_distinct_from(values)):
+            note_change(self._session)
 
-    def put_api_key(self, encrypted: str) -> None:
-        """Replace the encrypted API key."""
-        self._write(api_key_encrypted=encrypted)
+    def put_api_key(self, encrypted: str, *, is_another: bool = True) -> None:
+        """Replace the encrypted API key; by the same key, encrypted anew, nothing is changed."""
+        self._write({"api_key_encrypted": encrypted})
+        if is_another:
+            note_change(self._session)
 
-    def _write(self, **values: object) -> None:
-        note_change(self._session)
+    def _write(self, values: dict[str, Any], where: ColumnElement[bool] | None = None) -> bool:
         given = {"values": PluginConfig().model_dump(mode="json"), **values}
-        self._session.execute(
+        writing = (
             insert_for(self._session)(PluginConfigRecord)
             .values(id=THE_RECORD, changed_at=clock(), **given)
             .on_conflict_do_update(
-                index_elements=[PluginConfigRecord.id], set_={**values, "changed_at": clock()}
+                index_elements=[PluginConfigRecord.id], set_={**values, "changed_at": clock()}, where=where
             )
+            .returning(PluginConfigRecord.id)
         )
+        return self._session.scalar(writing) is not None
 
 
 def _known(values: dict[str, Any]) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from sqlalchemy.types import TypeDecorator
 
 from shared.events import stored_data
 from shared.scrubbing import Person, Scrubber
+from shared.store.basis import note_change
 from shared.store.models import (
     Base,
     EventState,
@@ -34,7 +35,9 @@ from shared.store.models import (
     JournalEvent,
     LedgerState,
     MembershipKnown,
+    PluginConfigRecord,
     TaskTimeLink,
+    TemplateVersion,
     TicketIssueLink,
     TrackerUser,
     UserMap,
@@ -53,6 +56,8 @@ UNSETTLED = (LedgerState.CLAIMED, LedgerState.IN_DOUBT, LedgerState.HELD)
 OPEN_EVENTS = (EventState.PENDING, EventState.HELD)
 NAMING = ("journal", "ticket_state")
 LEDGERS = (TicketIssueLink, TaskTimeLink)
+SENT_FROM = {one.__tablename__ for one in (UserMap, UserPin, PluginConfigRecord, TemplateVersion)}
+"""What is sent is built from these: a change of theirs is counted (`basis`)."""
 
 
 class Erasure:
@@ -130,6 +135,8 @@ class Erasure:
                 delete(model).where(where).returning(*model.__table__.primary_key)
             ).all()
             counts[model.__tablename__] = len(rows)
+        if any(counts.get(name) for name in SENT_FROM):
+            note_change(self._session)
         return counts
 
     def forget_authors(self, person: Person) -> int:
@@ -171,6 +178,8 @@ class Erasure:
                 own = [column == getattr(row, column.name) for column in key]
                 self._session.execute(update(table).where(*own).values(values))
                 changed += 1
+        if changed and table.name in SENT_FROM:
+            note_change(self._session)
         last = [getattr(rows[-1], column.name) for column in key] if len(rows) == AT_ONCE else None
         return changed, last
 

@@ -7,7 +7,18 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, cast
 
-from sqlalchemy import BindParameter, Column, Select, Table, bindparam, delete, literal, select, union_all
+from sqlalchemy import (
+    BindParameter,
+    Column,
+    Select,
+    Table,
+    bindparam,
+    delete,
+    literal,
+    or_,
+    select,
+    union_all,
+)
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from shared.store.basis import note_change
@@ -91,18 +102,21 @@ class Links:
         return _link(kind, row) if row else None
 
     def put(self, link: Link) -> None:
-        """Create or replace a link."""
-        note_change(self._session)
+        """Create or replace a link; one that is there already is no change."""
         model, key = _model(link.kind)
         values = {
             "tracker_project_id": link.tracker_project_id,
             "default_category_id": link.default_category_id,
         }
-        self._session.execute(
+        differs = or_(*(getattr(model, name).is_distinct_from(value) for name, value in values.items()))
+        putting = (
             insert_for(self._session)(model)
             .values(**{key.key: link.helpdesk_id}, **values)
-            .on_conflict_do_update(index_elements=[key], set_=values)
+            .on_conflict_do_update(index_elements=[key], set_=values, where=differs)
+            .returning(key)
         )
+        if self._session.scalar(putting) is not None:
+            note_change(self._session)
 
     def remove(self, kind: LinkKind, helpdesk_id: int) -> bool:
         """Delete a link; False where there was none."""

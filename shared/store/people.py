@@ -372,15 +372,19 @@ class People:
         return self._session.scalar(gone.returning(UserMap.helpdesk_user_id)) is not None
 
     def put_override(self, helpdesk_user_id: int, tracker_user_id: int) -> None:
-        """Create or replace a manual override."""
-        note_change(self._session)
-        self._session.execute(
+        """Create or replace a manual override; one that is there already is no change."""
+        putting = (
             insert_for(self._session)(UserMap)
             .values(helpdesk_user_id=helpdesk_user_id, tracker_user_id=tracker_user_id)
             .on_conflict_do_update(
-                index_elements=[UserMap.helpdesk_user_id], set_={"tracker_user_id": tracker_user_id}
+                index_elements=[UserMap.helpdesk_user_id],
+                set_={"tracker_user_id": tracker_user_id},
+                where=UserMap.tracker_user_id != tracker_user_id,
             )
+            .returning(UserMap.helpdesk_user_id)
         )
+        if self._session.scalar(putting) is not None:
+            note_change(self._session)
 
     def overrides(self, helpdesk_user_ids: Collection[int] | None = None) -> dict[int, int]:
         """Return every override, or those of some: helpdesk user id to tracker user id."""
