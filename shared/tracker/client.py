@@ -25,7 +25,9 @@ from shared.codes.faults import Detail
 from shared.errors import (
     BridgeError,
     ImpersonationRefused,
+    LockBusy,
     OutcomeUnknown,
+    Outdated,
     TrackerAway,
     TrackerClosed,
     TrackerError,
@@ -170,6 +172,9 @@ class TrackerClient:
             return read_answer(
                 method, path, status=status, headers=headers, body=content, impersonating=login is not None
             )
+        except (LockBusy, Outdated):  # `before_send` has stopped it: there was no call
+            observe = None
+            raise
         except BridgeError as failure:
             error = failure.coded if status not in expected else None
             raise

@@ -18,9 +18,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from pydantic import SecretStr
 
-from shared.errors import OutcomeUnknown, TrackerUnreachable
+from shared.codes.coded import written
+from shared.errors import BridgeError, LockBusy, OutcomeUnknown, Outdated, TrackerUnreachable
 from shared.tracker import client as client_module
-from shared.tracker.client import Target, TrackerClient
+from shared.tracker.client import CallRecord, Target, TrackerClient
 from tests.support.wire import WireServer, answer, saying, trickle
 
 OK = answer(b'{"ok": true}')
@@ -77,6 +78,20 @@ def test_what_before_send_raises_stops_the_call(server: WireServer) -> None:
     client.close()
     assert len(server.requests) == 1
     assert server.requests[0].startswith(b"GET")
+
+
+@pytest.mark.parametrize("why", [Outdated, LockBusy])
+def test_a_call_that_is_not_to_be_made_any_more_is_none_that_got_no_answer(
+    server: WireServer, why: type[BridgeError]
+) -> None:
+    def stop() -> None:
+        raise why(written("changed meanwhile"))
+
+    client, seen = client_of(server.url), list[CallRecord]()
+    with pytest.raises(why):
+        client.call("PUT", "/issues/1.json", body={}, before_send=stop, observe=seen.append)
+    client.close()
+    assert not seen
 
 
 def test_the_lease_is_checked_last_and_head_and_body_leave_as_one(

@@ -29,9 +29,10 @@ from shared.vault import Vault
 from tests.support.bridge import STATUS_MAP, Bridge
 from tests.support.events import BOB, SUPPORT_ENTITY, task, task_event, ticket, ticket_event
 from tests.support.ledger import entries, ours
+from worker.sync.attribution import Sender
 from worker.sync.service import MOST_PASSES, SyncService
 
-OTHER_PROJECT, BOB_ID = 2, 8
+OTHER_PROJECT, OTHER_ROLE, BOB_ID = 2, 5, 8
 ELSEWHERE = "http://127.0.0.1:9"
 Change = Callable[[Transaction], Any]
 
@@ -174,6 +175,40 @@ def test_a_status_is_given_by_the_map_that_is_in_force_by_then(desk: Bridge, sta
     mapped = lambda: desk.configure(status_map={**STATUS_MAP, 5: 4})  # noqa: E731
     waiting(desk, at_turn=1, do=mapped).sync(4711)
     assert [one["body"]["issue"]["status_id"] for one in stand_in.requests(since=seen)] == [4]
+    assert desk.event(event_id).state == "done"
+
+
+def test_a_status_is_given_by_the_map_that_is_in_force_without_a_rate_limit_too(
+    desk: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its request may have waited for a caller, or for its status to be looked for on the tracker."""
+    event_id = with_newer_status(desk)
+    seen = len(stand_in.requests())
+
+    def is_known(*_: object) -> bool:
+        desk.configure(status_map={**STATUS_MAP, 5: 4})
+        return True
+
+    monkeypatch.setattr("worker.sync.status._is_known", is_known)
+    desk.sync()
+    assert [one["body"]["issue"]["status_id"] for one in stand_in.requests(since=seen)] == [4]
+    assert desk.event(event_id).state == "done"
+
+
+def test_nobody_is_given_a_role_that_was_replaced_meanwhile(
+    desk: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (event_id,) = desk.receive(task_event())
+    real = Sender._ensure_membership
+
+    def ensure(sender: Sender, *args: Any) -> None:
+        desk.configure(default_role_id=OTHER_ROLE)
+        real(sender, *args)
+
+    monkeypatch.setattr(Sender, "_ensure_membership", ensure)
+    desk.sync()
+    asked = [one["body"] for one in stand_in.requests() if one["path"].endswith("/memberships.json")]
+    assert [one["membership"]["role_ids"] for one in asked] == [[OTHER_ROLE]]
     assert desk.event(event_id).state == "done"
 
 

@@ -76,6 +76,7 @@ class Sender:
         Raises:
             TrackerError: an outage; a refusal never blocks what is to be sent.
             NotYet: whether there is a membership is not known yet.
+            Outdated, LockBusy: nothing was sent; see `Run.may_send`.
         """
         if self.person is not None and self.about.issue_id is not None and not self.project_id:
             await begin(self._learn_project, self.about.issue_id)
@@ -83,7 +84,7 @@ class Sender:
             self.run.warn(What.SENT_AS_ADMINISTRATOR(match=self.match.why))
             metrics.AS_ADMINISTRATOR.labels(code=str(self.match.why.code)).inc()
         elif not self.is_member and self._may_become_member():
-            await begin(self._ensure_membership, self.person)
+            await begin(self._ensure_membership, self.person, self.run.may_send)
 
     def send(self, method: str, path: str, body: Body, before_send: Callable[[], None]) -> Answer:
         """Send as the person, once more where a forgotten membership explains the refusal, else as the administrator.
@@ -246,7 +247,9 @@ class Sender:
             return False
         return True
 
-    def _ensure_membership(self, person: TrackerPerson) -> None:
+    def _ensure_membership(
+        self, person: TrackerPerson, before_send: Callable[[], None] | None = None
+    ) -> None:
         role_id = self.run.config.default_role_id
         if role_id is None:
             return
@@ -259,7 +262,7 @@ class Sender:
             self.run.warn(What.TEMPLATE_ROLES_REFUSED(roles=[str(role) for role in beyond]))
             body = plain
         try:
-            self._become_member(path, body, plain)
+            self._become_member(path, body, plain, before_send)
             self.run.note(What.MADE_MEMBER(login=person.login, tracker_project_id=self.project_id))
         except TrackerRejected as rejection:
             if rejection.status != 422:  # 422 in any language: mostly "is a member already"
@@ -282,15 +285,17 @@ class Sender:
         if self.tried < MEMBERSHIP_TRIES:
             raise NotYet(because)
 
-    def _become_member(self, path: str, body: Body, plain: Body) -> None:
+    def _become_member(
+        self, path: str, body: Body, plain: Body, before_send: Callable[[], None] | None
+    ) -> None:
         """Ask for a membership; a role that only the template names may be why it is refused, so 1.x comes next.
 
         Raises:
             TrackerError: the last answer.
         """
         try:
-            call_as_administrator(self.run, "POST", path, body, expected=IS_MEMBER)
+            call_as_administrator(self.run, "POST", path, body, before_send, expected=IS_MEMBER)
         except TrackerRejected as rejection:
             if rejection.status != 422 or body == plain:
                 raise
-            call_as_administrator(self.run, "POST", path, plain, expected=IS_MEMBER)
+            call_as_administrator(self.run, "POST", path, plain, before_send, expected=IS_MEMBER)

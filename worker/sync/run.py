@@ -150,13 +150,13 @@ class Run:
             log.warning(**log_fields(what), ticket_id=self.ticket_id)
 
     def may_send(self) -> None:
-        """Look right before a request leaves that may have waited for its turn, and that no claim stands for.
+        """Look right before a request leaves that no claim stands for.
 
         Raises:
             Outdated: what it was built from was changed meanwhile.
             LockBusy: the lock was lost; whoever has it may have sent a newer one.
         """
-        if self.tracker.is_limited and self.basis is not None:
+        if self.basis is not None:
             with self.store.transaction() as tx:
                 if not tx.configs.is_basis(self.basis):
                     raise Outdated(SETTINGS_CHANGED)
