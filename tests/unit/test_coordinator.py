@@ -241,6 +241,27 @@ def test_no_more_are_done_in_one_transaction_than_do_not_hold_up_others(stage: S
     assert {len(one) for one in stage.book.transactions} == {4, MOST_TOGETHER}
 
 
+def test_each_ticket_s_lines_name_it_whoever_else_is_on_its_way(stage: Stage) -> None:
+    """In the way's own steps and in whatever a caller carries out for it; in the threads nothing is left."""
+    said: list[tuple[int, dict[str, Any]]] = []
+
+    def say(ticket_id: int) -> None:
+        said.append((ticket_id, structlog.contextvars.get_contextvars()))
+
+    async def way(ticket_id: int) -> None:
+        for _ in range(3):
+            say(ticket_id)
+            await Asked(ticket_id)
+            await apart(say, ticket_id)
+
+    Asked.asked = []
+    stage.drive(way, *range(1, 9))
+    assert max(map(len, Asked.asked)) > 1, "they took turns"
+    assert len(said) == 8 * 6
+    assert all(context == {"ticket_id": ticket_id} for ticket_id, context in said)
+    assert structlog.contextvars.get_contextvars() == {}
+
+
 def test_a_slow_call_holds_up_its_own_ticket_only(stage: Stage) -> None:
     others_are_done = threading.Event()
 
