@@ -13,7 +13,7 @@ from shared.tracker.client import Target, TrackerClient
 from shared.tracker.lanes import in_lanes
 from tests.support.wire import WireServer, answer, saying
 
-OK, REFUSED = answer(b'{"ok": true}'), answer(b"{}", status="422 Unprocessable Entity")
+OK, REFUSED = answer(b'{"ok": true}'), answer(b'{"errors": ["no"]}', status="422 Unprocessable Entity")
 
 
 def call(client: TrackerClient) -> None:
