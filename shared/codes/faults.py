@@ -20,6 +20,7 @@ class Fault(Code):
     LOCK_HELD = "lock_held"
     LOCK_RAN_OUT = "lock_ran_out"
     WORKER_ENDS = "worker_ends"
+    SETTINGS_REPLACED = "settings_replaced"
     LEASE_RAN_OUT = "lease_ran_out"
     MEMBERSHIP_UNKNOWN = "membership_unknown"
     PROJECT_UNKNOWN = "project_unknown"

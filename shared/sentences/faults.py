@@ -22,6 +22,7 @@ SENTENCES: Table = {
     Fault.LOCK_HELD: "{name} is locked by another worker",
     Fault.LOCK_RAN_OUT: "the lock ran out while its holder worked",
     Fault.WORKER_ENDS: "the worker is to end, and leaves it to others",
+    Fault.SETTINGS_REPLACED: "what is sent is built from was changed meanwhile",
     Fault.LEASE_RAN_OUT: "the claim's lease ran out before the call was made",
     Fault.MEMBERSHIP_UNKNOWN: "whether the person is a member is not known yet: {because}",
     Fault.PROJECT_UNKNOWN: "in which tracker project issue #{issue_id} is, is not known yet: {because}",

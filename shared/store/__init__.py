@@ -36,7 +36,7 @@ from shared.store.recovery import Recovery
 from shared.store.templates import Templates
 from shared.store.tickets import TicketStates
 from shared.store.trace import Trace
-from shared.store.types import clock
+from shared.store.types import clock, is_on_postgresql
 
 __all__ = ["Store", "Transaction"]
 
@@ -79,7 +79,7 @@ class Transaction:
 
     def wait_briefly(self) -> None:
         """Wait for what somebody else holds no longer than BRIEFLY_S; SQLite has one writer, who is done soon."""
-        if self._session.get_bind().dialect.name == "postgresql":
+        if is_on_postgresql(self._session):
             self._session.execute(BRIEFLY)
 
     def need_not_last(self) -> None:
@@ -87,7 +87,7 @@ class Transaction:
 
         Whatever commits after it waits for both.
         """
-        if self._session.get_bind().dialect.name == "postgresql":
+        if is_on_postgresql(self._session):
             self._session.execute(IN_MEMORY)
 
     def now(self) -> datetime:

@@ -18,7 +18,7 @@ from shared.codes.coded import Coded
 from shared.kinds import Kind
 from shared.store.ledger_queries import NOT_LINKED
 from shared.store.models import EventState, JournalEvent, LedgerState, TaskTimeLink, TicketIssueLink
-from shared.store.types import moment
+from shared.store.types import is_on_postgresql, moment
 
 MOST_COUNTED = 1001
 DECIDABLE = (LedgerState.HELD, LedgerState.GONE)
@@ -123,7 +123,7 @@ class EventSearch:
     def per_hour(self) -> dict[int, tuple[int, int]]:
         """Return of each of the last 24 hours how many events came in, and how many of these failed; 0: this hour."""
         age: ColumnElement[Any]
-        if self._session.get_bind().dialect.name == "postgresql":
+        if is_on_postgresql(self._session):
             age = func.extract("epoch", moment()) - func.extract("epoch", JournalEvent.received_at)
             hour: ColumnElement[Any] = func.floor(age / 3600)
         else:

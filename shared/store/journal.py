@@ -28,7 +28,6 @@ from sqlalchemy import (
     tuple_,
     update,
 )
-from sqlalchemy.dialects import postgresql
 from sqlalchemy.orm import Session, aliased, load_only
 
 from shared.codes.coded import Code, Coded, Written
@@ -57,7 +56,7 @@ from shared.store.models import (
     TicketState,
 )
 from shared.store.rows import Rows
-from shared.store.types import Insert, Key, clock, insert_for, moment, number_in
+from shared.store.types import Insert, Key, clock, insert_for, is_on_postgresql, moment, number_in
 
 JOURNAL = cast(Table, JournalEvent.__table__)
 UNREADABLE = "unreadable"
@@ -295,7 +294,7 @@ class Journal:
             }
             for one in sorted(events, key=lambda one: one.event_id)
         ]
-        statement = _done(postgresql=insert_for(self._session) is postgresql.insert)
+        statement = _done(postgresql=is_on_postgresql(self._session))
         ended = set(self._session.scalars(statement, DONE.parameter(self._session, rows)))
         for one in events:
             if one.event_id in ended:

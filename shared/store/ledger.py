@@ -37,7 +37,7 @@ from shared.store.explained import keeping
 from shared.store.ledger_queries import IN_FLIGHT, NOT_LINKED, LedgerQueries, Row
 from shared.store.models import EventState, JournalEvent, LedgerState, RecoveryMode
 from shared.store.rows import Rows
-from shared.store.types import Insert, Key, clock, insert_for, moment
+from shared.store.types import Insert, Key, clock, insert_for, is_on_postgresql, moment
 
 __all__ = ["IN_FLIGHT", "Answered", "Claim", "Ledger", "Row"]
 
@@ -151,7 +151,7 @@ class Ledger(LedgerQueries):
 
     def keep_others_out(self) -> None:
         """Have nobody else change a row until the transaction ends; in SQLite nobody else can."""
-        if insert_for(self._session) is postgresql_insert:
+        if is_on_postgresql(self._session):
             self._session.execute(text(f"LOCK TABLE {self._table.name} IN SHARE ROW EXCLUSIVE MODE"))
 
     def regroup(self, issue_id: int, fingerprint_of: Callable[[dict[str, Any]], str]) -> None:
@@ -177,8 +177,7 @@ class Ledger(LedgerQueries):
             for one in sorted(answers, key=lambda answer: answer.key)
         )
         linked = _answered(self._table).parameter(self._session, rows)
-        postgresql = insert_for(self._session) is postgresql_insert
-        statement = _linking(self._table, self._key_column, postgresql=postgresql)
+        statement = _linking(self._table, self._key_column, postgresql=is_on_postgresql(self._session))
         return {(key, attempt) for key, attempt in self._session.execute(statement, linked)}
 
     def link(self, key: int, attempt: int, tracker_id: int, author_id: int | None, reason: Coded) -> bool:

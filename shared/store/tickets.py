@@ -39,7 +39,7 @@ from shared.store.models import (
     TicketState,
 )
 from shared.store.rows import Rows
-from shared.store.types import Insert, Key, insert_for, moment
+from shared.store.types import Insert, Key, insert_for, is_on_postgresql, moment
 
 TICKETS = cast(Table, TicketState.__table__)
 MOST_STATUSES = 100
@@ -188,7 +188,7 @@ class TicketStates:
     def given_all(self, given: Sequence[tuple[int, int, int | None]]) -> set[int]:
         """Note some (ticket, event, tracker status) as `given` does; return the tickets of which nothing is due."""
         rows = [dict(zip(("of_ticket", "of_event", "has"), one, strict=True)) for one in sorted(given)]
-        statement = _giving(postgresql=insert_for(self._session) is postgresql.insert)
+        statement = _giving(postgresql=is_on_postgresql(self._session))
         newest = set(self._session.scalars(statement, GIVEN.parameter(self._session, rows)))
         for ticket_id, _, _ in given:
             if ticket_id not in newest:

@@ -141,5 +141,9 @@ Insert = Callable[[Any], Any]
 
 def insert_for(session: Session) -> Insert:
     """Return the dialect's own INSERT, which knows ON CONFLICT."""
-    postgres = session.get_bind().dialect.name == "postgresql"
-    return postgresql.insert if postgres else sqlite.insert
+    return postgresql.insert if is_on_postgresql(session) else sqlite.insert
+
+
+def is_on_postgresql(session: Session) -> bool:
+    """Tell whether it is PostgreSQL that a session talks to; else it is SQLite."""
+    return session.get_bind().dialect.name == "postgresql"

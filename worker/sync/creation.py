@@ -16,14 +16,13 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
-from typing import Any, Final, Self
+from typing import Any, Self
 
 from sqlalchemy.exc import DBAPIError
 
 from shared.codes.authors import Misattribution
 from shared.codes.coded import Coded
-from shared.codes.faults import Detail
+from shared.codes.faults import Detail, Fault
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.errors import (
@@ -51,7 +50,7 @@ from worker.sync.matching import sent_essence
 from worker.sync.recovery import look_first
 from worker.sync.refusals import explained
 from worker.sync.results import Created, Waiting
-from worker.sync.run import SETTINGS_CHANGED, Run, Stored
+from worker.sync.run import Run, Stored
 from worker.sync.wanted import Creation, Linked
 
 log = get_logger("sync")
@@ -83,8 +82,8 @@ async def create(creation: Creation, row: Row | None) -> Created | Waiting:
             return known
         await _turn(run)
         attempt = await Claim(creation, row, looked=True)
-    if attempt is OUTDATED:
-        raise Outdated(SETTINGS_CHANGED)
+    if isinstance(attempt, Outdated):
+        raise attempt
     if not isinstance(attempt, Attempt):
         return Waiting(Reason.ROW_CHANGED())
     tell_choice(run, creation.operation, creation.chosen, creation.task_id)
@@ -118,14 +117,7 @@ class Attempt:
     window: SendWindow
 
 
-class Why(Enum):
-    """Why a claim was not given."""
-
-    OUTDATED = "outdated"
-
-
-OUTDATED: Final = Why.OUTDATED
-Claimed = Attempt | RecoveryMode | Why | None
+Claimed = Attempt | RecoveryMode | Outdated | None
 
 
 async def _turn(run: Run) -> None:
@@ -143,7 +135,7 @@ async def _turn(run: Run) -> None:
 class Claim(Stored[Claimed]):
     """Take the row for one attempt, before anything is sent.
 
-    Comes to an attempt; None where the row is not as it was read; `OUTDATED` where what it was built from was changed
+    Comes to an attempt; None where the row is not as it was read; an error where what it was built from was changed
     meanwhile; and after a restore, as long as nobody has looked on the tracker, to that mode.
     """
 
@@ -198,7 +190,7 @@ class Claim(Stored[Claimed]):
         """
         run = self.creation.run
         if run.basis is not None and not tx.configs.is_basis(run.basis):
-            return OUTDATED
+            return Outdated(Fault.SETTINGS_REPLACED())
         mode = None if self.looked else tx.recovery.get()
         if mode is None or not _is_decided(self.row, mode):
             return mode

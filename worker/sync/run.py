@@ -13,6 +13,7 @@ from enum import IntEnum
 from typing import Any, ClassVar, Self, TypeVar
 
 from shared.codes.coded import Coded
+from shared.codes.faults import Fault
 from shared.codes.steps import Actor, What
 from shared.config import PluginConfig
 from shared.coordination.locks import HeldLock, Locks
@@ -33,8 +34,6 @@ from worker.sync.actions import Action
 from worker.sync.completion import Completion
 
 log = get_logger("sync")
-SETTINGS_CHANGED = "what is sent is built from was changed meanwhile"
-
 T = TypeVar("T")
 R = TypeVar("R", covariant=True)
 
@@ -159,7 +158,7 @@ class Run:
         if self.basis is not None:
             with self.store.transaction() as tx:
                 if not tx.configs.is_basis(self.basis):
-                    raise Outdated(SETTINGS_CHANGED)
+                    raise Outdated(Fault.SETTINGS_REPLACED())
         self.lock.check()
 
     def now(self, then: datetime) -> datetime:

@@ -141,6 +141,7 @@ NAMED: Mapping[str, Iterable[Code]] = {
     ),
     "KB-TRACKER-007": (Fault.PROJECT_UNKNOWN, Refusal.PROJECT_IN_DOUBT),
     "KB-WORK-001": (
+        Fault.SETTINGS_REPLACED,
         Fault.WORKER_ENDS,
         Reason.STATUS_WAITS,
         Reason.BEING_CREATED,
