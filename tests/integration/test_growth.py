@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import event
-
 from deploy.sandbox.tracker.control import StandIn
 from tests.bench.retention import LARGE, fill
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket, ticket_event
 from tests.support.ledger import entries
+from tests.support.statements import listening
 
 ROWS = 30_000
 TICKETS = range(1_000_001, 1_000_009)
@@ -29,11 +28,8 @@ def asked(bridge: Bridge) -> Iterator[list[tuple[str, Any]]]:
     def note(*arguments: Any) -> None:
         said.append((arguments[2], arguments[3]))
 
-    event.listen(engine, "before_cursor_execute", note)
-    try:
+    with listening(engine, before_cursor_execute=note):
         yield said
-    finally:
-        event.remove(engine, "before_cursor_execute", note)
 
 
 def read_as_a_whole(bridge: Bridge, said: list[tuple[str, Any]]) -> list[str]:

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from sqlalchemy import event
 
 from deploy.sandbox.tracker.control import StandIn
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket
 from tests.support.ledger import entries, stopped
+from tests.support.statements import listening
 
 NEW = 1
 """The status that an issue has when it is created."""
@@ -28,13 +28,8 @@ def statements(bridge: Bridge) -> Iterator[list[str]]:
     def note_commit(_connection: object) -> None:
         said.append("COMMIT")
 
-    event.listen(engine, "before_cursor_execute", note)
-    event.listen(engine, "commit", note_commit)
-    try:
+    with listening(engine, before_cursor_execute=note, commit=note_commit):
         yield said
-    finally:
-        event.remove(engine, "before_cursor_execute", note)
-        event.remove(engine, "commit", note_commit)
 
 
 def test_one_event_takes_few_statements_and_commits(bridge_on_postgresql: Bridge, stand_in: StandIn) -> None:

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from sqlalchemy import event, select
+from sqlalchemy import select
 from sqlalchemy.exc import OperationalError
 
 from deploy.sandbox.tracker.control import StandIn
@@ -31,6 +31,7 @@ from shared.vault import Vault
 from tests.support.bridge import STATUS_MAP, SUPPORT, Bridge
 from tests.support.events import ALICE, BOB, task, task_event, ticket, ticket_event
 from tests.support.ledger import entries, ours, row, stopped
+from tests.support.statements import listening
 from tests.support.together import drive_together
 from worker.sync.actions import Way, drive
 from worker.sync.bodies import choose_body
@@ -316,13 +317,8 @@ def noted_transactions(desk: Bridge) -> Iterator[list[list[str]]]:
     def note(*arguments: Any) -> None:
         transactions[-1].append(str(arguments[2]))
 
-    event.listen(engine, "begin", begin)
-    event.listen(engine, "before_cursor_execute", note)
-    try:
+    with listening(engine, begin=begin, before_cursor_execute=note):
         yield transactions
-    finally:
-        event.remove(engine, "begin", begin)
-        event.remove(engine, "before_cursor_execute", note)
 
 
 def test_a_status_map_that_was_changed_meanwhile_is_looked_up_once_for_all_and_for_them_only(
