@@ -9,6 +9,7 @@ from shared.config import PluginConfig
 from shared.errors import SettingsError
 from shared.store import Store, Transaction
 from shared.tracker.client import Target, TrackerClient
+from shared.tracker.meter import Meter
 from shared.vault import Vault
 
 
@@ -20,6 +21,7 @@ class Connector:
         vault: opens the API key.
         throttle: called before each call to the tracker; waits where a rate limit asks for it.
         allow_link_local: whether the tracker may be at a link-local or cloud-metadata address.
+        meter: counts the calls.
     """
 
     def __init__(
@@ -29,11 +31,13 @@ class Connector:
         throttle: Callable[[], None] | None = None,
         *,
         allow_link_local: bool = False,
+        meter: Meter | None = None,
     ) -> None:
         self._store = store
         self._vault = vault
         self._throttle = throttle
         self._allow_link_local = allow_link_local
+        self._meter = meter
         self._lock = threading.Lock()
         self._made_of: tuple[object, ...] | None = None
         self._client: TrackerClient | None = None
@@ -65,5 +69,6 @@ class Connector:
                 target = Target(
                     base_url, key, config.header_prefix, config.verify_tls, self._allow_link_local
                 )
-                self._client, self._made_of = TrackerClient(target, throttle=self._throttle), made_of
+                self._client = TrackerClient(target, throttle=self._throttle, meter=self._meter)
+                self._made_of = made_of
             return self._client

@@ -195,8 +195,8 @@ def registry(process: str, *looks: Collector) -> CollectorRegistry:
     return made
 
 
-def called(method: str, path: str, status: str, seconds: float) -> None:
-    """Count a call to the tracker.
+def called(method: str, path: str, status: str, seconds: float) -> str:
+    """Count a call to the tracker; return what it did (`operation`).
 
     Args:
         method: HTTP method.
@@ -208,6 +208,7 @@ def called(method: str, path: str, status: str, seconds: float) -> None:
     known = status in STATUSES or status in ("lost", "unsent")
     CALLS.labels(operation=named, status=status if known else OTHER).inc()
     CALL_SECONDS.labels(operation=named).observe(seconds)
+    return named
 
 
 def operation(method: str, path: str) -> str:

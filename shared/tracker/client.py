@@ -37,6 +37,7 @@ from shared.errors import (
 from shared.logs import get_logger
 from shared.tracker.answers import Answer, RawAnswer, clean, raw_answer, read_answer
 from shared.tracker.connection import Connection, Watch
+from shared.tracker.meter import Meter
 
 log = get_logger("tracker")
 
@@ -89,14 +90,21 @@ class TrackerClient:
         target: the tracker.
         throttle: called before each call, waits where a rate limit asks for it.
         timeout: seconds for a whole call (SPEC section 8: 5).
+        meter: counts the calls.
     """
 
     def __init__(
-        self, target: Target, *, throttle: Callable[[], None] | None = None, timeout: float = TIMEOUT_S
+        self,
+        target: Target,
+        *,
+        throttle: Callable[[], None] | None = None,
+        timeout: float = TIMEOUT_S,
+        meter: Meter | None = None,
     ) -> None:
         self.target = target
         self._throttle = throttle
         self._timeout = timeout
+        self._meter = meter or Meter()
         self._local = threading.local()
         self._address = urlsplit(target.base_url)
         self._base_path = quote(self._address.path, safe=IN_A_PATH)
@@ -287,6 +295,7 @@ class TrackerClient:
         watch = Watch(self._timeout, before_send, allow_link_local=self.target.allow_link_local)
         connection = self._take_connection(writing=method != "GET")
         status, started = "", time.monotonic()
+        self._meter.begin()
         try:
             answer = connection.exchange(watch, method, url, content, self._headers(login, content))
             status = str(answer[0])
@@ -299,8 +308,10 @@ class TrackerClient:
             self._local.connection = connection
             unanswered = "lost" if watch.sent else "unsent"
             seconds = time.monotonic() - started
-            metrics.called(method, path, status or unanswered, seconds)
-            tracing.called(metrics.operation(method, path), status or unanswered, seconds)
+            operation = metrics.called(method, path, status or unanswered, seconds)
+            says_how_long = status.startswith("2") or watch.is_over  # a refusal is sooner done
+            self._meter.end(operation, seconds if says_how_long else None)
+            tracing.called(operation, status or unanswered, seconds)
             alive()
 
     def _take_connection(self, *, writing: bool) -> Connection:

@@ -1,4 +1,4 @@
-"""Locks and pause over a real Redis: the same tests as over the fake one."""
+"""Locks, pause and call limit over a real Redis: the same tests as over the fake one."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from redis import Redis
 
+from tests.support.call_limit import CallLimitContract
 from tests.support.coordination import LockContract, PauseContract
 
 pytestmark = pytest.mark.promise("OPS-11")
@@ -23,4 +24,8 @@ class TestLocksOverARealRedis(LockContract):
 
 
 class TestPauseOverARealRedis(PauseContract):
+    pass
+
+
+class TestCallLimitOverARealRedis(CallLimitContract):
     pass

@@ -1,0 +1,268 @@
+"""How many calls to the tracker may be under way at once, over all workers: kept in Redis, shared out among them.
+
+Each worker tells from time to time how many calls it wants and what its last ones took, and is told its share. One of
+them at a time decides on the limit anew (`worker/sync/gradient.py`). What Redis holds may be anybody's: a limit that no
+worker can have written begins again.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from redis import Redis
+from redis.exceptions import ResponseError
+
+KEY = "deskbridge:calls:limit"
+WORKERS_KEY = "deskbridge:calls:workers"
+SEEN_KEY = "deskbridge:calls:seen"
+TURN_KEY = "deskbridge:calls:turn"
+KEYS = (KEY, WORKERS_KEY, SEEN_KEY, TURN_KEY)
+
+TOLD_EVERY_S = 0.25
+FORGOTTEN_AFTER_S = 3.0
+KEPT_S = 3600
+ENOUGH = 8
+"""Calls that are seen before the limit is decided on anew; with fewer after WINDOW_S."""
+WINDOW_S = 2.0
+LARGEST = 64 * 1024
+MOST = 10**9
+
+# Keeps what a worker tells, and returns the time, whether it is this worker's turn to decide, what all of them want,
+# the limit, and to whoever decides what was seen since the last time.
+TELL = """
+local time = redis.call('TIME')
+local now = tonumber(time[1]) + tonumber(time[2]) / 1000000
+local workers, seen, limit, turn = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+redis.call('HSET', workers, ARGV[1], string.format('%.3f %d %d %d', now, ARGV[2], ARGV[3], ARGV[9]))
+local all, most = redis.call('HGETALL', workers), 0
+for i = 1, #all, 2 do
+  local at, under_way = string.match(all[i + 1], '^([0-9.]+) %d+ (%d+) %d+$')
+  at = tonumber(at or '')
+  if at and at > now - tonumber(ARGV[4]) and at < now + 1 then
+    most = most + tonumber(under_way)
+  else
+    redis.call('HDEL', workers, all[i])
+  end
+end
+if #ARGV > 9 then
+  if most > tonumber(redis.call('HGET', seen, 'most') or '0') then redis.call('HSET', seen, 'most', most) end
+  if not tonumber(redis.call('HGET', seen, 'since') or '') then
+    redis.call('HSET', seen, 'since', string.format('%.3f', now))
+  end
+  for i = 10, #ARGV, 3 do
+    redis.call('HINCRBY', seen, 'count', ARGV[i + 1])
+    redis.call('HINCRBY', seen, 'n ' .. ARGV[i], ARGV[i + 1])
+    redis.call('HINCRBY', seen, 'us ' .. ARGV[i], ARGV[i + 2])
+  end
+end
+local found = {}
+local since = tonumber(redis.call('HGET', seen, 'since') or '')
+local count = tonumber(redis.call('HGET', seen, 'count') or '0')
+if since and (count >= tonumber(ARGV[6]) or now - since >= tonumber(ARGV[7])) then
+  if redis.call('SET', turn, ARGV[1], 'NX', 'PX', ARGV[5]) then
+    found = redis.call('HGETALL', seen)
+    redis.call('DEL', seen)
+  end
+end
+for i = 1, 3 do redis.call('EXPIRE', KEYS[i], ARGV[8]) end
+return {string.format('%.3f', now), redis.call('HGETALL', workers), redis.call('GETRANGE', limit, 0, 65536), found}
+"""
+
+
+class Why(StrEnum):
+    """Why the limit is what it is."""
+
+    MEASURING = "measuring"
+    """It is being found out how long calls take one at a time."""
+    OPENING = "opening"
+    """They take hardly longer together than alone: more are tried."""
+    QUEUEING = "queueing"
+    """They wait for each other within the tracker: more would make nothing faster."""
+    BOUND = "bound"
+    """All that the workers may make are made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """How many calls may be under way at once, and why.
+
+    Attributes:
+        calls: so many; its whole part counts.
+        why: because of what.
+        slower: how much longer calls took last than one at a time; 1: no longer.
+        before: what it was before it was begun to measure, and is after.
+        bases: seconds that a call takes one at a time, by operation.
+        measured_at: when that was begun to be measured last (seconds since the epoch, Redis' clock).
+    """
+
+    calls: float = 1.0
+    why: Why = Why.MEASURING
+    slower: float = 1.0
+    before: float = 0.0
+    bases: Mapping[str, float] = field(default_factory=dict)
+    measured_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the workers have seen since the limit was decided on last.
+
+    Attributes:
+        now: the time, by Redis' clock.
+        wanted: calls that those at work would make at once, if they might.
+        bound: calls that they can make at once.
+        most: calls that were under way at once, at most.
+        calls: by operation, how many calls were answered and how many seconds they took in all.
+    """
+
+    now: float
+    wanted: int
+    bound: int
+    most: int
+    calls: Mapping[str, tuple[int, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a worker is told.
+
+    Attributes:
+        limit: in force.
+        wanted: calls wanted at once, by worker.
+        seen: what is to be decided on; None: it is somebody else's turn, or too early.
+    """
+
+    limit: Limit
+    wanted: Mapping[str, int]
+    seen: Seen | None
+
+    def share(self, worker: str, limit: Limit) -> int:
+        """Return how many of the calls are a worker's: each gets the same, as far as it wants them.
+
+        Where there are fewer calls than workers, some get none for the time.
+
+        Args:
+            worker: its name.
+            limit: in force now.
+        """
+        left = math.floor(limit.calls)
+        waiting = dict(sorted(self.wanted.items(), key=lambda one: (one[1], one[0])))
+        while waiting:
+            name, wanted = next(iter(waiting.items()))
+            share = min(wanted, math.ceil(left / len(waiting)))
+            if name == worker:
+                return share
+            left -= share
+            del waiting[name]
+        return 0
+
+
+class CallLimit:
+    """The limit of an installation.
+
+    Args:
+        redis: connection with its own time-outs.
+    """
+
+    def __init__(self, redis: Redis) -> None:
+        self._redis, self._tell = redis, redis.register_script(TELL)
+
+    def tell(
+        self, worker: str, wanted: int, bound: int, most: int, calls: Mapping[str, tuple[int, float]]
+    ) -> Told:
+        """Tell what a worker wants and has seen.
+
+        Args:
+            worker: its name, of this one process.
+            wanted: calls that it would make at once; 0: it has nothing to do.
+            bound: calls that it can make at once.
+            most: calls that it had under way at once since it told last, at most.
+            calls: as in `Seen`, its own.
+
+        Raises:
+            RedisError: it cannot be told.
+        """
+        every_ms = round(TOLD_EVERY_S * 1000)
+        arguments: list[Any] = [
+            worker,
+            wanted,
+            most,
+            FORGOTTEN_AFTER_S,
+            every_ms,
+            ENOUGH,
+            WINDOW_S,
+            KEPT_S,
+            bound,
+        ]
+        for operation, (count, seconds) in calls.items():
+            arguments += [operation, count, round(seconds * 1e6)]
+        keys = [WORKERS_KEY, SEEN_KEY, KEY, TURN_KEY]
+        try:
+            now, workers, limit, seen = self._tell(keys=keys, args=arguments)
+        except ResponseError:  # somebody else's values
+            self._redis.delete(*KEYS)
+            now, workers, limit, seen = self._tell(keys=keys, args=arguments)
+        told = {name: [_number(word) for word in text.split(" ")] for name, text in _pairs(workers)}
+        wanted_by = {name: numbers[1] for name, numbers in told.items() if numbers[1]}
+        bound = sum(numbers[3] for numbers in told.values())
+        found = dict(_pairs(seen))
+        to_decide = _seen(float(now), sum(wanted_by.values()), bound, found) if found else None
+        return Told(_limit(limit), wanted_by, to_decide)
+
+    def decide(self, limit: Limit) -> None:
+        """Put a limit in force.
+
+        Raises:
+            RedisError: it cannot be.
+        """
+        self._redis.set(KEY, json.dumps(asdict(limit)), ex=KEPT_S)
+
+    def current(self) -> Limit | None:
+        """Return the limit in force; None: no worker has called for long.
+
+        Raises:
+            RedisError: it cannot be asked.
+        """
+        try:
+            stored = self._redis.getrange(KEY, 0, LARGEST)
+        except ResponseError:  # it is not even a text
+            return None
+        return _limit(stored) if stored else None
+
+
+def _pairs(flat: list[Any]) -> list[tuple[str, str]]:
+    texts = [one.decode("utf-8", "replace") if isinstance(one, bytes) else str(one) for one in flat]
+    return list(zip(texts[::2], texts[1::2], strict=True))
+
+
+def _number(text: str) -> int:
+    return min(int(text), MOST) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+
+
+def _seen(now: float, wanted: int, bound: int, found: dict[str, str]) -> Seen:
+    calls = {
+        name.removeprefix("n "): (count, _number(found.get("us " + name.removeprefix("n "), "")) / 1e6)
+        for name, text in found.items()
+        if name.startswith("n ") and (count := _number(text))
+    }
+    return Seen(now, wanted, bound, _number(found.get("most", "")), calls)
+
+
+def _limit(stored: str | bytes) -> Limit:
+    """Return a stored limit; a new one where it has not the form that `decide` gives it."""
+    try:
+        found = json.loads(stored)
+        bases = {str(name): float(seconds) for name, seconds in found["bases"].items()}
+        numbers = [float(found[name]) for name in ("calls", "slower", "before", "measured_at")]
+        calls, slower, before, measured_at = numbers
+        why = Why(found["why"])
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
+        return Limit()
+    if not all(map(math.isfinite, [*numbers, *bases.values()])) or not 1 <= calls <= MOST or slower < 1:
+        return Limit()
+    return Limit(calls, why, slower, before, bases, measured_at)

@@ -1,0 +1,108 @@
+"""What the call limit promises, whichever Redis it stands on: subclassed over a fake and a real one."""
+
+from __future__ import annotations
+
+import pytest
+from redis import Redis
+
+from shared.coordination.call_limit import ENOUGH, KEY, KEYS, TURN_KEY, CallLimit, Limit, Why
+
+ONE_EACH = {"POST issues": (1, 0.1)}
+MANY = {"POST issues": (ENOUGH, 0.8)}
+
+
+class CallLimitContract:
+    """Tests of `shared.coordination.call_limit`; the subclass provides the fixture `redis`, an empty one."""
+
+    def test_each_worker_gets_the_same_share_as_far_as_it_wants_it(self, redis: Redis) -> None:
+        calls = CallLimit(redis)
+        calls.tell("a", 8, 8, 0, {})
+        calls.tell("b", 2, 8, 0, {})
+        told = calls.tell("c", 8, 8, 0, {})
+        assert [told.share(one, Limit(9)) for one in "abc"] == [4, 2, 3]
+        assert [told.share(one, Limit(3.9)) for one in "abc"] == [1, 1, 1]
+        assert [told.share(one, Limit(64)) for one in "abc"] == [8, 2, 8]
+
+    def test_of_one_call_one_worker_gets_all(self, redis: Redis) -> None:
+        calls = CallLimit(redis)
+        calls.tell("a", 8, 8, 0, {})
+        told = calls.tell("b", 8, 8, 0, {})
+        assert sorted(told.share(one, Limit(1)) for one in "ab") == [0, 1]
+
+    def test_a_worker_that_wants_none_leaves_all_to_the_others(self, redis: Redis) -> None:
+        calls = CallLimit(redis)
+        calls.tell("a", 8, 8, 0, {})
+        calls.tell("a", 0, 8, 0, {})
+        told = calls.tell("b", 8, 8, 0, {})
+        assert (told.share("a", Limit(8)), told.share("b", Limit(8))) == (0, 8)
+
+    def test_what_all_have_seen_is_decided_on_by_one_of_them_once_it_is_enough(self, redis: Redis) -> None:
+        calls = CallLimit(redis)
+        assert calls.tell("a", 3, 8, 2, ONE_EACH).seen is None, "too few"
+        told = calls.tell("b", 4, 8, 3, MANY)
+        assert told.seen is not None
+        assert told.seen.calls == {"POST issues": (ENOUGH + 1, 0.9)}
+        assert (told.seen.wanted, told.seen.bound, told.seen.most) == (7, 16, 5)
+        assert calls.tell("a", 3, 8, 2, MANY).seen is None, "somebody has just decided"
+        redis.delete(TURN_KEY)
+        again = calls.tell("a", 3, 8, 0, {}).seen
+        assert again is not None
+        assert again.calls == MANY
+
+    def test_the_most_calls_at_once_are_those_of_one_moment(self, redis: Redis) -> None:
+        calls = CallLimit(redis)
+        for _ in range(3):
+            calls.tell("a", 1, 8, 1, ONE_EACH)
+        seen = calls.tell("a", 1, 8, 1, MANY).seen
+        assert seen is not None
+        assert seen.most == 1
+
+    def test_a_limit_is_kept_as_it_was_decided(self, redis: Redis) -> None:
+        calls = CallLimit(redis)
+        assert calls.current() is None
+        limit = Limit(3.5, Why.QUEUEING, 2.25, 0.0, {"POST issues": 0.03}, 1_700_000_000.5)
+        calls.decide(limit)
+        assert calls.current() == limit
+        assert calls.tell("a", 1, 8, 0, {}).limit == limit
+
+    @pytest.mark.parametrize(
+        "value",
+        [
+            "?",
+            "{}",
+            "[]",
+            "[" * 999,
+            '{"calls": 1e999}',
+            '{"calls": "x", "bases": 3}',
+            '{"calls": 0, "why": "opening", "slower": 1, "before": 0, "measured_at": 0, "bases": {}}',
+            '{"calls": 2, "why": "because", "slower": 1, "before": 0, "measured_at": 0, "bases": {}}',
+        ],
+    )
+    def test_a_limit_that_no_worker_can_have_written_begins_again(self, redis: Redis, value: str) -> None:
+        redis.set(KEY, value)
+        assert CallLimit(redis).tell("a", 1, 8, 0, {}).limit == Limit()
+
+    @pytest.mark.parametrize("key", KEYS)
+    def test_values_of_another_kind_are_dropped(self, redis: Redis, key: str) -> None:
+        redis.rpush(key, "x")
+        CallLimit(redis).tell("a", 2, 8, 1, MANY)
+        redis.delete(TURN_KEY)
+        told = CallLimit(redis).tell("a", 2, 8, 1, MANY)
+        assert told.share("a", Limit(8)) == 2
+        assert told.seen is not None
+
+    @pytest.mark.parametrize(
+        "value", ["?", "nan 3 1 8", "1 2 3", "9999999999999 3 3 3", "-1 3 3 3", "1e3 1 1 1"]
+    )
+    def test_a_worker_that_no_worker_can_have_written_is_forgotten(self, redis: Redis, value: str) -> None:
+        redis.hset("deskbridge:calls:workers", "strange", value)
+        told = CallLimit(redis).tell("a", 2, 8, 1, {})
+        assert told.wanted == {"a": 2}
+
+    @pytest.mark.parametrize("name", ["n POST issues", "us POST issues", "count", "since", "most"])
+    def test_counts_that_no_worker_can_have_written_harm_nobody(self, redis: Redis, name: str) -> None:
+        redis.hset("deskbridge:calls:seen", name, "?")
+        for _ in range(2):
+            CallLimit(redis).tell("a", 2, 8, 1, MANY)
+            redis.delete(TURN_KEY)
+        assert CallLimit(redis).tell("a", 2, 8, 1, MANY).seen is not None

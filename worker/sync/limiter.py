@@ -1,0 +1,78 @@
+"""Keeps to this process's share of the calls that may be under way at once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from redis.exceptions import RedisError
+
+from shared.coordination.call_limit import TOLD_EVERY_S, CallLimit
+from shared.logs import get_logger
+from shared.tracker.meter import Meter
+from worker.sync.gradient import adapted
+
+log = get_logger("limiter")
+
+
+class Limiter:
+    """Tells what this process wants and has seen, and decides on the limit where it is its turn.
+
+    Args:
+        limit: that of the installation.
+        meter: of this process's calls.
+        worker: this process's name.
+        bound: calls that it can make at once.
+
+    Attributes:
+        share: calls that it may have under way now.
+    """
+
+    def __init__(self, limit: CallLimit, meter: Meter, worker: str, bound: int) -> None:
+        self._limit, self._meter, self._worker, self._bound = limit, meter, worker, bound
+        self._soon = threading.Event()
+        self._was_at_work = False
+        self.share = 1
+
+    def soon(self) -> None:
+        """Tell at once: more is wanted than may be."""
+        self._soon.set()
+
+    def keep_telling(self, wanted: Callable[[], int], changed: Callable[[], None]) -> None:
+        """Tell, in a thread of its own, as long as the process lives.
+
+        Args:
+            wanted: returns how many calls it would make at once.
+            changed: called where the share has become another.
+        """
+
+        def tell() -> None:
+            while True:
+                before = self.share
+                self.tell(wanted())
+                if self.share != before:
+                    changed()
+                self._soon.wait(TOLD_EVERY_S)
+                self._soon.clear()
+
+        threading.Thread(target=tell, daemon=True, name="limiter").start()
+
+    def tell(self, wanted: int) -> None:
+        """Tell once; nothing where there is nothing to tell.
+
+        A process that comes back to work may make one call before it has told.
+        """
+        most, calls = self._meter.read()
+        if not (wanted or calls or self._was_at_work):
+            return
+        try:
+            told = self._limit.tell(self._worker, min(wanted, self._bound), self._bound, most, calls)
+            limit = told.limit
+            if told.seen is not None:
+                limit = adapted(limit, told.seen)
+                self._limit.decide(limit)
+        except RedisError as error:  # nothing begins without it: each ticket has a lock
+            log.warning("the call limit stays as it was", error=type(error).__name__)
+            return
+        self._was_at_work = wanted > 0
+        self.share = told.share(self._worker, limit) if wanted else 1
