@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import socket
 import threading
+import uuid
 from dataclasses import dataclass
 
 from celery import Celery
 
 from shared.connection import Connector
+from shared.coordination.call_limit import CallLimit
 from shared.coordination.doorbell import QUEUE, Doorbell, make_celery
 from shared.coordination.locks import Locks, make_redis
 from shared.coordination.pause import HELPDESK_KEY, Pause
@@ -19,10 +22,12 @@ from shared.helpdesk.lookup import HelpdeskLookup
 from shared.settings import Settings
 from shared.store import Store
 from shared.store.database import Database
+from shared.tracker.meter import Meter
 from shared.vault import Vault
 from worker.sweep import Sweep
 from worker.sync.completion import Completion
 from worker.sync.coordinator import AGAIN, CallerThreads, Coordinator
+from worker.sync.limiter import Limiter
 from worker.sync.service import SyncService
 from worker.watchdog import EXIT_CODE, Watchdog
 
@@ -34,6 +39,7 @@ class Worker:
     Attributes:
         lookup: the helpdesk, None where none can be asked.
         coordinator: works on the tickets that messages name.
+        limiter: keeps it to its share of the calls.
         stopping: set once the process is to end.
     """
 
@@ -49,6 +55,7 @@ class Worker:
     watchdog: Watchdog
     lookup: HelpdeskLookup | None
     coordinator: Coordinator
+    limiter: Limiter
     stopping: threading.Event
 
 
@@ -63,17 +70,20 @@ def bootstrap(settings: Settings, *, concurrency: int) -> Worker:
     redis = make_redis(settings)
     store = Store(Database(settings.database_url.get_secret_value(), pool_size=concurrency + 2 + 2 * AGAIN))
     locks, pause = Locks(redis, settings.lock_lease, keeps=True, give_up=_give_up), Pause(redis)
+    meter, name = Meter(), f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+    limiter = Limiter(CallLimit(redis), meter, name, concurrency)
     doorbell, lookup = Doorbell(settings), configured_lookup(settings)
     connector = Connector(
         store,
         Vault(settings.secret_keys),
         Throttle(redis, settings.rate_limit).wait if settings.rate_limit else None,
         allow_link_local=settings.allow_link_local,
+        meter=meter,
     )
     completion = Completion(store, lookup, Pause(redis, HELPDESK_KEY), settings.helpdesk_wait)
     service = SyncService(store, settings, locks, pause, connector.connect, doorbell.ring, completion)
     coordinator = Coordinator(
-        service.way, CallerThreads(concurrency), _give_up, is_limited=settings.rate_limit > 0
+        service.way, CallerThreads(concurrency), _give_up, limiter, is_limited=settings.rate_limit > 0
     )
     return Worker(
         app=app,
@@ -84,6 +94,7 @@ def bootstrap(settings: Settings, *, concurrency: int) -> Worker:
         presence=Presence(redis),
         watchdog=Watchdog(lambda: coordinator.is_at_work),
         coordinator=coordinator,
+        limiter=limiter,
         stopping=threading.Event(),
         connector=connector,
         lookup=lookup,

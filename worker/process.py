@@ -57,6 +57,7 @@ def work(settings: Settings, concurrency: int) -> int:
     worker = bootstrap(settings, concurrency=concurrency)
     register(worker.app, worker)
     worker.coordinator.start()
+    worker.limiter.keep_telling(lambda: worker.coordinator.wanted, worker.coordinator.look)
     threading.Thread(target=_end_where_stuck, args=(worker,), daemon=True, name="stuck").start()
     # what Celery prints when it is told to stop
     celery.apps.worker.safe_say = lambda text, *_: log.info(str(text).strip())

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
@@ -24,6 +25,7 @@ TURN_KEY = "deskbridge:calls:turn"
 KEYS = (KEY, WORKERS_KEY, SEEN_KEY, TURN_KEY)
 
 TOLD_EVERY_S = 0.25
+TURN_S = 1.0
 FORGOTTEN_AFTER_S = 3.0
 KEPT_S = 3600
 ENOUGH = 8
@@ -132,11 +134,13 @@ class Told:
     """What a worker is told.
 
     Attributes:
+        now: the time, by Redis' clock.
         limit: in force.
-        wanted: calls wanted at once, by worker.
+        wanted: calls wanted at once, by worker that wants any.
         seen: what is to be decided on; None: it is somebody else's turn, or too early.
     """
 
+    now: float
     limit: Limit
     wanted: Mapping[str, int]
     seen: Seen | None
@@ -144,22 +148,25 @@ class Told:
     def share(self, worker: str, limit: Limit) -> int:
         """Return how many of the calls are a worker's: each gets the same, as far as it wants them.
 
-        Where there are fewer calls than workers, some get none for the time.
+        What cannot be shared out alike, such as one call between two workers, goes round.
 
         Args:
             worker: its name.
             limit: in force now.
         """
+        shares = dict.fromkeys(self.wanted, 0)
+        names = deque(sorted(self.wanted))
+        names.rotate(int(self.now / TURN_S))
         left = math.floor(limit.calls)
-        waiting = dict(sorted(self.wanted.items(), key=lambda one: (one[1], one[0])))
-        while waiting:
-            name, wanted = next(iter(waiting.items()))
-            share = min(wanted, math.ceil(left / len(waiting)))
-            if name == worker:
-                return share
-            left -= share
-            del waiting[name]
-        return 0
+        while left and names:
+            each = max(1, left // len(names))
+            for name in list(names):
+                more = min(each, left, self.wanted[name] - shares[name])
+                shares[name] += more
+                left -= more
+                if shares[name] == self.wanted[name]:
+                    names.remove(name)
+        return shares.get(worker, 0)
 
 
 class CallLimit:
@@ -212,7 +219,7 @@ class CallLimit:
         bound = sum(numbers[3] for numbers in told.values())
         found = dict(_pairs(seen))
         to_decide = _seen(float(now), sum(wanted_by.values()), bound, found) if found else None
-        return Told(_limit(limit), wanted_by, to_decide)
+        return Told(float(now), _limit(limit), wanted_by, to_decide)
 
     def decide(self, limit: Limit) -> None:
         """Put a limit in force.

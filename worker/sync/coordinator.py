@@ -112,6 +112,19 @@ class Callers(Protocol):
         """End them."""
 
 
+class Share(Protocol):
+    """How many callers may be at work at once.
+
+    Attributes:
+        share: so many now.
+    """
+
+    share: int
+
+    def soon(self) -> None:
+        """More would be at work if they might."""
+
+
 class CallerThreads:
     """Callers, each a thread that keeps its own connection to the tracker; one thread for what is shared.
 
@@ -242,6 +255,7 @@ class Coordinator:
     Args:
         begin: returns the way of a ticket.
         callers: carry out what may take long.
+        share: how many of them may be at work at once.
         give_up: called where it has failed itself; what is under way is left as by a process that dies.
         is_limited: whether calls wait for a rate limit; no ticket begins then but where a caller is free for it, since
             what it knows grows old while it waits.
@@ -252,11 +266,12 @@ class Coordinator:
         begin: Callable[[int], Way[Any]],
         callers: Callers,
         give_up: Callable[[], None] = lambda: None,
+        share: Share | None = None,
         *,
         is_limited: bool = False,
     ) -> None:
-        self._begin, self._callers, self._give_up, self._is_limited = begin, callers, give_up, is_limited
-        self._most, self._free = (1 if is_limited else WAYS_PER_CALLER) * callers.count, callers.count
+        self._begin, self._callers, self._give_up, self._share = begin, callers, give_up, share
+        self._is_limited, self._kept = is_limited, 0
         self._going: dict[int, Going] = {}
         self._arrivals: SimpleQueue[tuple[Going, Outcome] | None] = SimpleQueue()
         self._ready: list[Asked] = []
@@ -268,6 +283,23 @@ class Coordinator:
         self._not_told = set[int]()
         self._busy_since: float | None = None
         self._thread: threading.Thread | None = None
+
+    @property
+    def wanted(self) -> int:
+        """How many callers would be at work if they might."""
+        return self._kept + len(self._for_a_caller) + len(self._rung)
+
+    @property
+    def _callers_now(self) -> int:
+        return min(self._callers.count, self._share.share if self._share else self._callers.count)
+
+    @property
+    def _most(self) -> int:
+        return (1 if self._is_limited else WAYS_PER_CALLER) * max(1, self._callers_now)
+
+    @property
+    def _is_one_free(self) -> bool:
+        return self._kept < self._callers_now
 
     @property
     def is_at_work(self) -> bool:
@@ -306,6 +338,10 @@ class Coordinator:
             self._rung.update({one: (rung_by or {}).get(one) for one in ticket_ids})
         self._arrivals.put(None)
         return []
+
+    def look(self) -> None:
+        """Look whether more may be done than before."""
+        self._arrivals.put(None)
 
     def start(self) -> None:
         """Work in a thread of its own, until it is closed."""
@@ -352,6 +388,7 @@ class Coordinator:
         if self._stopped_at:
             self._look_again()
         self._all_go_on(arrived)
+        self._let_on()
         self._begin_more()
         ready, self._ready = self._ready, []
         if asked := [one for one in ready if isinstance(one[1], Together)]:
@@ -371,7 +408,7 @@ class Coordinator:
 
         One that is under way is begun once more after its end.
         """
-        together, room = min(self._callers.count, MOST_TOGETHER), self._most - len(self._going)
+        together, room = min(max(1, self._callers_now), MOST_TOGETHER), self._most - len(self._going)
         if self._is_limited:  # several would have to wait until nobody is under way
             together = max(0, min(together, room))
         with self._change:
@@ -434,7 +471,9 @@ class Coordinator:
         elif isinstance(action, Aside):
             self._give_back_caller(going)
             self._callers.aside(going, action, self._arrive)
-        elif not (going.has_caller or self._free):
+        elif not (going.has_caller or self._is_one_free):
+            if self._share and not self._for_a_caller:
+                self._share.soon()
             self._for_a_caller.append((going, action))
         else:
             self._keep_caller(going)
@@ -477,14 +516,18 @@ class Coordinator:
     def _keep_caller(self, going: Going) -> None:
         if not going.has_caller:
             going.has_caller = True
-            self._free -= 1
+            self._kept += 1
 
     def _give_back_caller(self, going: Going) -> None:
         if going.has_caller:
             going.has_caller = False
-            self._free += 1
-            while self._free and self._for_a_caller:
-                self._see_to(*self._for_a_caller.popleft())
+            self._kept -= 1
+            self._let_on()
+
+    def _let_on(self) -> None:
+        """Give the callers that are free to those that wait for one."""
+        while self._for_a_caller and self._is_one_free:
+            self._see_to(*self._for_a_caller.popleft())
 
     def _arrive(self, going: Going, outcome: Outcome) -> None:
         self._arrivals.put((going, outcome))
