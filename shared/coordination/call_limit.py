@@ -25,11 +25,13 @@ TURN_KEY = "deskbridge:calls:turn"
 KEYS = (KEY, WORKERS_KEY, SEEN_KEY, TURN_KEY)
 
 TOLD_EVERY_S = 0.25
-TURN_S = 1.0
+TURN_S = 5.0
 FORGOTTEN_AFTER_S = 3.0
 KEPT_S = 3600
 ENOUGH = 8
 """Calls that are seen before the limit is decided on anew; with fewer after WINDOW_S."""
+FEW = 3
+"""The same while they are made one at a time."""
 WINDOW_S = 2.0
 LARGEST = 64 * 1024
 MOST = 10**9
@@ -178,6 +180,7 @@ class CallLimit:
 
     def __init__(self, redis: Redis) -> None:
         self._redis, self._tell = redis, redis.register_script(TELL)
+        self._is_measuring = True
 
     def tell(
         self, worker: str, wanted: int, bound: int, most: int, calls: Mapping[str, tuple[int, float]]
@@ -219,7 +222,9 @@ class CallLimit:
         bound = sum(numbers[3] for numbers in told.values())
         found = dict(_pairs(seen))
         to_decide = _seen(float(now), sum(wanted_by.values()), bound, found) if found else None
-        return Told(float(now), _limit(limit), wanted_by, to_decide)
+        in_force = _limit(limit)
+        self._is_measuring = in_force.why is Why.MEASURING
+        return Told(float(now), in_force, wanted_by, to_decide)
 
     def decide(self, limit: Limit) -> None:
         """Put a limit in force.

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from shared.coordination.call_limit import ENOUGH, TOLD_EVERY_S, WINDOW_S, Limit, Seen, Why
+from shared.coordination.call_limit import ENOUGH, FEW, TOLD_EVERY_S, WINDOW_S, Limit, Seen, Why
 from worker.sync.gradient import MEASURED_EVERY_S, adapted
 
 BOUND = 64
@@ -53,7 +53,9 @@ class Tracker:
             self.answered += 1
             seen[name].append(ended - begun)
             count = sum(map(len, seen.values()))
-            if self.now - decided >= TOLD_EVERY_S and (count >= ENOUGH or self.now - since >= WINDOW_S):
+            if self.now - decided >= TOLD_EVERY_S and (
+                count >= (FEW if self.limit.why is Why.MEASURING else ENOUGH) or self.now - since >= WINDOW_S
+            ):
                 calls = {one: (len(took), sum(took)) for one, took in seen.items()}
                 self.limit = adapted(self.limit, Seen(self.now, self.wanted, BOUND, most, calls))
                 seen, most, since, decided = defaultdict(list), len(under_way), self.now, self.now

@@ -16,27 +16,24 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
-from shared.coordination.call_limit import ENOUGH, Limit, Seen, Why
+from shared.coordination.call_limit import ENOUGH, FEW, Limit, Seen, Why
 
-QUEUED = 2.0
+QUEUED = 1.75
 """Calls that wait within the tracker, beside what may be chance."""
 
 CHANCE = 1.25
 """Calls that take so much longer than alone are not taken to wait for others."""
 
 MEASURED_EVERY_S = 60.0
-SOON_S = 5.0
-"""Where most of what is called has never been seen alone, it is measured sooner."""
+SOON_S = 10.0
+"""Where hardly any of what is called has ever been seen alone, it is measured sooner."""
 
-MOSTLY = 0.75
+KNOWN = 0.25
 MEASURED_FOR_S = 3.0
 """Calls that are not answered by then were not alone, or take that long: it goes on as before."""
 
-ALONE = 5
-"""Calls one at a time that tell how long one takes."""
-
 FIRST = 2.0
-KNOWN_ALONE, KNOWN_TOGETHER = 5, 100
+KNOWN_ALONE, KNOWN_TOGETHER = 2, 100
 """What is known of calls alone weighs as much as so many that are seen alone, or together and shorter."""
 
 
@@ -50,7 +47,7 @@ def adapted(limit: Limit, seen: Seen) -> Limit:
     if limit.why is Why.MEASURING:
         return _measured(limit, seen)
     known = {name: one for name, one in seen.calls.items() if name in limit.bases}
-    is_strange = _count(known) < MOSTLY * _count(seen.calls)
+    is_strange = _count(known) < KNOWN * _count(seen.calls)
     every = SOON_S if is_strange else MEASURED_EVERY_S if limit.why is Why.QUEUEING else math.inf
     if seen.now - limit.measured_at > every:
         return replace(limit, calls=1.0, why=Why.MEASURING, before=limit.calls, measured_at=seen.now)
@@ -71,7 +68,7 @@ def _measured(limit: Limit, seen: Seen) -> Limit:
     """Return the limit as it was, once it is known what calls take alone."""
     began = limit.measured_at or seen.now
     limit = replace(limit, measured_at=began, bases=_bases(limit.bases, seen))
-    is_known = seen.most <= 1 and _count(seen.calls) >= ALONE
+    is_known = seen.most <= 1 and _count(seen.calls) >= FEW
     if not is_known and seen.now - began < MEASURED_FOR_S:
         return limit
     calls = max(1.0, min(limit.before or FIRST, seen.bound))
