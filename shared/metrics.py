@@ -159,6 +159,15 @@ SYNCHRONISED = Looked(
     "When the tracker's metadata was read last, 0 = never",
 )
 RINGS = Looked("deskbridge_rings_waiting", "Rings in the broker's queue")
+CALL_LIMIT = Looked(
+    "deskbridge_tracker_call_limit",
+    "Calls to the tracker that may be under way at once, over all workers, by what limits them",
+    ("why",),
+)
+CALL_SLOWDOWN = Looked(
+    "deskbridge_tracker_call_slowdown_ratio",
+    "How many times as long as by itself a call takes, 1 = no longer",
+)
 LAST_SEEN = Looked(
     "deskbridge_last_seen_age_seconds", "Since any process of the kind gave a sign of life", ("process",)
 )
@@ -174,6 +183,8 @@ LOOKED_UP = (
     PAUSED,
     SYNCHRONISED,
     RINGS,
+    CALL_LIMIT,
+    CALL_SLOWDOWN,
     LAST_SEEN,
 )
 

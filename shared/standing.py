@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -14,6 +15,7 @@ from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
 from shared import metrics
+from shared.coordination.call_limit import CallLimit
 from shared.coordination.doorbell import BROKER_ERRORS
 from shared.coordination.pause import Pause
 from shared.coordination.presence import BEAT, CONSOLE, WORKER, Presence
@@ -70,6 +72,7 @@ class Standing(Collector):
         try:
             why, held_back = self._in_redis(seen)
             yield why
+            yield from self._call_limit()
             reachable.add_metric(["redis"], 1)
         except RedisError:
             reachable.add_metric(["redis"], 0)
@@ -100,6 +103,13 @@ class Standing(Collector):
                 seen.add_metric([process], age)
         is_limited = Throttle(self._redis, self._rate).is_used_up()
         return why, paused is not None or is_limited
+
+    def _call_limit(self) -> Iterator[GaugeMetricFamily]:
+        if limit := CallLimit(self._redis).current():
+            calls = metrics.CALL_LIMIT.family()
+            calls.add_metric([str(limit.why)], math.floor(limit.calls))
+            yield calls
+            yield _gauge(metrics.CALL_SLOWDOWN, limit.slower)
 
     @staticmethod
     def _in_the_database(

@@ -81,7 +81,9 @@ def bootstrap(settings: Settings, *, concurrency: int) -> Worker:
         meter=meter,
     )
     completion = Completion(store, lookup, Pause(redis, HELPDESK_KEY), settings.helpdesk_wait)
-    service = SyncService(store, settings, locks, pause, connector.connect, doorbell.ring, completion)
+    service = SyncService(
+        store, settings, locks, pause, connector.connect, doorbell.ring, completion, lambda: limiter.limit
+    )
     coordinator = Coordinator(
         service.way, CallerThreads(concurrency), _give_up, limiter, is_limited=settings.rate_limit > 0
     )

@@ -66,10 +66,13 @@ def console(
 
 def worker(
     concurrency: Annotated[
-        int, typer.Option(min=1, max=1000, help="Calls to the tracker at the same time.")
-    ] = 8,
+        int, typer.Option(min=1, max=1000, help="Calls to the tracker at the same time, at most.")
+    ] = 32,
 ) -> None:
-    """Send to the tracker what is due."""
+    """Send to the tracker what is due.
+
+    As many calls are made at once as the tracker takes, over all workers; `deskbridge doctor` says how many.
+    """
     _become("worker", "--concurrency", str(concurrency))
 
 

@@ -75,6 +75,8 @@ class Finding(Code):
     KEY_NOT_ADMINISTRATOR = "key_not_administrator"
     REST_API_OFF = "rest_api_off"
     TRACKER_REFUSES = "tracker_refuses"
+    CALLS_AT_ONCE = "calls_at_once"
+    NO_CALLS_LATELY = "no_calls_lately"
     IMPERSONATION_WORKS = "impersonation_works"
     IMPERSONATION_IGNORED = "impersonation_ignored"
     IMPERSONATION_UNEXPECTED = "impersonation_unexpected"

@@ -11,6 +11,7 @@ class What(Code):
     # calls
     CALL_ANSWERED = "call_answered"
     CALL_UNANSWERED = "call_unanswered"
+    WAITED_FOR_CALL = "waited_for_call"
 
     # events
     EVENTS_ENDED = "events_ended"

@@ -12,11 +12,13 @@ import math
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from enum import StrEnum
 from typing import Any
 
 from redis import Redis
 from redis.exceptions import ResponseError
+
+from shared.codes.coded import Coded
+from shared.codes.limits import CallLimitBy
 
 KEY = "deskbridge:calls:limit"
 WORKERS_KEY = "deskbridge:calls:workers"
@@ -78,19 +80,6 @@ return {string.format('%.3f', now), redis.call('HGETALL', workers), redis.call('
 """
 
 
-class Why(StrEnum):
-    """Why the limit is what it is."""
-
-    MEASURING = "measuring"
-    """It is being found out how long calls take one at a time."""
-    OPENING = "opening"
-    """They take hardly longer together than alone: more are tried."""
-    QUEUEING = "queueing"
-    """They wait for each other within the tracker: more would make nothing faster."""
-    BOUND = "bound"
-    """All that the workers may make are made."""
-
-
 @dataclass(frozen=True, slots=True)
 class Limit:
     """How many calls may be under way at once, and why.
@@ -105,11 +94,16 @@ class Limit:
     """
 
     calls: float = 1.0
-    why: Why = Why.MEASURING
+    why: CallLimitBy = CallLimitBy.MEASURING
     slower: float = 1.0
     before: float = 0.0
     bases: Mapping[str, float] = field(default_factory=dict)
     measured_at: float = 0.0
+
+    @property
+    def because(self) -> Coded:
+        """Why it is what it is."""
+        return self.why(slower=self.slower)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +217,7 @@ class CallLimit:
         found = dict(_pairs(seen))
         to_decide = _seen(float(now), sum(wanted_by.values()), bound, found) if found else None
         in_force = _limit(limit)
-        self._is_measuring = in_force.why is Why.MEASURING
+        self._is_measuring = in_force.why is CallLimitBy.MEASURING
         return Told(float(now), in_force, wanted_by, to_decide)
 
     def decide(self, limit: Limit) -> None:
@@ -272,7 +266,7 @@ def _limit(stored: str | bytes) -> Limit:
         bases = {str(name): float(seconds) for name, seconds in found["bases"].items()}
         numbers = [float(found[name]) for name in ("calls", "slower", "before", "measured_at")]
         calls, slower, before, measured_at = numbers
-        why = Why(found["why"])
+        why = CallLimitBy(found["why"])
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         return Limit()
     if not all(map(math.isfinite, [*numbers, *bases.values()])) or not 1 <= calls <= MOST or slower < 1:

@@ -108,6 +108,8 @@ SENTENCES: Table = {
     Finding.KEY_NOT_ADMINISTRATOR: "the API key is {login}'s, who is no administrator of the tracker",
     Finding.REST_API_OFF: "the tracker's REST API is switched off",
     Finding.TRACKER_REFUSES: "{problem}",
+    Finding.CALLS_AT_ONCE: "{count} at once: {because}",
+    Finding.NO_CALLS_LATELY: "no worker has made one within an hour",
     Finding.IMPERSONATION_WORKS: "the tracker respects {header}",
     Finding.IMPERSONATION_IGNORED: "the tracker ignores {header}: everything would be attributed to the administrator",
     Finding.IMPERSONATION_UNEXPECTED: "the tracker answered {status} to {header}",

@@ -6,7 +6,18 @@ Nothing that is stored, compared or counted may depend on what comes out.
 from __future__ import annotations
 
 from shared.codes.coded import Coded, Written, to_json
-from shared.sentences import authors, changes, deliveries, faults, findings, hints, reasons, refusals, steps
+from shared.sentences import (
+    authors,
+    changes,
+    deliveries,
+    faults,
+    findings,
+    hints,
+    limits,
+    reasons,
+    refusals,
+    steps,
+)
 from shared.sentences.language import counted, said
 from shared.sentences.template import PLACEHOLDER, Plural, Sentence, Table, fill
 
@@ -21,6 +32,7 @@ WHAT: Table = {
     **refusals.SENTENCES,
     **changes.SENTENCES,
     **deliveries.SENTENCES,
+    **limits.SENTENCES,
 }
 WHY: Table = {
     Written.AS_WRITTEN: "[{why}]",

@@ -10,6 +10,7 @@ from shared.sentences.template import Plural, Table
 SENTENCES: Table = {
     What.CALL_ANSWERED: "{method} {path} {actor} answered {status} after {ms} ms",
     What.CALL_UNANSWERED: "{method} {path} {actor} got no answer after {ms} ms",
+    What.WAITED_FOR_CALL: "Waited {seconds:.1f} s for one of {count} calls at once: {because}",
     What.EVENTS_ENDED: Plural("Event {events}: {state}", "Events {events}: {state}"),
     What.GOES_WITHOUT: "Event {event_id} goes without {facts:, }: the helpdesk did not send it",
     What.PERSON_REPLAYS: "A person replayed events of this ticket",

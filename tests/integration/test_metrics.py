@@ -11,6 +11,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from shared import metrics, standing
 from shared.codes.coded import written
 from shared.codes.faults import Fault
+from shared.codes.limits import CallLimitBy
+from shared.coordination.call_limit import CallLimit, Limit
 from shared.coordination.presence import WORKER, Presence
 from shared.coordination.throttle import Throttle
 from shared.process import Process
@@ -106,6 +108,14 @@ def test_at_the_rate_limit_more_workers_are_not_asked_for_either(bridge: Bridge)
     assert of(shown(bridge, rate=0.01), "oldest_due_age_seconds") == 0
     bridge.redis.set("deskbridge:throttle", "nobody's")
     assert (of(shown(bridge, rate=0.01), "oldest_due_age_seconds") or 0) > 0
+
+
+def test_how_many_calls_are_made_at_once_is_shown_with_why(bridge: Bridge) -> None:
+    assert of(shown(bridge), "tracker_call_limit", why="limited_by_queueing") is None
+    CallLimit(bridge.redis).decide(Limit(3.7, CallLimitBy.QUEUEING, slower=2.5))
+    found = shown(bridge)
+    assert of(found, "tracker_call_limit", why="limited_by_queueing") == 3
+    assert of(found, "tracker_call_slowdown_ratio") == 2.5
 
 
 def test_an_event_that_waits_for_its_next_attempt_is_not_due(bridge: Bridge) -> None:

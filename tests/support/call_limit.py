@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 from redis import Redis
 
-from shared.coordination.call_limit import ENOUGH, KEY, KEYS, TURN_KEY, TURN_S, CallLimit, Limit, Why
+from shared.codes.limits import CallLimitBy
+from shared.coordination.call_limit import ENOUGH, KEY, KEYS, TURN_KEY, TURN_S, CallLimit, Limit
 
 ONE_EACH = {"POST issues": (1, 0.1)}
 MANY = {"POST issues": (ENOUGH, 0.8)}
@@ -67,7 +68,7 @@ class CallLimitContract:
     def test_a_limit_is_kept_as_it_was_decided(self, redis: Redis) -> None:
         calls = CallLimit(redis)
         assert calls.current() is None
-        limit = Limit(3.5, Why.QUEUEING, 2.25, 0.0, {"POST issues": 0.03}, 1_700_000_000.5)
+        limit = Limit(3.5, CallLimitBy.QUEUEING, 2.25, 0.0, {"POST issues": 0.03}, 1_700_000_000.5)
         calls.decide(limit)
         assert calls.current() == limit
         assert calls.tell("a", 1, 8, 0, {}).limit == limit
@@ -81,7 +82,7 @@ class CallLimitContract:
             "[" * 999,
             '{"calls": 1e999}',
             '{"calls": "x", "bases": 3}',
-            '{"calls": 0, "why": "opening", "slower": 1, "before": 0, "measured_at": 0, "bases": {}}',
+            '{"calls": 0, "why": "limited_while_opening", "slower": 1, "before": 0, "measured_at": 0, "bases": {}}',
             '{"calls": 2, "why": "because", "slower": 1, "before": 0, "measured_at": 0, "bases": {}}',
         ],
     )

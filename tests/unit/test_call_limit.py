@@ -9,7 +9,8 @@ import fakeredis
 import pytest
 from redis import Redis
 
-from shared.coordination.call_limit import ENOUGH, TURN_KEY, CallLimit, Limit, Why
+from shared.codes.limits import CallLimitBy
+from shared.coordination.call_limit import ENOUGH, TURN_KEY, CallLimit, Limit
 from shared.tracker.meter import Meter
 from tests.support.call_limit import CallLimitContract
 from worker.sync.limiter import Limiter
@@ -51,11 +52,11 @@ def test_a_worker_opens_up_as_long_as_calls_take_no_longer(redis: Redis) -> None
         redis.delete(TURN_KEY)
     assert worker.share == 32
     assert (limit := CallLimit(redis).current())
-    assert limit.why is Why.BOUND
+    assert limit.why is CallLimitBy.BOUND
 
 
 def test_a_worker_that_has_nothing_to_do_tells_it_once_and_may_make_one_call(redis: Redis) -> None:
-    CallLimit(redis).decide(Limit(8, Why.OPENING, bases={"POST issues": 0.1}))
+    CallLimit(redis).decide(Limit(8, CallLimitBy.OPENING, bases={"POST issues": 0.1}))
     worker = Limiter(CallLimit(redis), Meter(), "a", 32)
     worker.tell(5)
     assert worker.share == 5
@@ -74,7 +75,7 @@ def test_without_redis_the_share_stays_as_it_was() -> None:
 
 
 def test_whoever_wants_more_is_told_at_once(redis: Redis) -> None:
-    CallLimit(redis).decide(Limit(8, Why.OPENING, bases={"POST issues": 0.1}))
+    CallLimit(redis).decide(Limit(8, CallLimitBy.OPENING, bases={"POST issues": 0.1}))
     worker = Limiter(CallLimit(redis), Meter(), "a", 32)
     wanted, told = [0], threading.Event()
     worker.keep_telling(lambda: wanted[0], told.set)

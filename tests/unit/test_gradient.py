@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from shared.coordination.call_limit import ENOUGH, FEW, TOLD_EVERY_S, WINDOW_S, Limit, Seen, Why
+from shared.codes.limits import CallLimitBy
+from shared.coordination.call_limit import ENOUGH, FEW, TOLD_EVERY_S, WINDOW_S, Limit, Seen
 from worker.sync.gradient import MEASURED_EVERY_S, adapted
 
 BOUND = 64
@@ -54,7 +55,8 @@ class Tracker:
             seen[name].append(ended - begun)
             count = sum(map(len, seen.values()))
             if self.now - decided >= TOLD_EVERY_S and (
-                count >= (FEW if self.limit.why is Why.MEASURING else ENOUGH) or self.now - since >= WINDOW_S
+                count >= (FEW if self.limit.why is CallLimitBy.MEASURING else ENOUGH)
+                or self.now - since >= WINDOW_S
             ):
                 calls = {one: (len(took), sum(took)) for one, took in seen.items()}
                 self.limit = adapted(self.limit, Seen(self.now, self.wanted, BOUND, most, calls))
@@ -80,14 +82,14 @@ def test_a_tracker_of_pure_latency_is_given_all_that_may_be_within_seconds() -> 
     tracker = Tracker(1000, {"POST issues": 0.1, "POST time_entries": 0.1})
     limits = list(tracker.run(6))
     assert limits[-1].calls == BOUND
-    assert limits[-1].why is Why.BOUND
+    assert limits[-1].why is CallLimitBy.BOUND
 
 
 def test_a_tracker_that_does_one_thing_at_a_time_is_filled_and_not_flooded() -> None:
     limits = redmine().settle()
     assert 2.5 < mean(limits) < 4.5
     assert max(one.calls for one in limits) < 6
-    assert {one.why for one in limits} == {Why.QUEUEING}
+    assert {one.why for one in limits} == {CallLimitBy.QUEUEING}
 
 
 @pytest.mark.parametrize("side_by_side", [4, 16, 40])

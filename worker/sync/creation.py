@@ -13,6 +13,7 @@ Nothing is created twice, since whoever sends has claimed the row, and has commi
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -54,6 +55,7 @@ from worker.sync.run import Run, Stored
 from worker.sync.wanted import Creation, Linked
 
 log = get_logger("sync")
+LONG_S = 1.0
 LINK_AGAIN_S = (0.05, 0.5, 2.0)
 
 
@@ -76,7 +78,9 @@ async def create(creation: Creation, row: Row | None) -> Created | Waiting:
     run = creation.run
     await creation.sender.prepare()
     await _turn(run)
+    asked = time.monotonic()
     attempt = await Claim(creation, row)
+    _tell_wait(run, time.monotonic() - asked, creation.task_id)
     if isinstance(attempt, RecoveryMode):
         if known := await begin(look_first, creation, attempt.since):
             return known
@@ -107,6 +111,14 @@ async def create(creation: Creation, row: Row | None) -> Created | Waiting:
     if isinstance(created, Created) and _is_switch_ignored(created):
         await begin(run.lists.ask_whether_open)  # a key that has lost its rights: everything waits
     return created
+
+
+def _tell_wait(run: Run, seconds: float, task_id: int | None) -> None:
+    """Note that a claim waited for one of the calls that may be made at once."""
+    limit = run.call_limit()
+    if limit and seconds > LONG_S:
+        told = What.WAITED_FOR_CALL(seconds=seconds, count=math.floor(limit.calls), because=limit.because)
+        run.note(told, task_id=task_id)
 
 
 @dataclass(frozen=True)

@@ -187,6 +187,7 @@ class Load(Stored[tuple[Run, Loaded]]):
                 one.lock,
                 templates,
                 basis=basis,
+                call_limit=using.call_limit,
             )
             if isinstance(work, Work):
                 run.people.update(work.people)

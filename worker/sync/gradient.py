@@ -16,7 +16,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
-from shared.coordination.call_limit import ENOUGH, FEW, Limit, Seen, Why
+from shared.codes.limits import CallLimitBy
+from shared.coordination.call_limit import ENOUGH, FEW, Limit, Seen
 
 QUEUED = 1.75
 """Calls that wait within the tracker, beside what may be chance."""
@@ -44,13 +45,13 @@ def adapted(limit: Limit, seen: Seen) -> Limit:
         limit: before.
         seen: since then.
     """
-    if limit.why is Why.MEASURING:
+    if limit.why is CallLimitBy.MEASURING:
         return _measured(limit, seen)
     known = {name: one for name, one in seen.calls.items() if name in limit.bases}
     is_strange = _count(known) < KNOWN * _count(seen.calls)
-    every = SOON_S if is_strange else MEASURED_EVERY_S if limit.why is Why.QUEUEING else math.inf
+    every = SOON_S if is_strange else MEASURED_EVERY_S if limit.why is CallLimitBy.QUEUEING else math.inf
     if seen.now - limit.measured_at > every:
-        return replace(limit, calls=1.0, why=Why.MEASURING, before=limit.calls, measured_at=seen.now)
+        return replace(limit, calls=1.0, why=CallLimitBy.MEASURING, before=limit.calls, measured_at=seen.now)
     if not known:
         return limit
     alone = sum(count * limit.bases[name] for name, (count, _) in known.items())
@@ -60,7 +61,13 @@ def adapted(limit: Limit, seen: Seen) -> Limit:
     if seen.wanted <= limit.calls:  # nobody waits for more
         calls = min(calls, limit.calls)
     calls = max(1.0, min(calls, seen.bound))
-    why = Why.BOUND if calls >= seen.bound else Why.OPENING if none_wait else Why.QUEUEING
+    why = (
+        CallLimitBy.BOUND
+        if calls >= seen.bound
+        else CallLimitBy.OPENING
+        if none_wait
+        else CallLimitBy.QUEUEING
+    )
     return replace(limit, calls=calls, why=why, slower=slower, bases=_bases(limit.bases, seen))
 
 
@@ -72,7 +79,9 @@ def _measured(limit: Limit, seen: Seen) -> Limit:
     if not is_known and seen.now - began < MEASURED_FOR_S:
         return limit
     calls = max(1.0, min(limit.before or FIRST, seen.bound))
-    return replace(limit, calls=calls, why=Why.QUEUEING if limit.before else Why.OPENING, before=0.0)
+    return replace(
+        limit, calls=calls, why=CallLimitBy.QUEUEING if limit.before else CallLimitBy.OPENING, before=0.0
+    )
 
 
 def _count(calls: Mapping[str, tuple[int, float]]) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from redis.exceptions import RedisError
 
-from shared.coordination.call_limit import TOLD_EVERY_S, CallLimit
+from shared.coordination.call_limit import TOLD_EVERY_S, CallLimit, Limit
 from shared.logs import get_logger
 from shared.tracker.meter import Meter
 from worker.sync.gradient import adapted
@@ -26,6 +26,7 @@ class Limiter:
 
     Attributes:
         share: calls that it may have under way now.
+        limit: that of the installation, as it was told last.
     """
 
     def __init__(self, limit: CallLimit, meter: Meter, worker: str, bound: int) -> None:
@@ -33,6 +34,7 @@ class Limiter:
         self._soon = threading.Event()
         self._was_at_work = False
         self.share = 1
+        self.limit: Limit | None = None
 
     def soon(self) -> None:
         """Tell at once: more is wanted than may be."""
@@ -75,4 +77,5 @@ class Limiter:
             log.warning("the call limit stays as it was", error=type(error).__name__)
             return
         self._was_at_work = wanted > 0
+        self.limit = limit
         self.share = told.share(self._worker, limit) if wanted else 1

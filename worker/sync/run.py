@@ -16,6 +16,7 @@ from shared.codes.coded import Coded
 from shared.codes.faults import Fault
 from shared.codes.steps import Actor, What
 from shared.config import PluginConfig
+from shared.coordination.call_limit import Limit
 from shared.coordination.locks import HeldLock, Locks
 from shared.coordination.pause import Pause
 from shared.errors import Outdated
@@ -46,6 +47,7 @@ class Collaborators:
         connect: returns the configuration and a client for its tracker.
         ring: rings tickets whose waiting work can go on.
         completion: finds out what events lack.
+        call_limit: returns how many calls are made at once, and why no more; None: there is no limit.
     """
 
     store: Store
@@ -55,6 +57,7 @@ class Collaborators:
     connect: Callable[[Transaction], tuple[PluginConfig, TrackerClient]]
     ring: Callable[[list[int]], bool]
     completion: Completion
+    call_limit: Callable[[], Limit | None] = lambda: None
 
 
 @dataclass
@@ -72,6 +75,7 @@ class Run:
         about: what each line says of the events; lines are written also where many tickets' drains are carried out.
         began_at: when it began (monotonic seconds).
         basis: how often what is sent is built from had been changed when the drain began (`Configs.basis`).
+        call_limit: as in `Collaborators`.
     """
 
     ticket_id: int
@@ -91,6 +95,7 @@ class Run:
     about: Mapping[str, Any] = field(default_factory=dict)
     began_at: float = field(default_factory=time.monotonic)
     basis: int | None = None
+    call_limit: Callable[[], Limit | None] = lambda: None
 
     @property
     def lists(self) -> TrackerLists:

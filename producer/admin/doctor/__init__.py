@@ -43,6 +43,7 @@ def _examine(installation: Installation) -> Iterator[CheckResult]:
     yield from services.redis(installation)
     yield from services.broker(installation)
     yield from services.processes(installation)
+    yield from services.calls(installation)
     if not alive:
         return
     yield from services.producer(installation)

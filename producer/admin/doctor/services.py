@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import islice
@@ -13,6 +14,7 @@ from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
 from shared.codes.coded import Coded
 from shared.codes.findings import Finding
+from shared.coordination.call_limit import CallLimit
 from shared.coordination.doorbell import PREFIX
 from shared.coordination.presence import BEAT, CONSOLE, WORKER, Presence, Sign
 from shared.errors import SettingsError
@@ -138,6 +140,18 @@ def processes(installation: Installation) -> Iterator[CheckResult]:
         yield _alive("console", consoles, Finding.CONSOLE_ALIVE) or missing
     else:
         yield ok("console", Finding.CONSOLE_NOT_USED())
+
+
+def calls(installation: Installation) -> Iterator[CheckResult]:
+    """How many calls go to the tracker at once, and why no more."""
+    try:
+        limit = CallLimit(installation.redis).current()
+    except RedisError:
+        return
+    if limit is None:
+        yield ok("calls", Finding.NO_CALLS_LATELY())
+    else:
+        yield ok("calls", Finding.CALLS_AT_ONCE(count=math.floor(limit.calls), because=limit.because))
 
 
 def producer(installation: Installation) -> Iterator[CheckResult]:

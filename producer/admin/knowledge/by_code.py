@@ -12,6 +12,7 @@ from shared.codes.coded import Code
 from shared.codes.deliveries import Undelivered
 from shared.codes.faults import Detail, Fault
 from shared.codes.findings import Finding
+from shared.codes.limits import CallLimitBy
 from shared.codes.reasons import Matching, Reason, Verdict
 from shared.codes.refusals import Refusal
 from shared.codes.steps import Arrival, What
@@ -140,6 +141,12 @@ NAMED: Mapping[str, Iterable[Code]] = {
         Finding.TRACKER_REFUSES,
     ),
     "KB-TRACKER-007": (Fault.PROJECT_UNKNOWN, Refusal.PROJECT_IN_DOUBT),
+    "KB-TRACKER-008": (
+        Finding.CALLS_AT_ONCE,
+        Finding.NO_CALLS_LATELY,
+        What.WAITED_FOR_CALL,
+        *CallLimitBy,
+    ),
     "KB-WORK-001": (
         Fault.SETTINGS_REPLACED,
         Fault.WORKER_ENDS,

@@ -1,0 +1,79 @@
+"""How many calls go to the tracker at once: what the tracker takes, told to whoever asks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from deploy.sandbox.tracker.control import StandIn
+from producer.admin.doctor import CheckResult, Installation
+from producer.admin.doctor.services import calls
+from shared.codes.findings import Finding
+from shared.codes.limits import CallLimitBy
+from shared.connection import Connector
+from shared.coordination.call_limit import CallLimit, Limit
+from shared.tracker.meter import Meter
+from shared.vault import Vault
+from tests.support.bridge import Bridge
+from tests.support.events import task, task_event, ticket
+from tests.support.ledger import entries, ours
+from tests.support.waiting import until
+from worker.sync import creation
+from worker.sync.coordinator import CallerThreads, Coordinator
+from worker.sync.limiter import Limiter
+
+MANY = range(1, 121)
+
+
+def found(bridge: Bridge) -> list[CheckResult]:
+    vault = Vault(bridge.settings.secret_keys)
+    connect = Connector(bridge.store, vault).connect
+    return list(
+        calls(Installation(bridge.settings, bridge.store, bridge.redis, vault, connect, lambda: True))
+    )
+
+
+def test_the_doctor_says_how_many_and_why(bridge: Bridge) -> None:
+    (nothing,) = found(bridge)
+    assert nothing.found == Finding.NO_CALLS_LATELY()
+    CallLimit(bridge.redis).decide(Limit(3.7, CallLimitBy.QUEUEING, slower=2.5))
+    (one,) = found(bridge)
+    assert one.found == Finding.CALLS_AT_ONCE(count=3, because=CallLimitBy.QUEUEING(slower=2.5))
+    assert "2.5 times as long" in one.what
+
+
+def test_the_trace_says_that_a_ticket_waited_and_for_what(
+    bridge: Bridge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit = Limit(3.7, CallLimitBy.QUEUEING, slower=2.5)
+    bridge.service = replace(bridge.service, call_limit=lambda: limit)
+    bridge.forward(task_event())
+    assert not any(step.startswith("Waited") for step in bridge.steps()), "not long"
+    monkeypatch.setattr(creation, "LONG_S", 0.0)
+    bridge.forward(task_event(2, of_ticket=ticket(8), of_task=task(2)), ticket_id=8)
+    assert any(" for one of 3 calls at once: calls take 2.5 times" in step for step in bridge.steps(8))
+
+
+def test_many_tickets_open_the_limit_of_a_tracker_that_takes_them(bridge: Bridge, stand_in: StandIn) -> None:
+    stand_in.settings(latency_ms=30)
+    meter = Meter()
+    connector = Connector(bridge.store, Vault(bridge.settings.secret_keys), meter=meter)
+    bridge.service = replace(bridge.service, connect=connector.connect)
+    ids = bridge.receive(*(task_event(of_ticket=ticket(one), of_task=task(one)) for one in MANY))
+    limiter = Limiter(CallLimit(bridge.redis), meter, "here", 16)
+    coordinator = Coordinator(bridge.service.way, CallerThreads(16), share=limiter)
+    coordinator.start()
+    limiter.keep_telling(lambda: coordinator.wanted, coordinator.look)
+    try:
+        coordinator.take(MANY)
+        until(lambda: not coordinator.is_at_work)
+    finally:
+        coordinator.close()
+    assert {bridge.event(one).state for one in ids} == {"done"}
+    assert len(ours(stand_in)) == len(entries(stand_in)) == len(MANY)
+    limit = CallLimit(bridge.redis).current()
+    assert limit is not None
+    assert limit.calls > 4
+    assert limit.bases.keys() >= {"POST issues"}
+    assert limit.bases["POST issues"] > 0.03
