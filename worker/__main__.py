@@ -52,7 +52,10 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m worker")
     parser.add_argument("process", choices=("worker", "beat"))
     parser.add_argument(
-        "--concurrency", type=int, default=32, help="calls to the tracker at the same time, at most (default 32)"
+        "--concurrency",
+        type=int,
+        default=32,
+        help="calls to the tracker at the same time, at most (default 32)",
     )
     return parser.parse_args()
 

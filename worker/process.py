@@ -15,6 +15,7 @@ from prometheus_client import CollectorRegistry
 from redis.exceptions import RedisError
 
 from shared import metrics, tracing
+from shared.coordination.ahead import Ahead
 from shared.coordination.doorbell import drop_strange_keys
 from shared.coordination.presence import WORKER, is_there
 from shared.errors import BridgeError, SettingsError
@@ -30,6 +31,7 @@ from worker.watchdog import EXIT_CODE
 
 SWEEP_WITHOUT_BEAT = 3
 STUCK_LOOKED_FOR_EVERY_S = 5.0
+AHEAD_LOOKED_FOR_EVERY_S = 0.5
 TASKS = 4
 """Celery's threads: a task hands its tickets over, and a sweep may take its time."""
 OPTIONS = ["--loglevel", "WARNING", "--pool", "threads", "--without-gossip", "--without-mingle"]
@@ -66,12 +68,22 @@ def work(settings: Settings, concurrency: int) -> int:
     except SettingsError as error:
         log.error(str(error))
         return 2
+    threading.Thread(target=_take_ahead, args=(worker,), daemon=True, name="ahead").start()
     worker.presence.keep_marking(WORKER)
     log.info("started", concurrency=concurrency)
     threading.Thread(target=_sweep_without_beat, args=(worker,), daemon=True, name="sweep").start()
     threading.Thread(target=_keep_up_without_beat, args=(worker,), daemon=True, name="upkeep").start()
 
     return _work_until_it_ends(worker)
+
+
+def _take_ahead(worker: Worker) -> None:
+    """Look for tickets that are to go ahead, as long as others wait; else each is done as soon as it is rung."""
+    ahead = Ahead(worker.sweep.redis)
+    while not worker.stopping.wait(AHEAD_LOOKED_FOR_EVERY_S):
+        if worker.coordinator.is_at_work:
+            with suppress(RedisError):  # they are rung as well
+                worker.coordinator.take_ahead(ahead.take())
 
 
 def _work_until_it_ends(worker: Worker) -> int:

@@ -18,7 +18,7 @@ from deploy.embedded.workplace import ROOT, Workplace
 from deploy.sandbox.samples import Installation
 from deploy.sandbox.tracker.seed import DEFAULT_KEY
 
-CONCURRENCY = 8
+CONCURRENCY = 32
 SAID_BY = ("PATH", "TMPDIR", "TZ", "SYSTEMROOT")
 NEEDED_BY = {
     "producer": ("DATABASE_URL", "REDIS_URL", "WEBHOOK_SECRETS_FILE", "GLPI_WEBHOOK_SECRETS_FILE"),

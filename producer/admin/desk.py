@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -87,7 +88,12 @@ class Desk:
         return DryRuns(self.store, self.connector.connect, self.settings.settling_time)
 
     def ring(self, ticket_ids: Sequence[int]) -> bool:
-        """Ring tickets; False where the broker is down, and the sweep does it later."""
+        """Ring tickets, ahead of a backlog; False where the broker is down, and the sweep does it later."""
+        from redis.exceptions import RedisError
+
+        from shared.coordination.ahead import Ahead
         from shared.coordination.doorbell import Doorbell
 
+        with suppress(RedisError):
+            Ahead(self.redis).put(ticket_ids)
         return Doorbell(self.settings).ring(ticket_ids) if ticket_ids else True

@@ -14,6 +14,8 @@ from redis.exceptions import RedisError
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.desk import Desk
 from producer.admin.doctor import Installation, examine
+from shared.coordination.ahead import KEY as AHEAD
+from shared.coordination.call_limit import KEYS as CALL_LIMIT
 from shared.coordination.doorbell import PRUNE, QUEUE, SWEEP, SYNC_METADATA, SYNC_TICKET
 from shared.coordination.locks import Locks
 from shared.coordination.pause import KEY, PROBE_KEY
@@ -27,7 +29,17 @@ from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket
 from tests.support.fleet import Fleet
 
-KEYS = (KEY, PROBE_KEY, THROTTLE, SEEN + WORKER, SEEN + BEAT, "deskbridge:lock:ticket:7", "deskbridge:sweep")
+KEYS = (
+    *CALL_LIMIT,
+    AHEAD,
+    KEY,
+    PROBE_KEY,
+    THROTTLE,
+    SEEN + WORKER,
+    SEEN + BEAT,
+    "deskbridge:lock:ticket:7",
+    "deskbridge:sweep",
+)
 PAUSE = ("reason", "until", "length")
 EVERY = 60
 """Tries from one honest event to the next."""

@@ -339,6 +339,14 @@ class Coordinator:
         self._arrivals.put(None)
         return []
 
+    def take_ahead(self, ticket_ids: Collection[int]) -> None:
+        """Have tickets worked on before all that wait."""
+        if not ticket_ids:
+            return
+        with self._change:
+            self._rung = dict.fromkeys(ticket_ids) | self._rung
+        self._arrivals.put(None)
+
     def look(self) -> None:
         """Look whether more may be done than before."""
         self._arrivals.put(None)

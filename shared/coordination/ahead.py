@@ -1,0 +1,57 @@
+"""Tickets that go ahead of a backlog: a person waits for them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import Any
+
+from redis import Redis
+from redis.exceptions import ResponseError
+
+from shared.ids import is_id
+
+KEY = "deskbridge:ahead"
+KEPT_S = 60
+DIGITS = re.compile("[0-9]{1,19}")
+MOST = 100
+"""What is more than that is a backlog itself."""
+TAKEN_AT_ONCE = 8
+
+
+class Ahead:
+    """The tickets that are next in all queues. They are rung, too; here they are found by whoever is busy.
+
+    Args:
+        redis: connection with its own time-outs.
+    """
+
+    def __init__(self, redis: Redis) -> None:
+        self._redis = redis
+
+    def put(self, ticket_ids: Collection[int]) -> None:
+        """Have some tickets go ahead, if they are few.
+
+        Raises:
+            RedisError: they do not.
+        """
+        if not 0 < len(ticket_ids) <= MOST:
+            return
+        with self._redis.pipeline(transaction=False) as pipe:
+            pipe.sadd(KEY, *ticket_ids)
+            pipe.expire(KEY, KEPT_S)
+            pipe.execute()
+
+    def take(self) -> list[int]:
+        """Return some of them, which nobody else is given.
+
+        Raises:
+            RedisError: nobody knows.
+        """
+        try:
+            found: Any = self._redis.spop(KEY, TAKEN_AT_ONCE)
+        except ResponseError:  # somebody else's value
+            self._redis.delete(KEY)
+            return []
+        texts = [one.decode("utf-8", "replace") if isinstance(one, bytes) else str(one) for one in found]
+        return [one for one in map(int, filter(DIGITS.fullmatch, texts)) if is_id(one)]

@@ -1,0 +1,81 @@
+"""What a person waits for goes ahead of a backlog, in whichever process that is."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import fakeredis
+import pytest
+from redis import Redis
+
+from shared.coordination.ahead import KEY, MOST, TAKEN_AT_ONCE, Ahead
+from tests.support.waiting import until
+from worker.sync.actions import apart
+from worker.sync.coordinator import CallerThreads, Coordinator
+
+
+@pytest.fixture
+def redis() -> Iterator[Redis]:
+    with fakeredis.FakeRedis() as connection:
+        yield connection
+
+
+def test_what_goes_ahead_is_given_to_one_worker_each(redis: Redis) -> None:
+    Ahead(redis).put(range(1, TAKEN_AT_ONCE + 3))
+    first, second = Ahead(redis).take(), Ahead(redis).take()
+    assert len(first) == TAKEN_AT_ONCE
+    assert sorted(first + second) == list(range(1, TAKEN_AT_ONCE + 3))
+    assert Ahead(redis).take() == []
+
+
+def test_what_is_a_backlog_itself_goes_ahead_of_nothing(redis: Redis) -> None:
+    Ahead(redis).put(range(1, MOST + 2))
+    Ahead(redis).put([])
+    assert Ahead(redis).take() == []
+
+
+def test_what_nobody_takes_is_forgotten(redis: Redis) -> None:
+    Ahead(redis).put([7])
+    assert 0 < redis.ttl(KEY) <= 60
+
+
+@pytest.mark.parametrize("value", [b"?", b"-1", b"0", b"9" * 19, b"\xff", "\u0663".encode()])
+def test_what_is_no_ticket_is_left_out(redis: Redis, value: bytes) -> None:
+    redis.sadd(KEY, value, 7)
+    assert Ahead(redis).take() == [7]
+
+
+def test_a_value_of_another_kind_is_dropped(redis: Redis) -> None:
+    redis.set(KEY, "?")
+    assert Ahead(redis).take() == []
+    Ahead(redis).put([7])
+    assert Ahead(redis).take() == [7]
+
+
+def test_it_is_begun_before_all_that_wait() -> None:
+    begun: list[int] = []
+    first_is_done = threading.Event()
+
+    def call(ticket_id: int) -> None:
+        begun.append(ticket_id)
+        assert first_is_done.wait(10)
+
+    async def way(ticket_id: int) -> None:
+        await apart(call, ticket_id)
+
+    coordinator = Coordinator(way, CallerThreads(1))
+    coordinator.start()
+    try:
+        coordinator.take(range(1, 10))
+        until(lambda: begun == [1])
+        coordinator.take_ahead([])
+        coordinator.take_ahead([77, 5])
+        first_is_done.set()
+        until(lambda: not coordinator.is_at_work)
+    finally:
+        coordinator.close()
+    under_way = begun.index(77)
+    assert under_way <= 3, "whatever had begun to load"
+    assert sorted(begun) == [1, 2, 3, 4, 5, 6, 7, 8, 9, 77]
+    assert begun[under_way + 1] == 5
