@@ -31,6 +31,9 @@ from worker.sync.limiter import Limiter
 from worker.sync.service import SyncService
 from worker.watchdog import EXIT_CODE, Watchdog
 
+MOST_AT_THE_DATABASE = 16
+"""Callers that are at the database at once: they are mostly at the tracker, and a server has a hundred connections."""
+
 
 @dataclass(frozen=True)
 class Worker:
@@ -68,7 +71,12 @@ def bootstrap(settings: Settings, *, concurrency: int) -> Worker:
     """
     app = make_celery(settings)
     redis = make_redis(settings)
-    store = Store(Database(settings.database_url.get_secret_value(), pool_size=concurrency + 2 + 2 * AGAIN))
+    store = Store(
+        Database(
+            settings.database_url.get_secret_value(),
+            pool_size=min(concurrency, MOST_AT_THE_DATABASE) + 2 + 2 * AGAIN,
+        )
+    )
     locks, pause = Locks(redis, settings.lock_lease, keeps=True, give_up=_give_up), Pause(redis)
     meter, name = Meter(), f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
     limiter = Limiter(CallLimit(redis), meter, name, concurrency)

@@ -20,6 +20,9 @@ from redis.exceptions import ResponseError
 from shared.codes.coded import Coded
 from shared.codes.limits import CallLimitBy
 
+Calls = Mapping[str, tuple[int, float]]
+"""By operation, how many calls were answered, and how many seconds they took in all."""
+
 KEY = "deskbridge:calls:limit"
 WORKERS_KEY = "deskbridge:calls:workers"
 SEEN_KEY = "deskbridge:calls:seen"
@@ -36,7 +39,7 @@ FEW = 3
 """The same while they are made one at a time."""
 WINDOW_S = 2.0
 LARGEST = 64 * 1024
-MOST = 10**9
+MOST, DIGITS = 10**12, 13
 
 # Keeps what a worker tells, and returns the time, whether it is this worker's turn to decide, what all of them want,
 # the limit, and to whoever decides what was seen since the last time.
@@ -70,6 +73,8 @@ local found = {}
 local since = tonumber(redis.call('HGET', seen, 'since') or '')
 local count = tonumber(redis.call('HGET', seen, 'count') or '0')
 if since and (count >= tonumber(ARGV[6]) or now - since >= tonumber(ARGV[7])) then
+  local left = redis.call('PTTL', turn)
+  if left == -1 or left > tonumber(ARGV[5]) then redis.call('DEL', turn) end
   if redis.call('SET', turn, ARGV[1], 'NX', 'PX', ARGV[5]) then
     found = redis.call('HGETALL', seen)
     redis.call('DEL', seen)
@@ -115,14 +120,14 @@ class Seen:
         wanted: calls that those at work would make at once, if they might.
         bound: calls that they can make at once.
         most: calls that were under way at once, at most.
-        calls: by operation, how many calls were answered and how many seconds they took in all.
+        calls: those that were answered.
     """
 
     now: float
     wanted: int
     bound: int
     most: int
-    calls: Mapping[str, tuple[int, float]]
+    calls: Calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +157,8 @@ class Told:
         """
         shares = dict.fromkeys(self.wanted, 0)
         names = deque(sorted(self.wanted))
-        names.rotate(int(self.now / TURN_S))
+        is_measuring = limit.why is CallLimitBy.MEASURING  # by whoever begins with it
+        names.rotate(int((limit.measured_at if is_measuring else self.now) / TURN_S))
         left = math.floor(limit.calls)
         while left and names:
             each = max(1, left // len(names))
@@ -176,9 +182,7 @@ class CallLimit:
         self._redis, self._tell = redis, redis.register_script(TELL)
         self._is_measuring = True
 
-    def tell(
-        self, worker: str, wanted: int, bound: int, most: int, calls: Mapping[str, tuple[int, float]]
-    ) -> Told:
+    def tell(self, worker: str, wanted: int, bound: int, most: int, calls: Calls) -> Told:
         """Tell what a worker wants and has seen.
 
         Args:
@@ -192,17 +196,9 @@ class CallLimit:
             RedisError: it cannot be told.
         """
         every_ms = round(TOLD_EVERY_S * 1000)
-        arguments: list[Any] = [
-            worker,
-            wanted,
-            most,
-            FORGOTTEN_AFTER_S,
-            every_ms,
-            ENOUGH,
-            WINDOW_S,
-            KEPT_S,
-            bound,
-        ]
+        enough = FEW if self._is_measuring else ENOUGH
+        arguments: list[Any] = [worker, wanted, most, FORGOTTEN_AFTER_S, every_ms, enough, WINDOW_S, KEPT_S]
+        arguments.append(bound)
         for operation, (count, seconds) in calls.items():
             arguments += [operation, count, round(seconds * 1e6)]
         keys = [WORKERS_KEY, SEEN_KEY, KEY, TURN_KEY]
@@ -247,15 +243,16 @@ def _pairs(flat: list[Any]) -> list[tuple[str, str]]:
 
 
 def _number(text: str) -> int:
-    return min(int(text), MOST) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+    return min(int(text[:DIGITS]), MOST) if text.isascii() and text.isdigit() else 0
 
 
 def _seen(now: float, wanted: int, bound: int, found: dict[str, str]) -> Seen:
-    calls = {
-        name.removeprefix("n "): (count, _number(found.get("us " + name.removeprefix("n "), "")) / 1e6)
-        for name, text in found.items()
-        if name.startswith("n ") and (count := _number(text))
-    }
+    calls = {}
+    for name, text in found.items():
+        operation = name.removeprefix("n ")
+        count, micros = _number(text), _number(found.get(f"us {operation}", ""))
+        if operation != name and count and micros:
+            calls[operation] = (count, micros / 1e6)
     return Seen(now, wanted, bound, _number(found.get("most", "")), calls)
 
 
@@ -268,6 +265,8 @@ def _limit(stored: str | bytes) -> Limit:
         calls, slower, before, measured_at = numbers
         why = CallLimitBy(found["why"])
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
+        return Limit()
+    if not all(seconds > 0 for seconds in bases.values()):
         return Limit()
     if not all(map(math.isfinite, [*numbers, *bases.values()])) or not 1 <= calls <= MOST or slower < 1:
         return Limit()

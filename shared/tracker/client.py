@@ -1,4 +1,4 @@
-"""The tracker's HTTP side: one keep-alive connection per thread, five seconds per call, no retries of its own."""
+"""The tracker's HTTP side: kept connections, the one used last first; five seconds per call, no retries of its own."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import ssl
 import threading
 import time
 import zlib
+from collections import deque
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import HTTPException, HTTPMessage
@@ -106,6 +108,7 @@ class TrackerClient:
         self._timeout = timeout
         self._meter = meter or Meter()
         self._local = threading.local()
+        self._kept = deque[Connection]()
         self._address = urlsplit(target.base_url)
         self._base_path = quote(self._address.path, safe=IN_A_PATH)
         self._tls = _tls(verify=target.verify_tls) if self._address.scheme == "https" else None
@@ -276,10 +279,10 @@ class TrackerClient:
         self._local.has_turn = False
 
     def close(self) -> None:
-        """Close this thread's connection."""
-        connection: Connection | None = getattr(self._local, "connection", None)
-        if connection is not None:
-            connection.close()
+        """Close the connections that are kept and not in use."""
+        while self._kept:
+            with suppress(IndexError):  # another thread has just taken it
+                self._kept.pop().close()
 
     def _exchange(
         self,
@@ -305,19 +308,20 @@ class TrackerClient:
         else:
             return answer
         finally:
-            self._local.connection = connection
+            self._kept.append(connection)
             unanswered = "lost" if watch.sent else "unsent"
             seconds = time.monotonic() - started
             operation = metrics.called(method, path, status or unanswered, seconds)
-            says_how_long = status.startswith("2") or watch.is_over  # a refusal is sooner done
-            self._meter.end(operation, seconds if says_how_long else None)
+            is_refused = not status.startswith("2")  # is sooner done
+            self._meter.end(f"{operation} refused" if is_refused else operation, seconds if status else None)
             tracing.called(operation, status or unanswered, seconds)
             alive()
 
     def _take_connection(self, *, writing: bool) -> Connection:
-        """Return this thread's connection, unless a call is under way on it; a write trusts none that was idle long."""
-        connection: Connection | None = self._local.__dict__.pop("connection", None)
-        if connection is None:
+        """Return the connection that was used last and is not in use; a write trusts none that was idle long."""
+        try:
+            connection = self._kept.pop()
+        except IndexError:
             return Connection(self._address, self._tls)
         if writing and connection.idle > IDLE_S:
             connection.close()

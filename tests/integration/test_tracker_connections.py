@@ -46,14 +46,26 @@ def test_a_thread_s_calls_share_one_connection(server: WireServer) -> None:
     assert server.connections == 1
 
 
-def test_a_thread_has_a_connection_of_its_own(server: WireServer) -> None:
+def test_calls_of_one_thread_after_the_other_share_one_connection_too(server: WireServer) -> None:
+    """With many threads each would else be idle for so long that nobody trusts its connection."""
+    client = client_of(server.url)
+    for _ in range(5):
+        thread = threading.Thread(target=client.call, args=("POST", "/issues.json"), kwargs={"body": {}})
+        thread.start()
+        thread.join()
+    client.close()
+    assert server.connections == 1
+
+
+def test_calls_at_once_have_a_connection_each(server: WireServer) -> None:
     client, here = client_of(server.url), threading.Barrier(3)
 
-    def work() -> None:
-        client.call("GET", "/issues.json")
+    def meet() -> None:
         here.wait()
-        client.call("GET", "/issues.json")
-        client.close()
+
+    def work() -> None:
+        for _ in range(2):
+            client.call("GET", "/issues.json", before_send=meet)
 
     threads = [threading.Thread(target=work) for _ in range(3)]
     for thread in threads:

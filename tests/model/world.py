@@ -90,7 +90,7 @@ class OneByOne:
 
     again = aside = carry_out
 
-    def share(self, asked: list[Asked], arrive: Arrive) -> None:
+    def together(self, asked: list[Asked], arrive: Arrive) -> None:
         """Do them."""
         for going, outcome in shared(asked):
             arrive(going, outcome)

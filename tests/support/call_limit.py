@@ -8,7 +8,7 @@ import pytest
 from redis import Redis
 
 from shared.codes.limits import CallLimitBy
-from shared.coordination.call_limit import ENOUGH, KEY, KEYS, TURN_KEY, TURN_S, CallLimit, Limit
+from shared.coordination.call_limit import ENOUGH, FEW, KEY, KEYS, TURN_KEY, TURN_S, CallLimit, Limit
 
 ONE_EACH = {"POST issues": (1, 0.1)}
 MANY = {"POST issues": (ENOUGH, 0.8)}
@@ -32,7 +32,7 @@ class CallLimitContract:
         calls.tell("a", 8, 8, 0, {})
         told = calls.tell("b", 3, 8, 0, {})
         shares = [
-            [replace(told, now=told.now + second).share(one, Limit(1)) for one in "ab"]
+            [replace(told, now=told.now + second).share(one, Limit(1, CallLimitBy.QUEUEING)) for one in "ab"]
             for second in (0, TURN_S)
         ]
         assert sorted(shares) == [[0, 1], [1, 0]]
@@ -59,7 +59,7 @@ class CallLimitContract:
 
     def test_the_most_calls_at_once_are_those_of_one_moment(self, redis: Redis) -> None:
         calls = CallLimit(redis)
-        for _ in range(3):
+        for _ in range(FEW - 1):
             calls.tell("a", 1, 8, 1, ONE_EACH)
         seen = calls.tell("a", 1, 8, 1, MANY).seen
         assert seen is not None
@@ -106,6 +106,19 @@ class CallLimitContract:
         redis.hset("deskbridge:calls:workers", "strange", value)
         told = CallLimit(redis).tell("a", 2, 8, 1, {})
         assert told.wanted == {"a": 2}
+
+    def test_fewer_calls_are_enough_while_they_are_made_one_at_a_time(self, redis: Redis) -> None:
+        calls = CallLimit(redis)
+        assert calls.tell("a", 1, 8, 1, {"POST issues": (FEW, 0.3)}).seen is not None
+        calls.decide(Limit(4, CallLimitBy.OPENING, bases={"POST issues": 0.1}))
+        calls.tell("a", 1, 8, 1, {})
+        redis.delete(TURN_KEY)
+        assert calls.tell("a", 1, 8, 1, {"POST issues": (FEW, 0.3)}).seen is None
+
+    @pytest.mark.parametrize("seconds", [None, 10**6])
+    def test_a_turn_that_nobody_can_have_taken_is_ended(self, redis: Redis, seconds: int | None) -> None:
+        redis.set(TURN_KEY, "somebody's", ex=seconds)
+        assert CallLimit(redis).tell("a", 1, 8, 1, MANY).seen is not None
 
     @pytest.mark.parametrize("name", ["n POST issues", "us POST issues", "count", "since", "most"])
     def test_counts_that_no_worker_can_have_written_harm_nobody(self, redis: Redis, name: str) -> None:

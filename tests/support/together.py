@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from typing import ParamSpec, TypeVar
 
-from worker.sync.actions import drive
+from worker.sync.actions import Action, drive
 from worker.sync.coordinator import Coordinator
+
+P = ParamSpec("P")
+T = TypeVar("T")
+R = TypeVar("R", covariant=True)
+
+
+class Called(Action[R]):
+    """A call of a way that has claimed something: a caller makes it."""
+
+    def __init__(self, do: Callable[[], R]) -> None:
+        self._do = do
+
+    def carry_out(self) -> R:
+        """Make it."""
+        return self._do()
+
+
+def called(do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Called[T]:
+    """Return the action of making a call."""
+    return Called(lambda: do(*args, **kwargs))
 
 
 def drive_together(coordinator: Coordinator, ticket_ids: Iterable[int]) -> None:

@@ -10,8 +10,8 @@ import pytest
 from redis import Redis
 
 from shared.coordination.ahead import KEY, MOST, TAKEN_AT_ONCE, Ahead
+from tests.support.together import called
 from tests.support.waiting import until
-from worker.sync.actions import apart
 from worker.sync.coordinator import CallerThreads, Coordinator
 
 
@@ -62,7 +62,7 @@ def test_it_is_begun_before_all_that_wait() -> None:
         assert first_is_done.wait(10)
 
     async def way(ticket_id: int) -> None:
-        await apart(call, ticket_id)
+        await called(call, ticket_id)
 
     coordinator = Coordinator(way, CallerThreads(1))
     coordinator.start()

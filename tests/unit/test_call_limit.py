@@ -7,12 +7,14 @@ from collections.abc import Iterator
 
 import fakeredis
 import pytest
+import structlog
 from redis import Redis
 
 from shared.codes.limits import CallLimitBy
 from shared.coordination.call_limit import ENOUGH, TURN_KEY, CallLimit, Limit
 from shared.tracker.meter import Meter
 from tests.support.call_limit import CallLimitContract
+from worker.sync.gradient import LEAST
 from worker.sync.limiter import Limiter
 
 
@@ -26,16 +28,23 @@ class TestCallLimitOverAFakeRedis(CallLimitContract):
     pass
 
 
-def called(meter: Meter, count: int, seconds: float = 0.1) -> None:
+def one_by_one(meter: Meter, count: int, operation: str = "POST issues", seconds: float = 0.1) -> None:
     for _ in range(count):
         meter.begin()
-        meter.end("POST issues", seconds)
+        meter.end(operation, seconds)
+
+
+def together(meter: Meter, count: int) -> None:
+    for _ in range(count):
+        meter.begin()
+    for _ in range(count):
+        meter.end("POST issues", 0.1)
 
 
 def test_a_meter_tells_what_came_since_it_was_read_last() -> None:
     meter = Meter()
     meter.begin()
-    called(meter, 2)
+    one_by_one(meter, 2)
     assert meter.read() == (2, {"POST issues": (2, 0.2)})
     assert meter.read() == (1, {})
     meter.end("POST issues", None)
@@ -47,7 +56,7 @@ def test_a_worker_opens_up_as_long_as_calls_take_no_longer(redis: Redis) -> None
     meter = Meter()
     worker = Limiter(CallLimit(redis), meter, "a", 32)
     for _ in range(12):
-        called(meter, ENOUGH)
+        (together if worker.share > 1 else one_by_one)(meter, max(ENOUGH, worker.share))
         worker.tell(32)
         redis.delete(TURN_KEY)
     assert worker.share == 32
@@ -67,11 +76,24 @@ def test_a_worker_that_has_nothing_to_do_tells_it_once_and_may_make_one_call(red
     assert redis.dbsize() == 0
 
 
-def test_without_redis_the_share_stays_as_it_was() -> None:
-    with Redis(port=1) as redis:
+def test_without_redis_a_worker_may_make_one_call_and_says_so_once() -> None:
+    with Redis(port=1) as redis, structlog.testing.capture_logs() as lines:
         worker = Limiter(CallLimit(redis), Meter(), "a", 32)
-        worker.tell(5)
+        worker.share = 0
+        for _ in range(3):
+            worker._try_to_tell(5)
         assert worker.share == 1
+    assert [line["event"] for line in lines] == ["the call limit stays as it was"]
+
+
+def test_a_tracker_that_refuses_everything_opens_the_limit_too(redis: Redis) -> None:
+    meter = Meter()
+    worker = Limiter(CallLimit(redis), meter, "a", 32)
+    for _ in range(12):
+        one_by_one(meter, ENOUGH, "POST issues refused", 0.01)
+        worker.tell(32)
+        redis.delete(TURN_KEY)
+    assert worker.share >= LEAST
 
 
 def test_whoever_wants_more_is_told_at_once(redis: Redis) -> None:

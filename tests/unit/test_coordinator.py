@@ -18,8 +18,8 @@ from sqlalchemy.exc import OperationalError
 from shared.alive import alive
 from shared.codes.coded import written
 from shared.errors import LockBusy, TrackerBusy
-from tests.support.together import drive_together
-from worker.sync.actions import Action, Together, Way, apart, aside, begin
+from tests.support.together import called, drive_together
+from worker.sync.actions import Action, Together, Way, aside, begin
 from worker.sync.coordinator import (
     MOST_TOGETHER,
     RUNG_PER_WAY,
@@ -177,7 +177,7 @@ def test_what_is_asked_for_while_others_are_asked_for_is_one_round_trip_after_it
     callers = CallerThreads(1)
     for one in range(1, 11):
         going = Going(one, way(one))
-        callers.share([(going, going.way.send(None))], lambda _, outcome: arrived.put(outcome))
+        callers.together([(going, going.way.send(None))], lambda _, outcome: arrived.put(outcome))
         assert is_asked.wait(PATIENCE_S)
     go_on.set()
     assert [arrived.get(timeout=PATIENCE_S).result for _ in range(10)] == [10 * one for one in range(1, 11)]
@@ -252,7 +252,7 @@ def test_each_ticket_s_lines_name_it_whoever_else_is_on_its_way(stage: Stage) ->
         for _ in range(3):
             say(ticket_id)
             await Asked(ticket_id)
-            await apart(say, ticket_id)
+            await called(say, ticket_id)
 
     Asked.asked = []
     stage.drive(way, *range(1, 9))
@@ -267,7 +267,7 @@ def test_a_slow_call_holds_up_its_own_ticket_only(stage: Stage) -> None:
 
     async def way(ticket_id: int) -> str:
         if ticket_id == 1:
-            await apart(others_are_done.wait, PATIENCE_S)
+            await called(others_are_done.wait, PATIENCE_S)
             return "in time" if others_are_done.is_set() else "too late"
         await Kept(stage.book, ticket_id)
         if ticket_id == 3:
@@ -283,7 +283,7 @@ def test_a_claim_is_made_only_for_a_caller_that_is_free(stage: Stage) -> None:
 
     async def way(ticket_id: int) -> None:
         await Claimed(stage.book, ticket_id)
-        await apart(lambda: seen.append(list(stage.book.transactions)))
+        await called(lambda: seen.append(list(stage.book.transactions)))
 
     stage.drive(way, 1, 2, 3, callers=1)
     assert seen == [[[1]], [[1], [2]], [[1], [2], [3]]]
@@ -321,7 +321,7 @@ def test_no_more_calls_are_made_at_once_than_there_are_callers(stage: Stage) -> 
             at_once[0] -= 1
 
     async def way(_ticket_id: int) -> None:
-        await apart(call)
+        await called(call)
 
     stage.drive(way, *range(1, 9), callers=2)
     assert most == [2]
@@ -334,10 +334,10 @@ def test_a_ticket_that_is_rung_while_it_is_on_its_way_goes_once_more_and_never_t
     went: list[str] = []
 
     async def way(_ticket_id: int) -> None:
-        await apart(went.append, "begins")
+        await called(went.append, "begins")
         begun.set()
-        await apart(is_rung.wait, PATIENCE_S)
-        await apart(went.append, "ends")
+        await called(is_rung.wait, PATIENCE_S)
+        await called(went.append, "ends")
         if len(went) == 4:
             is_over.set()
 
@@ -360,7 +360,7 @@ def test_whoever_hands_tickets_over_waits_where_too_many_wait_and_gets_them_back
     go_on, ended = threading.Event(), list[int]()
 
     async def way(ticket_id: int) -> None:
-        await apart(go_on.wait, PATIENCE_S)
+        await called(go_on.wait, PATIENCE_S)
         ended.append(ticket_id)
 
     coordinator = stage.coordinator(way, callers=1)
@@ -402,7 +402,7 @@ def test_what_ends_the_process_ends_every_way(stage: Stage) -> None:
             await Kept(stage.book, ticket_id)
             if ticket_id == 2:
                 raise Ended
-            await apart(int, "1")
+            await called(int, "1")
         finally:
             told.append(ticket_id)
 
@@ -432,7 +432,7 @@ async def panic_here(_ticket_id: int) -> None:
 
 
 async def panic_apart(_ticket_id: int) -> None:
-    await apart(panic)
+    await called(panic)
 
 
 async def panic_together(ticket_id: int) -> None:
@@ -441,9 +441,9 @@ async def panic_together(ticket_id: int) -> None:
 
 async def panic_where_much_is_to_be_done_at_the_end(ticket_id: int) -> None:
     try:
-        await apart(panic)
+        await called(panic)
     except Panic:
-        await apart(threading.Event().wait)
+        await called(threading.Event().wait)
 
 
 def no_way(_ticket_id: int) -> Way[Any]:
@@ -528,7 +528,7 @@ def test_where_calls_wait_for_a_rate_limit_a_ticket_begins_once_a_caller_is_free
         on_their_way.add(ticket_id)
         if len(on_their_way) > 1:
             several.set()
-        await apart(several.wait, 0.2)
+        await called(several.wait, 0.2)
         on_their_way.discard(ticket_id)
 
     callers = CallerThreads(1)
@@ -542,11 +542,11 @@ def test_with_a_rate_limit_a_slow_ticket_holds_up_no_other(stage: Stage) -> None
 
     async def way(ticket_id: int) -> None:
         if ticket_id == 1:
-            await apart(the_last.wait, PATIENCE_S)
+            await called(the_last.wait, PATIENCE_S)
         elif ticket_id == 5:
             the_last.set()
         else:
-            await apart(lambda: None)
+            await called(lambda: None)
         in_time.append(the_last.is_set() or ticket_id != 1)
 
     in_time = list[bool]()
@@ -565,7 +565,7 @@ def test_what_is_told_of_a_call_waits_for_no_caller(stage: Stage) -> None:
         if ticket_id == 2:
             await aside(told.set)
         else:
-            assert await apart(calls.acquire, timeout=PATIENCE_S)
+            assert await called(calls.acquire, timeout=PATIENCE_S)
 
     coordinator = stage.coordinator(way, callers=1)
     coordinator.start()
@@ -642,7 +642,7 @@ def test_a_caller_that_hangs_is_noticed(stage: Stage, monkeypatch: pytest.Monkey
         if where == "shared":
             await Hanging(ticket_id)
         elif where == "call":
-            await apart(hang)
+            await called(hang)
         else:
             await HangingAlone(stage.book, ticket_id, fails="with others")
 
@@ -674,7 +674,7 @@ def test_a_caller_that_gives_signs_of_life_may_take_as_long_as_it_does(
         ends.wait(PATIENCE_S)
 
     async def way(_ticket_id: int) -> None:
-        await apart(look_up)
+        await called(look_up)
 
     coordinator = stage.coordinator(way)
     coordinator.start()
@@ -702,7 +702,7 @@ def test_a_call_begins_once_it_is_claimed_however_long_what_others_share_takes(s
     async def way(ticket_id: int) -> int:
         if ticket_id == 1:
             await Claimed(stage.book, ticket_id)
-            await apart(has_begun.set)
+            await called(has_begun.set)
             return 0
         return await Slow(ticket_id)
 
@@ -715,7 +715,7 @@ def test_what_came_of_a_call_and_failed_with_others_does_not_wait_for_a_caller(s
 
     async def way(ticket_id: int) -> bool:
         if ticket_id == 1:
-            return await apart(is_kept.wait, PATIENCE_S)
+            return await called(is_kept.wait, PATIENCE_S)
         await Kept(stage.book, ticket_id, fails="with others")
         is_kept.set()
         return True
@@ -745,7 +745,7 @@ def test_what_waits_for_the_configuration_alone_keeps_no_caller_from_a_call(
         if ticket_id < 5:
             return await Held(stage.book, ticket_id, fails="with others")
         await Claimed(stage.book, ticket_id)
-        await apart(Held.is_free.set)
+        await called(Held.is_free.set)
         return ticket_id
 
     assert stage.drive(way, *range(1, 6), callers=2) == {one: one for one in range(1, 6)}
@@ -760,7 +760,7 @@ def test_what_came_of_a_call_does_not_wait_behind_what_waits_for_the_configurati
     async def way(ticket_id: int) -> int:
         if ticket_id < 9:
             return await Held(stage.book, ticket_id, fails="with others")
-        await apart(Held.is_held.wait, PATIENCE_S)
+        await called(Held.is_held.wait, PATIENCE_S)
         kept = await Kept(stage.book, ticket_id, fails="with others")
         Held.is_free.set()
         return kept // 10
@@ -794,7 +794,7 @@ def test_a_process_that_is_to_end_makes_no_more_calls_and_rings_what_it_leaves(s
 
     async def way(ticket_id: int) -> None:
         await (Claimed(stage.book, ticket_id) if ticket_id < 3 else begin(calls.append, ticket_id))
-        await apart(call, ticket_id)
+        await called(call, ticket_id)
         await Kept(stage.book, ticket_id)
         await begin(calls.append, ticket_id)
 
@@ -833,12 +833,12 @@ def test_a_pause_keeps_every_call_from_beginning_that_is_not_in_a_caller_s_hands
         try:
             if is_claimed:
                 await Claimed(stage.book, ticket_id)
-                await apart(call, ticket_id)
+                await called(call, ticket_id)
             else:
                 await begin(call, ticket_id)
         except TrackerBusy:
             await Kept(stage.book, -ticket_id)
-            await apart(told.append, ticket_id)
+            await called(told.append, ticket_id)
 
     stage.drive(way, *range(1, 20), callers=2)
     assert len(calls) == 2
@@ -862,7 +862,7 @@ class Hands:
 
     again = aside = carry_out
 
-    def share(self, asked: list[Any], arrive: Arrive) -> None:
+    def together(self, asked: list[Any], arrive: Arrive) -> None:
         """Nothing is shared."""
 
     def close(self) -> None:
@@ -874,7 +874,7 @@ def test_a_pause_is_known_before_any_of_those_goes_on_whose_answers_came_with_it
         if ticket_id == 2:
             await Kept(stage.book, ticket_id)
             await Claimed(stage.book, ticket_id)
-        await apart(int)
+        await called(int)
         await begin(int)
 
     hands = Hands()
@@ -918,7 +918,7 @@ def test_a_process_that_is_to_end_does_not_wait_for_ever(stage: Stage) -> None:
         go_on.wait(PATIENCE_S)
 
     async def way(_ticket_id: int) -> None:
-        await apart(call)
+        await called(call)
 
     coordinator = stage.coordinator(way)
     coordinator.start()
@@ -938,7 +938,7 @@ def test_what_the_database_says_is_logged_by_its_kind_only(
         raise said
 
     async def way(_ticket_id: int) -> None:
-        await apart(refuse)
+        await called(refuse)
 
     with structlog.testing.capture_logs() as logged:
         assert stage.drive(way, 1) == {1: OperationalError}

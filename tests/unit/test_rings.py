@@ -18,7 +18,7 @@ from redis import Redis
 from shared.coordination.doorbell import QUEUE, Doorbell
 from shared.coordination.rings import MOST_RUNG_TOGETHER, NOTHING_READABLE, SYNC_TICKET, ring_of, understood
 from shared.settings import Settings
-from worker.sync.actions import apart
+from tests.support.together import called
 from worker.sync.coordinator import CallerThreads, Coordinator
 from worker.tasks import register
 
@@ -48,7 +48,7 @@ class Begun:
 
         async def way(ticket_id: int) -> None:
             self.tickets.append(ticket_id)
-            await apart(work, ticket_id)
+            await called(work, ticket_id)
 
         app = Celery("test", set_as_current=False)
         self.coordinator = Coordinator(way, CallerThreads(callers))

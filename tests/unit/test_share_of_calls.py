@@ -8,8 +8,8 @@ from functools import partial
 
 import pytest
 
+from tests.support.together import called
 from tests.support.waiting import until
-from worker.sync.actions import apart
 from worker.sync.coordinator import CallerThreads, Coordinator
 
 CALLERS = 8
@@ -57,7 +57,7 @@ def given() -> Given:
 @pytest.fixture
 def coordinator(tracker: Tracker, given: Given) -> Iterator[Coordinator]:
     async def way(ticket_id: int) -> None:
-        await apart(tracker.call)
+        await called(tracker.call)
 
     made = Coordinator(way, CallerThreads(CALLERS), share=given)
     made.start()

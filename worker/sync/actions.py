@@ -45,7 +45,7 @@ class Action(ABC, Generic[R]):
 
 
 class Apart(Action[R]):
-    """What each ticket does for itself: rare, or a question to the tracker."""
+    """What each ticket does for itself, and calls nobody for: rare, or long."""
 
     def __init__(self, do: Callable[[], R]) -> None:
         self._do = do

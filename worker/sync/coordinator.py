@@ -25,7 +25,7 @@ from shared.alive import Sign, watched
 from shared.codes.faults import Fault
 from shared.errors import LockBusy, SettingsError, TrackerOutage
 from shared.logs import get_logger
-from worker.sync.actions import Action, Aside, Together, Way
+from worker.sync.actions import Action, Apart, Aside, Together, Way
 from worker.sync.context import OwnContext
 from worker.sync.run import Part, Stored, transaction_of
 
@@ -102,10 +102,10 @@ class Callers(Protocol):
     def again(self, going: Going, action: Stored[Any], arrive: Arrive) -> None:
         """Begin what has failed in a group; it waits for none of them."""
 
-    def aside(self, going: Going, action: Aside[Any], arrive: Arrive) -> None:
-        """Begin what is told of a call; it waits for none of them either."""
+    def aside(self, going: Going, action: Apart[Any], arrive: Arrive) -> None:
+        """Begin what calls nobody; it waits for none of them either."""
 
-    def share(self, asked: list[Asked], arrive: Arrive) -> None:
+    def together(self, asked: list[Asked], arrive: Arrive) -> None:
         """Begin what is shared (`Together`)."""
 
     def close(self) -> None:
@@ -164,11 +164,11 @@ class CallerThreads:
         """Hand it to one of the threads for that."""
         (self._answers if action.part is Part.ANSWERS else self._others).put((going, action, arrive))
 
-    def aside(self, going: Going, action: Aside[Any], arrive: Arrive) -> None:
-        """Hand it to one of the threads for what came of calls."""
-        self._answers.put((going, action, arrive))
+    def aside(self, going: Going, action: Apart[Any], arrive: Arrive) -> None:
+        """Hand it to one of the threads for that: what is told of a call first."""
+        (self._answers if isinstance(action, Aside) else self._others).put((going, action, arrive))
 
-    def share(self, asked: list[Asked], arrive: Arrive) -> None:
+    def together(self, asked: list[Asked], arrive: Arrive) -> None:
         """Hand it to the thread for what is shared."""
         self._asked.put((asked, arrive))
 
@@ -287,7 +287,7 @@ class Coordinator:
     @property
     def wanted(self) -> int:
         """How many callers would be at work if they might."""
-        return self._kept + len(self._for_a_caller) + len(self._rung)
+        return self._kept + len(self._for_a_caller) + (0 if self._stopped_at else len(self._rung))
 
     @property
     def _callers_now(self) -> int:
@@ -400,7 +400,7 @@ class Coordinator:
         self._begin_more()
         ready, self._ready = self._ready, []
         if asked := [one for one in ready if isinstance(one[1], Together)]:
-            self._callers.share(asked, self._arrive)
+            self._callers.together(asked, self._arrive)
         stored = [(going, action) for going, action in ready if isinstance(action, Stored)]
         for some in _groups(stored):
             self._all_go_on(self._stored(some))
@@ -476,7 +476,7 @@ class Coordinator:
         elif isinstance(action, Together) or (isinstance(action, Stored) and not action.precedes_a_call):
             self._give_back_caller(going)
             self._ready.append((going, action))
-        elif isinstance(action, Aside):
+        elif isinstance(action, Aside) or (isinstance(action, Apart) and not action.begins):
             self._give_back_caller(going)
             self._callers.aside(going, action, self._arrive)
         elif not (going.has_caller or self._is_one_free):

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
-
-from redis.exceptions import RedisError
 
 from shared.coordination.call_limit import TOLD_EVERY_S, CallLimit, Limit
 from shared.logs import get_logger
@@ -13,6 +12,7 @@ from shared.tracker.meter import Meter
 from worker.sync.gradient import adapted
 
 log = get_logger("limiter")
+NO_SOONER_S = 0.05
 
 
 class Limiter:
@@ -32,7 +32,7 @@ class Limiter:
     def __init__(self, limit: CallLimit, meter: Meter, worker: str, bound: int) -> None:
         self._limit, self._meter, self._worker, self._bound = limit, meter, worker, bound
         self._soon = threading.Event()
-        self._was_at_work = False
+        self._was_at_work = self._failed = False
         self.share = 1
         self.limit: Limit | None = None
 
@@ -51,31 +51,42 @@ class Limiter:
         def tell() -> None:
             while True:
                 before = self.share
-                self.tell(wanted())
+                self._try_to_tell(wanted())
                 if self.share != before:
                     changed()
-                self._soon.wait(TOLD_EVERY_S)
+                time.sleep(NO_SOONER_S)
+                self._soon.wait(TOLD_EVERY_S - NO_SOONER_S)
                 self._soon.clear()
 
         threading.Thread(target=tell, daemon=True, name="limiter").start()
+
+    def _try_to_tell(self, wanted: int) -> None:
+        try:
+            self.tell(wanted)
+        except Exception as fault:  # noqa: BLE001 (with a share that nobody changes any more, a process may stand still)
+            self.share = max(1, self.share)
+            if not self._failed:
+                log.warning("the call limit stays as it was", error=type(fault).__name__)
+            self._failed = True
+        else:
+            self._failed = False
 
     def tell(self, wanted: int) -> None:
         """Tell once; nothing where there is nothing to tell.
 
         A process that comes back to work may make one call before it has told.
+
+        Raises:
+            RedisError: it cannot be told; the share stays as it was.
         """
         most, calls = self._meter.read()
         if not (wanted or calls or self._was_at_work):
             return
-        try:
-            told = self._limit.tell(self._worker, min(wanted, self._bound), self._bound, most, calls)
-            limit = told.limit
-            if told.seen is not None:
-                limit = adapted(limit, told.seen)
-                self._limit.decide(limit)
-        except RedisError as error:  # nothing begins without it: each ticket has a lock
-            log.warning("the call limit stays as it was", error=type(error).__name__)
-            return
-        self._was_at_work = wanted > 0
+        told = self._limit.tell(self._worker, min(wanted, self._bound), self._bound, most, calls)
+        limit = told.limit
+        if told.seen is not None:
+            limit = adapted(limit, told.seen)
+            self._limit.decide(limit)
+        self._was_at_work = wanted > 0 or most > 0
         self.limit = limit
         self.share = told.share(self._worker, limit) if wanted else 1
