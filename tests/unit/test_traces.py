@@ -21,7 +21,10 @@ from shared.events import parse_event
 from shared.opentelemetry import PATIENCE_S, OpenTelemetry
 from shared.settings import Settings
 from tests.support.events import task_event
+from tests.support.together import drive_together
+from worker.sync.actions import Way
 from worker.sync.context import OwnContext, tell
+from worker.sync.coordinator import CallerThreads, Coordinator
 from worker.sync.gates import Pending
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -172,3 +175,17 @@ def test_a_collector_that_is_away_keeps_nobody_from_ending() -> None:
     started = time.monotonic()
     on.close()
     assert time.monotonic() - started < PATIENCE_S + 2
+
+
+def test_a_ring_of_the_sweep_takes_no_trace_from_a_ticket_that_waits(spans: InMemorySpanExporter) -> None:
+    def way(_ticket_id: int) -> Way[None]:
+        return
+        yield
+
+    coordinator = Coordinator(way, CallerThreads(1))
+    coordinator.take([7], {7: CAME_WITH})
+    drive_together(coordinator, [7])
+    coordinator.close()
+    (drained,) = of(spans, "drain")
+    assert drained.parent is not None
+    assert f"{drained.parent.trace_id:032x}" == TRACE

@@ -335,7 +335,8 @@ class Coordinator:
             self._change.wait_for(lambda: self._stopped_at or len(self._rung) < RUNG_PER_WAY * self._most)
             if self._stopped_at:
                 return list(ticket_ids)
-            self._rung.update({one: (rung_by or {}).get(one) for one in ticket_ids})
+            for one in ticket_ids:
+                self._rung[one] = (rung_by or {}).get(one) or self._rung.get(one)
         self._arrivals.put(None)
         return []
 
