@@ -17,7 +17,7 @@ from dataclasses import replace
 from shared.codes.limits import CallLimitBy
 from shared.coordination.call_limit import ENOUGH, FEW, Calls, Limit, Seen
 
-LEAST = 4.0
+LEAST = 3.0
 """Fewer would make every tracker slower, and one call that hangs would hold up too many others."""
 
 QUEUED = 1.75
