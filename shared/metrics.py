@@ -164,9 +164,9 @@ CALL_LIMIT = Looked(
     "Calls to the tracker that may be under way at once, over all workers, by what limits them",
     ("why",),
 )
-CALL_SLOWDOWN = Looked(
-    "deskbridge_tracker_call_slowdown_ratio",
-    "How many times as long as by itself a call takes, 1 = no longer",
+CALL_GAIN = Looked(
+    "deskbridge_tracker_call_gain_ratio",
+    "How many times as much twice as many calls at once did, when it was tried last; 1 = no more",
 )
 LAST_SEEN = Looked(
     "deskbridge_last_seen_age_seconds", "Since any process of the kind gave a sign of life", ("process",)
@@ -184,7 +184,7 @@ LOOKED_UP = (
     SYNCHRONISED,
     RINGS,
     CALL_LIMIT,
-    CALL_SLOWDOWN,
+    CALL_GAIN,
     LAST_SEEN,
 )
 

@@ -109,7 +109,7 @@ class Standing(Collector):
             calls = metrics.CALL_LIMIT.family()
             calls.add_metric([str(limit.why)], math.floor(limit.calls))
             yield calls
-            yield _gauge(metrics.CALL_SLOWDOWN, limit.slower)
+            yield _gauge(metrics.CALL_GAIN, limit.gain)
 
     @staticmethod
     def _in_the_database(

@@ -29,55 +29,59 @@ SEEN_KEY = "deskbridge:calls:seen"
 TURN_KEY = "deskbridge:calls:turn"
 KEYS = (KEY, WORKERS_KEY, SEEN_KEY, TURN_KEY)
 
-TOLD_EVERY_S = 0.25
+TOLD_EVERY_S = 0.2
+DECIDED_EVERY_S = 0.4
 TURN_S = 5.0
 FORGOTTEN_AFTER_S = 3.0
 KEPT_S = 3600
-ENOUGH = 8
-"""Calls that are seen before the limit is decided on anew; with fewer after WINDOW_S."""
-FEW = 3
-"""The same while they are made one at a time."""
-WINDOW_S = 2.0
+LEAST = 3.0
+"""Fewer would make every tracker slower, and one call that hangs would hold up too many others."""
+ENOUGH, ENOUGH_OF_EACH = 24, 4
+"""Calls that are seen before the limit is decided on anew, and for each that may be under way; fewer after WINDOW_S."""
+WINDOW_S = 10.0
 LARGEST = 64 * 1024
 MOST, DIGITS = 10**12, 13
+NUMBERS, FLAGS = ("calls", "gain", "kept", "rate", "tried_at", "again_s"), ("settles", "more_next")
 
-# Keeps what a worker tells, and returns the time, whether it is this worker's turn to decide, what all of them want,
-# the limit, and to whoever decides what was seen since the last time.
+# Keeps what a worker tells, and returns the time, what all of them want, the limit, and to whoever is to decide on it
+# what was seen since the last time.
 TELL = """
 local time = redis.call('TIME')
 local now = tonumber(time[1]) + tonumber(time[2]) / 1000000
 local workers, seen, limit, turn = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-redis.call('HSET', workers, ARGV[1], string.format('%.3f %d %d %d', now, ARGV[2], ARGV[3], ARGV[9]))
-local all, most = redis.call('HGETALL', workers), 0
+redis.call('HSET', workers, ARGV[1], string.format('%.3f %d %d', now, ARGV[2], ARGV[3]))
+local all, wanted = redis.call('HGETALL', workers), 0
 for i = 1, #all, 2 do
-  local at, under_way = string.match(all[i + 1], '^([0-9.]+) %d+ (%d+) %d+$')
+  local at, wants = string.match(all[i + 1], '^([0-9.]+) (%d+) %d+$')
   at = tonumber(at or '')
   if at and at > now - tonumber(ARGV[4]) and at < now + 1 then
-    most = most + tonumber(under_way)
+    wanted = wanted + tonumber(wants)
   else
     redis.call('HDEL', workers, all[i])
   end
 end
-if #ARGV > 9 then
-  if most > tonumber(redis.call('HGET', seen, 'most') or '0') then redis.call('HSET', seen, 'most', most) end
-  if not tonumber(redis.call('HGET', seen, 'since') or '') then
-    redis.call('HSET', seen, 'since', string.format('%.3f', now))
-  end
-  for i = 10, #ARGV, 3 do
-    redis.call('HINCRBY', seen, 'count', ARGV[i + 1])
-    redis.call('HINCRBY', seen, 'n ' .. ARGV[i], ARGV[i + 1])
-    redis.call('HINCRBY', seen, 'us ' .. ARGV[i], ARGV[i + 2])
-  end
+local since = tonumber(string.match(redis.call('HGET', seen, 'since') or '', '^%d+%.%d+$') or '')
+if not since or since > now then
+  since = now
+  redis.call('HSET', seen, 'since', string.format('%.3f', now))
+end
+if wanted < (tonumber(redis.call('HGET', seen, 'wanted') or '') or 1e9) then
+  redis.call('HSET', seen, 'wanted', wanted)
+end
+for i = 9, #ARGV, 3 do
+  redis.call('HINCRBY', seen, 'count', ARGV[i + 1])
+  redis.call('HINCRBY', seen, 'n ' .. ARGV[i], ARGV[i + 1])
+  redis.call('HINCRBY', seen, 'us ' .. ARGV[i], ARGV[i + 2])
 end
 local found = {}
-local since = tonumber(redis.call('HGET', seen, 'since') or '')
 local count = tonumber(redis.call('HGET', seen, 'count') or '0')
-if since and (count >= tonumber(ARGV[6]) or now - since >= tonumber(ARGV[7])) then
+if count >= tonumber(ARGV[6]) or now - since >= tonumber(ARGV[7]) then
   local left = redis.call('PTTL', turn)
   if left == -1 or left > tonumber(ARGV[5]) then redis.call('DEL', turn) end
   if redis.call('SET', turn, ARGV[1], 'NX', 'PX', ARGV[5]) then
     found = redis.call('HGETALL', seen)
     redis.call('DEL', seen)
+    redis.call('HSET', seen, 'since', string.format('%.3f', now))
   end
 end
 for i = 1, 3 do redis.call('EXPIRE', KEYS[i], ARGV[8]) end
@@ -92,23 +96,40 @@ class Limit:
     Attributes:
         calls: so many; its whole part counts.
         why: because of what.
-        slower: how much longer calls took last than one at a time; 1: no longer.
-        before: what it was before it was begun to measure, and is after.
-        bases: seconds that a call takes one at a time, by operation.
-        measured_at: when that was begun to be measured last (seconds since the epoch, Redis' clock).
+        gain: how many times as much twice as many did, or would do, when it was tried last.
+        kept: what it was before the trial that is under way; 0: none is.
+        settles: whether calls may still come that began by the limit before.
+        rate: what was done each second before the trial; what a call took then is its measure. 0: not known.
+        took: seconds that a call took then, by operation.
+        tried_at: when a trial was begun last (seconds since the epoch, Redis' clock).
+        again_s: seconds from then to the next.
+        more_next: whether that one is with more calls.
     """
 
-    calls: float = 1.0
-    why: CallLimitBy = CallLimitBy.MEASURING
-    slower: float = 1.0
-    before: float = 0.0
-    bases: Mapping[str, float] = field(default_factory=dict)
-    measured_at: float = 0.0
+    calls: float = LEAST
+    why: CallLimitBy = CallLimitBy.OPENING
+    gain: float = 1.0
+    kept: float = 0.0
+    settles: bool = True
+    rate: float = 0.0
+    took: Mapping[str, float] = field(default_factory=dict)
+    tried_at: float = 0.0
+    again_s: float = 5.0
+    more_next: bool = True
 
     @property
     def because(self) -> Coded:
         """Why it is what it is."""
-        return self.why(slower=self.slower)
+        return self.why(gain=self.gain)
+
+    @property
+    def enough(self) -> int:
+        """Calls that are enough to decide on it anew: all that may still come, or so many that chance counts little."""
+        each = max(self.calls, self.kept)
+        if self.settles:
+            return math.ceil(each)
+        enough = max(ENOUGH, ENOUGH_OF_EACH * each)
+        return math.ceil(enough / 2 if self.why is CallLimitBy.OPENING else enough)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,16 +138,16 @@ class Seen:
 
     Attributes:
         now: the time, by Redis' clock.
-        wanted: calls that those at work would make at once, if they might.
+        seconds: since then.
+        wanted: calls that they would have made at once all the time, if they had been allowed to.
         bound: calls that they can make at once.
-        most: calls that were under way at once, at most.
         calls: those that were answered.
     """
 
     now: float
+    seconds: float
     wanted: int
     bound: int
-    most: int
     calls: Calls
 
 
@@ -157,8 +178,7 @@ class Told:
         """
         shares = dict.fromkeys(self.wanted, 0)
         names = deque(sorted(self.wanted))
-        is_measuring = limit.why is CallLimitBy.MEASURING  # by whoever begins with it
-        names.rotate(int((limit.measured_at if is_measuring else self.now) / TURN_S))
+        names.rotate(int(self.now / TURN_S))
         left = math.floor(limit.calls)
         while left and names:
             each = max(1, left // len(names))
@@ -180,25 +200,23 @@ class CallLimit:
 
     def __init__(self, redis: Redis) -> None:
         self._redis, self._tell = redis, redis.register_script(TELL)
-        self._is_measuring = True
+        self._in_force = Limit()
 
-    def tell(self, worker: str, wanted: int, bound: int, most: int, calls: Calls) -> Told:
+    def tell(self, worker: str, wanted: int, bound: int, calls: Calls) -> Told:
         """Tell what a worker wants and has seen.
 
         Args:
             worker: its name, of this one process.
             wanted: calls that it would make at once; 0: it has nothing to do.
             bound: calls that it can make at once.
-            most: calls that it had under way at once since it told last, at most.
             calls: as in `Seen`, its own.
 
         Raises:
             RedisError: it cannot be told.
         """
-        every_ms = round(TOLD_EVERY_S * 1000)
-        enough = FEW if self._is_measuring else ENOUGH
-        arguments: list[Any] = [worker, wanted, most, FORGOTTEN_AFTER_S, every_ms, enough, WINDOW_S, KEPT_S]
-        arguments.append(bound)
+        every_ms = round(DECIDED_EVERY_S * 1000)
+        arguments: list[Any] = [worker, wanted, bound, FORGOTTEN_AFTER_S, every_ms]
+        arguments += [self._in_force.enough, WINDOW_S, KEPT_S]
         for operation, (count, seconds) in calls.items():
             arguments += [operation, count, round(seconds * 1e6)]
         keys = [WORKERS_KEY, SEEN_KEY, KEY, TURN_KEY]
@@ -209,12 +227,10 @@ class CallLimit:
             now, workers, limit, seen = self._tell(keys=keys, args=arguments)
         told = {name: [_number(word) for word in text.split(" ")] for name, text in _pairs(workers)}
         wanted_by = {name: numbers[1] for name, numbers in told.items() if numbers[1]}
-        bound = sum(numbers[3] for numbers in told.values())
+        bound = sum(numbers[2] for numbers in told.values())
         found = dict(_pairs(seen))
-        to_decide = _seen(float(now), sum(wanted_by.values()), bound, found) if found else None
-        in_force = _limit(limit)
-        self._is_measuring = in_force.why is CallLimitBy.MEASURING
-        return Told(float(now), in_force, wanted_by, to_decide)
+        self._in_force = _limit(limit)
+        return Told(float(now), self._in_force, wanted_by, _seen(float(now), bound, found) if found else None)
 
     def decide(self, limit: Limit) -> None:
         """Put a limit in force.
@@ -246,28 +262,31 @@ def _number(text: str) -> int:
     return min(int(text[:DIGITS]), MOST) if text.isascii() and text.isdigit() else 0
 
 
-def _seen(now: float, wanted: int, bound: int, found: dict[str, str]) -> Seen:
+def _seen(now: float, bound: int, found: dict[str, str]) -> Seen:
     calls = {}
     for name, text in found.items():
         operation = name.removeprefix("n ")
         count, micros = _number(text), _number(found.get(f"us {operation}", ""))
         if operation != name and count and micros:
             calls[operation] = (count, micros / 1e6)
-    return Seen(now, wanted, bound, _number(found.get("most", "")), calls)
+    seconds = now - float(found["since"])
+    return Seen(now, max(seconds, DECIDED_EVERY_S), _number(found.get("wanted", "")), bound, calls)
 
 
 def _limit(stored: str | bytes) -> Limit:
     """Return a stored limit; a new one where it has not the form that `decide` gives it."""
     try:
         found = json.loads(stored)
-        bases = {str(name): float(seconds) for name, seconds in found["bases"].items()}
-        numbers = [float(found[name]) for name in ("calls", "slower", "before", "measured_at")]
-        calls, slower, before, measured_at = numbers
+        took = {str(name): float(seconds) for name, seconds in found["took"].items()}
+        numbers: dict[str, Any] = {name: float(found[name]) for name in NUMBERS}
+        flags = {name: found[name] is True for name in FLAGS}
         why = CallLimitBy(found["why"])
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         return Limit()
-    if not all(seconds > 0 for seconds in bases.values()):
+    if not all(0 <= one <= MOST for one in numbers.values()) or not all(
+        0 < one <= MOST for one in took.values()
+    ):
         return Limit()
-    if not all(map(math.isfinite, [*numbers, *bases.values()])) or not 1 <= calls <= MOST or slower < 1:
+    if numbers["calls"] < 1 or 0 < numbers["kept"] < 1 or numbers["gain"] < 1:
         return Limit()
-    return Limit(calls, why, slower, before, bases, measured_at)
+    return Limit(why=why, took=took, **numbers, **flags)

@@ -92,7 +92,7 @@ class TrackerClient:
         target: the tracker.
         throttle: called before each call, waits where a rate limit asks for it.
         timeout: seconds for a whole call (SPEC section 8: 5).
-        meter: counts the calls.
+        meter: told what each call took.
     """
 
     def __init__(
@@ -298,7 +298,6 @@ class TrackerClient:
         watch = Watch(self._timeout, before_send, allow_link_local=self.target.allow_link_local)
         connection = self._take_connection(writing=method != "GET")
         status, started = "", time.monotonic()
-        self._meter.begin()
         try:
             answer = connection.exchange(watch, method, url, content, self._headers(login, content))
             status = str(answer[0])
@@ -312,8 +311,8 @@ class TrackerClient:
             unanswered = "lost" if watch.sent else "unsent"
             seconds = time.monotonic() - started
             operation = metrics.called(method, path, status or unanswered, seconds)
-            is_refused = not status.startswith("2")  # is sooner done
-            self._meter.end(f"{operation} refused" if is_refused else operation, seconds if status else None)
+            if status:
+                self._meter.add(operation if status.startswith("2") else f"{operation} refused", seconds)
             tracing.called(operation, status or unanswered, seconds)
             alive()
 

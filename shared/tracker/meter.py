@@ -1,9 +1,8 @@
-"""How many calls to the tracker a process has under way, and what they take."""
+"""What the calls of a process to the tracker take."""
 
 from __future__ import annotations
 
 import threading
-from collections import defaultdict
 
 Calls = dict[str, tuple[int, float]]
 
@@ -13,32 +12,21 @@ class Meter:
 
     def __init__(self) -> None:
         self._change = threading.Lock()
-        self._under_way = self._most = 0
-        self._calls = defaultdict[str, tuple[int, float]](lambda: (0, 0.0))
+        self._calls = Calls()
 
-    def begin(self) -> None:
-        """Count a call that begins."""
-        with self._change:
-            self._under_way += 1
-            self._most = max(self._most, self._under_way)
-
-    def end(self, operation: str, seconds: float | None) -> None:
-        """Count a call that has ended.
+    def add(self, operation: str, seconds: float) -> None:
+        """Count a call that was answered.
 
         Args:
             operation: what it did, of a closed set (`shared.metrics.operation`).
-            seconds: what it took; None: that says nothing of the tracker.
+            seconds: what it took.
         """
         with self._change:
-            self._under_way -= 1
-            if seconds is not None:
-                count, before = self._calls[operation]
-                self._calls[operation] = (count + 1, before + seconds)
+            count, before = self._calls.get(operation, (0, 0.0))
+            self._calls[operation] = (count + 1, before + seconds)
 
-    def read(self) -> tuple[int, Calls]:
-        """Return what has come since it was read last: the calls under way at once, at most, and those that ended."""
+    def read(self) -> Calls:
+        """Return what has come since it was read last."""
         with self._change:
-            found = self._most, dict(self._calls)
-            self._most = self._under_way
-            self._calls.clear()
+            found, self._calls = self._calls, {}
             return found

@@ -112,10 +112,10 @@ def test_at_the_rate_limit_more_workers_are_not_asked_for_either(bridge: Bridge)
 
 def test_how_many_calls_are_made_at_once_is_shown_with_why(bridge: Bridge) -> None:
     assert of(shown(bridge), "tracker_call_limit", why="limited_by_queueing") is None
-    CallLimit(bridge.redis).decide(Limit(3.7, CallLimitBy.QUEUEING, slower=2.5))
+    CallLimit(bridge.redis).decide(Limit(3.7, CallLimitBy.QUEUEING, gain=1.5))
     found = shown(bridge)
     assert of(found, "tracker_call_limit", why="limited_by_queueing") == 3
-    assert of(found, "tracker_call_slowdown_ratio") == 2.5
+    assert of(found, "tracker_call_gain_ratio") == 1.5
 
 
 def test_an_event_that_waits_for_its_next_attempt_is_not_due(bridge: Bridge) -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+import math
+from dataclasses import asdict, replace
 
 import pytest
 from redis import Redis
 
 from shared.codes.limits import CallLimitBy
-from shared.coordination.call_limit import ENOUGH, FEW, KEY, KEYS, TURN_KEY, TURN_S, CallLimit, Limit
+from shared.coordination.call_limit import ENOUGH, KEY, KEYS, TURN_KEY, TURN_S, CallLimit, Limit
 
 ONE_EACH = {"POST issues": (1, 0.1)}
 MANY = {"POST issues": (ENOUGH, 0.8)}
+GOOD: dict[str, object] = asdict(Limit(8.0))
 
 
 class CallLimitContract:
@@ -19,9 +22,9 @@ class CallLimitContract:
 
     def test_each_worker_gets_the_same_share_as_far_as_it_wants_it(self, redis: Redis) -> None:
         calls = CallLimit(redis)
-        calls.tell("a", 8, 8, 0, {})
-        calls.tell("b", 2, 8, 0, {})
-        told = calls.tell("c", 8, 8, 0, {})
+        calls.tell("a", 8, 8, {})
+        calls.tell("b", 2, 8, {})
+        told = calls.tell("c", 8, 8, {})
         assert sorted(told.share(one, Limit(9)) for one in "abc") == [2, 3, 4]
         assert told.share("b", Limit(9)) == 2
         assert [told.share(one, Limit(3.9)) for one in "abc"] == [1, 1, 1]
@@ -29,8 +32,8 @@ class CallLimitContract:
 
     def test_a_call_that_two_workers_want_goes_round(self, redis: Redis) -> None:
         calls = CallLimit(redis)
-        calls.tell("a", 8, 8, 0, {})
-        told = calls.tell("b", 3, 8, 0, {})
+        calls.tell("a", 8, 8, {})
+        told = calls.tell("b", 3, 8, {})
         shares = [
             [replace(told, now=told.now + second).share(one, Limit(1, CallLimitBy.QUEUEING)) for one in "ab"]
             for second in (0, TURN_S)
@@ -39,39 +42,33 @@ class CallLimitContract:
 
     def test_a_worker_that_wants_none_leaves_all_to_the_others(self, redis: Redis) -> None:
         calls = CallLimit(redis)
-        calls.tell("a", 8, 8, 0, {})
-        calls.tell("a", 0, 8, 0, {})
-        told = calls.tell("b", 8, 8, 0, {})
+        calls.tell("a", 8, 8, {})
+        calls.tell("a", 0, 8, {})
+        told = calls.tell("b", 8, 8, {})
         assert (told.share("a", Limit(8)), told.share("b", Limit(8))) == (0, 8)
 
     def test_what_all_have_seen_is_decided_on_by_one_of_them_once_it_is_enough(self, redis: Redis) -> None:
         calls = CallLimit(redis)
-        assert calls.tell("a", 3, 8, 2, ONE_EACH).seen is None, "too few"
-        told = calls.tell("b", 4, 8, 3, MANY)
+        assert calls.tell("a", 3, 8, ONE_EACH).seen is None, "too few"
+        told = calls.tell("b", 4, 8, MANY)
         assert told.seen is not None
         assert told.seen.calls == {"POST issues": (ENOUGH + 1, 0.9)}
-        assert (told.seen.wanted, told.seen.bound, told.seen.most) == (7, 16, 5)
-        assert calls.tell("a", 3, 8, 2, MANY).seen is None, "somebody has just decided"
+        assert (told.seen.wanted, told.seen.bound) == (3, 16), "wanted all the time"
+        assert 0 < told.seen.seconds < 5
+        assert calls.tell("a", 3, 8, MANY).seen is None, "somebody has just decided"
         redis.delete(TURN_KEY)
-        again = calls.tell("a", 3, 8, 0, {}).seen
+        again = calls.tell("a", 3, 8, {}).seen
         assert again is not None
-        assert again.calls == MANY
-
-    def test_the_most_calls_at_once_are_those_of_one_moment(self, redis: Redis) -> None:
-        calls = CallLimit(redis)
-        for _ in range(FEW - 1):
-            calls.tell("a", 1, 8, 1, ONE_EACH)
-        seen = calls.tell("a", 1, 8, 1, MANY).seen
-        assert seen is not None
-        assert seen.most == 1
+        assert (again.calls, again.wanted) == (MANY, 7)
 
     def test_a_limit_is_kept_as_it_was_decided(self, redis: Redis) -> None:
         calls = CallLimit(redis)
         assert calls.current() is None
-        limit = Limit(3.5, CallLimitBy.QUEUEING, 2.25, 0.0, {"POST issues": 0.03}, 1_700_000_000.5)
+        took, tried_at = {"POST issues": 0.03}, 1_700_000_000.5
+        limit = Limit(7.5, CallLimitBy.QUEUEING, 1.25, 3.75, False, 80.5, took, tried_at, 10.0, False)
         calls.decide(limit)
         assert calls.current() == limit
-        assert calls.tell("a", 1, 8, 0, {}).limit == limit
+        assert calls.tell("a", 1, 8, {}).limit == limit
 
     @pytest.mark.parametrize(
         "value",
@@ -81,49 +78,49 @@ class CallLimitContract:
             "[]",
             "[" * 999,
             '{"calls": 1e999}',
-            '{"calls": "x", "bases": 3}',
-            '{"calls": 0, "why": "limited_while_opening", "slower": 1, "before": 0, "measured_at": 0, "bases": {}}',
-            '{"calls": 2, "why": "because", "slower": 1, "before": 0, "measured_at": 0, "bases": {}}',
+            json.dumps(GOOD | {"took": 3}),
+            json.dumps(GOOD | {"calls": 0}),
+            json.dumps(GOOD | {"gain": math.nan}),
+            json.dumps(GOOD | {"why": "because"}),
+            json.dumps(GOOD | {"rate": -1}),
+            json.dumps(GOOD | {"took": {"POST issues": 0}}),
         ],
     )
     def test_a_limit_that_no_worker_can_have_written_begins_again(self, redis: Redis, value: str) -> None:
         redis.set(KEY, value)
-        assert CallLimit(redis).tell("a", 1, 8, 0, {}).limit == Limit()
+        assert CallLimit(redis).tell("a", 1, 8, {}).limit == Limit()
 
     @pytest.mark.parametrize("key", KEYS)
     def test_values_of_another_kind_are_dropped(self, redis: Redis, key: str) -> None:
         redis.rpush(key, "x")
-        CallLimit(redis).tell("a", 2, 8, 1, MANY)
+        CallLimit(redis).tell("a", 2, 8, MANY)
         redis.delete(TURN_KEY)
-        told = CallLimit(redis).tell("a", 2, 8, 1, MANY)
+        told = CallLimit(redis).tell("a", 2, 8, MANY)
         assert told.share("a", Limit(8)) == 2
         assert told.seen is not None
 
-    @pytest.mark.parametrize(
-        "value", ["?", "nan 3 1 8", "1 2 3", "9999999999999 3 3 3", "-1 3 3 3", "1e3 1 1 1"]
-    )
+    @pytest.mark.parametrize("value", ["?", "nan 3 8", "1 2", "9999999999999 3 3", "-1 3 3", "1e3 1 1"])
     def test_a_worker_that_no_worker_can_have_written_is_forgotten(self, redis: Redis, value: str) -> None:
         redis.hset("deskbridge:calls:workers", "strange", value)
-        told = CallLimit(redis).tell("a", 2, 8, 1, {})
+        told = CallLimit(redis).tell("a", 2, 8, {})
         assert told.wanted == {"a": 2}
 
-    def test_fewer_calls_are_enough_while_they_are_made_one_at_a_time(self, redis: Redis) -> None:
+    def test_as_many_calls_are_enough_as_the_limit_asks_for(self, redis: Redis) -> None:
         calls = CallLimit(redis)
-        assert calls.tell("a", 1, 8, 1, {"POST issues": (FEW, 0.3)}).seen is not None
-        calls.decide(Limit(4, CallLimitBy.OPENING, bases={"POST issues": 0.1}))
-        calls.tell("a", 1, 8, 1, {})
-        redis.delete(TURN_KEY)
-        assert calls.tell("a", 1, 8, 1, {"POST issues": (FEW, 0.3)}).seen is None
+        calls.decide(Limit(64, CallLimitBy.BOUND, settles=True))
+        calls.tell("a", 8, 8, {})
+        assert calls.tell("a", 8, 8, {"POST issues": (63, 6.3)}).seen is None
+        assert calls.tell("a", 8, 8, ONE_EACH).seen is not None
 
     @pytest.mark.parametrize("seconds", [None, 10**6])
     def test_a_turn_that_nobody_can_have_taken_is_ended(self, redis: Redis, seconds: int | None) -> None:
         redis.set(TURN_KEY, "somebody's", ex=seconds)
-        assert CallLimit(redis).tell("a", 1, 8, 1, MANY).seen is not None
+        assert CallLimit(redis).tell("a", 1, 8, MANY).seen is not None
 
-    @pytest.mark.parametrize("name", ["n POST issues", "us POST issues", "count", "since", "most"])
+    @pytest.mark.parametrize("name", ["n POST issues", "us POST issues", "count", "since", "wanted"])
     def test_counts_that_no_worker_can_have_written_harm_nobody(self, redis: Redis, name: str) -> None:
         redis.hset("deskbridge:calls:seen", name, "?")
         for _ in range(2):
-            CallLimit(redis).tell("a", 2, 8, 1, MANY)
+            CallLimit(redis).tell("a", 2, 8, MANY)
             redis.delete(TURN_KEY)
-        assert CallLimit(redis).tell("a", 2, 8, 1, MANY).seen is not None
+        assert CallLimit(redis).tell("a", 2, 8, MANY).seen is not None

@@ -14,7 +14,6 @@ from shared.codes.limits import CallLimitBy
 from shared.coordination.call_limit import ENOUGH, TURN_KEY, CallLimit, Limit
 from shared.tracker.meter import Meter
 from tests.support.call_limit import CallLimitContract
-from worker.sync.gradient import LEAST
 from worker.sync.limiter import Limiter
 
 
@@ -28,44 +27,32 @@ class TestCallLimitOverAFakeRedis(CallLimitContract):
     pass
 
 
-def one_by_one(meter: Meter, count: int, operation: str = "POST issues", seconds: float = 0.1) -> None:
+def answer(meter: Meter, count: int, operation: str = "POST issues", seconds: float = 0.1) -> None:
     for _ in range(count):
-        meter.begin()
-        meter.end(operation, seconds)
-
-
-def together(meter: Meter, count: int) -> None:
-    for _ in range(count):
-        meter.begin()
-    for _ in range(count):
-        meter.end("POST issues", 0.1)
+        meter.add(operation, seconds)
 
 
 def test_a_meter_tells_what_came_since_it_was_read_last() -> None:
     meter = Meter()
-    meter.begin()
-    one_by_one(meter, 2)
-    assert meter.read() == (2, {"POST issues": (2, 0.2)})
-    assert meter.read() == (1, {})
-    meter.end("POST issues", None)
-    assert meter.read() == (1, {})
-    assert meter.read() == (0, {})
+    answer(meter, 2)
+    answer(meter, 1, "PUT issues", 0.3)
+    assert meter.read() == {"POST issues": (2, 0.2), "PUT issues": (1, 0.3)}
+    assert meter.read() == {}
 
 
-def test_a_worker_opens_up_as_long_as_calls_take_no_longer(redis: Redis) -> None:
+@pytest.mark.parametrize("operation", ["POST issues", "POST issues refused"])
+def test_a_worker_opens_up_as_long_as_more_calls_do_more(redis: Redis, operation: str) -> None:
     meter = Meter()
     worker = Limiter(CallLimit(redis), meter, "a", 32)
     for _ in range(12):
-        (together if worker.share > 1 else one_by_one)(meter, max(ENOUGH, worker.share))
+        answer(meter, 10 * ENOUGH * worker.share, operation)
         worker.tell(32)
         redis.delete(TURN_KEY)
     assert worker.share == 32
-    assert (limit := CallLimit(redis).current())
-    assert limit.why is CallLimitBy.BOUND
 
 
 def test_a_worker_that_has_nothing_to_do_tells_it_once_and_may_make_one_call(redis: Redis) -> None:
-    CallLimit(redis).decide(Limit(8, CallLimitBy.OPENING, bases={"POST issues": 0.1}))
+    CallLimit(redis).decide(Limit(8, CallLimitBy.OPENING))
     worker = Limiter(CallLimit(redis), Meter(), "a", 32)
     worker.tell(5)
     assert worker.share == 5
@@ -86,18 +73,8 @@ def test_without_redis_a_worker_may_make_one_call_and_says_so_once() -> None:
     assert [line["event"] for line in lines] == ["the call limit stays as it was"]
 
 
-def test_a_tracker_that_refuses_everything_opens_the_limit_too(redis: Redis) -> None:
-    meter = Meter()
-    worker = Limiter(CallLimit(redis), meter, "a", 32)
-    for _ in range(12):
-        one_by_one(meter, ENOUGH, "POST issues refused", 0.01)
-        worker.tell(32)
-        redis.delete(TURN_KEY)
-    assert worker.share >= LEAST
-
-
 def test_whoever_wants_more_is_told_at_once(redis: Redis) -> None:
-    CallLimit(redis).decide(Limit(8, CallLimitBy.OPENING, bases={"POST issues": 0.1}))
+    CallLimit(redis).decide(Limit(8, CallLimitBy.OPENING))
     worker = Limiter(CallLimit(redis), Meter(), "a", 32)
     wanted, told = [0], threading.Event()
     worker.keep_telling(lambda: wanted[0], told.set)

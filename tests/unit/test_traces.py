@@ -22,7 +22,6 @@ from shared.opentelemetry import PATIENCE_S, OpenTelemetry
 from shared.settings import Settings
 from tests.support.events import task_event
 from tests.support.together import drive_together
-from worker.sync.actions import Way
 from worker.sync.context import OwnContext, tell
 from worker.sync.coordinator import CallerThreads, Coordinator
 from worker.sync.gates import Pending
@@ -178,9 +177,8 @@ def test_a_collector_that_is_away_keeps_nobody_from_ending() -> None:
 
 
 def test_a_ring_of_the_sweep_takes_no_trace_from_a_ticket_that_waits(spans: InMemorySpanExporter) -> None:
-    def way(_ticket_id: int) -> Way[None]:
-        return
-        yield
+    async def way(_ticket_id: int) -> None:
+        pass
 
     coordinator = Coordinator(way, CallerThreads(1))
     coordinator.take([7], {7: CAME_WITH})

@@ -1,12 +1,12 @@
-"""How many calls at once the tracker takes: as many as it answers side by side, and a few that wait within it.
+"""How many calls at once the tracker takes: as many as do more than fewer would.
 
-A call that is made while the tracker is busy with others waits there: it takes longer than one made alone, and nothing
-is done sooner for it, but whoever else opens a page waits, too. So what calls take alone is known (`bases`), and the
-limit follows how much longer they take together. As long as that is hardly longer, the limit doubles; else it moves
-halfway to where a few of them wait, which keeps the tracker from being idle. Calls differ, so what is a quarter longer
-may be chance.
+A call that is made while the tracker is busy with others waits there: nothing is done sooner for it, but whoever else
+opens a page waits, too. So it is tried out: for a moment twice as many calls are made, or half as many, and what is
+done in that time is compared with what was done just before. As long as twice as many do clearly more, the limit
+doubles; where they do not, it is what the lower number was worth. What a call takes by itself need not be known, and
+whatever else changes, with the hour or by what other people do there, changes both sides of the comparison.
 
-What calls take alone changes, and can only be seen alone. So calls are made one at a time for a moment, now and then.
+What was done is counted by what it took before, since an issue is more work than a time entry.
 """
 
 from __future__ import annotations
@@ -15,27 +15,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from shared.codes.limits import CallLimitBy
-from shared.coordination.call_limit import ENOUGH, FEW, Calls, Limit, Seen
+from shared.coordination.call_limit import LEAST, Calls, Limit, Seen
 
-LEAST = 3.0
-"""Fewer would make every tracker slower, and one call that hangs would hold up too many others."""
+MORE, ALL = 1 / 3, 0.75
+"""Twice as many calls do clearly more with a gain of 2 ** MORE, and all that they could with one of 2 * ALL."""
 
-QUEUED = 1.75
-"""Calls that wait within the tracker, beside what may be chance."""
+SPARE = 1.1
+"""Calls for each that the tracker is kept busy with: between two of them it would be idle."""
 
-CHANCE = 1.25
-"""Calls that take so much longer than alone are not taken to wait for others."""
-
-MEASURED_EVERY_S = 300.0
-SOON_S = 10.0
-"""Where hardly any of what is called has ever been seen alone, it is measured sooner."""
-
-KNOWN = 0.25
-MEASURED_FOR_S, LONGEST_S = 3.0, 20.0
-"""How long calls are made one at a time, unless it is seen sooner what they take; five times that at most."""
-
-KNOWN_ALONE, KNOWN_TOGETHER = 2, 100
-"""What is known of calls alone weighs as much as so many that are seen alone by chance, or together and shorter."""
+FIRST_AGAIN_S, LAST_AGAIN_S, SHARE = 5.0, 60.0, 20
+"""What is tried again and changes nothing is tried ever more seldom; no more than one part in so many of the time."""
 
 
 def adapted(limit: Limit, seen: Seen) -> Limit:
@@ -45,57 +34,55 @@ def adapted(limit: Limit, seen: Seen) -> Limit:
         limit: before.
         seen: since then.
     """
-    limit = replace(limit, measured_at=min(limit.measured_at, seen.now))
-    if limit.why is CallLimitBy.MEASURING:
-        return _measured(limit, seen)
-    known = {name: one for name, one in seen.calls.items() if name in limit.bases}
-    is_strange = _count(known) < KNOWN * _count(seen.calls)
-    if seen.now - limit.measured_at > (SOON_S if is_strange else MEASURED_EVERY_S):
-        measuring, now = CallLimitBy.MEASURING, seen.now
-        return replace(limit, calls=1.0, why=measuring, before=limit.calls, measured_at=now)
-    if not known:
+    limit = replace(limit, tried_at=min(limit.tried_at, seen.now))
+    if seen.wanted < limit.calls or not seen.calls:  # what was done is what there was to do
+        return replace(limit, calls=limit.kept or limit.calls, kept=0.0, rate=0.0, settles=True)
+    if limit.settles:
+        return replace(limit, settles=False)
+    if not limit.kept:
+        return _tried(replace(limit, rate=_work(seen.calls, {}) / seen.seconds, took=_took(seen.calls)), seen)
+    return _compared(limit, seen)
+
+
+def _tried(limit: Limit, seen: Seen) -> Limit:
+    """Return the limit with a trial begun, where it is time for one; what it is to be compared with is known."""
+    most = float(min(seen.wanted, seen.bound))
+    is_opening = limit.why is CallLimitBy.OPENING
+    if not is_opening and seen.now - limit.tried_at < limit.again_s:
         return limit
-    alone = sum(count * limit.bases[name] for name, (count, _) in known.items())
-    slower = max(1.0, sum(seconds for _, seconds in known.values()) / alone)
-    none_wait = slower <= CHANCE
-    calls = 2 * limit.calls if none_wait else (limit.calls + limit.calls * CHANCE / slower + QUEUED) / 2
-    if seen.wanted <= limit.calls or 2 * seen.most < limit.calls:  # more would be of no use
-        calls = min(calls, limit.calls)
-    bases = _bases(limit.bases, seen)
-    return replace(_bounded(limit, calls, seen.bound, none_wait=none_wait), slower=slower, bases=bases)
+    more, fewer = min(2 * limit.calls, most), max(limit.calls / 2, LEAST)
+    calls = more if more > limit.calls and (is_opening or limit.more_next or fewer >= limit.calls) else fewer
+    if calls == limit.calls:
+        return replace(limit, why=CallLimitBy.BOUND if calls >= seen.bound else limit.why)
+    tried_at, more_next = seen.now, calls < limit.calls
+    return replace(limit, calls=calls, kept=limit.calls, settles=True, tried_at=tried_at, more_next=more_next)
 
 
-def _bounded(limit: Limit, calls: float, bound: int, *, none_wait: bool) -> Limit:
-    calls = min(max(LEAST, calls), max(1, bound))
-    if calls >= bound:
-        return replace(limit, calls=calls, why=CallLimitBy.BOUND)
-    return replace(limit, calls=calls, why=CallLimitBy.OPENING if none_wait else CallLimitBy.QUEUEING)
+def _compared(limit: Limit, seen: Seen) -> Limit:
+    """Return the limit that a trial has found."""
+    rate = _work(seen.calls, limit.took) / seen.seconds
+    low, high = sorted((limit.calls, limit.kept))
+    was_more = limit.calls == high
+    ratio, gain = high / low, max(1.0, rate / limit.rate if was_more else limit.rate / rate)
+    found = replace(limit, kept=0.0, gain=gain, settles=True)
+    if was_more and gain >= ratio**MORE:  # and so may even more
+        opened = replace(found, why=CallLimitBy.OPENING, settles=False, again_s=FIRST_AGAIN_S)
+        return _tried(
+            replace(opened, rate=_work(seen.calls, {}) / seen.seconds, took=_took(seen.calls)), seen
+        )
+    calls = high if gain >= ratio * ALL else max(LEAST, min(high, low * gain * SPARE))
+    is_known = abs(calls - limit.kept) < limit.kept / 4
+    again_s = FIRST_AGAIN_S
+    if is_known:
+        again_s = max(min(2 * limit.again_s, LAST_AGAIN_S), SHARE * (seen.now - limit.tried_at))
+    why = CallLimitBy.BOUND if calls >= seen.bound else CallLimitBy.QUEUEING
+    return replace(found, calls=calls, why=why, again_s=again_s)
 
 
-def _measured(limit: Limit, seen: Seen) -> Limit:
-    """Return the limit as it was, once it is known what calls take alone."""
-    began = limit.measured_at or seen.now
-    limit = replace(limit, measured_at=began, bases=_bases(limit.bases, seen, known_alone=0))
-    longest = max((seconds / count for count, seconds in seen.calls.values()), default=0.0)
-    lasted, is_alone = seen.now - began, seen.most <= 1
-    is_known = is_alone and (_count(seen.calls) >= FEW or lasted >= MEASURED_FOR_S)
-    if not is_known and lasted < max(MEASURED_FOR_S, min(LONGEST_S, 5 * longest)):
-        return limit
-    return replace(_bounded(limit, limit.before, seen.bound, none_wait=not limit.before), before=0.0)
+def _took(calls: Calls) -> dict[str, float]:
+    return {name: seconds / count for name, (count, seconds) in calls.items()}
 
 
-def _count(calls: Calls) -> int:
-    return sum(count for count, _ in calls.values())
-
-
-def _bases(bases: Mapping[str, float], seen: Seen, known_alone: int = KNOWN_ALONE) -> dict[str, float]:
-    """Return what calls take alone: as just seen, or less where they take less together."""
-    found = dict(bases)
-    for name, (count, seconds) in seen.calls.items():
-        took = seconds / count
-        if seen.most <= 1:
-            before = found.get(name, took)
-            found[name] = before + (took - before) * count / (count + known_alone)
-        elif name in found and count >= ENOUGH and took * CHANCE < found[name]:
-            found[name] += (took - found[name]) * count / (count + KNOWN_TOGETHER)
-    return found
+def _work(calls: Calls, took: Mapping[str, float]) -> float:
+    """Return how much was done: the seconds that it would have taken before."""
+    return sum(count * took.get(name, seconds / count) for name, (count, seconds) in calls.items())

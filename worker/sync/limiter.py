@@ -79,14 +79,14 @@ class Limiter:
         Raises:
             RedisError: it cannot be told; the share stays as it was.
         """
-        most, calls = self._meter.read()
+        calls = self._meter.read()
         if not (wanted or calls or self._was_at_work):
             return
-        told = self._limit.tell(self._worker, min(wanted, self._bound), self._bound, most, calls)
+        told = self._limit.tell(self._worker, min(wanted, self._bound), self._bound, calls)
         limit = told.limit
         if told.seen is not None:
             limit = adapted(limit, told.seen)
             self._limit.decide(limit)
-        self._was_at_work = wanted > 0 or most > 0
+        self._was_at_work = wanted > 0
         self.limit = limit
         self.share = told.share(self._worker, limit) if wanted else 1
