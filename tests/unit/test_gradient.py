@@ -70,6 +70,15 @@ def test_a_tracker_that_becomes_slower_or_faster_for_everybody_keeps_its_calls(
     assert crowd.calls(120) > 0.8 * crowd.bound
 
 
+@pytest.mark.parametrize(("before", "after"), [(1, 40), (40, 1)])
+def test_a_tracker_that_takes_more_or_fewer_than_before_is_given_as_many(before: int, after: int) -> None:
+    crowd = Crowd(before, REDMINE)
+    crowd.work(60)
+    crowd.takes(after)
+    crowd.work(120)
+    assert max(LEAST, after * 0.9) <= crowd.calls(120) < after * 1.4 + 3.5
+
+
 def test_an_operation_that_takes_long_by_itself_is_not_taken_to_wait() -> None:
     crowd = Crowd(MANY, {"POST issues": 0.02})
     crowd.until_open(60)

@@ -23,8 +23,8 @@ MORE, ALL = 1 / 3, 0.75
 SPARE = 1.1
 """Calls for each that the tracker is kept busy with: between two of them it would be idle."""
 
-FIRST_AGAIN_S, LAST_AGAIN_S, SHARE = 5.0, 60.0, 20
-"""What is tried again and changes nothing is tried ever more seldom; no more than one part in so many of the time."""
+AGAIN_S, SHARE = 5.0, 20
+"""Seconds until something is tried again; where the last trial changed nothing, for one part in so many of the time."""
 
 
 def adapted(limit: Limit, seen: Seen) -> Limit:
@@ -40,12 +40,14 @@ def adapted(limit: Limit, seen: Seen) -> Limit:
     if limit.settles:
         return replace(limit, settles=False)
     if not limit.kept:
-        return _tried(replace(limit, rate=_work(seen.calls, {}) / seen.seconds, took=_took(seen.calls)), seen)
+        return _tried(limit, seen)
     return _compared(limit, seen)
 
 
 def _tried(limit: Limit, seen: Seen) -> Limit:
-    """Return the limit with a trial begun, where it is time for one; what it is to be compared with is known."""
+    """Return the limit with what was done by it, and with a trial begun where it is time for one."""
+    took = {name: seconds / count for name, (count, seconds) in seen.calls.items()}
+    limit = replace(limit, rate=_work(seen.calls, took) / seen.seconds, took=took)
     most = float(min(seen.wanted, seen.bound))
     is_opening = limit.why is CallLimitBy.OPENING
     if not is_opening and seen.now - limit.tried_at < limit.again_s:
@@ -54,8 +56,7 @@ def _tried(limit: Limit, seen: Seen) -> Limit:
     calls = more if more > limit.calls and (is_opening or limit.more_next or fewer >= limit.calls) else fewer
     if calls == limit.calls:
         return replace(limit, why=CallLimitBy.BOUND if calls >= seen.bound else limit.why)
-    tried_at, more_next = seen.now, calls < limit.calls
-    return replace(limit, calls=calls, kept=limit.calls, settles=True, tried_at=tried_at, more_next=more_next)
+    return replace(limit, calls=calls, kept=limit.calls, settles=True, tried_at=seen.now)
 
 
 def _compared(limit: Limit, seen: Seen) -> Limit:
@@ -66,21 +67,12 @@ def _compared(limit: Limit, seen: Seen) -> Limit:
     ratio, gain = high / low, max(1.0, rate / limit.rate if was_more else limit.rate / rate)
     found = replace(limit, kept=0.0, gain=gain, settles=True)
     if was_more and gain >= ratio**MORE:  # and so may even more
-        opened = replace(found, why=CallLimitBy.OPENING, settles=False, again_s=FIRST_AGAIN_S)
-        return _tried(
-            replace(opened, rate=_work(seen.calls, {}) / seen.seconds, took=_took(seen.calls)), seen
-        )
+        return _tried(replace(found, why=CallLimitBy.OPENING, settles=False, more_next=True), seen)
     calls = high if gain >= ratio * ALL else max(LEAST, min(high, low * gain * SPARE))
     is_known = abs(calls - limit.kept) < limit.kept / 4
-    again_s = FIRST_AGAIN_S
-    if is_known:
-        again_s = max(min(2 * limit.again_s, LAST_AGAIN_S), SHARE * (seen.now - limit.tried_at))
+    again_s = max(AGAIN_S, SHARE * (seen.now - limit.tried_at)) if is_known else AGAIN_S
     why = CallLimitBy.BOUND if calls >= seen.bound else CallLimitBy.QUEUEING
-    return replace(found, calls=calls, why=why, again_s=again_s)
-
-
-def _took(calls: Calls) -> dict[str, float]:
-    return {name: seconds / count for name, (count, seconds) in calls.items()}
+    return replace(found, calls=calls, why=why, again_s=again_s, more_next=was_more != is_known)
 
 
 def _work(calls: Calls, took: Mapping[str, float]) -> float:
