@@ -125,6 +125,7 @@ PARTS: dict[str, tuple[Callable[[Any], list[Row]], bool]] = {
     "retention": (of_retention, False),
     "pages": (of_pages, False),
     "backpressure": (of_backpressure, False),
+    "installations": (comparison, False),
 }
 """By module: how its JSON becomes lines, and whether it has a short form, which alone runs with --quick."""
 

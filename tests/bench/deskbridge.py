@@ -9,17 +9,24 @@ from deploy.embedded.administration import Administration
 from deploy.sandbox.samples import load_samples
 from shared.store.models import EventState, JournalEvent
 from tests.bench.servers import Servers
-from tests.bench.side import THREADS, WORKERS, Side
+from tests.bench.side import WORKERS, Side
 from tests.bench.workload import SECRET
 
 
 class Deskbridge(Side):
-    """Producer, workers and beat over a journal and a ledger."""
+    """Producer, workers and beat over a journal and a ledger.
+
+    Args:
+        servers: as in `Side`.
+        number: of the installation, where there are several; the peer has the second.
+    """
 
     name = "deskbridge"
     redis_number = 1
 
-    def __init__(self, servers: Servers) -> None:
+    def __init__(self, servers: Servers, number: int = 1) -> None:
+        if number > 1:
+            self.name, self.redis_number = f"{self.name}{number}", number
         super().__init__(servers)
         self._env = {
             "DESKBRIDGE_DATABASE_URL": self.database_url,
@@ -47,10 +54,10 @@ class Deskbridge(Side):
         child.wait_ready(self._answers)
         self.producers.append(child)
 
-    def start_workers(self) -> None:
+    def start_workers(self, calls: int | None = None) -> None:
         """Start the workers, and beat beside them."""
         for number in range(WORKERS):
-            command = ["worker", "worker", "--concurrency", str(THREADS)]
+            command = ["worker", "worker", *(["--concurrency", str(calls)] if calls else [])]
             self.workers.append(self._start(f"worker-{number}", command, self._env))
         self.workers.append(self._start("beat", ["worker", "beat"], self._env))
 

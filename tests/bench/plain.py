@@ -54,9 +54,9 @@ class Plain(Side):
         child.wait_ready(self._answers)
         self.producers.append(child)
 
-    def start_workers(self) -> None:
+    def start_workers(self, calls: int | None = None) -> None:
         """Start the workers."""
-        options = ["--pool", "threads", "--concurrency", str(THREADS), "--loglevel", "INFO"]
+        options = ["--pool", "threads", "--concurrency", str(calls or THREADS), "--loglevel", "INFO"]
         for number in range(WORKERS):
             command = [
                 "celery",

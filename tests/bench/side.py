@@ -51,8 +51,20 @@ class Side(ABC):
         """Start what accepts events; return once it answers."""
 
     @abstractmethod
-    def start_workers(self) -> None:
-        """Start what forwards them."""
+    def start_workers(self, calls: int | None = None) -> None:
+        """Start what forwards them.
+
+        Args:
+            calls: that a worker makes at once; None: its default.
+        """
+
+    def restart_workers(self, calls: int) -> None:
+        """End what forwards them, and start it with another number of calls."""
+        self.thaw()
+        for child in self.workers:
+            child.stop()
+        self.workers.clear()
+        self.start_workers(calls)
 
     @abstractmethod
     def accepted(self) -> int:

@@ -27,7 +27,7 @@ def _quick(module: str) -> Any:
 def test_a_quick_run_is_one_table_that_measures_both_sides_and_judges_no_goal() -> None:
     found = _quick("tests.bench")
     compared = found["comparison"]
-    assert len(compared["measures"]) == 16
+    assert len(compared["measures"]) == 18
     for measure in compared["measures"]:
         assert measure["deskbridge"] > 0, measure
         assert measure["plain"] > 0, measure
