@@ -402,13 +402,13 @@ def test_a_ticket_of_which_much_is_due_is_read_alone(
         *(ticket_event(one, of_ticket=ticket(3, content=content)) for one in range(1, count + 1))
     )
     desk.sync_together(*TICKETS)
-    assert {one.split("-")[0] for one in folded_by.pop(3)} == {"caller"}
+    assert {one.split("-")[0] for one in folded_by.pop(3)} == {"others"}
     assert set.union(*folded_by.values()) == {threading.current_thread().name}
     assert states(desk, [*ids, many[-1]]) == {"done": len(TICKETS) + 1}
     assert all(desk.event(one).state == "superseded" for one in many[:-1])
 
 
-def test_a_template_is_rendered_by_a_caller(
+def test_a_template_is_rendered_beside_the_callers(
     desk: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It may take its time, for which all others would wait."""
@@ -421,7 +421,7 @@ def test_a_template_is_rendered_by_a_caller(
     monkeypatch.setattr("worker.sync.wanted.choose_body", noted)
     ids = receive(desk)
     desk.sync_together(1, 2)
-    assert "caller" not in set.union(*by.values())
+    assert "others" not in set.union(*by.values())
     with desk.store.transaction() as tx:
         made = tx.templates.create(
             "issue.create", "own", '{"issue": {"subject": "{{ticket.title}}"}}', "a test"
@@ -429,11 +429,11 @@ def test_a_template_is_rendered_by_a_caller(
         tx.templates.activate(made, 1, "a test")
     by.clear()
     desk.sync_together(3, 4)
-    assert set.union(*by.values()) == {"caller"}
+    assert set.union(*by.values()) == {"others"}
     assert states(desk, ids[:4]) == {"done": 4}
 
 
-def test_who_is_to_be_looked_up_anew_is_looked_up_by_a_caller(
+def test_who_is_to_be_looked_up_anew_is_looked_up_beside_the_callers(
     desk: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who had another login on the tracker than was known; the store may take its time, for which all would wait."""
@@ -447,7 +447,7 @@ def test_who_is_to_be_looked_up_anew_is_looked_up_by_a_caller(
     stand_in.patch("users", 5, login="alice.archer")
     (event_id,) = desk.receive(task_event(of_ticket=ticket(1), of_task=task(1, user=ALICE)))
     desk.sync_together(1)
-    assert by == ["caller"]
+    assert by == ["others"]
     assert states(desk, [event_id]) == {"done": 1}
 
 

@@ -218,6 +218,7 @@ def test_with_a_rate_limit_a_worker_begins_no_more_tickets_than_it_has_callers(
     settings: Settings, rate_limit: float, tickets: int
 ) -> None:
     worker = bootstrap(settings.model_copy(update={"rate_limit": rate_limit}), concurrency=2)
+    worker.limiter.share = 2
     assert worker.coordinator._most == tickets
     worker.coordinator.close()
 

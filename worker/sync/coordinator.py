@@ -38,8 +38,8 @@ RUNG_PER_WAY = 4
 MOST_TOGETHER = 32
 """What is done in one transaction at most: it holds up everybody else."""
 
-AGAIN = 2
-"""Threads that do again what failed with others: as many for what came of calls, and for everything else."""
+ANSWERS, OTHERS = 2, 4
+"""Threads beside the callers: for what is told of calls or came of them, and for everything else that is done alone."""
 
 LONGEST_WAIT_S = 60.0
 """Longer than any database that is to answer still takes, its time-outs included."""
@@ -142,8 +142,8 @@ class CallerThreads:
         self._asked: SimpleQueue[tuple[list[Asked], Arrive] | None] = SimpleQueue()
         for name, begun, threads in (
             ("caller", self._begun, count),
-            ("answers", self._answers, AGAIN),
-            ("others", self._others, AGAIN),
+            ("answers", self._answers, ANSWERS),
+            ("others", self._others, OTHERS),
         ):
             for number in range(threads):
                 threading.Thread(
@@ -175,7 +175,7 @@ class CallerThreads:
     def close(self) -> None:
         """End the threads, each once it has nothing left to do."""
         self._asked.put(None)
-        for begun, threads in ((self._begun, self.count), (self._answers, AGAIN), (self._others, AGAIN)):
+        for begun, threads in ((self._begun, self.count), (self._answers, ANSWERS), (self._others, OTHERS)):
             for _ in range(threads):
                 begun.put(None)
 
