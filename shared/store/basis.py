@@ -1,4 +1,4 @@
-"""Counts the changes of what is sent is built from: configuration, links, overrides and templates."""
+"""Counts the changes of what is sent is built from: configuration, links, people, metadata and templates."""
 
 from __future__ import annotations
 

@@ -56,7 +56,9 @@ UNSETTLED = (LedgerState.CLAIMED, LedgerState.IN_DOUBT, LedgerState.HELD)
 OPEN_EVENTS = (EventState.PENDING, EventState.HELD)
 NAMING = ("journal", "ticket_state")
 LEDGERS = (TicketIssueLink, TaskTimeLink)
-SENT_FROM = {one.__tablename__ for one in (UserMap, UserPin, PluginConfigRecord, TemplateVersion)}
+SENT_FROM = {
+    one.__tablename__ for one in (UserMap, UserPin, TrackerUser, PluginConfigRecord, TemplateVersion)
+}
 """What is sent is built from these: a change of theirs is counted (`basis`)."""
 
 

@@ -12,6 +12,7 @@ from sqlalchemy import String, Table, delete, func, literal, select, type_coerce
 from sqlalchemy.orm import Session
 
 from shared.codes.coded import Coded
+from shared.store.basis import note_change
 from shared.store.explained import keeping
 from shared.store.models import MetadataRow, MetadataRun, TrackerUser
 from shared.store.types import clock, insert_for
@@ -152,6 +153,7 @@ class Metadata:
         values = [{**asdict(entry), "kind": str(entry.kind)} for entry in entries]
         if not values:
             return
+        note_change(self._session)
         statement = insert_for(self._session)(MetadataRow)
         changed = {name: statement.excluded[name] for name in ("name", "tracker_project_id", "details")}
         self._session.execute(
@@ -160,6 +162,8 @@ class Metadata:
 
     def remove(self, keys: Collection[tuple[str, int]]) -> None:
         """Delete entries."""
+        if keys:
+            note_change(self._session)
         for kind in MetadataKind:
             ids = sorted(tracker_id for one, tracker_id in keys if one == kind)
             for start in range(0, len(ids), CHUNK):

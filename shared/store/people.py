@@ -316,6 +316,7 @@ class People:
             .where(UserPin.helpdesk_user_id == helpdesk_user_id, UserPin.tracker_user_id == tracker_user_id)
             .values(confirmed_at=clock())
         )
+        note_change(self._session)
 
     def remove_pin(self, helpdesk_user_id: int) -> bool:
         """Forget whom a helpdesk user was matched with by e-mail; False where nobody was."""
@@ -446,6 +447,8 @@ class People:
                 statement.on_conflict_do_update(index_elements=["tracker_user_id"], set_=values), changed
             )
             self._session.expire_all()
+        if gone or changed:
+            note_change(self._session)
 
     def forget_tracker(self) -> None:
         """Empty what was learnt from the tracker: it is another one now."""

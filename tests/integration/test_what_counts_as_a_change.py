@@ -9,11 +9,14 @@ import pytest
 from sqlalchemy import select
 
 from producer.admin.configuration import rotate_keys
+from shared.metadata.synchronisation import keep_kinds
 from shared.scrubbing import Person
 from shared.store.basis import CHANGES
 from shared.store.erasure import Erasure
 from shared.store.links import Link, LinkKind
+from shared.store.metadata import Entry, MetadataKind
 from shared.store.models import PluginConfigRecord, TemplateVersion
+from shared.store.people import TrackerPerson
 from shared.vault import Vault
 from tests.support.bridge import Bridge
 
@@ -136,3 +139,42 @@ def test_a_template_or_setting_without_the_one_that_is_forgotten_is_a_change(
     named(desk)
     assert changes(desk, scrubbed) == 1
     assert changes(desk, scrubbed) == 0
+
+
+def people(name: str) -> Do:
+    def do(desk: Bridge) -> None:
+        with desk.store.transaction() as tx:
+            tx.people.replace_cache([TrackerPerson(5, "alice", name)])
+
+    return do
+
+
+def statuses(*numbers: int) -> Do:
+    def do(desk: Bridge) -> None:
+        now = {one.key: one for one in (Entry(MetadataKind.STATUS, number, "a status") for number in numbers)}
+        with desk.store.transaction() as tx:
+            keep_kinds(tx, [MetadataKind.STATUS], now)
+
+    return do
+
+
+@pytest.mark.parametrize(
+    ("first", "other"),
+    [(people("Alice"), people("Alice Archer")), (statuses(1), statuses(1, 2)), (statuses(1, 2), statuses(1))],
+)
+def test_what_is_read_from_the_tracker_is_a_change_where_it_differs(
+    desk: Bridge, first: Do, other: Do
+) -> None:
+    assert changes(desk, first) == 1
+    assert changes(desk, first) == 0
+    assert changes(desk, other) == 1
+
+
+def test_whom_a_person_confirms_is_a_change(desk: Bridge) -> None:
+    assert changes(desk, pin) == 1
+
+
+def test_a_tracker_user_that_is_forgotten_is_a_change(desk: Bridge) -> None:
+    erase(desk)
+    people("Alice")(desk)
+    assert changes(desk, erase) == 1
