@@ -13,6 +13,17 @@ from tests.support.events import task, task_event, ticket
 from tests.support.ledger import entries, stopped
 from tests.support.statements import listening
 
+KEPT = (
+    "payload_template",
+    "project_link",
+    "entity_link",
+    "user_map",
+    "tracker_user",
+    "user_pin",
+    "metadata_row",
+)
+"""Read again only where it was changed."""
+
 NEW = 1
 """The status that an issue has when it is created."""
 
@@ -35,25 +46,32 @@ def statements(bridge: Bridge) -> Iterator[list[str]]:
 def test_one_event_takes_few_statements_and_commits(bridge_on_postgresql: Bridge, stand_in: StandIn) -> None:
     """Issue and time entry: load, claim, link, claim, link, leave; no other transaction, and nothing read twice."""
     bridge = bridge_on_postgresql
-    bridge.forward(task_event(of_ticket=ticket(1, status=NEW), of_task=task(1)), ticket_id=1)
-    bridge.receive(task_event(1, of_ticket=ticket(2, status=NEW), of_task=task(2)))
+    for number in (1, 2):
+        bridge.forward(
+            task_event(of_ticket=ticket(number, status=NEW), of_task=task(number)), ticket_id=number
+        )
+    bridge.receive(task_event(1, of_ticket=ticket(3, status=NEW), of_task=task(3)))
     with statements(bridge) as said:
-        bridge.sync(2)
-    assert len(entries(stand_in)) == 2
+        bridge.sync(3)
+    assert len(entries(stand_in)) == 3
     assert said.count("COMMIT") == 6, said
-    assert len(said) - said.count("COMMIT") <= 24, said
+    assert len(said) - said.count("COMMIT") <= 18, said
     assert len(set(said)) == len(said) - 5 - 1, "only commits, and what appends to the trace, come again"
 
 
 def test_every_event_is_asked_about_in_the_same_words(bridge_on_postgresql: Bridge) -> None:
-    """A statement that is made anew for each event costs more than to carry it out."""
+    """A statement that is made anew for each event costs more than to carry it out.
+
+    The first makes the matches, and the second finds them made: from then on they are known.
+    """
     bridge, heard = bridge_on_postgresql, list[list[str]]()
-    for number in (1, 2, 3):
+    for number in (1, 2, 3, 4):
         bridge.receive(task_event(number, of_ticket=ticket(number, status=NEW), of_task=task(number)))
         with statements(bridge) as said:
             bridge.sync(number)
         heard.append(said)
-    assert heard[1] == heard[2]
+    assert heard[2] == heard[3]
+    assert not [one for one in heard[3] if any(f"FROM {table}" in one for table in KEPT)]
 
 
 def test_what_comes_in_during_a_drain_is_seen_to_after_it(

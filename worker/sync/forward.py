@@ -171,9 +171,10 @@ class Load(Stored[tuple[Run, Loaded]]):
         using, settings = actions[0].using, actions[0].using.settings
         config, tracker = using.connect(tx)
         basis = tx.configs.basis
-        templates = tx.templates.active()
+        known = using.kept.as_of(basis)
+        templates = known.templates(tx)
         ids, alone = [one.ticket_id for one in actions], actions[0].alone
-        works = load(tx, ids, settings.settling_time, config, alone=alone)
+        works = load(tx, ids, settings.settling_time, config, known, alone=alone)
         found = []
         for one in actions:
             work = works[one.ticket_id]

@@ -33,6 +33,7 @@ from shared.verdicts import Verdicts
 from worker.retry import backoff
 from worker.sync.actions import Action
 from worker.sync.completion import Completion
+from worker.sync.kept import Kept
 
 log = get_logger("sync")
 T = TypeVar("T")
@@ -48,6 +49,7 @@ class Collaborators:
         ring: rings tickets whose waiting work can go on.
         completion: finds out what events lack.
         call_limit: returns how many calls are made at once, and why no more; None: there is no limit.
+        kept: what was read before and was not changed since.
     """
 
     store: Store
@@ -58,6 +60,7 @@ class Collaborators:
     ring: Callable[[list[int]], bool]
     completion: Completion
     call_limit: Callable[[], Limit | None] = lambda: None
+    kept: Kept = field(default_factory=Kept)
 
 
 @dataclass

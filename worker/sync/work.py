@@ -16,7 +16,9 @@ from shared.store.ledger import IN_FLIGHT, Row
 from shared.store.links import Link
 from shared.store.models import EventState, LedgerState, TicketState
 from shared.store.people import Match, nobody, who
-from worker.sync.gates import Known, Pending, Plan, plan_times
+from worker.sync.gates import Known as KnownEvent
+from worker.sync.gates import Pending, Plan, plan_times
+from worker.sync.kept import Known
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,13 @@ Loaded = Work | Incomplete | Much | None
 
 
 def load(
-    tx: Transaction, ticket_ids: Collection[int], settling: float, config: PluginConfig, *, alone: bool = True
+    tx: Transaction,
+    ticket_ids: Collection[int],
+    settling: float,
+    config: PluginConfig,
+    known: Known,
+    *,
+    alone: bool = True,
 ) -> dict[int, Loaded]:
     """Read tickets' pending events, move each snapshot to the newest of them, and read all that bears on them.
 
@@ -106,6 +114,7 @@ def load(
         ticket_ids: the tickets.
         settling: seconds in which a call that got no clear answer may still take effect.
         config: the plugin configuration.
+        known: what else people have set, as far as it was read before.
         alone: however much it is; else nothing is done with a ticket of which much is due.
 
     Returns:
@@ -123,8 +132,8 @@ def load(
     states = _fold(tx, read, settling, config)
     tx.people.note_seen(user for one in read.values() for user in _people(one.events))
     states |= tx.tickets.some(read.keys() - states.keys())
-    known = {ticket_id: one for ticket_id, one in read.items() if ticket_id in states}
-    return found | _works(tx, known, states, config)
+    read = {ticket_id: one for ticket_id, one in read.items() if ticket_id in states}
+    return found | _works(tx, read, states, config, known)
 
 
 @dataclass(frozen=True)
@@ -188,7 +197,11 @@ def _fold(
 
 
 def _works(
-    tx: Transaction, read: Mapping[int, _Read], states: Mapping[int, TicketState], config: PluginConfig
+    tx: Transaction,
+    read: Mapping[int, _Read],
+    states: Mapping[int, TicketState],
+    config: PluginConfig,
+    known: Known,
 ) -> dict[int, Work]:
     """Read what bears on the tickets, and plan what their events ask for."""
     if not read:
@@ -204,16 +217,16 @@ def _works(
         ticket_id: plan_times(events, _logged(time_rows[ticket_id]), config, newest)
         for ticket_id, events in task_events.items()
     }
-    links = tx.links.resolve_all({(one.project_id, one.entity_id) for one in tickets.values()})
+    links = known.links(tx, {(one.project_id, one.entity_id) for one in tickets.values()})
     users = dict[int, list[HelpdeskUser]]()
     for ticket_id, ticket in tickets.items():
         is_linked = links[ticket.project_id, ticket.entity_id] is not None
         logging = [one.newest.task.user for one in plans[ticket_id].wanted] if is_linked else []
         users[ticket_id] = [user for user in (ticket.technician, *logging) if user]
     every = [user for some in users.values() for user in some]
-    people = tx.people.pin_all(every, administrators=config.match_administrators)
+    people = known.people(tx, every, administrators=config.match_administrators)
     members = _members(tx, links.values(), issue_rows.values(), people.values())
-    administrators, statuses = tx.metadata.needed()
+    administrators, statuses = known.needed(tx)
     return {
         ticket_id: Work(
             events=one.events,
@@ -258,7 +271,7 @@ def _members(
     return {one: one in known for one in product(projects, users)}
 
 
-def _newest(tx: Transaction, events: Sequence[Pending]) -> dict[int, Known]:
+def _newest(tx: Transaction, events: Sequence[Pending]) -> dict[int, KnownEvent]:
     """Return the newest event of each ticket task of some events, whatever became of it."""
     read = {one.id: one.event for one in events}
     newest = tx.journal.newest_of_tasks({one.task.id for one in events})
@@ -266,7 +279,9 @@ def _newest(tx: Transaction, events: Sequence[Pending]) -> dict[int, Known]:
         if event := content_of(row):
             read[row.id] = event
     return {
-        task_id: Known(event_id, read[event_id]) for task_id, event_id in newest.items() if event_id in read
+        task_id: KnownEvent(event_id, read[event_id])
+        for task_id, event_id in newest.items()
+        if event_id in read
     }
 
 

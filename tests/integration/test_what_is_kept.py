@@ -1,0 +1,161 @@
+"""What people set is kept in the process, and every change of it, by whomever, is seen by the next event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from sqlalchemy import text, update
+from sqlalchemy.exc import OperationalError
+
+from deploy.sandbox.tracker.control import StandIn
+from shared.kinds import Kind
+from shared.store import Transaction
+from shared.store.links import Link, LinkKind
+from shared.store.metadata import Entry, MetadataKind
+from shared.store.models import TrackerUser, UserPin
+from shared.store.people import People
+from tests.support.bridge import PEOPLE, STATUS_MAP, Bridge
+from tests.support.events import SUPPORT_ENTITY, task, task_event, ticket, ticket_event
+from tests.support.ledger import entries, ours, row
+from worker.sync import kept
+
+ALICE_ID, ALICE_THERE, CAROL_THERE, OTHER_PROJECT = 7, 5, 7, 2
+STATUSES = [Entry(MetadataKind.STATUS, one, str(one)) for one in STATUS_MAP.values()]
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def desk(request: pytest.FixtureRequest) -> Bridge:
+    """A deskbridge over each of the databases, that knows all that it keeps: whom it matched is read once more."""
+    found: Bridge = request.getfixturevalue("bridge" if request.param == "sqlite" else "bridge_on_postgresql")
+    change(found, lambda tx: tx.metadata.put(STATUSES))
+    forward(found, 1)
+    forward(found, 2)
+    return found
+
+
+def forward(desk: Bridge, number: int) -> None:
+    """Have a ticket with its ticket task forwarded."""
+    event = task_event(number, of_ticket=ticket(number), of_task=task(number))
+    assert desk.forward(event, ticket_id=number) == ["done"]
+
+
+def change(desk: Bridge, do: Callable[[Transaction], Any]) -> None:
+    """Change something as another process does."""
+    with desk.store.transaction() as tx:
+        do(tx)
+
+
+def test_a_link_that_another_process_has_changed(desk: Bridge, stand_in: StandIn) -> None:
+    change(desk, lambda tx: tx.links.put(Link(LinkKind.ENTITY, SUPPORT_ENTITY, OTHER_PROJECT, None)))
+    forward(desk, 3)
+    assert [one["project_id"] for one in ours(stand_in)] == [1, 1, OTHER_PROJECT]
+
+
+def test_a_link_that_another_process_has_removed(desk: Bridge, stand_in: StandIn) -> None:
+    change(desk, lambda tx: tx.links.remove(LinkKind.ENTITY, SUPPORT_ENTITY))
+    assert desk.forward(task_event(of_ticket=ticket(3), of_task=task(3)), ticket_id=3) == ["skipped"]
+
+
+def test_a_link_that_was_missing_is_looked_for_each_time(desk: Bridge) -> None:
+    """Also where nobody has counted it."""
+    elsewhere = ticket(3, entity_id=99)
+    assert desk.forward(task_event(of_ticket=elsewhere, of_task=task(3)), ticket_id=3) == ["skipped"]
+    with desk.store.database.transaction() as session:
+        session.execute(text("INSERT INTO entity_link (entity_id, tracker_project_id) VALUES (99, 1)"))
+    assert desk.forward(task_event(1, of_ticket=elsewhere, of_task=task(4)), ticket_id=3) == ["done"]
+
+
+def test_a_template_that_another_process_has_activated(desk: Bridge, stand_in: StandIn) -> None:
+    def activate(tx: Transaction) -> None:
+        body = '{"issue": {"subject": "of the template"}}'
+        tx.templates.activate(tx.templates.create("issue.create", "own", body, "a test"), 1, "a test")
+
+    change(desk, activate)
+    forward(desk, 3)
+    assert [one["subject"] for one in ours(stand_in)][2:] == ["of the template"]
+
+
+def test_an_override_that_another_process_has_made(desk: Bridge, stand_in: StandIn) -> None:
+    change(desk, lambda tx: tx.people.put_override(ALICE_ID, CAROL_THERE))
+    forward(desk, 3)
+    change(desk, lambda tx: tx.people.remove_override(ALICE_ID))
+    forward(desk, 4)
+    assert [one["user"] for one in entries(stand_in)] == ["alice", "alice", "carol", "alice"]
+
+
+def test_whoever_is_gone_from_the_tracker_by_the_newest_reading(desk: Bridge, stand_in: StandIn) -> None:
+    left = [one for one in PEOPLE if one.tracker_user_id != ALICE_THERE]
+    change(desk, lambda tx: tx.people.replace_cache(left))
+    forward(desk, 3)
+    assert [one["user"] for one in entries(stand_in)] == ["alice", "alice", "admin"]
+
+
+def test_whoever_is_an_administrator_of_the_tracker_by_then(desk: Bridge) -> None:
+    with desk.store.database.transaction() as session:
+        people = People(session)
+        people.replace_cache([one for one in PEOPLE if one.tracker_user_id != 1])
+    forward(desk, 3)
+    assert (row(desk, Kind.TICKET, 2).authors, row(desk, Kind.TICKET, 3).authors) == ([1, ALICE_THERE], [])
+
+
+def test_a_match_that_a_person_has_confirmed_meanwhile(desk: Bridge, stand_in: StandIn) -> None:
+    desk.configure(membership_for="confirmed")
+    forward(desk, 3)
+    forward(desk, 4)
+    with desk.store.database.transaction() as session:
+        session.execute(text("DELETE FROM membership_known"))
+    seen = len(stand_in.requests())
+    forward(desk, 5)
+    assert not memberships(stand_in, seen)
+    change(desk, lambda tx: tx.people.confirm(ALICE_ID, ALICE_THERE))
+    forward(desk, 6)
+    assert memberships(stand_in, seen)
+
+
+def memberships(stand_in: StandIn, since: int) -> Sequence[Any]:
+    return [one for one in stand_in.requests(since=since) if one["path"].endswith("/memberships.json")]
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_status_that_the_tracker_lacks_by_the_newest_reading(
+    desk: Bridge, stand_in: StandIn, *, is_known: bool
+) -> None:
+    if not is_known:
+        change(desk, lambda tx: tx.metadata.remove([("status", STATUS_MAP[5])]))
+    seen = len(stand_in.requests())
+    assert desk.forward(ticket_event(9, of_ticket=ticket(1, status=5)), ticket_id=1) == ["done"]
+    asked = [one["path"] for one in stand_in.requests(since=seen)]
+    assert ("/issue_statuses.json" in asked) is not is_known
+
+
+def test_a_match_whose_pin_was_not_committed_is_made_anew(
+    bridge: Bridge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, left = People.members, [1]
+
+    def members(people: People, *about: Any) -> Any:
+        if left:
+            raise OperationalError("SELECT", {}, Exception(left.pop()))
+        return real(people, *about)
+
+    monkeypatch.setattr(People, "members", members)
+    bridge.receive(task_event())
+    with pytest.raises(OperationalError):
+        bridge.sync()
+    assert bridge.forward(task_event(1)) == ["done"]
+    with bridge.store.database.transaction() as session:
+        assert session.get(UserPin, ALICE_ID)
+
+
+def test_what_nobody_has_counted_is_seen_after_a_minute(
+    desk: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process of the version before counts less."""
+    with desk.store.database.transaction() as session:
+        session.execute(update(TrackerUser).where(TrackerUser.tracker_user_id == 5).values(mail_key=None))
+    forward(desk, 3)
+    monkeypatch.setattr(kept, "KEPT_S", -1.0)
+    forward(desk, 4)
+    assert [one["user"] for one in entries(stand_in)][2:] == ["alice", "admin"]

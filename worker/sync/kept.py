@@ -1,0 +1,90 @@
+"""What is sent is built from, kept in the process: read once, and again when any of it was changed (`Configs.basis`).
+
+Whoever changes it counts the change, and a claim that was built from what was kept counts no more then. What was not
+found is not kept: who links a project, or matches a person, needs nobody's memory to fade.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from shared.events import HelpdeskUser
+from shared.store import Transaction
+from shared.store.links import Link
+from shared.store.people import Match, who
+from shared.store.templates import ActiveTemplate
+
+Place = tuple[int | None, int]
+KEPT_S = 60.0
+"""No longer, since a process of the version before may change what it does not count."""
+
+
+@dataclass
+class Known:
+    """What is known as of a number of changes; whatever is not known yet is read.
+
+    Args:
+        basis: how many changes had been counted before any of it was read; None: it is never the same again.
+    """
+
+    basis: int | None = None
+    _read_at: float = field(default_factory=time.monotonic)
+    _templates: Mapping[str, ActiveTemplate] | None = None
+    _needed: tuple[tuple[int, ...], frozenset[int]] | None = None
+    _links: dict[Place, Link] = field(default_factory=dict)
+    _people: dict[tuple[int, str | None], Match] = field(default_factory=dict)
+
+    @property
+    def is_old(self) -> bool:
+        """Whether it is to be read again though no change was counted."""
+        return time.monotonic() - self._read_at > KEPT_S
+
+    def templates(self, tx: Transaction) -> Mapping[str, ActiveTemplate]:
+        """Return the templates in force, by operation."""
+        if self._templates is None:
+            self._templates = tx.templates.active()
+        return self._templates
+
+    def needed(self, tx: Transaction) -> tuple[tuple[int, ...], frozenset[int]]:
+        """Return the tracker's administrators and statuses."""
+        if self._needed is None:
+            self._needed = tx.metadata.needed()
+        return self._needed
+
+    def links(self, tx: Transaction, places: Collection[Place]) -> dict[Place, Link | None]:
+        """Return the link of each of some (helpdesk project, entity)."""
+        if unknown := [one for one in places if one not in self._links]:
+            found = tx.links.resolve_all(unknown)
+            self._links |= {place: link for place, link in found.items() if link}
+        return {one: self._links.get(one) for one in places}
+
+    def people(
+        self, tx: Transaction, users: Iterable[HelpdeskUser], *, administrators: bool
+    ) -> dict[tuple[int, str | None], Match]:
+        """Return who each of some helpdesk users is on the tracker, pinned where that is new.
+
+        Kept is what does not hang on this transaction's commit: a match that was pinned, or that a person confirmed.
+        """
+        wanted = {who(user): user for user in users}
+        unknown = [user for key, user in wanted.items() if key not in self._people]
+        found = tx.people.pin_all(unknown, administrators=administrators)
+        self._people |= {
+            key: one for key, one in found.items() if one.person and (one.pinned or one.confirmed)
+        }
+        return {key: self._people.get(key) or found[key] for key in wanted}
+
+
+class Kept:
+    """What the process knows; it is forgotten once any of it was changed."""
+
+    def __init__(self) -> None:
+        self._known = Known()
+
+    def as_of(self, basis: int | None) -> Known:
+        """Return what is known as of a number of changes; of another number nothing is."""
+        known = self._known
+        if basis is None or known.basis != basis or known.is_old:
+            known = self._known = Known(basis)
+        return known
