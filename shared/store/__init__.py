@@ -43,8 +43,8 @@ __all__ = ["Store", "Transaction"]
 BRIEFLY_S = 0.5
 """Less than PostgreSQL's deadlock_timeout: of those who wait in a circle it is hardly ever a person who repeats."""
 
-IN_MEMORY = text("SET LOCAL synchronous_commit = off")
-BRIEFLY = text(f"SET LOCAL lock_timeout = {round(BRIEFLY_S * 1000)}")
+_BRIEFLY = f"SELECT set_config('lock_timeout', '{round(BRIEFLY_S * 1000)}', true)"
+BRIEFLY, IN_MEMORY = text(_BRIEFLY), text(f"{_BRIEFLY}, set_config('synchronous_commit', 'off', true)")
 
 
 class Transaction:
@@ -77,18 +77,15 @@ class Transaction:
         """Return the ledger of a kind."""
         return self.issues if kind is Kind.TICKET else self.times
 
-    def wait_briefly(self) -> None:
-        """Wait for what somebody else holds no longer than BRIEFLY_S; SQLite has one writer, who is done soon."""
-        if is_on_postgresql(self._session):
-            self._session.execute(BRIEFLY)
+    def wait_briefly(self, *, lasts: bool = True) -> None:
+        """Wait for what somebody else holds no longer than BRIEFLY_S; SQLite has one writer, who is done soon.
 
-    def need_not_last(self) -> None:
-        """Commit without waiting for the disk: for what is found again should PostgreSQL's machine die at this moment.
-
-        Whatever commits after it waits for both.
+        Args:
+            lasts: whether the commit waits for the disk. It need not for what is found again should PostgreSQL's
+                machine die at this moment; whatever commits after it waits for both.
         """
         if is_on_postgresql(self._session):
-            self._session.execute(IN_MEMORY)
+            self._session.execute(BRIEFLY if lasts else IN_MEMORY)
 
     def now(self) -> datetime:
         """Return the database's clock: the one by which leases and retries are told."""

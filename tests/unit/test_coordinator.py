@@ -104,8 +104,7 @@ class Book:
         tx = SimpleNamespace(
             kept=[],
             trace=SimpleNamespace(append=lambda _steps: None),
-            wait_briefly=lambda: None,
-            need_not_last=lambda: None,
+            wait_briefly=lambda **_: None,
         )
         yield tx
         self.transactions.append(tx.kept)

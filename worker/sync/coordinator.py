@@ -574,9 +574,8 @@ def _groups(stored: list[tuple[Going, Stored[Any]]]) -> Iterator[list[tuple[Goin
 def _in_one_transaction(actions: list[Stored[Any]]) -> list[Any]:
     results: list[Any] = []
     with transaction_of([one.drain() for one in actions]) as tx:
-        tx.wait_briefly()  # what one of them waits for, it waits for alone
-        if not any(one.lasts for one in actions):
-            tx.need_not_last()
+        # what one of them waits for, it waits for alone
+        tx.wait_briefly(lasts=any(one.lasts for one in actions))
         for _, of_a_kind in groupby(actions, type):
             some = list(of_a_kind)
             results += some[0].all_within(tx, some)
