@@ -123,6 +123,7 @@ def _engine(url: str, pool_size: int) -> Engine:
             parsed,
             pool_size=pool_size,
             max_overflow=pool_size,
+            pool_use_lifo=True,  # few are in use at a time, and those are known to work and have read before
             hide_parameters=True,
             connect_args={"connect_timeout": 5, "application_name": "deskbridge", **SILENT},
         )

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, text
 from sqlalchemy.exc import OperationalError
 
 from deploy.sandbox.tracker.control import StandIn
@@ -460,3 +460,14 @@ def test_a_server_that_has_gone_without_a_word_is_noticed(bridge_on_postgresql: 
                 name: int(value) for name, value in raw.info.dsn_parameters.items() if value.isdigit()
             }.items()
         )
+
+
+def test_the_connection_that_was_used_last_is_used_first(bridge_on_postgresql: Bridge) -> None:
+    engine = bridge_on_postgresql.store.database.engine
+    asked = text("SELECT pg_backend_pid()")
+    with engine.connect() as last, engine.connect() as first:
+        used_last = last.scalar(asked)
+        assert first.scalar(asked) != used_last
+    for _ in range(3):
+        with engine.connect() as connection:
+            assert connection.scalar(asked) == used_last
