@@ -10,7 +10,7 @@ from typing import Any
 
 import celery.apps.worker
 from celery import Celery
-from celery.signals import celeryd_init, worker_shutting_down
+from celery.signals import worker_shutting_down
 from prometheus_client import CollectorRegistry
 from redis.exceptions import RedisError
 
@@ -34,7 +34,13 @@ STUCK_LOOKED_FOR_EVERY_S = 5.0
 AHEAD_LOOKED_FOR_EVERY_S = 0.5
 TASKS = 4
 """Celery's threads: a task hands its tickets over, and a sweep may take its time."""
-OPTIONS = ["--loglevel", "WARNING", "--pool", "threads", "--without-gossip", "--without-mingle"]
+OPTIONS = {
+    "quiet": True,
+    "loglevel": "WARNING",
+    "pool_cls": "threads",
+    "without_gossip": True,
+    "without_mingle": True,
+}
 log = get_logger("worker")
 
 
@@ -95,7 +101,7 @@ def _work_until_it_ends(worker: Worker) -> int:
 
     worker_shutting_down.connect(stop)
     try:
-        return run_celery(worker.app, ["--quiet", "worker", "--concurrency", str(TASKS), *OPTIONS])
+        return run_celery(worker.app, concurrency=TASKS, **OPTIONS)
     finally:
         stop()
         if left := worker.coordinator.close():
@@ -115,29 +121,29 @@ def _shown(worker: Worker) -> tuple[CollectorRegistry, Looks]:
     return metrics.registry("worker", standing), needed
 
 
-def run_celery(app: Celery, arguments: list[str]) -> int:
+def run_celery(app: Celery, **options: Any) -> int:
     """Run Celery's worker until it ends; return how it ended: 0 only where a signal asked it to.
 
-    A broker that comes and goes can end it with or without an error of its own, and `worker_main` does not tell: with
-    0, a supervisor that restarts on failure would leave the worker dead.
-    """
-    started: list[Any] = []
-    signalled: list[str] = []
+    A broker that comes and goes can end it with or without an error of its own, and Celery's exit code does not tell:
+    with 0, a supervisor that restarts on failure would leave the worker dead. Celery's own command line is left out:
+    it loads a shell, a monitor and what they are drawn with.
 
-    def remember(instance: Any, **_: object) -> None:
-        started.append(instance)
+    Args:
+        app: the application.
+        options: as `celery worker` takes them.
+    """
+    signalled: list[str] = []
 
     def was_asked(sig: str, **_: object) -> None:
         signalled.append(sig)
 
-    celeryd_init.connect(remember)
     worker_shutting_down.connect(was_asked)
     try:
-        app.worker_main(arguments)
+        worker = app.Worker(**options)
+        worker.start()
     finally:
-        celeryd_init.disconnect(remember)
         worker_shutting_down.disconnect(was_asked)
-    return int(started[-1].exitcode or 0) if started and signalled else 1
+    return int(worker.exitcode or 0) if signalled else 1
 
 
 def _sweep_without_beat(worker: Worker) -> None:

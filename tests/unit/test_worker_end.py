@@ -12,7 +12,7 @@ from unittest.mock import MagicMock
 
 import pytest
 from celery import Celery
-from celery.signals import celeryd_init, worker_shutting_down
+from celery.signals import worker_shutting_down
 from cryptography.fernet import Fernet
 from pydantic import SecretStr
 
@@ -31,28 +31,23 @@ class Ending:
     def __init__(self, exitcode: int | None, signal: str | None) -> None:
         self._exitcode, self._signal = exitcode, signal
 
-    def worker_main(self, _arguments: list[str]) -> None:
-        """Announce the worker as Celery does, and end."""
-        celeryd_init.send(
-            sender="host", instance=SimpleNamespace(exitcode=self._exitcode), conf=None, options={}
-        )
+    def Worker(self) -> Any:  # noqa: N802 (Celery names it)
+        """Return a worker as Celery does."""
+        return SimpleNamespace(start=self._start, exitcode=self._exitcode)
+
+    def _start(self) -> None:
         if self._signal:
             worker_shutting_down.send(sender="host", sig=self._signal, how="Warm", exitcode=0)
 
 
 @pytest.mark.parametrize(("exitcode", "told"), [(None, 0), (0, 0), (1, 1)])
 def test_a_worker_that_was_asked_to_end_says_whether_it_did_so_well(exitcode: int | None, told: int) -> None:
-    assert run_celery(cast(Celery, Ending(exitcode, "SIGTERM")), []) == told
+    assert run_celery(cast(Celery, Ending(exitcode, "SIGTERM"))) == told
 
 
 @pytest.mark.parametrize("exitcode", [None, 0, 1])
 def test_a_worker_that_ends_without_being_asked_is_a_failure(exitcode: int | None) -> None:
-    assert run_celery(cast(Celery, Ending(exitcode, None)), []) == 1
-
-
-def test_a_worker_that_never_started_is_a_failure() -> None:
-    application: Any = SimpleNamespace(worker_main=lambda _: None)
-    assert run_celery(application, []) == 1
+    assert run_celery(cast(Celery, Ending(exitcode, None))) == 1
 
 
 @pytest.fixture
@@ -86,7 +81,7 @@ def test_a_worker_that_celery_ends_with_an_error_rings_what_it_leaves(
 ) -> None:
     told, rung = list[str](), list[int]()
 
-    def fail(*_: object) -> int:
+    def fail(*_: object, **__: object) -> int:
         raise KeyError
 
     def close() -> list[int]:
@@ -149,7 +144,7 @@ def test_a_worker_looks_whether_it_is_stuck(
     for beside in ("drop_strange_keys", "monitored", "_sweep_without_beat", "_keep_up_without_beat"):
         monkeypatch.setattr(f"worker.process.{beside}", lambda *_: None)
     monkeypatch.setattr("worker.process.is_current", lambda _settings: True)
-    monkeypatch.setattr("worker.process.run_celery", lambda *_: 0 if ends.wait(10) else 1)
+    monkeypatch.setattr("worker.process.run_celery", lambda *_, **__: 0 if ends.wait(10) else 1)
     assert work(settings, 1) == 0
 
 
@@ -172,7 +167,7 @@ from celery import Celery
 from celery.exceptions import WorkerShutdown
 from celery.signals import worker_ready
 from celery.worker.consumer import Consumer
-from worker.process import run_celery
+from worker.process import OPTIONS, run_celery
 
 application = Celery("test", broker="memory://")
 
@@ -186,7 +181,7 @@ def signal_myself(**_):
     os.kill(os.getpid(), signal.SIGTERM)
 
 {how}
-raise SystemExit(run_celery(application, ["worker", "--pool", "threads", "--without-gossip", "--without-mingle"]))
+raise SystemExit(run_celery(application, concurrency=1, **OPTIONS))
 """
 
 
