@@ -1,12 +1,55 @@
-"""While a process loads its modules nothing looks for garbage, and afterwards everything does again."""
+"""What a process loads, and that nothing looks for garbage meanwhile: both are time and memory of every start."""
 
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from shared.loading import loading
+
+ROOT = Path(__file__).resolve().parents[2]
+NOBODYS = {
+    "alembic",
+    "argon2",
+    "babel",
+    "celery.bin",
+    "jinja2",
+    "markdown_it",
+    "prompt_toolkit",
+    "pybars",
+    "requests",
+}
+"""What only commands, the console or a try of the tracker's templates work with."""
+
+HTTP = {"fastapi", "starlette", "uvicorn"}
+LOADED_BY = {
+    "worker": ("worker.start, worker.process", NOBODYS | HTTP | {"typer", "producer"}),
+    "beat": (
+        "worker.start, worker.beat",
+        NOBODYS | HTTP | {"typer", "producer", "sqlalchemy", "cryptography.fernet", "lxml"},
+    ),
+    "producer": (
+        "producer.commands.main, producer.hooks.app, producer.web.connections, shared.reporting, uvicorn",
+        NOBODYS | {"worker", "producer.console", "cryptography.fernet", "lxml"},
+    ),
+}
+"""By process what it imports to start, and what it can do without."""
+
+
+@pytest.mark.parametrize("process", LOADED_BY)
+def test_a_process_loads_nothing_that_it_does_not_need(process: str) -> None:
+    modules, needless = LOADED_BY[process]
+    program = f"import sys, {modules}; print(*sys.modules)"
+    ended = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    loaded = set(ended.stdout.split())
+    assert "kombu.transport.redis" in loaded
+    assert loaded & needless == set()
 
 
 def test_garbage_is_looked_for_again_after_loading_and_not_in_what_was_loaded() -> None:

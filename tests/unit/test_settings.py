@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import make_url
 
 from shared.errors import SettingsError
 from shared.settings import Settings, load_settings
@@ -37,6 +38,35 @@ def refusal(**values: str) -> str:
     with pytest.raises(SettingsError) as failure:
         loaded(**values)
     return str(failure.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql+psycopg2://bridge:a/b:c#d?e@db.example.org:5432/bridge",
+        "postgresql+psycopg2://bridge@/bridge?host=/run/postgresql",
+        "postgresql+psycopg2://bridge@[::1]:5432/bridge?sslmode=require",
+        "sqlite:////var/lib/deskbridge/desk.sqlite3",
+        "sqlite://",
+    ],
+)
+def test_a_database_s_url_is_taken_as_sqlalchemy_takes_it(url: str) -> None:
+    assert loaded(DATABASE_URL=url).database_url.get_secret_value() == url
+    assert make_url(url).drivername in ("postgresql+psycopg2", "sqlite")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://u@h/d",
+        "mysql+pymysql://u@h/d",
+        "postgresql+psycopg2://u@h:port/d",
+        "sqlite:/file",
+        "u@h",
+    ],
+)
+def test_any_other_database_is_refused(url: str) -> None:
+    assert "DATABASE_URL" in refusal(DATABASE_URL=url)
 
 
 def test_the_defaults_are_those_of_the_contract() -> None:

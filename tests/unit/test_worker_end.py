@@ -162,7 +162,7 @@ def test_a_worker_whose_coordinator_fails_ends(
 
 
 WORKER = """
-import os, signal, threading
+import os, signal, sys, threading
 from celery import Celery
 from celery.exceptions import WorkerShutdown
 from celery.signals import worker_ready
@@ -181,7 +181,9 @@ def signal_myself(**_):
     os.kill(os.getpid(), signal.SIGTERM)
 
 {how}
-raise SystemExit(run_celery(application, concurrency=1, **OPTIONS))
+code = run_celery(application, concurrency=1, **OPTIONS)
+print("loaded:", *(name for name in sys.modules if name.startswith("celery.bin")), file=sys.__stdout__)
+raise SystemExit(code)
 """
 
 
@@ -206,6 +208,7 @@ def test_a_real_worker_that_celery_ends_in_order_without_a_signal_ends_with_an_e
 def test_a_real_worker_that_a_signal_ends_has_done_well() -> None:
     worker = ended("worker_ready.connect(signal_myself)")
     assert worker.returncode == 0, worker.stderr
+    assert b"loaded:\n" in worker.stdout, "nothing of Celery's command line"
 
 
 @pytest.mark.parametrize(("rate_limit", "tickets"), [(0, 6), (1, 2)])

@@ -1,0 +1,41 @@
+"""What worker and beat begin with: settings, logging, reporting."""
+
+from __future__ import annotations
+
+import sys
+
+from celery.signals import setup_logging
+
+from shared import reporting
+from shared.errors import BridgeError
+from shared.logs import configure_logging, get_logger, log_crashes
+from shared.settings import Settings, load_settings
+
+
+def begin(process: str) -> Settings | None:
+    """Read the settings, and set up logging and reporting by them.
+
+    Args:
+        process: worker or beat.
+
+    Returns:
+        The settings; None where they are wrong, which was told.
+    """
+    try:
+        settings = load_settings()
+    except BridgeError as error:
+        sys.stderr.write(f"deskbridge: {error}\n")  # how to log is part of what could not be read
+        return None
+    configure_logging(settings.log_format, process=process)
+    log_crashes()
+    try:
+        reporting.start(settings, process)
+    except BridgeError as error:
+        get_logger(process).error(str(error))
+        return None
+    setup_logging.connect(_is_set_up, weak=False)
+    return settings
+
+
+def _is_set_up(**_: object) -> None:
+    """Logging is set up: Celery leaves it as it is where this signal has a listener."""
