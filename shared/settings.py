@@ -1,6 +1,6 @@
 """The environment, read in this one place (CONTRACT: prefix DESKBRIDGE_, each also as *_FILE).
 
-Everything else is handed a `Settings`; nothing else reads `os.environ`.
+Everything else is handed a `Settings`; nothing else reads `os.environ`, but `shared.environment` before it.
 """
 
 from __future__ import annotations
@@ -18,26 +18,17 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
+from shared.environment import PREFIX
 from shared.errors import SettingsError
 from shared.sentinels import EXPECTED, sentinels
 from shared.validation import model_faults
 
-PREFIX = "DESKBRIDGE_"
 DATABASE = re.compile(
     r"(?:postgresql\+psycopg2|sqlite(?:\+pysqlite)?)://(?:[^@]*@)?(?:\[[^/?]+\]|[^/:?]*)(?::\d+)?(?:[/?].*)?"
 )
 """What an SQLAlchemy URL of ours looks like; told without SQLAlchemy, of which beat needs nothing."""
 
 FERNET_KEY_BYTES = 32
-NOT_THE_PRODUCERS = (
-    "SECRET_KEYS",
-    "GLPI_API_CLIENT_SECRET",
-    "GLPI_API_PASSWORD",
-    "CONSOLE_TOKENS",
-    "OIDC_CLIENT_SECRET",
-)
-"""Secrets with which whoever takes over the producer could get at the tracker or the helpdesk."""
-
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 SHORTEST_TOKEN = 16
 """Bytes of a bearer token; shorter than this one could be guessed."""
@@ -458,21 +449,6 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
             for path, problem in model_faults(error)
         ]
         raise SettingsError("; ".join(faults)) from None
-
-
-def without_others_secrets(environ: Mapping[str, str] | None = None) -> tuple[list[str], dict[str, str]]:
-    """Take out what the producer must not hold.
-
-    Args:
-        environ: the environment, the process's own by default.
-
-    Returns:
-        The variables that were taken out, and the environment without them.
-    """
-    given = dict(environ if environ is not None else os.environ)
-    others = {f"{PREFIX}{name}{end}" for name in NOT_THE_PRODUCERS for end in ("", "_FILE")}
-    dropped = sorted(name for name in given if name.upper() in others)
-    return dropped, {name: value for name, value in given.items() if name not in dropped}
 
 
 def _with_files(environ: Mapping[str, str]) -> dict[str, str]:

@@ -11,6 +11,7 @@ import typer
 
 from producer.commands.desk import settings
 from producer.commands.register import add
+from shared.environment import without_others_secrets
 from shared.loading import loading
 
 if TYPE_CHECKING:
@@ -120,8 +121,6 @@ def _drop_secrets(*arguments: str) -> None:
 
     Taking them out of this process's environment would leave them where the system shows it (/proc/PID/environ).
     """
-    from shared.settings import without_others_secrets
-
     dropped, environ = without_others_secrets()
     if not dropped:
         return

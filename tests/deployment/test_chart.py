@@ -18,7 +18,8 @@ import yaml
 
 from producer.commands.main import app
 from shared import metrics
-from shared.settings import PREFIX, load_settings
+from shared.environment import PREFIX
+from shared.settings import load_settings
 from tests.deployment.conftest import ROOT, leave_out, run
 from tests.support.documents import documented
 

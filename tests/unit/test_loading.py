@@ -52,6 +52,25 @@ def test_a_process_loads_nothing_that_it_does_not_need(process: str) -> None:
     assert loaded & needless == set()
 
 
+def test_a_producer_that_begins_anew_without_a_secret_has_loaded_no_settings_before() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "producer.commands.main", "producer"],
+        cwd=ROOT,
+        env={"DESKBRIDGE_SECRET_KEYS": "secret"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "the environment of the installation is not loaded" in ended.stderr, "the second one found nothing"
+    loaded = {
+        line.rpartition("|")[2].strip()
+        for line in ended.stderr.splitlines()
+        if line.startswith("import time")
+    }
+    assert "structlog" in loaded
+    assert loaded & {"pydantic_settings", "shared.settings", "celery", "sqlalchemy"} == set()
+
+
 def test_garbage_is_looked_for_again_after_loading_and_not_in_what_was_loaded() -> None:
     before = gc.get_freeze_count()
     try:

@@ -1,0 +1,31 @@
+"""The environment before it is read as settings: the producer looks at it first, and loads nothing for it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+PREFIX = "DESKBRIDGE_"
+NOT_THE_PRODUCERS = (
+    "SECRET_KEYS",
+    "GLPI_API_CLIENT_SECRET",
+    "GLPI_API_PASSWORD",
+    "CONSOLE_TOKENS",
+    "OIDC_CLIENT_SECRET",
+)
+"""Secrets with which whoever takes over the producer could get at the tracker or the helpdesk."""
+
+
+def without_others_secrets(environ: Mapping[str, str] | None = None) -> tuple[list[str], dict[str, str]]:
+    """Take out what the producer must not hold.
+
+    Args:
+        environ: the environment, the process's own by default.
+
+    Returns:
+        The variables that were taken out, and the environment without them.
+    """
+    given = dict(environ if environ is not None else os.environ)
+    others = {f"{PREFIX}{name}{end}" for name in NOT_THE_PRODUCERS for end in ("", "_FILE")}
+    dropped = sorted(name for name in given if name.upper() in others)
+    return dropped, {name: value for name, value in given.items() if name not in dropped}
