@@ -5,11 +5,15 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
+import structlog
 import typer.main
 import typer.testing
 
 typer.testing._get_command = cache(typer.main.get_command)  # type: ignore[attr-defined]
 """A test's runner makes the program's hundred commands anew for each that is typed: a twentieth of a second."""
+
+structlog.get_config()["processors"][-1].exception_formatter = structlog.dev.plain_traceback
+"""Coloured, with every variable, a traceback takes half a second; some tests log hundreds."""
 
 pytest_plugins = ["tests.support.databases", "tests.support.servers"]
 
