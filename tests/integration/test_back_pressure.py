@@ -20,8 +20,8 @@ pytestmark = pytest.mark.promise("OPS-10", "OPS-11")
 
 
 @pytest.fixture
-def over_postgres(stand_in: StandIn, redis_url: str, postgres_url: str) -> Iterator[Bridge]:
-    made = Bridge(postgres_url, redis_url, stand_in.base_url, stand_in.api_key)
+def over_postgres(stand_in: StandIn, redis_url: str, migrated_postgres_url: str) -> Iterator[Bridge]:
+    made = Bridge(migrated_postgres_url, redis_url, stand_in.base_url, stand_in.api_key)
     yield made
     made.close()
 

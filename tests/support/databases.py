@@ -13,9 +13,11 @@ from sqlalchemy import Engine
 from sqlalchemy.dialects.postgresql.psycopg2 import PGDialect_psycopg2
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 
+from deploy.embedded.postgres import PostgresServer
+from shared.errors import SettingsError
 from shared.store import database as module
 from shared.store.database import Database
-from shared.store.migrations import upgrade
+from shared.store.migrations import require_current, upgrade
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -46,12 +48,25 @@ def _quick_databases() -> Iterator[None]:
 
 
 def make_tables(database: Database) -> None:
-    """Give a new database its tables: into a SQLite file they are copied, elsewhere they are made."""
+    """Give a database its tables, if it has none: into a new SQLite file they are copied, elsewhere they are made."""
     url = database.engine.url
     if url.get_backend_name() == "sqlite" and url.database and not Path(url.database).exists():
         Path(url.database).write_bytes(_file_with_tables())
-    else:
+        return
+    try:
+        require_current(database)
+    except SettingsError:
         upgrade(database)
+
+
+@cache
+def tables_on(server: PostgresServer) -> str:
+    """Make a database with tables and nothing in them, to be copied; return its name."""
+    name = "tables"
+    database = Database(server.create_database(name))
+    upgrade(database)
+    database.close()
+    return name
 
 
 @cache

@@ -14,6 +14,7 @@ import pytest
 
 from deploy.embedded.postgres import PostgresServer
 from deploy.embedded.redis import RedisServer
+from tests.support.databases import tables_on
 
 _numbers = count(1)
 
@@ -55,17 +56,21 @@ def postgres_server(servers_dir: Path) -> Iterator[PostgresServer]:
         server.destroy()
 
 
-@pytest.fixture(scope="session")
-def postgres_template() -> str | None:
-    """The database that `postgres_url` copies; override it to hand every test a database with its tables."""
-    return None
-
-
 @pytest.fixture
-def postgres_url(postgres_server: PostgresServer, postgres_template: str | None) -> Iterator[str]:
+def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
     """The address of a database of the test's own, for SQLAlchemy."""
     postgres_server.revive()
     name = f"test_{next(_numbers)}"
-    yield postgres_server.create_database(name, template=postgres_template)
+    yield postgres_server.create_database(name)
+    postgres_server.revive()
+    postgres_server.drop_database(name)
+
+
+@pytest.fixture
+def migrated_postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
+    """The same, of one that has its tables: a copy, four times as quick as to make them."""
+    postgres_server.revive()
+    name = f"test_{next(_numbers)}"
+    yield postgres_server.create_database(name, template=tables_on(postgres_server))
     postgres_server.revive()
     postgres_server.drop_database(name)

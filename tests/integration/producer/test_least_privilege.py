@@ -21,7 +21,7 @@ from shared.settings import Settings
 from shared.store import Store
 from shared.store.database import Database
 from shared.store.grants import COUNTS
-from shared.store.migrations import require_current, upgrade
+from shared.store.migrations import require_current
 from shared.store.models import Base
 from tests.integration.producer.conftest import SECRET, RunningProducer
 from tests.support.events import task_event, ticket_event
@@ -39,10 +39,9 @@ MAY = {COUNTS: ("SELECT * FROM {0}",), SIGNS: ("UPDATE {0} SET {1} = {1}",)}
 
 
 @pytest.fixture
-def owner(postgres_url: str) -> Iterator[Store]:
+def owner(migrated_postgres_url: str) -> Iterator[Store]:
     """The tables' owner, who has run what `deskbridge grants` prints, twice."""
-    store = Store(Database(postgres_url))
-    upgrade(store.database)
+    store = Store(Database(migrated_postgres_url))
     printed = CliRunner().invoke(app, ["grants", "--producer-role", ROLE])
     assert printed.exit_code == 0, printed.output
     quoted = '"' + ROLE.replace('"', '""') + '"'
@@ -58,9 +57,9 @@ def owner(postgres_url: str) -> Iterator[Store]:
 
 
 @pytest.fixture
-def producer_url(owner: Store, postgres_url: str) -> str:
+def producer_url(owner: Store, migrated_postgres_url: str) -> str:
     """The database's address for the producer's role."""
-    return make_url(postgres_url).set(username=ROLE).render_as_string(hide_password=False)
+    return make_url(migrated_postgres_url).set(username=ROLE).render_as_string(hide_password=False)
 
 
 @contextmanager

@@ -17,8 +17,8 @@ from shared.store.database import Database
 from shared.store.journal import Accepted
 from shared.store.ledger import Claim, Ledger, Row
 from shared.store.ledger_queries import LedgerQueries
-from shared.store.migrations import upgrade
 from shared.store.models import Base, LedgerState
+from tests.support.databases import make_tables
 from tests.support.events import START, delivery_id
 
 Append = Callable[..., list[Accepted]]
@@ -36,7 +36,7 @@ def migrated_store(
     else:
         url = request.getfixturevalue("postgres_server").create_database(f"store_tests_{token_hex(4)}")
     store = Store(Database(url, pool_size=10))
-    upgrade(store.database)
+    make_tables(store.database)
     yield store
     store.database.close()
 
