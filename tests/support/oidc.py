@@ -7,6 +7,7 @@ import hashlib
 import secrets
 import time
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
@@ -17,6 +18,12 @@ from starlette.responses import JSONResponse, RedirectResponse
 
 CLIENT_ID, CLIENT_SECRET = "deskbridge", "the secret/of the+client"
 Claims = dict[str, Any]
+
+
+@cache
+def key_of(_whom: str) -> RSAKey:
+    """Make somebody's key; one does for all tests, and takes a second now and then."""
+    return RSAKey.generate_key(2048, {"kid": "one"})
 
 
 class Provider:
@@ -35,7 +42,7 @@ class Provider:
 
     def __init__(self, issuer: Callable[[], str]) -> None:
         self._issuer = issuer
-        self._key = RSAKey.generate_key(2048, {"kid": "one"})
+        self._key = key_of("the provider")
         self._asked: dict[str, dict[str, str]] = {}
         self.person: Claims = {"preferred_username": "claire"}
         self.change: Callable[[Claims], Claims] = lambda claims: claims
@@ -112,7 +119,7 @@ class Provider:
 
 def by_another_key(claims: Claims) -> str:
     """Sign with a key that is not the provider's."""
-    return jwt.encode({"alg": "RS256", "kid": "one"}, claims, RSAKey.generate_key(2048))
+    return jwt.encode({"alg": "RS256", "kid": "one"}, claims, key_of("somebody else"))
 
 
 def by_the_secret(claims: Claims) -> str:
