@@ -13,7 +13,6 @@ import requests
 
 from deploy.embedded.ports import HOST, free_port
 from deploy.embedded.redis import RedisServer
-from deploy.sandbox.tracker.control import StandIn
 from tests.support.events import task_event
 from tests.support.fleet import Fleet
 from tests.support.waiting import until
@@ -34,19 +33,10 @@ def status(port: int, path: str) -> int | None:
 
 
 @pytest.fixture
-def stand_in() -> Iterator[StandIn]:
-    with StandIn(in_process=True) as tracker:
-        yield tracker
-
-
-@pytest.fixture
-def fleet(tmp_path: Path, postgres_url: str, redis_server: RedisServer, stand_in: StandIn) -> Iterator[Fleet]:
-    redis_server.revive()
-    made = Fleet(tmp_path, postgres_url, redis_server.url, stand_in, HEARTBEAT_PATH=tmp_path / "beat")
-    try:
-        yield made.start()
-    finally:
-        made.stop()
+def fleet(lasting_fleet: Fleet, redis_url: str) -> Iterator[Fleet]:
+    """A fleet without a worker yet, whose broker is empty."""
+    yield lasting_fleet
+    lasting_fleet.kill_workers()
 
 
 def test_a_worker_shows_what_it_did_and_whether_it_is_ready(fleet: Fleet, redis_server: RedisServer) -> None:
