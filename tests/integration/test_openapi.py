@@ -28,7 +28,7 @@ HELD_TO: Any = CHECKS.get_by_names(
     ]
 )
 few = settings(
-    max_examples=20,
+    max_examples=10,
     deadline=None,
     suppress_health_check=list(HealthCheck),
     derandomize=True,

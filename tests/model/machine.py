@@ -18,7 +18,7 @@ from tests.model.tracker import Fate
 from tests.model.world import Rules, World
 from tests.support.events import ALICE, BOB, DONE, task, task_event, ticket, ticket_event
 
-for _name, _examples in {"quick": 120, "long": 20_000}.items():
+for _name, _examples in {"quick": 60, "long": 20_000}.items():
     settings.register_profile(
         f"model-{_name}",
         max_examples=_examples,
