@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import pytest
 import structlog
@@ -14,6 +15,16 @@ typer.testing._get_command = cache(typer.main.get_command)  # type: ignore[attr-
 
 structlog.get_config()["processors"][-1].exception_formatter = structlog.dev.plain_traceback
 """Coloured, with every variable, a traceback takes half a second; some tests log hundreds."""
+
+_configure = structlog.configure
+
+
+def _configure_without_cache(**options: Any) -> None:
+    """Configure logs for one test, such as a command's, without what the next one captures being kept from it."""
+    _configure(**options | {"cache_logger_on_first_use": False})
+
+
+structlog.configure = _configure_without_cache  # type: ignore[assignment]
 
 pytest_plugins = ["tests.support.databases", "tests.support.servers"]
 
