@@ -34,6 +34,9 @@ T = TypeVar("T")
 WAYS_PER_CALLER = 3
 """Tickets that are under way for each caller: beside the one that it calls for, they load, link, or wait for one."""
 
+LEAST_WAYS, LEAST_TOGETHER = 24, 8
+"""Tickets that are under way, and those that are read together, however few calls may be made: they share SQL."""
+
 RUNG_PER_WAY = 4
 MOST_TOGETHER = 32
 """What is done in one transaction at most: it holds up everybody else."""
@@ -295,7 +298,11 @@ class Coordinator:
 
     @property
     def _most(self) -> int:
-        return (1 if self._is_limited else WAYS_PER_CALLER) * max(1, self._callers_now)
+        if self._is_limited:
+            return max(1, self._callers_now)
+        return max(
+            WAYS_PER_CALLER * self._callers_now, min(LEAST_WAYS, WAYS_PER_CALLER * self._callers.count)
+        )
 
     @property
     def _is_one_free(self) -> bool:
@@ -417,7 +424,8 @@ class Coordinator:
 
         One that is under way is begun once more after its end.
         """
-        together, room = min(max(1, self._callers_now), MOST_TOGETHER), self._most - len(self._going)
+        together = min(max(LEAST_TOGETHER, self._callers_now), self._callers.count, MOST_TOGETHER)
+        room = self._most - len(self._going)
         if self._is_limited:  # several would have to wait until nobody is under way
             together = max(0, min(together, room))
         with self._change:

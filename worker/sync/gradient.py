@@ -17,14 +17,20 @@ from dataclasses import replace
 from shared.codes.limits import CallLimitBy
 from shared.coordination.call_limit import LEAST, Calls, Limit, Seen
 
-MORE, ALL = 1 / 3, 0.75
-"""Twice as many calls do clearly more with a gain of 2 ** MORE, and all that they could with one of 2 * ALL."""
+MORE, ALL = 1 / 3, 1 / 2
+"""Where n times as many calls do n ** MORE times as much, even more are tried; with n ** ALL none are given up."""
+
+LITTLE = 1.5
+"""So few times as many, up to all that may be, are not worth a comparison that may be chance."""
+
+IDLE = 1.5
+"""With fewer calls under way on average the tracker waits for us, and more of them share our own work."""
 
 SPARE = 1.1
 """Calls for each that the tracker is kept busy with: between two of them it would be idle."""
 
-AGAIN_S, SHARE = 5.0, 20
-"""Seconds until something is tried again; where the last trial changed nothing, for one part in so many of the time."""
+AGAIN_S, SHARE, LAST_AGAIN_S = 5.0, 20, 60.0
+"""Seconds until something is tried again; after a trial that changed nothing, so many times as long as it took."""
 
 
 def adapted(limit: Limit, seen: Seen) -> Limit:
@@ -47,14 +53,14 @@ def adapted(limit: Limit, seen: Seen) -> Limit:
 def _tried(limit: Limit, seen: Seen) -> Limit:
     """Return the limit with what was done by it, and with a trial begun where it is time for one."""
     took = {name: seconds / count for name, (count, seconds) in seen.calls.items()}
-    limit = replace(limit, rate=_work(seen.calls, took) / seen.seconds, took=took)
+    limit = replace(limit, rate=_under_way(seen), took=took)
     most = float(min(seen.wanted, seen.bound))
-    is_opening = limit.why is CallLimitBy.OPENING
+    is_opening = limit.why is CallLimitBy.OPENING or limit.rate < IDLE
     if not is_opening and seen.now - limit.tried_at < limit.again_s:
         return limit
-    more, fewer = min(2 * limit.calls, most), max(limit.calls / 2, LEAST)
+    more, fewer = min(2 * limit.calls, most), max(limit.calls // 2, LEAST)
     calls = more if more > limit.calls and (is_opening or limit.more_next or fewer >= limit.calls) else fewer
-    if calls == limit.calls:
+    if calls == limit.calls or (calls < limit.calls and limit.rate < IDLE):
         return replace(limit, why=CallLimitBy.BOUND if calls >= seen.bound else limit.why)
     return replace(limit, calls=calls, kept=limit.calls, settles=True, tried_at=seen.now)
 
@@ -66,13 +72,21 @@ def _compared(limit: Limit, seen: Seen) -> Limit:
     was_more = limit.calls == high
     ratio, gain = high / low, max(1.0, rate / limit.rate if was_more else limit.rate / rate)
     found = replace(limit, kept=0.0, gain=gain, settles=True)
-    if was_more and gain >= ratio**MORE:  # and so may even more
+    is_more = gain >= ratio**MORE or ratio < LITTLE or _under_way(seen) < IDLE
+    if was_more and is_more:  # and so may even more
         return _tried(replace(found, why=CallLimitBy.OPENING, settles=False, more_next=True), seen)
-    calls = high if gain >= ratio * ALL else max(LEAST, min(high, low * gain * SPARE))
-    is_known = abs(calls - limit.kept) < limit.kept / 4
-    again_s = max(AGAIN_S, SHARE * (seen.now - limit.tried_at)) if is_known else AGAIN_S
+    worth = low * gain * (1 if was_more else SPARE)
+    calls = high if gain >= ratio**ALL else max(LEAST, min(high, round(worth)))
+    is_as_before = calls == limit.kept
+    took = seen.now - limit.tried_at
+    again_s = min(max(AGAIN_S, SHARE * took), LAST_AGAIN_S) if is_as_before else AGAIN_S
     why = CallLimitBy.BOUND if calls >= seen.bound else CallLimitBy.QUEUEING
-    return replace(found, calls=calls, why=why, again_s=again_s, more_next=was_more != is_known)
+    return replace(found, calls=calls, why=why, again_s=again_s, more_next=was_more != is_as_before)
+
+
+def _under_way(seen: Seen) -> float:
+    """Return how many calls were under way on average."""
+    return sum(seconds for _, seconds in seen.calls.values()) / seen.seconds
 
 
 def _work(calls: Calls, took: Mapping[str, float]) -> float:
