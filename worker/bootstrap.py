@@ -26,7 +26,7 @@ from shared.tracker.meter import Meter
 from shared.vault import Vault
 from worker.sweep import Sweep
 from worker.sync.completion import Completion
-from worker.sync.coordinator import ANSWERS, OTHERS, CallerThreads, Coordinator
+from worker.sync.coordinator import ANSWERS, ASKING, OTHERS, CallerThreads, Coordinator
 from worker.sync.limiter import Limiter
 from worker.sync.service import SyncService
 from worker.watchdog import EXIT_CODE, Watchdog
@@ -74,7 +74,7 @@ def bootstrap(settings: Settings, *, concurrency: int) -> Worker:
     store = Store(
         Database(
             settings.database_url.get_secret_value(),
-            pool_size=min(concurrency, MOST_AT_THE_DATABASE) + 2 + ANSWERS + OTHERS,
+            pool_size=min(concurrency, MOST_AT_THE_DATABASE) + 2 + ANSWERS + ASKING + OTHERS,
         )
     )
     locks, pause = Locks(redis, settings.lock_lease, keeps=True, give_up=_give_up), Pause(redis)

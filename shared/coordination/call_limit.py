@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from redis import Redis
-from redis.exceptions import ResponseError
+from redis.exceptions import NoPermissionError, OutOfMemoryError, ReadOnlyError, ResponseError
 
 from shared.codes.coded import Coded
 from shared.codes.limits import CallLimitBy
@@ -222,6 +222,8 @@ class CallLimit:
         keys = [WORKERS_KEY, SEEN_KEY, KEY, TURN_KEY]
         try:
             now, workers, limit, seen = self._tell(keys=keys, args=arguments)
+        except (OutOfMemoryError, ReadOnlyError, NoPermissionError):
+            raise
         except ResponseError:  # somebody else's values
             self._redis.delete(*KEYS)
             now, workers, limit, seen = self._tell(keys=keys, args=arguments)
@@ -287,6 +289,8 @@ def _limit(stored: str | bytes) -> Limit:
         0 < one <= MOST for one in took.values()
     ):
         return Limit()
-    if numbers["calls"] < 1 or 0 < numbers["kept"] < 1 or numbers["gain"] < 1:
+    if numbers["calls"] < 1 or 0 < numbers["kept"] < 1 or numbers["gain"] < 1 or numbers["again_s"] > KEPT_S:
+        return Limit()
+    if numbers["kept"] and not numbers["rate"]:
         return Limit()
     return Limit(why=why, took=took, **numbers, **flags)

@@ -45,12 +45,16 @@ def is_held_by_others(error: BaseException) -> bool:
     return getattr(cause, "pgcode", None) in HELD_BY_OTHERS
 
 
+OVERFLOW = 4
+"""Connections beyond those that are kept, at most: a server has a hundred for all processes."""
+
+
 class Database:
     """Opens transactions on the configured database.
 
     Args:
         url: SQLAlchemy URL.
-        pool_size: connections kept open, at least one per thread of the process.
+        pool_size: connections kept open, as many as threads are at the database at once.
     """
 
     def __init__(self, url: str, *, pool_size: int = 5) -> None:
@@ -122,7 +126,7 @@ def _engine(url: str, pool_size: int) -> Engine:
         engine = create_engine(
             parsed,
             pool_size=pool_size,
-            max_overflow=pool_size,
+            max_overflow=min(pool_size, OVERFLOW),
             pool_use_lifo=True,  # few are in use at a time, and those are known to work and have read before
             hide_parameters=True,
             connect_args={"connect_timeout": 5, "application_name": "deskbridge", **SILENT},

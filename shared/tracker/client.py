@@ -39,7 +39,7 @@ from shared.errors import (
 from shared.logs import get_logger
 from shared.tracker.answers import Answer, RawAnswer, clean, raw_answer, read_answer
 from shared.tracker.connection import Connection, Watch
-from shared.tracker.meter import Meter
+from shared.tracker.meter import LOST, Meter
 
 log = get_logger("tracker")
 
@@ -311,8 +311,8 @@ class TrackerClient:
             unanswered = "lost" if watch.sent else "unsent"
             seconds = time.monotonic() - started
             operation = metrics.called(method, path, status or unanswered, seconds)
-            if status:
-                self._meter.add(operation if status.startswith("2") else f"{operation} refused", seconds)
+            answered = operation if status.startswith("2") else f"{operation} refused"
+            self._meter.add(answered if status else LOST, seconds)
             tracing.called(operation, status or unanswered, seconds)
             alive()
 

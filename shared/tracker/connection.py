@@ -96,7 +96,7 @@ class Connection(http.client.HTTPConnection):
         self._used_at = 0.0
 
     def __del__(self) -> None:
-        """Close with its thread or its client."""
+        """Close with its client."""
         self.close()
 
     @property

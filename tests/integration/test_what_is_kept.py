@@ -10,6 +10,7 @@ from sqlalchemy import text, update
 from sqlalchemy.exc import OperationalError
 
 from deploy.sandbox.tracker.control import StandIn
+from shared.events import HelpdeskUser
 from shared.kinds import Kind
 from shared.store import Transaction
 from shared.store.links import Link, LinkKind
@@ -159,3 +160,14 @@ def test_what_nobody_has_counted_is_seen_after_a_minute(
     monkeypatch.setattr(kept, "KEPT_S", -1.0)
     forward(desk, 4)
     assert [one["user"] for one in entries(stand_in)][2:] == ["alice", "admin"]
+
+
+def test_a_match_that_was_read_beside_a_new_one_may_not_be_committed_and_is_not_kept(desk: Bridge) -> None:
+    """The second spelling of an address finds the pin that the first has just made."""
+    known = kept.Known(basis=1)
+    spellings = [HelpdeskUser(id=99, email=one) for one in ("bob@example.test", "Bob@example.test")]
+    with pytest.raises(RuntimeError), desk.store.transaction() as tx:
+        found = known.people(tx, spellings, administrators=False)
+        assert all(one.person for one in found.values())
+        raise RuntimeError
+    assert known._people == {}

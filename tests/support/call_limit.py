@@ -83,6 +83,8 @@ class CallLimitContract:
             json.dumps(GOOD | {"gain": math.nan}),
             json.dumps(GOOD | {"why": "because"}),
             json.dumps(GOOD | {"rate": -1}),
+            json.dumps(GOOD | {"kept": 4, "rate": 0}),
+            json.dumps(GOOD | {"again_s": 1e9}),
             json.dumps(GOOD | {"took": {"POST issues": 0}}),
         ],
     )

@@ -9,6 +9,7 @@ import fakeredis
 import pytest
 import structlog
 from redis import Redis
+from redis.exceptions import NoPermissionError, OutOfMemoryError, ReadOnlyError
 
 from shared.codes.limits import CallLimitBy
 from shared.coordination.call_limit import ENOUGH, TURN_KEY, CallLimit, Limit
@@ -83,3 +84,19 @@ def test_whoever_wants_more_is_told_at_once(redis: Redis) -> None:
     assert told.wait(5)
     assert worker.share == 7
     wanted[0] = 0
+
+
+@pytest.mark.parametrize("error", [OutOfMemoryError, ReadOnlyError, NoPermissionError])
+def test_what_redis_refuses_for_itself_costs_nobody_the_limit(
+    redis: Redis, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    limit = CallLimit(redis)
+    limit.decide(Limit(8))
+
+    def refuse(**_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(limit, "_tell", refuse)
+    with pytest.raises(error):
+        limit.tell("a", 1, 8, {})
+    assert limit.current() == Limit(8)

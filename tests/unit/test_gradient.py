@@ -8,6 +8,7 @@ import pytest
 
 from shared.codes.limits import CallLimitBy
 from shared.coordination.call_limit import LEAST, Limit, Seen
+from shared.tracker.meter import LOST
 from tests.support.crowd import Crowd
 from worker.sync.gradient import adapted
 
@@ -124,3 +125,21 @@ def test_as_long_as_the_tracker_waits_for_us_more_calls_are_made_and_none_given_
     assert adapted(all_that_may_be, at_once).calls == 64
     busy = replace(at_once, calls={"POST issues": (400, 40.0)})
     assert adapted(all_that_may_be, busy).calls == 32
+
+
+def test_calls_that_get_no_answer_are_under_way_and_open_nothing() -> None:
+    limit = Limit(8, CallLimitBy.QUEUEING, settles=False, tried_at=999)
+    answered = Seen(now=1000, seconds=5, wanted=64, bound=64, calls={"GET users": (40, 0.4)})
+    assert adapted(limit, answered).calls == 16, "the tracker waits for us"
+    hanging = replace(answered, calls={"GET users": (40, 0.4), LOST: (8, 40.0)})
+    assert adapted(limit, hanging).calls == 8
+    trial = replace(limit, calls=16, kept=8, rate=0.1, took={"GET users": 0.01})
+    assert adapted(trial, hanging).calls == 8
+    nothing_else = replace(answered, calls={LOST: (8, 40.0)})
+    assert (adapted(limit, nothing_else).calls, adapted(trial, nothing_else).calls) == (8, 8)
+
+
+def test_what_was_found_for_workers_that_are_gone_is_forgotten() -> None:
+    seen = Seen(now=1000, seconds=1, wanted=16, bound=16, calls={"POST issues": (40, 4.0)})
+    assert adapted(Limit(64, CallLimitBy.BOUND), seen).calls == 16
+    assert adapted(Limit(10, CallLimitBy.QUEUEING, kept=20, rate=1), seen).calls == 16

@@ -28,10 +28,12 @@ class Action(ABC, Generic[R]):
 
     Attributes:
         begins: whether it begins what a process that is to end leaves to others, and what does not begin in a pause.
+        calls: whether it may call the tracker, for which a caller is needed.
         enters: whether it asks for that pause: what was known of one before counts no more.
     """
 
     begins: ClassVar[bool] = False
+    calls: ClassVar[bool] = False
     enters: ClassVar[bool] = False
 
     def __await__(self) -> Generator[Action[Any], Any, R]:
@@ -45,7 +47,7 @@ class Action(ABC, Generic[R]):
 
 
 class Apart(Action[R]):
-    """What each ticket does for itself, and calls nobody for: rare, or long."""
+    """What each ticket does for itself: rare, or long."""
 
     def __init__(self, do: Callable[[], R]) -> None:
         self._do = do
@@ -70,9 +72,9 @@ def aside(do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Aside[T]:
 
 
 class Begin(Apart[R]):
-    """The same, which a process that is to end leaves to others, and which a pause keeps from beginning."""
+    """The same, which may call the tracker, and which neither a process that is to end begins nor one that pauses."""
 
-    begins = True
+    begins = calls = True
 
 
 def begin(do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Begin[T]:
@@ -82,6 +84,21 @@ def begin(do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Begin[T]:
         LockBusy: it is, or one has begun (where it is awaited).
     """
     return Begin(lambda: do(*args, **kwargs))
+
+
+class Ask(Apart[R]):
+    """What somebody else than the tracker is asked, and which does not begin either."""
+
+    begins = True
+
+
+def ask(do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Ask[T]:
+    """Return the action of calling a function that asks the helpdesk, unless the process is to end or a pause begins.
+
+    Raises:
+        LockBusy: it is, or one has begun (where it is awaited).
+    """
+    return Ask(lambda: do(*args, **kwargs))
 
 
 class Together(Action[R]):

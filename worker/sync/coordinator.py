@@ -2,8 +2,9 @@
 
 Whoever is ready goes on; what the ways then ask for is gathered by kind and done as one: statements, commits, round
 trips. Nobody waits for a group: it is whatever has gathered while the last one was carried out, as a database groups
-its commits. Calls, and whatever else may take long, go to a bounded number of callers, so that a slow one holds up its
-own ticket only. A claim is made only for a caller that is free, since its lease runs from then on.
+its commits. Calls go to a bounded number of callers, and what else may take long to threads beside them, so that
+whatever is slow holds up its own ticket only. A claim is made only for a caller that is free, since its lease runs
+from then on.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from shared.alive import Sign, watched
 from shared.codes.faults import Fault
 from shared.errors import LockBusy, SettingsError, TrackerOutage
 from shared.logs import get_logger
-from worker.sync.actions import Action, Apart, Aside, Together, Way
+from worker.sync.actions import Action, Apart, Aside, Ask, Together, Way
 from worker.sync.context import OwnContext
 from worker.sync.run import Part, Stored, transaction_of
 
@@ -34,15 +35,17 @@ T = TypeVar("T")
 WAYS_PER_CALLER = 3
 """Tickets that are under way for each caller: beside the one that it calls for, they load, link, or wait for one."""
 
-LEAST_WAYS, LEAST_TOGETHER = 24, 8
-"""Tickets that are under way, and those that are read together, however few calls may be made: they share SQL."""
+LEAST_WAYS, FOR_EACH, LEAST_TOGETHER = 24, 8, 8
+"""Tickets that are under way however few calls may be made, and for each call at most: they are read together, so many
+at a time, and share SQL. What is known of one grows old while it waits."""
 
 RUNG_PER_WAY = 4
 MOST_TOGETHER = 32
 """What is done in one transaction at most: it holds up everybody else."""
 
-ANSWERS, OTHERS = 2, 4
-"""Threads beside the callers: for what is told of calls or came of them, and for everything else that is done alone."""
+ANSWERS, ASKING, OTHERS = 2, 4, 4
+"""Threads beside the callers: for what is told of calls or came of them, for what the helpdesk is asked, and for
+everything else that is done alone."""
 
 LONGEST_WAIT_S = 60.0
 """Longer than any database that is to answer still takes, its time-outs included."""
@@ -60,6 +63,7 @@ class Going:
         rung_by: the traceparent of its ring, if it had one.
         has_caller: whether a caller is kept for it.
         outages: how many this process knew of when it asked last whether to go on.
+        is_ahead: whether it waits for a caller before all others.
     """
 
     ticket_id: int
@@ -67,6 +71,7 @@ class Going:
     rung_by: str | None = None
     has_caller: bool = False
     outages: int = 0
+    is_ahead: bool = False
 
     def __post_init__(self) -> None:
         """Begin its own context, in which it takes each step."""
@@ -129,10 +134,10 @@ class Share(Protocol):
 
 
 class CallerThreads:
-    """Callers, each a thread that keeps its own connection to the tracker; one thread for what is shared.
+    """Callers, each a thread; one thread for what is shared.
 
-    And some for what failed in a group: it may wait for whoever holds its row, and keeps no caller from a call. What
-    came of calls has its own, so that it never waits behind what waits for the configuration.
+    And some for what a ticket does alone, without a call: it may wait for whoever holds its row, and keeps no caller
+    from a call. What came of calls has its own, so that it never waits behind what waits for the configuration.
 
     Args:
         count: how many.
@@ -140,14 +145,16 @@ class CallerThreads:
 
     def __init__(self, count: int) -> None:
         self.count = count
-        self._begun, self._answers, self._others = Begun(), Begun(), Begun()
-        self._signs: dict[int, Sign] = {}
-        self._asked: SimpleQueue[tuple[list[Asked], Arrive] | None] = SimpleQueue()
-        for name, begun, threads in (
+        self._begun, self._answers, self._asking, self._others = Begun(), Begun(), Begun(), Begun()
+        self._threads = (
             ("caller", self._begun, count),
             ("answers", self._answers, ANSWERS),
+            ("asking", self._asking, ASKING),
             ("others", self._others, OTHERS),
-        ):
+        )
+        self._signs: dict[int, Sign] = {}
+        self._asked: SimpleQueue[tuple[list[Asked], Arrive] | None] = SimpleQueue()
+        for name, begun, threads in self._threads:
             for number in range(threads):
                 threading.Thread(
                     target=self._work, args=(begun,), daemon=True, name=f"{name}-{number}"
@@ -168,8 +175,9 @@ class CallerThreads:
         (self._answers if action.part is Part.ANSWERS else self._others).put((going, action, arrive))
 
     def aside(self, going: Going, action: Apart[Any], arrive: Arrive) -> None:
-        """Hand it to one of the threads for that: what is told of a call first."""
-        (self._answers if isinstance(action, Aside) else self._others).put((going, action, arrive))
+        """Hand it to one of the threads for that."""
+        begun = self._answers if isinstance(action, Aside) else self._others
+        (self._asking if isinstance(action, Ask) else begun).put((going, action, arrive))
 
     def together(self, asked: list[Asked], arrive: Arrive) -> None:
         """Hand it to the thread for what is shared."""
@@ -178,7 +186,7 @@ class CallerThreads:
     def close(self) -> None:
         """End the threads, each once it has nothing left to do."""
         self._asked.put(None)
-        for begun, threads in ((self._begun, self.count), (self._answers, ANSWERS), (self._others, OTHERS)):
+        for _, begun, threads in self._threads:
             for _ in range(threads):
                 begun.put(None)
 
@@ -260,8 +268,8 @@ class Coordinator:
         callers: carry out what may take long.
         share: how many of them may be at work at once.
         give_up: called where it has failed itself; what is under way is left as by a process that dies.
-        is_limited: whether calls wait for a rate limit; no ticket begins then but where a caller is free for it, since
-            what it knows grows old while it waits.
+        is_limited: whether calls wait for a rate limit; only as many tickets are under way then as callers may be at
+            work, since what is known of one grows old while it waits.
     """
 
     def __init__(
@@ -281,6 +289,7 @@ class Coordinator:
         self._for_a_caller: deque[Asked] = deque()
         self._change = threading.Condition()
         self._rung: dict[int, str | None] = {}
+        self._ahead = set[int]()
         self._stopped_at: float | None = None
         self._outages, self._because = 0, Fault.WORKER_ENDS()
         self._not_told = set[int]()
@@ -300,9 +309,8 @@ class Coordinator:
     def _most(self) -> int:
         if self._is_limited:
             return max(1, self._callers_now)
-        return max(
-            WAYS_PER_CALLER * self._callers_now, min(LEAST_WAYS, WAYS_PER_CALLER * self._callers.count)
-        )
+        least = min(LEAST_WAYS, FOR_EACH * max(1, self._callers_now), WAYS_PER_CALLER * self._callers.count)
+        return max(WAYS_PER_CALLER * self._callers_now, least)
 
     @property
     def _is_one_free(self) -> bool:
@@ -353,6 +361,7 @@ class Coordinator:
             return
         with self._change:
             self._rung = dict.fromkeys(ticket_ids) | self._rung
+            self._ahead.update(ticket_ids)
         self._arrivals.put(None)
 
     def look(self) -> None:
@@ -422,6 +431,8 @@ class Coordinator:
     def _to_begin(self) -> list[int]:
         """Return the tickets for which there is room: all that wait, or else several, which are read together.
 
+        For those that go ahead of a backlog some more room is made.
+
         One that is under way is begun once more after its end.
         """
         together = min(max(LEAST_TOGETHER, self._callers_now), self._callers.count, MOST_TOGETHER)
@@ -431,7 +442,10 @@ class Coordinator:
         with self._change:
             waiting = (one for one in self._rung if one not in self._going)
             some = [] if self._stopped_at else list(islice(waiting, together))
-        return some if len(some) <= room else []
+        if len(some) <= room:
+            return some
+        more = room if self._is_limited else room + LEAST_TOGETHER
+        return [one for one in some if one in self._ahead][: max(0, more)]
 
     def _begin_more(self) -> None:
         """Begin the tickets for which there is room."""
@@ -443,6 +457,8 @@ class Coordinator:
         for ticket_id in begun:
             way = self._begin(ticket_id)
             going = self._going[ticket_id] = Going(ticket_id, way, rung_by[ticket_id])
+            going.is_ahead = ticket_id in self._ahead
+            self._ahead.discard(ticket_id)
             self._go_on(going, Outcome())
 
     def _all_go_on(self, some: list[tuple[Going, Outcome]]) -> None:
@@ -485,13 +501,14 @@ class Coordinator:
         elif isinstance(action, Together) or (isinstance(action, Stored) and not action.precedes_a_call):
             self._give_back_caller(going)
             self._ready.append((going, action))
-        elif isinstance(action, Aside) or (isinstance(action, Apart) and not action.begins):
+        elif isinstance(action, Apart) and not action.calls:
             self._give_back_caller(going)
             self._callers.aside(going, action, self._arrive)
         elif not (going.has_caller or self._is_one_free):
             if self._share and not self._for_a_caller:
                 self._share.soon()
-            self._for_a_caller.append((going, action))
+            ahead = sum(one.is_ahead for one, _ in self._for_a_caller)
+            self._for_a_caller.insert(ahead if going.is_ahead else len(self._for_a_caller), (going, action))
         else:
             self._keep_caller(going)
             if isinstance(action, Stored):

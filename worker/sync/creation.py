@@ -4,7 +4,7 @@ Nothing is created twice, since whoever sends has claimed the row, and has commi
 
 - The claim is given only for a row that is free and still at the attempt that was read, and raises the attempt. Of
   several claims that are committed together each row's first one alone is made.
-- It counts only as long as what it was built from stands: configuration, links, overrides and templates.
+- It counts only as long as what it was built from stands: configuration, links, people, metadata and templates.
 - It is sent only as long as the claim's lease lasts; nobody else takes the row over before that and the settling
   time have gone, and then only by asking the tracker.
 - A refusal, or a call that never left, makes the row free again. No clear answer puts it in doubt (`doubt.py`).

@@ -19,7 +19,7 @@ from shared.kinds import Kind
 from shared.logs import get_logger
 from shared.store import Transaction
 from worker.retry import is_exhausted
-from worker.sync.actions import TicketLock, Way, apart, begin
+from worker.sync.actions import TicketLock, Way, apart, ask, begin
 from worker.sync.bodies import built
 from worker.sync.context import tell
 from worker.sync.creation import create
@@ -74,7 +74,7 @@ async def forward(using: Collaborators, ticket_id: int, *, had_closed: bool) -> 
             if isinstance(work, Work | Incomplete):
                 run.about = tell(work.events)
             if isinstance(work, Incomplete):
-                results = await begin(using.completion.complete, ticket_id, work.events, lock)
+                results = await ask(using.completion.complete, ticket_id, work.events, lock)
             elif isinstance(work, Work):
                 if had_closed:
                     # a key without rights would create in its owner's name

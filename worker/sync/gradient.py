@@ -16,6 +16,7 @@ from dataclasses import replace
 
 from shared.codes.limits import CallLimitBy
 from shared.coordination.call_limit import LEAST, Calls, Limit, Seen
+from shared.tracker.meter import LOST
 
 MORE, ALL = 1 / 3, 1 / 2
 """Where n times as many calls do n ** MORE times as much, even more are tried; with n ** ALL none are given up."""
@@ -41,7 +42,10 @@ def adapted(limit: Limit, seen: Seen) -> Limit:
         seen: since then.
     """
     limit = replace(limit, tried_at=min(limit.tried_at, seen.now))
-    if seen.wanted < limit.calls or not seen.calls:  # what was done is what there was to do
+    most = max(LEAST, seen.bound)
+    if max(limit.calls, limit.kept) > most:  # of workers that are gone
+        return replace(limit, calls=min(limit.kept or limit.calls, most), kept=0.0, settles=True)
+    if seen.wanted < limit.calls or not _answered(seen):  # what was done is what there was to do
         return replace(limit, calls=limit.kept or limit.calls, kept=0.0, rate=0.0, settles=True)
     if limit.settles:
         return replace(limit, settles=False)
@@ -52,22 +56,22 @@ def adapted(limit: Limit, seen: Seen) -> Limit:
 
 def _tried(limit: Limit, seen: Seen) -> Limit:
     """Return the limit with what was done by it, and with a trial begun where it is time for one."""
-    took = {name: seconds / count for name, (count, seconds) in seen.calls.items()}
-    limit = replace(limit, rate=_under_way(seen), took=took)
-    most = float(min(seen.wanted, seen.bound))
-    is_opening = limit.why is CallLimitBy.OPENING or limit.rate < IDLE
+    took = {name: seconds / count for name, (count, seconds) in _answered(seen).items()}
+    limit = replace(limit, rate=_rate(seen, took), took=took)
+    most, is_idle = float(min(seen.wanted, seen.bound)), _under_way(seen) < IDLE
+    is_opening = limit.why is CallLimitBy.OPENING or is_idle
     if not is_opening and seen.now - limit.tried_at < limit.again_s:
         return limit
     more, fewer = min(2 * limit.calls, most), max(limit.calls // 2, LEAST)
     calls = more if more > limit.calls and (is_opening or limit.more_next or fewer >= limit.calls) else fewer
-    if calls == limit.calls or (calls < limit.calls and limit.rate < IDLE):
-        return replace(limit, why=CallLimitBy.BOUND if calls >= seen.bound else limit.why)
+    if calls == limit.calls or (calls < limit.calls and is_idle):
+        return replace(limit, why=CallLimitBy.BOUND if limit.calls >= seen.bound else limit.why)
     return replace(limit, calls=calls, kept=limit.calls, settles=True, tried_at=seen.now)
 
 
 def _compared(limit: Limit, seen: Seen) -> Limit:
     """Return the limit that a trial has found."""
-    rate = _work(seen.calls, limit.took) / seen.seconds
+    rate = _rate(seen, limit.took)
     low, high = sorted((limit.calls, limit.kept))
     was_more = limit.calls == high
     ratio, gain = high / low, max(1.0, rate / limit.rate if was_more else limit.rate / rate)
@@ -84,11 +88,16 @@ def _compared(limit: Limit, seen: Seen) -> Limit:
     return replace(found, calls=calls, why=why, again_s=again_s, more_next=was_more != is_as_before)
 
 
+def _answered(seen: Seen) -> Calls:
+    return {name: one for name, one in seen.calls.items() if name != LOST}
+
+
 def _under_way(seen: Seen) -> float:
-    """Return how many calls were under way on average."""
+    """Return how many calls were under way on average, those that got no answer among them."""
     return sum(seconds for _, seconds in seen.calls.values()) / seen.seconds
 
 
-def _work(calls: Calls, took: Mapping[str, float]) -> float:
-    """Return how much was done: the seconds that it would have taken before."""
-    return sum(count * took.get(name, seconds / count) for name, (count, seconds) in calls.items())
+def _rate(seen: Seen, took: Mapping[str, float]) -> float:
+    """Return how much was done each second: the seconds that it took before."""
+    calls = _answered(seen).items()
+    return sum(count * took.get(name, seconds / count) for name, (count, seconds) in calls) / seen.seconds

@@ -65,14 +65,15 @@ class Known:
     ) -> dict[tuple[int, str | None], Match]:
         """Return who each of some helpdesk users is on the tracker, pinned where that is new.
 
-        Kept is what does not hang on this transaction's commit: a match that was pinned, or that a person confirmed.
+        Kept is what does not hang on this transaction's commit: matches that were pinned before, or that a person
+        confirmed, and none of those that were read together with a new one.
         """
         wanted = {who(user): user for user in users}
         unknown = [user for key, user in wanted.items() if key not in self._people]
         found = tx.people.pin_all(unknown, administrators=administrators)
-        self._people |= {
-            key: one for key, one in found.items() if one.person and (one.pinned or one.confirmed)
-        }
+        matched = {key: one for key, one in found.items() if one.person}
+        if all(one.pinned or one.confirmed for one in matched.values()):
+            self._people |= matched
         return {key: self._people.get(key) or found[key] for key in wanted}
 
 
