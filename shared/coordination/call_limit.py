@@ -29,8 +29,8 @@ SEEN_KEY = "deskbridge:calls:seen"
 TURN_KEY = "deskbridge:calls:turn"
 KEYS = (KEY, WORKERS_KEY, SEEN_KEY, TURN_KEY)
 
-TOLD_EVERY_S = 0.2
-DECIDED_EVERY_S = 0.4
+TOLD_EVERY_S = 0.1
+DECIDED_EVERY_S = 0.25
 TURN_S = 5.0
 FORGOTTEN_AFTER_S = 3.0
 KEPT_S = 3600

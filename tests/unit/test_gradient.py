@@ -106,6 +106,9 @@ def test_what_came_while_too_little_was_to_do_says_nothing() -> None:
     assert adapted(trial, some).calls < 16
     assert adapted(trial, replace(some, wanted=15)).calls == 8
     assert adapted(trial, replace(some, wanted=15)).rate == 0
+    recent = replace(trial, tried_at=995)
+    put_off = adapted(recent, replace(some, wanted=15))
+    assert put_off == replace(recent, settles=True), "it goes on with the next calls"
 
 
 def test_calls_that_began_by_the_limit_before_do_not_count() -> None:
@@ -136,7 +139,8 @@ def test_calls_that_get_no_answer_are_under_way_and_open_nothing() -> None:
     trial = replace(limit, calls=16, kept=8, rate=0.1, took={"GET users": 0.01})
     assert adapted(trial, hanging).calls == 8
     nothing_else = replace(answered, calls={LOST: (8, 40.0)})
-    assert (adapted(limit, nothing_else).calls, adapted(trial, nothing_else).calls) == (8, 8)
+    assert adapted(limit, nothing_else).calls == 8
+    assert adapted(replace(trial, tried_at=0), nothing_else).calls == 8
 
 
 def test_what_was_found_for_workers_that_are_gone_is_forgotten() -> None:

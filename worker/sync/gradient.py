@@ -30,6 +30,9 @@ IDLE = 1.5
 SPARE = 1.1
 """Calls for each that the tracker is kept busy with: between two of them it would be idle."""
 
+COMPARABLE_S = 10.0
+"""What lies further apart than a few trials is not compared."""
+
 AGAIN_S, SHARE, LAST_AGAIN_S = 5.0, 20, 60.0
 """Seconds until something is tried again; after a trial that changed nothing, so many times as long as it took."""
 
@@ -46,12 +49,19 @@ def adapted(limit: Limit, seen: Seen) -> Limit:
     if max(limit.calls, limit.kept) > most:  # of workers that are gone
         return replace(limit, calls=min(limit.kept or limit.calls, most), kept=0.0, settles=True)
     if seen.wanted < limit.calls or not _answered(seen):  # what was done is what there was to do
-        return replace(limit, calls=limit.kept or limit.calls, kept=0.0, rate=0.0, settles=True)
+        return _put_off(limit, seen)
     if limit.settles:
         return replace(limit, settles=False)
     if not limit.kept:
         return _tried(limit, seen)
     return _compared(limit, seen)
+
+
+def _put_off(limit: Limit, seen: Seen) -> Limit:
+    """Return the limit with its trial going on with the next calls, if they come soon enough to be compared."""
+    if limit.kept and seen.now - limit.tried_at < COMPARABLE_S:
+        return replace(limit, settles=True)
+    return replace(limit, calls=limit.kept or limit.calls, kept=0.0, rate=0.0, settles=True)
 
 
 def _tried(limit: Limit, seen: Seen) -> Limit:
