@@ -41,7 +41,7 @@ ENOUGH, ENOUGH_OF_EACH = 24, 4
 WINDOW_S = 10.0
 LARGEST = 64 * 1024
 MOST, DIGITS = 10**12, 13
-NUMBERS, FLAGS = ("calls", "gain", "kept", "rate", "tried_at", "again_s"), ("settles", "more_next")
+NUMBERS, FLAGS = ("calls", "gain", "kept", "rate", "tried_at", "again_s"), ("settles", "more_next", "resumed")
 
 # Keeps what a worker tells, and returns the time, what all of them want, the limit, and to whoever is to decide on it
 # what was seen since the last time.
@@ -104,6 +104,7 @@ class Limit:
         tried_at: when a trial was begun last (seconds since the epoch, Redis' clock).
         again_s: seconds from then to the next.
         more_next: whether that one is with more calls.
+        resumed: whether the trial under way was begun before a time with too little to do.
     """
 
     calls: float = LEAST
@@ -116,6 +117,7 @@ class Limit:
     tried_at: float = 0.0
     again_s: float = 5.0
     more_next: bool = True
+    resumed: bool = False
 
     @property
     def because(self) -> Coded:

@@ -58,9 +58,12 @@ def adapted(limit: Limit, seen: Seen) -> Limit:
 
 
 def _put_off(limit: Limit, seen: Seen) -> Limit:
-    """Return the limit with its trial going on with the next calls, if they come soon enough to be compared."""
+    """Return the limit with its trial going on with the next calls, if they come soon enough to be compared.
+
+    That many short times of much to do open it, too; a verdict against it such a trial does not give.
+    """
     if limit.kept and seen.now - limit.tried_at < COMPARABLE_S:
-        return replace(limit, settles=True)
+        return replace(limit, settles=True, resumed=True)
     return replace(limit, calls=limit.kept or limit.calls, kept=0.0, rate=0.0, settles=True)
 
 
@@ -85,10 +88,12 @@ def _compared(limit: Limit, seen: Seen) -> Limit:
     low, high = sorted((limit.calls, limit.kept))
     was_more = limit.calls == high
     ratio, gain = high / low, max(1.0, rate / limit.rate if was_more else limit.rate / rate)
-    found = replace(limit, kept=0.0, gain=gain, settles=True)
+    found = replace(limit, kept=0.0, gain=gain, settles=True, resumed=False)
     is_more = gain >= ratio**MORE or ratio < LITTLE or _under_way(seen) < IDLE
     if was_more and is_more:  # and so may even more
         return _tried(replace(found, why=CallLimitBy.OPENING, settles=False, more_next=True), seen)
+    if limit.resumed:  # what was before may have been different
+        return replace(found, calls=limit.kept, again_s=AGAIN_S)
     worth = low * gain * (1 if was_more else SPARE)
     calls = high if gain >= ratio**ALL else max(LEAST, min(high, round(worth)))
     is_as_before = calls == limit.kept
