@@ -109,10 +109,11 @@ def test_what_came_while_too_little_was_to_do_says_nothing() -> None:
     recent = replace(trial, tried_at=995)
     put_off = adapted(recent, replace(some, wanted=15))
     assert put_off == replace(recent, settles=True, resumed=True), "it goes on with the next calls"
-    again = replace(put_off, settles=False)
+    again = replace(put_off, settles=False, rate=10)
     much = replace(some, calls={"POST issues": (200, 20.0)})
     assert (adapted(again, much).calls, adapted(again, much).why) == (20, CallLimitBy.OPENING)
-    assert adapted(again, some) == replace(again, calls=8, kept=0, settles=True, resumed=False, again_s=5)
+    no_more = adapted(again, replace(some, calls={"POST issues": (100, 10.0)}))
+    assert no_more == replace(again, calls=8, kept=0, settles=True, resumed=False, again_s=5)
 
 
 def test_calls_that_began_by_the_limit_before_do_not_count() -> None:
