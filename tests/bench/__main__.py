@@ -126,6 +126,7 @@ PARTS: dict[str, tuple[Callable[[Any], list[Row]], bool]] = {
     "pages": (of_pages, False),
     "backpressure": (of_backpressure, False),
     "installations": (comparison, False),
+    "storm": (comparison, False),
 }
 """By module: how its JSON becomes lines, and whether it has a short form, which alone runs with --quick."""
 

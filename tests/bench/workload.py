@@ -53,10 +53,10 @@ class Batch:
     def deliveries(self, per_request: int) -> list[Delivery]:
         """Return them as signed requests: single events, or arrays of `per_request`."""
         if per_request == 1:
-            return [_signed(event, 1) for event in self.events]
+            return [signed(event, 1) for event in self.events]
         starts = range(0, len(self.events), per_request)
         arrays = [self.events[start : start + per_request] for start in starts]
-        return [_signed(array, len(array)) for array in arrays]
+        return [signed(array, len(array)) for array in arrays]
 
     def differences(self, state: dict[str, list[dict[str, Any]]]) -> list[str]:
         """Compare with what the stand-in tracker holds; an empty list means: each once, by the right person."""
@@ -91,7 +91,13 @@ def _event(name: str, ident: int) -> dict[str, Any]:
     return task_event(of_ticket=of_ticket, of_task=task(ident, content=CONTENT, user=person))
 
 
-def _signed(content: dict[str, Any] | Sequence[dict[str, Any]], events: int) -> Delivery:
+def signed(content: dict[str, Any] | Sequence[dict[str, Any]], events: int) -> Delivery:
+    """Return a signed request, of a delivery id that no other has.
+
+    Args:
+        content: an event, or several.
+        events: how many.
+    """
     webhook_id = f"bench-{next(_requests)}"
     now = datetime.now(UTC)
     body = json.dumps(content)

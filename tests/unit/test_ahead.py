@@ -71,6 +71,7 @@ def test_it_is_begun_before_all_that_wait() -> None:
         until(lambda: begun == [1])
         coordinator.take_ahead([])
         coordinator.take_ahead([77, 5])
+        until(lambda: {77, 5} <= coordinator._going.keys())
         first_is_done.set()
         until(lambda: not coordinator.is_at_work)
     finally:

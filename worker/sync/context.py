@@ -31,7 +31,7 @@ class OwnContext:
 
     def __init__(self, ticket_id: int, rung_by: str | None = None) -> None:
         self._context = copy_context()
-        self._rung_by = rung_by
+        self._rung_by, self._linked = rung_by, set[str]()
         self._span = tracing.begin("drain", "consumer", rung_by, {"deskbridge.ticket_id": ticket_id})
         self.run(self._enter, ticket_id)
 
@@ -52,8 +52,10 @@ class OwnContext:
             "delivery_ids": [one.delivery_id for one in named],
         }
         for one in named:
-            if one.traceparent and not self._is_of_the_ring(one.traceparent):
-                self._span.link(one.traceparent)
+            came_with = one.traceparent
+            if came_with and came_with not in self._linked and not self._is_of_the_ring(came_with):
+                self._linked.add(came_with)
+                self._span.link(came_with)
         trace = self._span.traceparent or next(
             (one.traceparent for one in reversed(named) if one.traceparent), None
         )

@@ -1,0 +1,167 @@
+"""`python -m tests.bench.storm [--json]`: whether a storm on one ticket leaves the others alone (fairness).
+
+A thousand updates of one ticket within a second, while others log hours; and one event that comes ten thousand times.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Console
+from sqlalchemy import text
+
+from deploy.sandbox.tracker.control import StandIn
+from tests.bench.deskbridge import Deskbridge
+from tests.bench.errors import BrokenRun
+from tests.bench.load import post
+from tests.bench.report import Row, show
+from tests.bench.rounds import warm_up
+from tests.bench.servers import servers
+from tests.bench.workload import Delivery, batch, signed
+from tests.support.events import ticket, ticket_event
+
+LATENCY_MS = 20.0
+UPDATES, OTHERS, EVERY_S, REDELIVERIES = 1000, 100, 0.03, 10_000
+STORMY = 1
+"""The ticket of the storm."""
+
+MOST_PUTS, MOST_SLOWER = 5, 2.0
+PATIENCE_S = 60.0
+WAITED = text("""
+    SELECT extract(epoch FROM trace_step.at - journal.received_at) * 1000 AS ms
+    FROM trace_step JOIN journal ON journal.ticket_id = trace_step.ticket_id
+    WHERE trace_step.code = 'hours_logged' AND journal.ticket_id BETWEEN :first AND :last ORDER BY 1
+""")
+
+
+def measure() -> dict[str, Any]:
+    """Take the figures.
+
+    Raises:
+        BrokenRun: something was not forwarded.
+    """
+    with ExitStack() as stack:
+        shared = stack.enter_context(servers())
+        side = Deskbridge(shared)
+        stack.callback(side.stop)
+        side.set_up()
+        side.start_producer()
+        side.start_workers()
+        warm_up(side, shared.stand_in, 100)
+        shared.latency(LATENCY_MS)
+        one = ticket_event(of_ticket=ticket(STORMY, title="before"))
+        post(side.port, [signed(one, 1)])
+        _wait(side)
+        quiet_ms = _others(side)
+        storm = _storm()
+        before = shared.stand_in.requests()[-1]["n"]
+        with ThreadPoolExecutor(1) as pool:
+            began = time.monotonic()
+            blowing = pool.submit(post, side.port, storm)
+            stormy_ms = _others(side)
+            blowing.result()
+        lasted = time.monotonic() - began
+        puts = sum(one["method"] == "PUT" for one in shared.stand_in.requests(since=before))
+        calls = _redelivered(side, shared.stand_in, storm[0])
+        return {
+            "quiet_p95_ms": quiet_ms,
+            "stormy_p95_ms": stormy_ms,
+            "puts": puts,
+            "seconds": lasted,
+            "calls_of_redeliveries": calls,
+        }
+
+
+def rows(found: dict[str, Any]) -> list[Row]:
+    """Return the lines of the table."""
+    ratio = found["stormy_p95_ms"] / found["quiet_p95_ms"]
+    redelivered = f"{REDELIVERIES:,} redeliveries of one event: calls to the tracker"
+    storm = f"{UPDATES:,} updates of one ticket: others' p95 to the time entry, ms (before: none)"
+    puts, calls = found["puts"], found["calls_of_redeliveries"]
+    return [
+        Row(
+            "storm",
+            storm,
+            f"{found['stormy_p95_ms']:.0f}",
+            f"{found['quiet_p95_ms']:.0f}",
+            f"{ratio:.2f}",
+            f"≤ {MOST_SLOWER:g}",
+            ratio <= MOST_SLOWER,
+            "the producer, and the processors that all share",
+        ),
+        Row(
+            "storm",
+            f"{UPDATES:,} updates of one ticket: PUTs",
+            str(puts),
+            "",
+            str(puts),
+            f"≤ {MOST_PUTS}",
+            puts <= MOST_PUTS,
+            "the ticket's lock: whatever came meanwhile is one update",
+        ),
+        Row("storm", redelivered, str(calls), "", str(calls), "0", calls == 0, "the journal's delivery ids"),
+    ]
+
+
+def main() -> int:
+    """Measure, print, and return 1 where a goal is missed."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.storm", description=__doc__)
+    parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
+    arguments = parser.parse_args()
+    figures = measure()
+    found = rows(figures)
+    if arguments.json:
+        print(json.dumps({"rows": [asdict(row) for row in found], "figures": figures}, indent=2))
+    else:
+        show(found, Console(width=None if sys.stdout.isatty() else 160))
+    return 1 if any(row.ok is False for row in found) else 0
+
+
+def _storm() -> list[Delivery]:
+    """Return the updates, ten in a request, as of a helpdesk that gathers them: each with another status."""
+    made = [
+        ticket_event(number / 60, of_ticket=ticket(STORMY, title=f"update {number}", status=1 + number % 3))
+        for number in range(1, UPDATES + 1)
+    ]
+    return [signed(made[start : start + 10], 10) for start in range(0, UPDATES, 10)]
+
+
+def _others(side: Deskbridge) -> float:
+    """Have other tickets' hours logged, one after the other; return the 95th percentile of what each took, in ms."""
+    events = batch(OTHERS)
+    for delivery in events.deliveries(1):
+        post(side.port, [delivery])
+        time.sleep(EVERY_S)
+    _wait(side)
+    idents = [event["ticket"]["id"] for event in events.events]
+    with side.engine.connect() as connection:
+        waited = connection.scalars(WAITED, {"first": min(idents), "last": max(idents)}).all()
+    if len(waited) != OTHERS:
+        raise BrokenRun(f"{len(waited)} of {OTHERS} hours were logged")
+    return float(waited[int(OTHERS * 0.95)])
+
+
+def _redelivered(side: Deskbridge, stand_in: StandIn, delivery: Delivery) -> int:
+    before = stand_in.requests()[-1]["n"]
+    post(side.port, [delivery] * (REDELIVERIES // delivery.events))
+    _wait(side)
+    return len(stand_in.requests(since=before))
+
+
+def _wait(side: Deskbridge) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while side.accepted() or side.waiting_messages():
+        if time.monotonic() > deadline:
+            raise BrokenRun(f"{side.accepted()} events are still pending")
+        time.sleep(0.05)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
