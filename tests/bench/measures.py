@@ -54,7 +54,7 @@ class Size:
     accept_array_rate: int = 12000
 
 
-FULL = Size(rounds=3, accept_s=2.5, tickets=200, single=20, settle_s=8)
+FULL = Size(rounds=3, accept_s=2.5, tickets=200, single=20, settle_s=4)
 QUICK = Size(rounds=1, accept_s=0.5, tickets=40, single=2, settle_s=0)
 
 
