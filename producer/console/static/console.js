@@ -44,10 +44,12 @@ const ask = () => new Promise((done, failed) => {
   request.onerror = request.ontimeout = failed;
   request.send();
 });
+const asking = () => document.querySelector("dialog[open]") !== null; // about a form, which stays as it is meanwhile
 const look = async () => {
-  if (document.hidden || document.querySelector("dialog[open]")) return plan();
+  if (document.hidden || asking()) return plan();
   try {
     const answer = await ask();
+    if (asking()) return plan();
     if (answer.status === 304) { pause = EVERY; old(false); return plan(); }
     if (answer.status >= 500) throw new Error("not now");
     if (answer.responseURL.includes("/sign-in")) { say(words.signedOut); pause = 30000; return plan(); }
