@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.ha, pytest.mark.timeout(900)]
 
 Unpack = Callable[..., Path]
 THREADS = 4
-TICKETS = 20
+TICKETS = 300
 BROKER_IS_OK = r"^ok +broker"
 
 
@@ -118,7 +118,7 @@ def test_how_many_rings_wait_is_told_truly_and_the_sweep_goes_by_it(fleet: Fleet
     try:
         until(lambda: shown()['deskbridge_reachable{service="broker"}'] == 0, fleet.logs, 60)
         assert "deskbridge_rings_waiting" not in shown(), "it is not known"
-        fleet.send([("last", task_event(of_ticket=ticket(99), of_task=task(99)))])
+        fleet.send([("last", task_event(of_ticket=ticket(999), of_task=task(999)))])
         doctor = fleet.run("doctor")
         assert doctor.returncode == 1
         assert not re.search(BROKER_IS_OK, doctor.stdout, re.MULTILINE), doctor.stdout
