@@ -94,6 +94,10 @@ class LockBusy(BridgeError):
     """Another worker holds the lock; not a fault: the holder looks again after its release."""
 
 
+class NotBegun(LockBusy):
+    """What was to begin may not any more: the process is to end, or a pause has begun. Nothing was sent."""
+
+
 class LeaseOver(BridgeError):
     """A claim's lease ran out before a send; nothing was sent by this call."""
 

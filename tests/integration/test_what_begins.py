@@ -12,12 +12,15 @@ from deploy.sandbox.tracker.control import StandIn
 from producer.admin import recovery
 from shared.codes.faults import Fault
 from shared.connection import Connector
+from shared.errors import NotBegun
+from shared.kinds import Kind
 from shared.store.metadata import Entry, MetadataKind
+from shared.store.models import LedgerState
 from shared.vault import Vault
 from tests.support.bridge import STATUS_MAP, Bridge
 from tests.support.events import task_event, ticket, ticket_event
-from tests.support.ledger import entries, ours, stopped
-from worker.sync.actions import Action
+from tests.support.ledger import entries, ours, row, stopped
+from worker.sync.actions import Action, drive
 from worker.sync.coordinator import CallerThreads, Coordinator
 from worker.sync.creation import Call
 from worker.sync.service import Enter
@@ -145,6 +148,7 @@ def a_helpdesk_that_is_asked(desk: Bridge, _stand_in: StandIn, asked: list[Said]
     ("scene", "expected"),
     [
         (a_new_ticket, ("POST", "/projects/1/memberships.json")),
+        (a_new_ticket, ("POST", "/issues.json")),
         (a_status, ("PUT", "/issues/6.json")),
         (a_status_that_is_not_known, ("GET", "/issue_statuses.json")),
         (an_answer_that_was_lost, ("GET", "/issues.json")),
@@ -159,14 +163,14 @@ def a_helpdesk_that_is_asked(desk: Bridge, _stand_in: StandIn, asked: list[Said]
         (a_helpdesk_that_is_asked, ("HELPDESK", "technician")),
     ],
 )
-def test_every_request_but_that_of_a_claim_begins_something(
+def test_every_request_begins_something(
     bridge: Bridge, stand_in: StandIn, scene: Scene, expected: Said
 ) -> None:
     """What begins is what a process that is to end leaves to others, and what a pause stops."""
     asked = list[Said]()
     steps = walked(scene(bridge, stand_in, asked), stand_in, asked)
     asking = [(action, made) for action, made in steps if made]
-    assert [made for action, made in asking if not (action.begins or isinstance(action, Call))] == []
+    assert [made for action, made in asking if not action.begins] == []
     assert expected in [one for action, made in asking for one in made if action.begins]
 
 
@@ -196,3 +200,19 @@ def test_a_worker_that_is_to_end_ends_with_the_calls_that_were_under_way(
         coordinator._thread.join(PATIENCE_S)  # type: ignore[union-attr]
     assert sorted(coordinator.close()) == list(range(1, 9))
     assert (len(ours(stand_in)), len(entries(stand_in))) == (1, 0)
+
+
+def test_a_claim_whose_call_may_not_begin_any_more_is_free_again_at_once(
+    bridge: Bridge, stand_in: StandIn
+) -> None:
+    """A pause has begun, or the process is to end: nothing was sent, so nothing is in doubt."""
+    bridge.receive(task_event())
+    way = bridge.service.way(4711)
+    action = way.send(None)
+    while not isinstance(action, Call):
+        action = way.send(action.carry_out())
+    drive(way, NotBegun(Fault.WORKER_ENDS()))
+    assert row(bridge, Kind.TICKET, 4711).state == LedgerState.FREE
+    assert not ours(stand_in)
+    bridge.service.sync(4711)
+    assert (len(ours(stand_in)), len(entries(stand_in))) == (1, 1)

@@ -17,6 +17,8 @@ R = TypeVar("R", covariant=True)
 class Called(Action[R]):
     """A call of a way that has claimed something: a caller makes it."""
 
+    begins = calls = True
+
     def __init__(self, do: Callable[[], R]) -> None:
         self._do = do
 

@@ -17,13 +17,13 @@ from sqlalchemy.exc import OperationalError
 
 from shared.alive import alive
 from shared.codes.coded import written
-from shared.errors import LockBusy, TrackerBusy
+from shared.errors import LockBusy, NotBegun, TrackerBusy
 from tests.support.together import called, drive_together
+from tests.support.waiting import until
 from worker.sync.actions import Action, Together, Way, aside, begin
 from worker.sync.coordinator import (
     MOST_TOGETHER,
     RUNG_PER_WAY,
-    WAYS_PER_CALLER,
     Arrive,
     CallerThreads,
     Coordinator,
@@ -79,7 +79,7 @@ class Kept(Stored[int]):
 class KeptLast(Kept):
     """Keeps something that no call waits for."""
 
-    part = Part.LEAVES
+    part = Part.LOADS
 
 
 class Claimed(Kept):
@@ -217,7 +217,7 @@ def test_what_no_call_waits_for_is_a_transaction_of_its_own(stage: Stage) -> Non
     assert stage.book.transactions == [[1, 2], [3, 4]]
 
 
-def test_in_a_turn_answers_come_first_then_claims_and_what_waits_for_others_by_itself() -> None:
+def test_in_a_turn_answers_come_first_then_claims_and_by_itself_what_no_call_waits_for() -> None:
     """Whoever changes the configuration may hold it for long: no answer and no claim waits for that."""
     nobody: Any = None
     asked: list[Stored[Any]] = [
@@ -229,7 +229,7 @@ def test_in_a_turn_answers_come_first_then_claims_and_what_waits_for_others_by_i
     ]
     groups = _groups([(Going(number, nobody), one) for number, one in enumerate(asked)])
     kinds = [[type(one) for _, one in some] for some in groups]
-    assert kinds == [[Link, Write, Claim], [Leave], [Load]]
+    assert kinds == [[Link, Write, Claim], [Leave, Load]]
 
 
 def test_no_more_are_done_in_one_transaction_than_do_not_hold_up_others(stage: Stage) -> None:
@@ -276,16 +276,30 @@ def test_a_slow_call_holds_up_its_own_ticket_only(stage: Stage) -> None:
     assert stage.drive(way, 1, 2, 3, callers=2) == {1: "in time", 2: "done", 3: "done"}
 
 
-def test_a_claim_is_made_only_for_a_caller_that_is_free(stage: Stage) -> None:
-    """Its lease would run while it waits for the calls of others."""
-    seen: list[list[list[int]]] = []
+def test_a_claim_is_made_only_for_a_caller_that_is_free_or_soon_will_be(stage: Stage) -> None:
+    """Its lease runs while it waits for the calls of others, of which as many are expected back as just came back."""
 
     async def way(ticket_id: int) -> None:
         await Claimed(stage.book, ticket_id)
-        await called(lambda: seen.append(list(stage.book.transactions)))
+        await called(int)
 
-    stage.drive(way, 1, 2, 3, callers=1)
-    assert seen == [[[1]], [[1], [2]], [[1], [2], [3]]]
+    hands = Hands()
+    coordinator = Coordinator(way, hands)
+    coordinator.take(range(1, 20))
+    turns(coordinator, 3)
+    assert len(hands.given) == hands.count, "nobody has come back"
+    for going, _ in hands.given[:2]:
+        coordinator._arrive(going, Outcome())
+    turns(coordinator, 2)
+    assert len(hands.given) == hands.count + 2 + 2, "two are free, and two more will be"
+    turns(coordinator, 3)
+    assert len(hands.given) == hands.count + 2 + 2, "nobody else has come back"
+
+
+def turns(coordinator: Coordinator, count: int) -> None:
+    for _ in range(count):
+        coordinator.look()
+        coordinator._turn()
 
 
 def test_a_caller_that_was_kept_for_nothing_is_given_back(stage: Stage) -> None:
@@ -363,7 +377,8 @@ def test_whoever_hands_tickets_over_waits_where_too_many_wait_and_gets_them_back
         ended.append(ticket_id)
 
     coordinator = stage.coordinator(way, callers=1)
-    room = WAYS_PER_CALLER + RUNG_PER_WAY * WAYS_PER_CALLER
+    most = coordinator._most
+    room = most + RUNG_PER_WAY * most
     coordinator.start()
     for ticket_id in range(1, room + 1):
         assert coordinator.take([ticket_id]) == []
@@ -378,7 +393,7 @@ def test_whoever_hands_tickets_over_waits_where_too_many_wait_and_gets_them_back
     left = coordinator.close()
     assert refused == [1000]
     assert sorted([*ended, *left]) == list(range(1, room + 1))
-    assert len(ended) <= WAYS_PER_CALLER, "what had not been begun is left to others"
+    assert len(ended) <= most, "what had not been begun is left to others"
 
 
 def test_what_a_way_does_not_handle_ends_it_alone(stage: Stage) -> None:
@@ -837,7 +852,7 @@ def test_a_pause_keeps_every_call_from_beginning_that_is_not_in_a_caller_s_hands
                 await begin(call, ticket_id)
         except TrackerBusy:
             await Kept(stage.book, -ticket_id)
-            await called(told.append, ticket_id)
+            await aside(told.append, ticket_id)
 
     stage.drive(way, *range(1, 20), callers=2)
     assert len(calls) == 2
@@ -845,7 +860,51 @@ def test_a_pause_keeps_every_call_from_beginning_that_is_not_in_a_caller_s_hands
     assert [one for some in stage.book.transactions for one in some if one > 0] == (
         calls if is_claimed else []
     )
-    assert Counter(stage.ended.values()) == {None: 2, LockBusy: 17}
+    assert Counter(stage.ended.values()) == {None: 2, NotBegun: 17}
+
+
+def test_a_pause_keeps_a_call_from_beginning_that_was_claimed_for_whoever_comes_back(stage: Stage) -> None:
+    """The caller who brings the outage does not begin it, however late the coordinator hears of that."""
+    calls = list[int]()
+
+    def call(ticket_id: int) -> None:
+        calls.append(ticket_id)
+        if ticket_id == 2:
+            until(lambda: [3] in stage.book.transactions or [2, 3] in stage.book.transactions)
+            raise TrackerBusy("POST", "/issues.json", status=429, retry_after=None)
+
+    async def way(ticket_id: int) -> None:
+        await Entered(ticket_id)
+        await Claimed(stage.book, ticket_id)
+        await called(call, ticket_id)
+
+    stage.drive(way, 1, 2, 3, 4, callers=1)
+    assert calls == [1, 2]
+    assert stage.ended == {1: None, 2: TrackerBusy, 3: NotBegun, 4: NotBegun}
+
+
+def test_a_process_that_is_to_end_begins_no_call_that_was_claimed_for_whoever_comes_back(
+    stage: Stage,
+) -> None:
+    calls, are_claimed = list[int](), threading.Event()
+
+    def call(ticket_id: int) -> None:
+        calls.append(ticket_id)
+        if ticket_id == 2:
+            assert are_claimed.wait(PATIENCE_S)
+
+    async def way(ticket_id: int) -> None:
+        await Claimed(stage.book, ticket_id)
+        await called(call, ticket_id)
+
+    coordinator = stage.coordinator(way, callers=1)
+    coordinator.start()
+    coordinator.take([1, 2, 3, 4])
+    until(lambda: any(3 in one for one in stage.book.transactions))
+    coordinator.stop()
+    are_claimed.set()
+    assert sorted(coordinator.close()) == [3, 4]
+    assert calls == [1, 2]
 
 
 class Hands:
@@ -860,6 +919,16 @@ class Hands:
         self.given.append((going, action))
 
     again = aside = carry_out
+
+    def allow(self, most: int) -> None:
+        """As many as there are."""
+
+    def hold(self) -> None:
+        """They begin nothing anyhow."""
+
+    def withdraw(self) -> list[Any]:
+        """Return nothing: they have begun all that they were given."""
+        return []
 
     def together(self, asked: list[Any], arrive: Arrive) -> None:
         """Nothing is shared."""

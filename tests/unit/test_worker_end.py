@@ -211,7 +211,7 @@ def test_a_real_worker_that_a_signal_ends_has_done_well() -> None:
     assert b"loaded:\n" in worker.stdout, "nothing of Celery's command line"
 
 
-@pytest.mark.parametrize(("rate_limit", "tickets"), [(0, 6), (1, 2)])
+@pytest.mark.parametrize(("rate_limit", "tickets"), [(0, 16), (1, 2)])
 def test_with_a_rate_limit_a_worker_begins_no_more_tickets_than_it_has_callers(
     settings: Settings, rate_limit: float, tickets: int
 ) -> None:

@@ -3,8 +3,8 @@
 Whoever is ready goes on; what the ways then ask for is gathered by kind and done as one: statements, commits, round
 trips. Nobody waits for a group: it is whatever has gathered while the last one was carried out, as a database groups
 its commits. Calls go to a bounded number of callers, and what else may take long to threads beside them, so that
-whatever is slow holds up its own ticket only. A claim is made only for a caller that is free, since its lease runs
-from then on.
+whatever is slow holds up its own ticket only. A claim is made only for a caller that is free or soon will be: its lease
+runs from then on.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from shared.alive import Sign, watched
 from shared.codes.faults import Fault
-from shared.errors import LockBusy, SettingsError, TrackerOutage
+from shared.errors import LockBusy, NotBegun, SettingsError, TrackerOutage
 from shared.logs import get_logger
 from worker.sync.actions import Action, Apart, Aside, Ask, Together, Way
 from worker.sync.context import OwnContext
@@ -35,9 +35,12 @@ T = TypeVar("T")
 WAYS_PER_CALLER = 3
 """Tickets that are under way for each caller: beside the one that it calls for, they load, link, or wait for one."""
 
-LEAST_WAYS, FOR_EACH, LEAST_TOGETHER = 24, 8, 8
-"""Tickets that are under way however few calls may be made, and for each call at most: they are read together, so many
-at a time, and share SQL. What is known of one grows old while it waits."""
+LEAST_WAYS, FOR_EACH = 40, 8
+"""Tickets that are under way however few calls may be made, and for each call at most: half of them are read together,
+and share SQL. What is known of one grows old while it waits."""
+
+MORE_AHEAD = 8
+"""For what goes ahead there is room beyond that."""
 
 RUNG_PER_WAY = 4
 MOST_TOGETHER = 32
@@ -46,6 +49,9 @@ MOST_TOGETHER = 32
 ANSWERS, ASKING, OTHERS = 2, 4, 4
 """Threads beside the callers: for what is told of calls or came of them, for what the helpdesk is asked, and for
 everything else that is done alone."""
+
+OUTAGES = (TrackerOutage, SettingsError)
+"""What begins a pause."""
 
 LONGEST_WAIT_S = 60.0
 """Longer than any database that is to answer still takes, its time-outs included."""
@@ -91,6 +97,71 @@ Asked = tuple[Going, Action[Any]]
 Begun = SimpleQueue[tuple[Going, Action[Any], Arrive] | None]
 
 
+class Calls:
+    """What callers are to do next, in order; no more of them are at work at once than may be.
+
+    Args:
+        most: how many may be.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most, self._at_work, self._is_held, self._is_over = most, 0, False, False
+        self._waiting: deque[tuple[Going, Action[Any], Arrive]] = deque()
+        self._change = threading.Condition()
+
+    def put(self, going: Going, action: Action[Any], arrive: Arrive) -> None:
+        """Have one done."""
+        with self._change:
+            self._waiting.append((going, action, arrive))
+            self._change.notify()
+
+    def allow(self, most: int) -> None:
+        """Have so many at work from now on."""
+        if most != self._most:
+            with self._change:
+                self._most = most
+                self._change.notify_all()
+
+    def hold(self) -> None:
+        """Have none begun until those that wait are withdrawn."""
+        with self._change:
+            self._is_held = True
+
+    def withdraw(self) -> list[Asked]:
+        """Return what no caller has begun; none will."""
+        with self._change:
+            some = [(going, action) for going, action, _ in self._waiting]
+            self._waiting.clear()
+            self._is_held = False
+        return some
+
+    @property
+    def _may_begin(self) -> bool:
+        return bool(self._waiting) and self._at_work < self._most and not self._is_held
+
+    @contextmanager
+    def one(self) -> Iterator[tuple[Going, Action[Any], Arrive] | None]:
+        """Wait for the next; None: there will be none."""
+        with self._change:
+            self._change.wait_for(lambda: self._may_begin or self._is_over)
+            one = self._waiting.popleft() if self._waiting else None
+            self._at_work += 1
+        try:
+            yield one
+        finally:
+            with self._change:
+                self._at_work -= 1
+                if self._waiting:
+                    self._change.notify()
+
+    def end(self) -> None:
+        """Have none begun any more; what nobody has begun is left as by a process that dies."""
+        with self._change:
+            self._is_over = True
+            self._waiting.clear()
+            self._change.notify_all()
+
+
 class Callers(Protocol):
     """Carries actions out beside the coordinator; what comes of each is told by `arrive`, from any thread.
 
@@ -105,7 +176,16 @@ class Callers(Protocol):
         """When the one gave its last sign of life that has given none for longest (monotonic); None: nobody works."""
 
     def carry_out(self, going: Going, action: Action[Any], arrive: Arrive) -> None:
-        """Begin an action; one of them is free."""
+        """Begin an action as soon as one of them is free."""
+
+    def allow(self, most: int) -> None:
+        """Have so many of them at work at once from now on."""
+
+    def hold(self) -> None:
+        """Have none of them begin anything until what none has begun is withdrawn."""
+
+    def withdraw(self) -> list[Asked]:
+        """Return what none of them has begun; none will."""
 
     def again(self, going: Going, action: Stored[Any], arrive: Arrive) -> None:
         """Begin what has failed in a group; it waits for none of them."""
@@ -145,15 +225,16 @@ class CallerThreads:
 
     def __init__(self, count: int) -> None:
         self.count = count
-        self._begun, self._answers, self._asking, self._others = Begun(), Begun(), Begun(), Begun()
+        self._calls, self._answers, self._asking, self._others = Calls(count), Begun(), Begun(), Begun()
         self._threads = (
-            ("caller", self._begun, count),
             ("answers", self._answers, ANSWERS),
             ("asking", self._asking, ASKING),
             ("others", self._others, OTHERS),
         )
         self._signs: dict[int, Sign] = {}
         self._asked: SimpleQueue[tuple[list[Asked], Arrive] | None] = SimpleQueue()
+        for number in range(count):
+            threading.Thread(target=self._call, daemon=True, name=f"caller-{number}").start()
         for name, begun, threads in self._threads:
             for number in range(threads):
                 threading.Thread(
@@ -167,8 +248,20 @@ class CallerThreads:
         return min((one.at for one in list(self._signs.values())), default=None)
 
     def carry_out(self, going: Going, action: Action[Any], arrive: Arrive) -> None:
-        """Hand it to whichever is free."""
-        self._begun.put((going, action, arrive))
+        """Hand it to whichever is free first."""
+        self._calls.put(going, action, arrive)
+
+    def allow(self, most: int) -> None:
+        """Have so many of them at work at once from now on."""
+        self._calls.allow(most)
+
+    def hold(self) -> None:
+        """Have none of them begin anything until what none has begun is withdrawn."""
+        self._calls.hold()
+
+    def withdraw(self) -> list[Asked]:
+        """Return what none of them has begun; none will."""
+        return self._calls.withdraw()
 
     def again(self, going: Going, action: Stored[Any], arrive: Arrive) -> None:
         """Hand it to one of the threads for that."""
@@ -186,16 +279,29 @@ class CallerThreads:
     def close(self) -> None:
         """End the threads, each once it has nothing left to do."""
         self._asked.put(None)
+        self._calls.end()
         for _, begun, threads in self._threads:
             for _ in range(threads):
                 begun.put(None)
 
+    def _call(self) -> None:
+        is_over = False
+        while not is_over:
+            with self._calls.one() as one:
+                is_over = one is None
+                if one is not None:
+                    self._do(*one)
+
     def _work(self, begun: Begun) -> None:
         while (one := begun.get()) is not None:
-            going, action, arrive = one
-            with self._at_work():
-                outcome = outcome_of(going, action)
-            arrive(going, outcome)
+            self._do(*one)
+
+    def _do(self, going: Going, action: Action[Any], arrive: Arrive) -> None:
+        with self._at_work():
+            outcome = outcome_of(going, action)
+        if isinstance(outcome.error, OUTAGES):
+            self.hold()
+        arrive(going, outcome)
 
     def _share(self) -> None:
         is_over = False
@@ -282,11 +388,12 @@ class Coordinator:
         is_limited: bool = False,
     ) -> None:
         self._begin, self._callers, self._give_up, self._share = begin, callers, give_up, share
-        self._is_limited, self._kept = is_limited, 0
+        self._is_limited, self._kept, self._soon_free = is_limited, 0, 0
         self._going: dict[int, Going] = {}
         self._arrivals: SimpleQueue[tuple[Going, Outcome] | None] = SimpleQueue()
         self._ready: list[Asked] = []
         self._for_a_caller: deque[Asked] = deque()
+        self._can_wait: list[Asked] = []
         self._change = threading.Condition()
         self._rung: dict[int, str | None] = {}
         self._ahead = set[int]()
@@ -309,12 +416,12 @@ class Coordinator:
     def _most(self) -> int:
         if self._is_limited:
             return max(1, self._callers_now)
-        least = min(LEAST_WAYS, FOR_EACH * max(1, self._callers_now), WAYS_PER_CALLER * self._callers.count)
-        return max(WAYS_PER_CALLER * self._callers_now, least)
+        calls = max(1, self._callers_now)
+        return max(WAYS_PER_CALLER * calls, min(LEAST_WAYS, FOR_EACH * calls))
 
     @property
     def _is_one_free(self) -> bool:
-        return self._kept < self._callers_now
+        return self._kept < self._callers_now + self._soon_free
 
     @property
     def is_at_work(self) -> bool:
@@ -378,6 +485,7 @@ class Coordinator:
         with self._change:
             self._stopped_at = self._stopped_at or time.monotonic()
             self._change.notify_all()
+        self._callers.hold()
         self._arrivals.put(None)
 
     def close(self, patience: float = 30.0) -> list[int]:
@@ -410,18 +518,39 @@ class Coordinator:
         """
         arrived = self._arrived()
         self._busy_since = time.monotonic()
+        self._see_who_is_free(arrived)
         if self._stopped_at:
             self._look_again()
         self._all_go_on(arrived)
         self._let_on()
         self._begin_more()
-        ready, self._ready = self._ready, []
+        ready, self._ready = [*self._ready, *self._have_waited()], []
         if asked := [one for one in ready if isinstance(one[1], Together)]:
             self._callers.together(asked, self._arrive)
         stored = [(going, action) for going, action in ready if isinstance(action, Stored)]
         for some in _groups(stored):
             self._all_go_on(self._stored(some))
         self._busy_since = None
+
+    def _see_who_is_free(self, arrived: list[tuple[Going, Outcome]]) -> None:
+        """Expect as many calls to come back until the next turn as came back until this one.
+
+        Who comes back so finds the next call claimed, and begins it at once. None is expected where none came back: a
+        claim does not wait for a tracker that hangs, nor for a rate limit.
+        """
+        came_back = sum(going.has_caller for going, _ in arrived)
+        self._soon_free = 0 if self._is_limited else min(came_back, self._callers_now)
+        self._callers.allow(self._callers_now)
+
+    def _have_waited(self) -> list[Asked]:
+        """Return what can wait for the next tickets that are read: some are, or no more are to be begun."""
+        are_read = any(isinstance(action, Stored) and action.part is Part.LOADS for _, action in self._ready)
+        with self._change:
+            are_more = not self._stopped_at and any(True for _ in self._waiting())
+        if are_more and not are_read and len(self._can_wait) < MOST_TOGETHER:
+            return []
+        have_waited, self._can_wait = self._can_wait, []
+        return have_waited
 
     def _arrived(self) -> list[tuple[Going, Outcome]]:
         """Return whose actions are done; wait for one only where nothing else is to be done."""
@@ -435,17 +564,19 @@ class Coordinator:
 
         One that is under way is begun once more after its end.
         """
-        together = min(max(LEAST_TOGETHER, self._callers_now), self._callers.count, MOST_TOGETHER)
-        room = self._most - len(self._going)
+        together = min(max(self._callers_now, self._most // 2), MOST_TOGETHER)
+        room = self._most - (len(self._going) - len(self._can_wait))
         if self._is_limited:  # several would have to wait until nobody is under way
             together = max(0, min(together, room))
         with self._change:
-            waiting = (one for one in self._rung if one not in self._going)
-            some = [] if self._stopped_at else list(islice(waiting, together))
+            some = [] if self._stopped_at else list(islice(self._waiting(), together))
         if len(some) <= room:
             return some
-        more = room if self._is_limited else room + LEAST_TOGETHER
+        more = room if self._is_limited else room + MORE_AHEAD
         return [one for one in some if one in self._ahead][: max(0, more)]
+
+    def _waiting(self) -> Iterator[int]:
+        return (one for one in self._rung if one not in self._going)
 
     def _begin_more(self) -> None:
         """Begin the tickets for which there is room."""
@@ -472,7 +603,7 @@ class Coordinator:
         for going, outcome in some:
             if outcome.error is not None and not isinstance(outcome.error, Exception):
                 raise outcome.error
-            if isinstance(outcome.error, TrackerOutage | SettingsError):
+            if isinstance(outcome.error, OUTAGES):
                 self._outages, self._because = self._outages + 1, outcome.error.coded
                 self._not_told.add(going.ticket_id)
         if self._not_told:
@@ -500,7 +631,8 @@ class Coordinator:
             self._go_on(going, Outcome(error=why))
         elif isinstance(action, Together) or (isinstance(action, Stored) and not action.precedes_a_call):
             self._give_back_caller(going)
-            self._ready.append((going, action))
+            can_wait = isinstance(action, Stored) and action.can_wait
+            (self._can_wait if can_wait else self._ready).append((going, action))
         elif isinstance(action, Apart) and not action.calls:
             self._give_back_caller(going)
             self._callers.aside(going, action, self._arrive)
@@ -516,7 +648,7 @@ class Coordinator:
             else:
                 self._callers.carry_out(going, action, self._arrive)
 
-    def _why_not(self, going: Going, action: Action[Any]) -> LockBusy | None:
+    def _why_not(self, going: Going, action: Action[Any]) -> NotBegun | None:
         """Return why nothing begins for a ticket any more; None: it may.
 
         Where the process is to end the ticket is rung; after a pause the sweep rings what is due.
@@ -524,14 +656,14 @@ class Coordinator:
         if self._stopped_at:
             with self._change:
                 self._rung[going.ticket_id] = None
-            return LockBusy(Fault.WORKER_ENDS())
+            return NotBegun(Fault.WORKER_ENDS())
         if action.enters and not self._not_told:
             going.outages = self._outages
-        return LockBusy(self._because) if going.outages < self._outages else None
+        return NotBegun(self._because) if going.outages < self._outages else None
 
     def _look_again(self) -> None:
         """See to all that wait once more: what they would begin may not begin any more."""
-        waiting, self._ready = [*self._ready, *self._for_a_caller], []
+        waiting, self._ready = [*self._callers.withdraw(), *self._ready, *self._for_a_caller], []
         self._for_a_caller.clear()
         for going, action in waiting:
             self._see_to(going, action)

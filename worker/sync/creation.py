@@ -28,6 +28,7 @@ from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.errors import (
     LeaseOver,
+    NotBegun,
     NotYet,
     OutcomeUnknown,
     Outdated,
@@ -73,7 +74,7 @@ async def create(creation: Creation, row: Row | None) -> Created | Waiting:
         TrackerError: an outage, or a refusal for good.
         LeaseOver, NotYet: nothing was created, and it may be another time.
         Outdated: nothing was; what it was built from was changed meanwhile.
-        LockBusy: nothing was; the ticket's lock was lost before its turn came, or the process is to end.
+        LockBusy: nothing was; the ticket's lock was lost before its turn came, the process is to end, or a pause began.
     """
     run = creation.run
     await creation.sender.prepare()
@@ -95,7 +96,7 @@ async def create(creation: Creation, row: Row | None) -> Created | Waiting:
         found_id, found = await Call(creation, attempt.window)
     except OutcomeUnknown as unclear:
         return await aside(doubt, creation, attempt.number, unclear)
-    except (LeaseOver, NotYet, TrackerError) as definite:
+    except (LeaseOver, NotYet, NotBegun, TrackerError) as definite:
         if isinstance(definite, TrackerOutage) and definite.may_have_acted:
             await aside(doubt, creation, attempt.number, definite)
             raise
@@ -223,6 +224,7 @@ class Call(Action[tuple[int, dict[str, Any]]]):
 
     creation: Creation
     window: SendWindow
+    begins = calls = True
 
     def carry_out(self) -> tuple[int, dict[str, Any]]:
         """Send it within the claim's window, as the person, or else as the administrator.

@@ -113,7 +113,9 @@ class Leave(Stored[bool]):
     """
 
     run: Run
-    part = Part.LEAVES
+    part = Part.LOADS
+    can_wait = True
+    lasts = False
 
     def drain(self) -> Run:
         """Return it."""
@@ -144,6 +146,8 @@ def _give_again(tx: Transaction, status_map: Mapping[int, int], runs: Sequence[R
         theirs = {run.ticket_id: {run.ticket_id, *run.rung} for run in some}
         owed = set(tx.tickets.owed(status_map, dict(before), among=sorted(set().union(*theirs.values()))))
         owed_to += [(run, ticket_id) for run in some for ticket_id in sorted(owed & theirs[run.ticket_id])]
+    if owed_to:
+        tx.last()
     tx.tickets.give(sorted({ticket_id for _, ticket_id in owed_to}))
     for run, ticket_id in owed_to:
         run.note(What.STATUS_MAP_CHANGED(), ticket_id=ticket_id)

@@ -203,11 +203,11 @@ class Part(IntEnum):
 
     Attributes:
         ANSWERS: what came of calls, and the claims of those that are to begin.
-        LEAVES: what waits for whoever changes the configuration.
-        LOADS: what is new: by then the calls that were claimed for have begun.
+        LOADS: what is new, and the last look at what is over, which waits for whoever changes the configuration: by
+            then the calls that were claimed for have begun.
     """
 
-    ANSWERS, LEAVES, LOADS = range(3)
+    ANSWERS, LOADS = range(2)
 
 
 class Stored(Action[R]):
@@ -216,11 +216,13 @@ class Stored(Action[R]):
     Attributes:
         precedes_a_call: whether a call follows at once, for which somebody must be free.
         part: with what it is done in one transaction.
+        can_wait: whether it may wait for the next of its part, since nobody waits for it.
         lasts: whether its commit waits for the disk.
     """
 
     precedes_a_call: ClassVar[bool] = False
     part: ClassVar[Part] = Part.ANSWERS
+    can_wait: ClassVar[bool] = False
     lasts: ClassVar[bool] = True
 
     @abstractmethod

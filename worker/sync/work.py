@@ -227,6 +227,7 @@ def _works(
     people = known.people(tx, every, administrators=config.match_administrators)
     members = _members(tx, links.values(), issue_rows.values(), people.values())
     administrators, statuses = known.needed(tx)
+    now = next((one.due.now for one in read.values() if one.due.now), None) or tx.now()
     return {
         ticket_id: Work(
             events=one.events,
@@ -240,7 +241,7 @@ def _works(
             members=members,
             administrators=administrators,
             statuses=statuses,
-            now=one.due.now or tx.now(),
+            now=now,
             is_complete=one.due.is_complete,
             plan=plans[ticket_id],
         )
