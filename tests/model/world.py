@@ -90,6 +90,16 @@ class OneByOne:
 
     again = aside = carry_out
 
+    def allow(self, most: int) -> None:
+        """One is at work at a time, whatever may be."""
+
+    def hold(self) -> None:
+        """Whatever was given has been done."""
+
+    def withdraw(self) -> list[Asked]:
+        """Return nothing, likewise."""
+        return []
+
     def together(self, asked: list[Asked], arrive: Arrive) -> None:
         """Do them."""
         for going, outcome in shared(asked):
