@@ -7,8 +7,10 @@ import socket
 import threading
 import uuid
 from dataclasses import dataclass
+from functools import partial
 
 from celery import Celery
+from sqlalchemy.exc import SQLAlchemyError
 
 from shared.connection import Connector
 from shared.coordination.call_limit import CallLimit
@@ -61,6 +63,18 @@ class Worker:
     limiter: Limiter
     stopping: threading.Event
 
+    def still_due(self, ticket_ids: list[int]) -> list[int]:
+        """Return those of some tickets of which an event is due; all of them where the database does not tell.
+
+        What the sweep has rung waits behind the rings of a backlog, which are of the same tickets.
+        """
+        try:
+            with self.store.transaction() as tx:
+                due = tx.journal.have_due(ticket_ids)
+        except SQLAlchemyError:
+            return ticket_ids
+        return [one for one in ticket_ids if one in due]
+
 
 def bootstrap(settings: Settings, *, concurrency: int) -> Worker:
     """Build a worker's collaborators.
@@ -109,7 +123,15 @@ def bootstrap(settings: Settings, *, concurrency: int) -> Worker:
         connector=connector,
         lookup=lookup,
         service=service,
-        sweep=Sweep(store, settings, redis, pause, lambda: backlog(app), doorbell.ring),
+        sweep=Sweep(
+            store,
+            settings,
+            redis,
+            pause,
+            lambda: backlog(app),
+            doorbell.ring,
+            partial(doorbell.ring, if_due=True),
+        ),
     )
 
 

@@ -29,6 +29,7 @@ class Sweep:
     Attributes:
         backlog: returns how many rings wait in the queue already.
         ring: rings tickets.
+        ring_if_due: rings those of which an event is due still when their turn comes.
     """
 
     store: Store
@@ -37,6 +38,7 @@ class Sweep:
     pause: Pause
     backlog: Callable[[], int]
     ring: Callable[[list[int]], bool]
+    ring_if_due: Callable[[list[int]], bool]
 
     def run(self) -> int:
         """Ring what is due, unless somebody swept a moment ago; return how many tickets were rung."""
@@ -52,21 +54,25 @@ class Sweep:
         if paused and self.pause.left(paused):
             return 0
         limit = MOST_RUNG - min(MOST_RUNG, self.backlog())
-        tickets = self._due(limit) if limit else []
-        if paused and tickets:
-            tickets = [random.choice(tickets)]  # noqa: S311 (one that cannot succeed must not probe for ever)
-        if tickets and self.ring(tickets):
-            log.info("swept", tickets=len(tickets))
-        return len(tickets)
+        with_events, others = self._due(limit) if limit else ([], [])
+        if paused and (with_events or others):
+            # one that cannot succeed must not probe for ever
+            with_events, others = [], [random.choice([*with_events, *others])]  # noqa: S311
+        is_rung = (not others or self.ring(others)) and (not with_events or self.ring_if_due(with_events))
+        if (count := len(with_events) + len(others)) and is_rung:
+            log.info("swept", tickets=count)
+        return count
 
-    def _due(self, limit: int) -> list[int]:
+    def _due(self, limit: int) -> tuple[list[int], list[int]]:
+        """Return the tickets with events that are due, and those of which something else is."""
         settling = self.settings.settling_time
         with self.store.transaction() as tx:
-            found = dict.fromkeys(tx.journal.due_tickets(limit, older_than=JUST_RUNG_S))
-            found |= dict.fromkeys(tx.issues.due_tickets(limit, settling))
+            with_events = tx.journal.due_tickets(limit, older_than=JUST_RUNG_S)
+            found = dict.fromkeys(tx.issues.due_tickets(limit, settling))
             found |= dict.fromkeys(tx.times.due_tickets(limit, settling))
             found |= dict.fromkeys(tx.tickets.due_tickets(limit))
-        return list(found)[:limit]
+        others = [one for one in found if one not in set(with_events)]
+        return with_events, others[: limit - len(with_events)]
 
     def prune(self) -> int:
         """Delete what is past its retention, in small batches; return how many rows."""

@@ -25,7 +25,12 @@ def register(app: Celery, worker: Worker) -> None:
 
     @app.task(name=SYNC_TICKET, shared=False)  # type: ignore[untyped-decorator]
     def sync_ticket(
-        *, ticket_id: object = None, others: object = (), traces: object = None, **_: object
+        *,
+        ticket_id: object = None,
+        others: object = (),
+        traces: object = None,
+        if_due: object = None,
+        **_: object,
     ) -> None:
         """Hand the tickets over; the message may then be gone: the sweep rings again what is not done.
 
@@ -37,6 +42,8 @@ def register(app: Celery, worker: Worker) -> None:
                 for one in (ticket_id, *(others if isinstance(others, Sequence) else ()))
                 if is_ticket(one)
             ]
+            if if_due is True:
+                tickets = worker.still_due(tickets)
             if left := worker.coordinator.take(tickets, read_of_tickets(traces, tickets)):
                 worker.service.ring(left)
 

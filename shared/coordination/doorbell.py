@@ -153,20 +153,22 @@ class Doorbell:
     def __init__(self, settings: Settings) -> None:
         self._app = make_celery(settings, publish_only=True)
 
-    def ring(self, ticket_ids: Iterable[int], traces: Mapping[int, str] | None = None) -> bool:
+    def ring(
+        self, ticket_ids: Iterable[int], traces: Mapping[int, str] | None = None, *, if_due: bool = False
+    ) -> bool:
         """Publish messages that name some tickets each; False where the broker could not be reached.
 
         Args:
             ticket_ids: the tickets.
             traces: by ticket the traceparent of the ring, where a trace is recorded.
+            if_due: whether those are left out of which no event is due any more once a worker takes the message.
         """
         left = iter(ticket_ids)
         try:
             with self._app.producer_or_acquire() as producer:
                 while some := list(islice(left, MOST_RUNG_TOGETHER)):
-                    self._app.send_task(
-                        SYNC_TICKET, kwargs=ring_of(some, traces), queue=QUEUE, producer=producer
-                    )
+                    ring = ring_of(some, traces, if_due=if_due)
+                    self._app.send_task(SYNC_TICKET, kwargs=ring, queue=QUEUE, producer=producer)
         except BROKER_ERRORS as error:
             log.warning("not rung; the sweep rings later", error=type(error).__name__)
             return False

@@ -99,18 +99,22 @@ def _body(text: str, task: str) -> str:
         tickets = [given["ticket_id"], *given.get("others", [])]
         if len(tickets) > MOST_RUNG_TOGETHER or not all(map(is_ticket, tickets)):
             raise ValueError("no tickets")
-        named = ring_of(tickets, read_of_tickets(given.get("traces"), tickets))
+        traces = read_of_tickets(given.get("traces"), tickets)
+        named = ring_of(tickets, traces, if_due=given.get("if_due") is True)
     elif task not in BY_THE_CLOCK:
         raise ValueError("no task of ours")
     return base64.b64encode(json.dumps([[], named, {}]).encode()).decode()
 
 
-def ring_of(ticket_ids: Sequence[int], traces: Mapping[int, str] | None = None) -> dict[str, Any]:
+def ring_of(
+    ticket_ids: Sequence[int], traces: Mapping[int, str] | None = None, *, if_due: bool = False
+) -> dict[str, Any]:
     """Return what a ring says: a worker of the version before knows of one ticket, and the sweep rings the others.
 
     Args:
         ticket_ids: the tickets.
         traces: by ticket the traceparent of the ring, where a trace is recorded.
+        if_due: whether those are left out of which no event is due any more.
     """
     first, *others = ticket_ids
     ring: dict[str, Any] = {"ticket_id": first}
@@ -118,6 +122,8 @@ def ring_of(ticket_ids: Sequence[int], traces: Mapping[int, str] | None = None) 
         ring["others"] = others
     if named := {str(one): trace for one in ticket_ids if (trace := (traces or {}).get(one))}:
         ring["traces"] = named
+    if if_due:
+        ring["if_due"] = True
     return ring
 
 

@@ -260,7 +260,7 @@ def _an_hour(
         list(workers.map(bridge.service.sync, tickets))
         return True
 
-    sweep = Sweep(bridge.store, bridge.settings, bridge.redis, bridge.pause, lambda: 0, ring)
+    sweep = Sweep(bridge.store, bridge.settings, bridge.redis, bridge.pause, lambda: 0, ring, ring)
     first = next(event for event in arrays[0] if "task" in event)
     _take(bridge, [first])
     ring([first["ticket"]["id"]])  # whoever is at work when the tracker goes away finds that out by himself
@@ -290,7 +290,7 @@ def _drain(
         rung.extend(tickets)
         return True
 
-    sweep = Sweep(bridge.store, bridge.settings, bridge.redis, bridge.pause, lambda: 0, ring)
+    sweep = Sweep(bridge.store, bridge.settings, bridge.redis, bridge.pause, lambda: 0, ring, ring)
     started = time.perf_counter()
     sweep.ring_due()
     sweep_ms = (time.perf_counter() - started) * 1000

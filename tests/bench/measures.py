@@ -41,6 +41,7 @@ class Size:
         tickets: how many are synced in a round.
         single: events that are sent one at a time.
         settle_s: seconds of work before the rounds of each latency, which are not measured.
+        counted: how many are synced where it is counted what one costs.
         accept_rate: events per second that no side accepts one by one; requests for so many are prepared.
         accept_array_rate: the same for arrays.
     """
@@ -50,12 +51,13 @@ class Size:
     tickets: int
     single: int
     settle_s: float
+    counted: int
     accept_rate: int = 2500
     accept_array_rate: int = 12000
 
 
-FULL = Size(rounds=3, accept_s=2.5, tickets=200, single=20, settle_s=4)
-QUICK = Size(rounds=1, accept_s=0.5, tickets=40, single=2, settle_s=0)
+FULL = Size(rounds=3, accept_s=2.5, tickets=200, single=20, settle_s=4, counted=600)
+QUICK = Size(rounds=1, accept_s=0.5, tickets=40, single=2, settle_s=0, counted=40)
 
 
 @dataclass
@@ -263,9 +265,10 @@ def _counting(size: Size, shared: Servers, sides: list[Side], outcome: Outcome, 
         )
         commits = outcome.measure(f"commits per synced event, posted {posted}", 0.4, at_most=True, alone=True)
         counted += [statements, commits]
+        _settle(size, shared, sides, 0.0)
         for side in sides:
             _only(side, sides)
-            accepted, synced = count_costs(shared, side, min(100, size.tickets), per_request)
+            accepted, synced = count_costs(shared, side, size.counted, per_request)
             if synced.calls != CALLS:
                 raise BrokenRun(
                     f"{side.name} makes {synced.calls:g} calls an event: the ratios would compare different work"

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import Mock
+
 import pytest
 from pydantic import SecretStr
+from sqlalchemy.exc import OperationalError
 
 from shared.coordination.doorbell import Doorbell, make_celery
 from shared.coordination.rings import MOST_RUNG_TOGETHER
@@ -11,7 +16,7 @@ from shared.settings import Settings
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket
 from worker import sweep
-from worker.bootstrap import backlog
+from worker.bootstrap import Worker, backlog
 from worker.sweep import MOST_RUNG, Sweep
 
 pytestmark = pytest.mark.promise("OPS-26")
@@ -39,5 +44,31 @@ def test_the_sweep_fills_the_queue_up_to_its_bound(
         tickets.extend(due)
         return True
 
-    Sweep(bridge.store, bridge.settings, bridge.redis, bridge.pause, lambda: waiting, ring).ring_due()
+    Sweep(bridge.store, bridge.settings, bridge.redis, bridge.pause, lambda: waiting, ring, ring).ring_due()
     assert len(tickets) == rung
+
+
+def test_the_sweep_tells_events_from_what_else_is_due(
+    bridge: Bridge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweep, "JUST_RUNG_S", 0.0)
+    bridge.forward(task_event(of_ticket=ticket(1), of_task=task(1)))
+    with bridge.store.transaction() as tx:
+        tx.tickets.give([1])
+    bridge.receive(task_event(of_ticket=ticket(2), of_task=task(2)))
+    ring, ring_if_due = Mock(return_value=True), Mock(return_value=True)
+    swept = Sweep(
+        bridge.store, bridge.settings, bridge.redis, bridge.pause, lambda: 0, ring, ring_if_due
+    ).ring_due()
+    assert swept == 2
+    ring.assert_called_once_with([1])
+    ring_if_due.assert_called_once_with([2])
+
+
+def test_what_is_due_still_is_told_by_the_journal_and_everything_is_where_that_fails(bridge: Bridge) -> None:
+    bridge.receive(*(task_event(of_ticket=ticket(one), of_task=task(one)) for one in (1, 2)))
+    bridge.service.sync(1)
+    worker: Any = SimpleNamespace(store=bridge.store)
+    assert Worker.still_due(worker, [9, 2, 1]) == [2]
+    worker.store = SimpleNamespace(transaction=Mock(side_effect=OperationalError("SELECT", {}, Exception())))
+    assert Worker.still_due(worker, [9, 2, 1]) == [9, 2, 1]

@@ -39,7 +39,7 @@ def worker(bridge: Bridge) -> Any:
         locks=Locks(redis, 60),
         connector=Connector(bridge.store, Vault(settings.secret_keys)),
         lookup=None,
-        sweep=Sweep(bridge.store, settings, redis, bridge.pause, lambda: 0, lambda _: True),
+        sweep=Sweep(bridge.store, settings, redis, bridge.pause, lambda: 0, lambda _: True, lambda _: True),
     )
 
 

@@ -162,7 +162,7 @@ class World:
             Completion(self.store, None, pause, 0),
         )
         self._rung: list[int] = []
-        self.sweeper = Sweep(self.store, self.settings, self.redis, pause, lambda: 0, self._ring)  # type: ignore[arg-type]
+        self.sweeper = Sweep(self.store, self.settings, self.redis, pause, lambda: 0, self._ring, self._ring)  # type: ignore[arg-type]
         self._stack.enter_context(self.clock.in_force())
         self._stack.enter_context(mock.patch.object(Ledger, "claim_all", self._claiming(Ledger.claim_all)))
         self._stack.enter_context(mock.patch.object(Call, "carry_out", self._calling(Call.carry_out)))

@@ -111,4 +111,4 @@ def a_sweep(bridge: Bridge) -> Sweep:
         bridge.rung += tickets
         return True
 
-    return Sweep(bridge.store, bridge.settings, bridge.redis, bridge.pause, lambda: 0, ring)
+    return Sweep(bridge.store, bridge.settings, bridge.redis, bridge.pause, lambda: 0, ring, ring)

@@ -39,6 +39,9 @@ def named_in(message: dict[str, Any]) -> Any:
     return json.loads(base64.b64decode(message["body"]))[1]
 
 
+DONE = 2
+
+
 class Begun:
     """Stands for a worker that is handed tickets: its task, those that it has begun, and those that it rings."""
 
@@ -56,6 +59,7 @@ class Begun:
             coordinator=self.coordinator,
             service=SimpleNamespace(ring=self.rung.extend),
             watchdog=SimpleNamespace(at_work=nullcontext),
+            still_due=lambda ticket_ids: [one for one in ticket_ids if one != DONE],
         )
         register(app, worker)  # type: ignore[arg-type]
         self.task = app.tasks[SYNC_TICKET]
@@ -112,6 +116,22 @@ def test_the_tickets_of_a_message_are_worked_on_side_by_side() -> None:
     together.wait()
     assert worker.end() == []
     assert sorted(worker.tickets) == [1, 2, 3]
+
+
+def test_what_was_done_since_the_sweep_rang_is_not_begun() -> None:
+    worker = Begun(work=lambda _ticket_id: is_begun.release())
+    is_begun = threading.Semaphore(0)
+    worker.task(**named_in(sent(ring_of([1, DONE, 3], if_due=True))))
+    assert all(is_begun.acquire(timeout=5) for _ in range(2))
+    worker.task(**named_in(sent(ring_of([DONE]))))
+    assert is_begun.acquire(timeout=5), "whatever else rings may know of more than events"
+    worker.end()
+    assert sorted(worker.tickets) == [1, DONE, 3]
+
+
+@pytest.mark.parametrize("if_due", [1, "yes", None, False, [True]])
+def test_a_ring_leaves_out_what_is_done_only_where_it_says_so(if_due: object) -> None:
+    assert named_in(sent({"ticket_id": 1, "if_due": if_due})) == {"ticket_id": 1}
 
 
 def test_a_task_does_not_wait_for_its_tickets() -> None:

@@ -33,7 +33,7 @@ def prune(store: Store) -> Callable[[], int]:
     """Prunes as the worker does."""
     settings = Settings(database_url=SecretStr("sqlite://"), retention_days=KEPT_DAYS)
     nothing: Any = None
-    return Sweep(store, settings, nothing, nothing, lambda: 0, lambda _: True).prune
+    return Sweep(store, settings, nothing, nothing, lambda: 0, lambda _: True, lambda _: True).prune
 
 
 def age(store: Store, days: float = KEPT_DAYS + 1) -> None:
