@@ -1,7 +1,8 @@
 """The error tree. Each class says what happened, whether anything was sent, and whether it may be repeated.
 
     BridgeError
-    ├ SettingsError · InvalidEvent · BadSignature · NotFound · LockBusy · LeaseOver · NotYet
+    ├ SettingsError · InvalidEvent · BadSignature · NotFound · LeaseOver · NotYet
+    ├ LockBusy ─ NotBegun
     ├ TemplateError (message, line, column)
     └ TrackerError (method, path, status, body)
       ├ TrackerUnreachable    never sent: connection refused, DNS, connect time-out

@@ -17,6 +17,7 @@ THE_RECORD = 1
 RECORD = cast(Table, PluginConfigRecord.__table__)
 STORED = select(RECORD.c["values"], RECORD.c.api_key_encrypted, CHANGES)
 SETTLED = select(RECORD.c["values"]).with_for_update(read=True)
+IF_SETTLED = select(RECORD.c["values"]).with_for_update(read=True, skip_locked=True)
 
 
 class Configs:
@@ -43,9 +44,18 @@ class Configs:
         """Tell whether nothing was changed since that what is sent is built from."""
         return self._session.scalar(select(CHANGES)) == basis
 
-    def status_map(self) -> Mapping[int, int]:
-        """Return status_map as it is once whoever changes the configuration at this moment has committed."""
-        stored = self._session.scalar(SETTLED)
+    def status_map(self, *, wait: bool) -> Mapping[int, int] | None:
+        """Return status_map as it is once whoever changes the configuration at this moment has committed.
+
+        Args:
+            wait: whether that is waited for.
+
+        Returns:
+            None where it would have to be.
+        """
+        stored = self._session.scalar(SETTLED if wait else IF_SETTLED)
+        if stored is None and not wait:
+            return None
         return PluginConfig.model_validate(_known(stored or {})).status_map
 
     def put(self, config: PluginConfig) -> None:

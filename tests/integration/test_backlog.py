@@ -10,11 +10,13 @@ import pytest
 from pydantic import SecretStr
 from sqlalchemy.exc import OperationalError
 
+from deploy.sandbox.tracker.control import StandIn
 from shared.coordination.doorbell import Doorbell, make_celery
 from shared.coordination.rings import MOST_RUNG_TOGETHER
 from shared.settings import Settings
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket
+from tests.support.ledger import ours
 from worker import sweep
 from worker.bootstrap import Worker, backlog
 from worker.sweep import MOST_RUNG, Sweep
@@ -49,10 +51,11 @@ def test_the_sweep_fills_the_queue_up_to_its_bound(
 
 
 def test_the_sweep_tells_events_from_what_else_is_due(
-    bridge: Bridge, monkeypatch: pytest.MonkeyPatch
+    bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sweep, "JUST_RUNG_S", 0.0)
-    bridge.forward(task_event(of_ticket=ticket(1), of_task=task(1)))
+    bridge.forward(task_event(of_ticket=ticket(1), of_task=task(1)), ticket_id=1)
+    assert len(ours(stand_in)) == 1
     with bridge.store.transaction() as tx:
         tx.tickets.give([1])
     bridge.receive(task_event(of_ticket=ticket(2), of_task=task(2)))

@@ -33,6 +33,7 @@ from tests.support.events import ALICE, BOB, task, task_event, ticket, ticket_ev
 from tests.support.ledger import entries, ours, row, stopped
 from tests.support.statements import listening
 from tests.support.together import drive_together
+from tests.support.waiting import until
 from worker.sync.actions import Way, drive
 from worker.sync.bodies import choose_body
 from worker.sync.coordinator import CallerThreads, Coordinator
@@ -348,6 +349,52 @@ def test_a_status_map_that_was_changed_meanwhile_is_looked_up_once_for_all_and_f
     desk.sync_together(*TICKETS)
     assert {one["status_id"] for one in ours(stand_in)} == {4}
     assert states(desk, ids) == {"done": len(TICKETS)}
+
+
+def test_a_status_that_is_owed_anew_waits_for_the_disk(
+    bridge_on_postgresql: Bridge, stand_in: StandIn
+) -> None:
+    """With nothing else does the last look at a ticket wait: it only looks."""
+    desk = bridge_on_postgresql
+    receive(desk)
+    leaves = list[Leave]()
+    for one in TICKETS:
+        way = desk.service.way(one)
+        action = way.send(None)
+        while not isinstance(action, Leave):
+            action = way.send(action.carry_out())
+        leaves.append(action)
+        way.close()
+
+    def looked() -> Any:
+        with desk.store.transaction() as tx:
+            tx.wait_briefly(lasts=False)
+            Leave.all_within(tx, leaves)
+            return tx._session.scalar(text("SHOW synchronous_commit"))
+
+    assert looked() == "off"
+    desk.configure(status_map={**STATUS_MAP, 2: 4})
+    assert looked() == "on"
+
+
+def test_whoever_changes_the_configuration_holds_up_nothing_that_is_new(
+    bridge_on_postgresql: Bridge, stand_in: StandIn
+) -> None:
+    """What has to wait for the change does so by itself, and follows it."""
+    desk = bridge_on_postgresql
+    receive(desk)
+    driving = threading.Thread(target=desk.sync_together, args=TICKETS)
+    with desk.store.transaction() as tx:
+        config, _ = tx.configs.get()
+        tx.configs.put(config.model_copy(update={"status_map": {**STATUS_MAP, 2: 4}}))
+        driving.start()
+        until(lambda: len(entries(stand_in)) == len(TICKETS))
+        assert driving.is_alive()
+        assert {one["status_id"] for one in ours(stand_in)} != {4}
+    driving.join(30)
+    assert not driving.is_alive()
+    desk.sync_together(*TICKETS)
+    assert {one["status_id"] for one in ours(stand_in)} == {4}
 
 
 def test_every_claim_waits_for_the_disk(bridge_on_postgresql: Bridge, stand_in: StandIn) -> None:

@@ -82,6 +82,12 @@ class KeptLast(Kept):
     part = Part.LOADS
 
 
+class KeptAtTheEnd(KeptLast):
+    """Keeps something that can wait for what is new."""
+
+    can_wait = True
+
+
 class Claimed(Kept):
     """Keeps something before a call."""
 
@@ -229,7 +235,35 @@ def test_in_a_turn_answers_come_first_then_claims_and_by_itself_what_no_call_wai
     ]
     groups = _groups([(Going(number, nobody), one) for number, one in enumerate(asked)])
     kinds = [[type(one) for _, one in some] for some in groups]
-    assert kinds == [[Link, Write, Claim], [Leave, Load]]
+    assert kinds == [[Link, Write, Claim], [Load, Leave]]
+
+
+def test_what_is_over_is_looked_at_together_with_what_is_new(stage: Stage) -> None:
+    """It waits for tickets that were begun, until they are read or have ended, and for nobody else."""
+
+    async def way(ticket_id: int) -> None:
+        if ticket_id < 3:
+            await Asked(ticket_id)
+            await KeptLast(stage.book, ticket_id)
+        else:
+            await KeptAtTheEnd(stage.book, ticket_id)
+
+    coordinator = Coordinator(way, Hands())
+    coordinator.take([1, 7])
+    turns(coordinator, 3)
+    assert stage.book.transactions == []
+    coordinator._arrive(coordinator._going[1], Outcome(10))
+    turns(coordinator, 1)
+    assert stage.book.transactions == [[1, 7]]
+    coordinator.take([8, 2])
+    turns(coordinator, 3)
+    assert stage.book.transactions == [[1, 7]]
+    coordinator._arrive(coordinator._going[2], Outcome(error=LockBusy(written("busy"))))
+    turns(coordinator, 1)
+    assert stage.book.transactions == [[1, 7], [8]]
+    coordinator.take([9])
+    turns(coordinator, 1)
+    assert stage.book.transactions == [[1, 7], [8], [9]]
 
 
 def test_no_more_are_done_in_one_transaction_than_do_not_hold_up_others(stage: Stage) -> None:

@@ -70,6 +70,7 @@ class Going:
         has_caller: whether a caller is kept for it.
         outages: how many this process knew of when it asked last whether to go on.
         is_ahead: whether it waits for a caller before all others.
+        is_new: whether it has asked nothing of the store yet.
     """
 
     ticket_id: int
@@ -78,6 +79,7 @@ class Going:
     has_caller: bool = False
     outages: int = 0
     is_ahead: bool = False
+    is_new: bool = True
 
     def __post_init__(self) -> None:
         """Begin its own context, in which it takes each step."""
@@ -112,7 +114,8 @@ class Calls:
     def put(self, going: Going, action: Action[Any], arrive: Arrive) -> None:
         """Have one done."""
         with self._change:
-            self._waiting.append((going, action, arrive))
+            ahead = sum(one.is_ahead for one, _, _ in self._waiting)
+            self._waiting.insert(ahead if going.is_ahead else len(self._waiting), (going, action, arrive))
             self._change.notify()
 
     def allow(self, most: int) -> None:
@@ -388,7 +391,7 @@ class Coordinator:
         is_limited: bool = False,
     ) -> None:
         self._begin, self._callers, self._give_up, self._share = begin, callers, give_up, share
-        self._is_limited, self._kept, self._soon_free = is_limited, 0, 0
+        self._is_limited, self._kept, self._soon_free, self._new = is_limited, 0, 0, 0
         self._going: dict[int, Going] = {}
         self._arrivals: SimpleQueue[tuple[Going, Outcome] | None] = SimpleQueue()
         self._ready: list[Asked] = []
@@ -518,10 +521,12 @@ class Coordinator:
         """
         arrived = self._arrived()
         self._busy_since = time.monotonic()
-        self._see_who_is_free(arrived)
+        came_with = [going for going, _ in arrived if going.has_caller]
+        self._soon_free = 0
         if self._stopped_at:
             self._look_again()
         self._all_go_on(arrived)
+        self._see_who_is_free(came_with)
         self._let_on()
         self._begin_more()
         ready, self._ready = [*self._ready, *self._have_waited()], []
@@ -532,22 +537,21 @@ class Coordinator:
             self._all_go_on(self._stored(some))
         self._busy_since = None
 
-    def _see_who_is_free(self, arrived: list[tuple[Going, Outcome]]) -> None:
-        """Expect as many calls to come back until the next turn as came back until this one.
+    def _see_who_is_free(self, came_with: list[Going]) -> None:
+        """Expect as many callers to be free until the next turn as have become so until this one.
 
-        Who comes back so finds the next call claimed, and begins it at once. None is expected where none came back: a
-        claim does not wait for a tracker that hangs, nor for a rate limit.
+        Whoever is then finds the next call claimed, and begins it at once. Nobody is expected where nobody came back:
+        a claim does not wait for a tracker that hangs, nor for a rate limit.
         """
-        came_back = sum(going.has_caller for going, _ in arrived)
-        self._soon_free = 0 if self._is_limited else min(came_back, self._callers_now)
-        self._callers.allow(self._callers_now)
+        if self._is_limited:
+            return
+        self._soon_free = min(sum(not going.has_caller for going in came_with), self._callers_now)
+        self._callers.allow(max(1, self._callers_now))
 
     def _have_waited(self) -> list[Asked]:
-        """Return what can wait for the next tickets that are read: some are, or no more are to be begun."""
+        """Return what can wait for tickets that come to be read: some do now, or none will that has been begun."""
         are_read = any(isinstance(action, Stored) and action.part is Part.LOADS for _, action in self._ready)
-        with self._change:
-            are_more = not self._stopped_at and any(True for _ in self._waiting())
-        if are_more and not are_read and len(self._can_wait) < MOST_TOGETHER:
+        if self._new and not are_read and len(self._can_wait) < MOST_TOGETHER:
             return []
         have_waited, self._can_wait = self._can_wait, []
         return have_waited
@@ -564,19 +568,17 @@ class Coordinator:
 
         One that is under way is begun once more after its end.
         """
-        together = min(max(self._callers_now, self._most // 2), MOST_TOGETHER)
+        together = max(1, min(max(self._callers_now, self._most // 2), MOST_TOGETHER))
         room = self._most - (len(self._going) - len(self._can_wait))
         if self._is_limited:  # several would have to wait until nobody is under way
             together = max(0, min(together, room))
         with self._change:
-            some = [] if self._stopped_at else list(islice(self._waiting(), together))
+            waiting = (one for one in self._rung if one not in self._going)
+            some = [] if self._stopped_at else list(islice(waiting, together))
         if len(some) <= room:
             return some
         more = room if self._is_limited else room + MORE_AHEAD
         return [one for one in some if one in self._ahead][: max(0, more)]
-
-    def _waiting(self) -> Iterator[int]:
-        return (one for one in self._rung if one not in self._going)
 
     def _begin_more(self) -> None:
         """Begin the tickets for which there is room."""
@@ -588,6 +590,7 @@ class Coordinator:
         for ticket_id in begun:
             way = self._begin(ticket_id)
             going = self._going[ticket_id] = Going(ticket_id, way, rung_by[ticket_id])
+            self._new += 1
             going.is_ahead = ticket_id in self._ahead
             self._ahead.discard(ticket_id)
             self._go_on(going, Outcome())
@@ -627,6 +630,8 @@ class Coordinator:
 
     def _see_to(self, going: Going, action: Action[Any]) -> None:
         """Have an action done: where it needs a caller, once one is kept for its ticket."""
+        if isinstance(action, Stored):
+            self._is_new_no_more(going)
         if action.begins and (why := self._why_not(going, action)):
             self._go_on(going, Outcome(error=why))
         elif isinstance(action, Together) or (isinstance(action, Stored) and not action.precedes_a_call):
@@ -668,8 +673,13 @@ class Coordinator:
         for going, action in waiting:
             self._see_to(going, action)
 
+    def _is_new_no_more(self, going: Going) -> None:
+        self._new -= going.is_new
+        going.is_new = False
+
     def _end(self, going: Going, fault: Exception | None) -> None:
         self._give_back_caller(going)
+        self._is_new_no_more(going)
         self._not_told.discard(going.ticket_id)
         del self._going[going.ticket_id]
         going.own.end(failed=fault is not None and not isinstance(fault, LockBusy))
@@ -719,13 +729,16 @@ class Coordinator:
 
 def _groups(stored: list[tuple[Going, Stored[Any]]]) -> Iterator[list[tuple[Going, Stored[Any]]]]:
     """Return what is done in one transaction each: by kind, claims last, and rows in the order of their tickets."""
-    stored.sort(
-        key=lambda one: (one[1].part, one[1].precedes_a_call, type(one[1]).__name__, one[0].ticket_id)
-    )
+    stored.sort(key=_order)
     for _, part in groupby(stored, lambda one: one[1].part):
         some = list(part)
         for start in range(0, len(some), MOST_TOGETHER):
             yield some[start : start + MOST_TOGETHER]
+
+
+def _order(asked: tuple[Going, Stored[Any]]) -> tuple[Part, bool, str, int]:
+    going, action = asked
+    return action.part, action.precedes_a_call or action.can_wait, type(action).__name__, going.ticket_id
 
 
 def _in_one_transaction(actions: list[Stored[Any]]) -> list[Any]:

@@ -81,7 +81,7 @@ async def forward(using: Collaborators, ticket_id: int, *, had_closed: bool) -> 
                     await begin(run.lists.ask_whether_open)
                 results = await _drained(run, work)
     finally:
-        is_more_due = run is not None and await Leave(run)
+        is_more_due = run is not None and await _left(run)
         if run is not None and run.rung:
             await apart(using.ring, sorted(run.rung))
     return Forwarded(results, run.answered, is_more_due)
@@ -104,15 +104,23 @@ async def _loaded(using: Collaborators, ticket_id: int, lock: HeldLock) -> tuple
     return run, work
 
 
+async def _left(run: Run) -> bool:
+    is_more_due = await Leave(run)
+    return await apart(Leave(run, alone=True).carry_out) is True if is_more_due is None else is_more_due
+
+
 @dataclass(frozen=True)
-class Leave(Stored[bool]):
+class Leave(Stored[bool | None]):
     """Have statuses given again that status_map has changed meanwhile; tell whether something is due for the ticket.
 
     The map's change could not see this drain, nor that of other tickets whose issues this drain has found. Whoever
     rang while the lock was held has found it busy, so that what is due now is looked for after its release.
+
+    Comes to None where somebody changes the configuration at this moment: that is waited for alone.
     """
 
     run: Run
+    alone: bool = False
     part = Part.LOADS
     can_wait = True
     lasts = False
@@ -122,10 +130,12 @@ class Leave(Stored[bool]):
         return self.run
 
     @classmethod
-    def all_within(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[bool]:
+    def all_within(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[bool | None]:
         """Do it for some drains."""
         if any(one.run.answered for one in actions):
-            status_map = tx.configs.status_map()
+            status_map = tx.configs.status_map(wait=actions[0].alone)
+            if status_map is None:
+                return [None] * len(actions)
             some = [
                 one.run for one in actions if one.run.answered and one.run.config.status_map != status_map
             ]

@@ -203,8 +203,7 @@ class Part(IntEnum):
 
     Attributes:
         ANSWERS: what came of calls, and the claims of those that are to begin.
-        LOADS: what is new, and the last look at what is over, which waits for whoever changes the configuration: by
-            then the calls that were claimed for have begun.
+        LOADS: what is new, and the last look at what is over: by then the calls of callers that were free have begun.
     """
 
     ANSWERS, LOADS = range(2)
@@ -216,7 +215,7 @@ class Stored(Action[R]):
     Attributes:
         precedes_a_call: whether a call follows at once, for which somebody must be free.
         part: with what it is done in one transaction.
-        can_wait: whether it may wait for the next of its part, since nobody waits for it.
+        can_wait: whether it is the last of its part, and waits for tickets that come to be read at this moment.
         lasts: whether its commit waits for the disk.
     """
 
