@@ -189,10 +189,11 @@ class Producer:
         """
         with _as_unwritable():
             accepted = await self._appender.append(delivered)
-        for one in accepted:
+        for delivery, one in zip(delivered, accepted, strict=True):
             if one.conflicting:
                 log.warning(
-                    "a delivery id came again with another body; kept as a new event", event_id=one.event_id
+                    "a delivery id came again with another body; kept as a new event",
+                    **_about(delivery, one),
                 )
         return accepted
 
@@ -299,7 +300,12 @@ def park(store: Store, unreadable: Unreadable) -> None:
     Raises:
         Problem: 503, the journal cannot be written; nothing was kept.
     """
-    log.warning("a delivery cannot be read", source=unreadable.source, faults=unreadable.faults[:MOST_FAULTS])
+    log.warning(
+        "a delivery cannot be read",
+        delivery_ids=[unreadable.delivery_id],
+        source=unreadable.source,
+        faults=unreadable.faults[:MOST_FAULTS],
+    )
     with _as_unwritable(), store.transaction() as tx:
         tx.journal.park(
             unreadable.delivery_id, unreadable.source, unreadable.body, unreadable.faults[:MOST_FAULTS]
@@ -394,6 +400,18 @@ def _weight(count: int, body: str) -> int:
 
 def _unsigned_id(body: str) -> str:
     return f"unsigned-{hashlib.sha256(body.encode()).hexdigest()}"
+
+
+def _about(delivery: Delivery, kept: Accepted) -> dict[str, Any]:
+    """Return what a line says of the event that it is about, in the words of the worker's lines."""
+    trace = delivery.traceparent
+    return {
+        "ticket_id": kept.ticket_id,
+        "event_ids": [kept.event_id],
+        "keys": [kept.key],
+        "delivery_ids": [delivery.delivery_id],
+        **({"trace_id": traceparent.trace_id(trace)} if trace else {}),
+    }
 
 
 def _answer(one: Accepted) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import requests
+import structlog
 from sqlalchemy import text
 
 from producer.admin.replay import replay_state
@@ -88,9 +89,13 @@ def test_an_item_that_nobody_asked_for_is_not_there(glpi: GlpiProducer) -> None:
 def test_a_body_that_a_custom_payload_has_broken_is_kept_and_counted(glpi: GlpiProducer) -> None:
     before = samples(glpi.producer.get("/metrics").text)
     broken = signed(b'{"text": "Ticket 7 \xff changed"}', int(time.time()))
-    assert glpi.post("ticket", broken).status_code == 202
-    assert glpi.post("ticket", broken).status_code == 202
+    with structlog.testing.capture_logs() as logged:
+        assert glpi.post("ticket", broken).status_code == 202
+        assert glpi.post("ticket", broken).status_code == 202
     (row,) = glpi.producer.journal()
+    assert [line["delivery_ids"] for line in logged if "cannot be read" in line["event"]] == [
+        [row.delivery_id]
+    ] * 2
     assert (row.event, row.state) == ("unreadable", "failed")
     counted = samples(glpi.producer.get("/metrics").text) - before
     assert counted['deskbridge_deliveries_unreadable_total{source="glpi/ticket"}'] == 2

@@ -30,15 +30,19 @@ def test_the_same_id_with_the_same_body_is_a_duplicate_and_changes_nothing(produ
 
 
 def test_the_same_id_with_another_body_is_a_new_event_and_a_warning(producer: RunningProducer) -> None:
+    trace_id = "4bf92f3577b34da6a3ce929d0e0e4736"
     with structlog.testing.capture_logs() as logged:
         producer.send(task_event(), "one")
         assert not [
             line for line in logged if line["log_level"] == "warning" and "delivery id" in line["event"]
         ]
-        other = producer.send(ticket_event(), "one")
-    assert other.json()["accepted"][0]["duplicate"] is False
+        came_with = {"traceparent": f"00-{trace_id}-00f067aa0ba902b7-01"}
+        (other,) = producer.send(ticket_event(), "one", headers=came_with).json()["accepted"]
+    assert other["duplicate"] is False
     assert len(producer.journal()) == 2
-    assert [line for line in logged if line["log_level"] == "warning" and "delivery id" in line["event"]]
+    (line,) = [line for line in logged if line["log_level"] == "warning" and "delivery id" in line["event"]]
+    named = ("event_ids", "keys", "ticket_id", "delivery_ids", "trace_id")
+    assert [line[name] for name in named] == [[other["event_id"]], [other["key"]], 4711, ["one"], trace_id]
 
 
 def test_an_array_s_events_are_numbered_or_carry_their_own_id(producer: RunningProducer) -> None:
