@@ -33,6 +33,9 @@ pytestmark = pytest.mark.slow
 
 DRAINED_WITHIN_S = 60
 ENDS_WITHIN_S = 20
+GRACE_S = 40
+"""What every supervisor is told to give a process, from SIGTERM to SIGKILL."""
+
 KEYS = "deskbridge:"
 
 _hundreds = count(1)
@@ -144,6 +147,23 @@ def test_what_a_killed_worker_had_taken_is_done_by_others_and_does_no_harm_when_
     deliver_again(app, first, first + 1)
     until(lambda: not redis.llen(KEYS + QUEUE))
     each_once(fleet, first, first + 1)
+
+
+def test_a_worker_that_is_told_to_end_in_the_middle_of_a_call_keeps_what_comes_of_it_and_leaves_the_rest(
+    fleet: Fleet, first: int
+) -> None:
+    fleet.stand_in.settings(latency_ms=4000)
+    ending = fleet.add_worker(2)
+    send(fleet, first)
+    in_the_middle_of_a_call(fleet, first)
+    assert ending.stop(GRACE_S) == 0, fleet.logs()
+    fleet.stand_in.settings(latency_ms=0)
+    state = fleet.stand_in.state()
+    assert f"Extinguished {first * 10}" not in {row["comments"] for row in state["time_entries"]}
+    settled = fleet.settled()
+    fleet.add_worker(2)
+    each_once(fleet, first)
+    assert fleet.settled() == settled, "nothing was in doubt: it kept the number of the issue"
 
 
 @pytest.mark.promise("OPS-20")
