@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 import socketserver
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -33,6 +36,8 @@ pytestmark = [pytest.mark.ha, pytest.mark.timeout(900)]
 Tool = Callable[[str, str], Path]
 TOKEN = "a token of the console's API"
 PROBLEM = "application/problem+json"
+BODY_S, ANSWER_S = 10, 35
+"""As deploy/nginx and docs/high-availability.md have them."""
 
 
 class Site:
@@ -194,22 +199,64 @@ def test_an_event_is_sent_to_another_producer_and_a_form_to_no_other_console(
             proxy.child.stop()
 
 
+def test_a_body_that_stops_coming_reaches_nobody_and_a_producer_that_never_answers_is_given_up(
+    nginx: Path, tmp_path: Path
+) -> None:
+    with hanging_up(at_once=False) as one, hanging_up(at_once=False) as two:
+        proxy = Nginx(nginx, tmp_path / "nginx", [one.port, two.port], [one.port, two.port])
+        proxy.start()
+        try:
+            with ThreadPoolExecutor(1) as threads:
+                began = time.monotonic()
+                event = threads.submit(
+                    requests.post, f"{proxy.url}/events", data="{}", verify=str(proxy.certificate), timeout=60
+                )
+                assert BODY_S - 1 < seconds_until_cut(proxy) < BODY_S + 2
+                answer = event.result()
+                assert ANSWER_S - 1 < time.monotonic() - began < ANSWER_S + 3
+            assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
+            assert answer.headers["content-type"] == PROBLEM
+            assert one.requests + two.requests == 1, "after so long its sender is who sends it again"
+        finally:
+            proxy.child.stop()
+
+
+def seconds_until_cut(proxy: Nginx) -> float:
+    """Send the beginning of an event; return the seconds until the connection is cut without an answer."""
+    trusted = ssl.create_default_context(cafile=proxy.certificate)
+    with (
+        socket.create_connection((HOST, proxy.port), timeout=60) as plain,
+        trusted.wrap_socket(plain, server_hostname=HOST) as connection,
+    ):
+        began = time.monotonic()
+        connection.sendall(b"POST /events HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
+        assert connection.recv(100) == b""
+        return time.monotonic() - began
+
+
 class HangingUp:
     """A server that takes a request and hangs up.
+
+    Args:
+        at_once: not only when it is stopped.
 
     Attributes:
         requests: how many it took.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, at_once: bool) -> None:
         outer = self
         self.requests = 0
+        self._hangs_up = threading.Event()
+        if at_once:
+            self._hangs_up.set()
 
         class Handler(socketserver.StreamRequestHandler):
             def handle(self) -> None:
                 while self.rfile.readline().strip():
                     pass
                 outer.requests += 1
+                outer._hangs_up.wait()
 
         self._server = socketserver.ThreadingTCPServer((HOST, 0), Handler)
         self.port = self._server.server_address[1]
@@ -217,14 +264,15 @@ class HangingUp:
 
     def stop(self) -> None:
         """End it."""
+        self._hangs_up.set()
         self._server.shutdown()
         self._server.server_close()
 
 
 @contextmanager
-def hanging_up() -> Iterator[HangingUp]:
+def hanging_up(*, at_once: bool = True) -> Iterator[HangingUp]:
     """A server that hangs up, for a while."""
-    server = HangingUp()
+    server = HangingUp(at_once=at_once)
     try:
         yield server
     finally:
