@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -107,6 +109,36 @@ def test_nothing_of_a_secret_is_in_the_file_of_the_stack() -> None:
             if any(word in name for word in ("PASSWORD", "SECRET", "KEYS", "DATABASE_URL")):
                 assert name.endswith("_FILE"), name
                 assert str(value).startswith("/run/secrets/"), name
+
+
+@pytest.mark.parametrize("service", ["worker", "beat"])
+def test_one_whose_heartbeat_is_old_or_was_never_there_is_not_well(service: str, tmp_path: Path) -> None:
+    services = yaml.safe_load((CONTAINERS / "compose.yaml").read_text(encoding="utf-8"))["services"]
+    shell, check = services[service]["healthcheck"]["test"]
+    heartbeat = tmp_path / "heartbeat"
+    command = instead(
+        check.replace("$$", "$"),
+        (services[service]["environment"]["DESKBRIDGE_HEARTBEAT_PATH"], str(heartbeat)),
+    )
+
+    def is_well() -> bool:
+        return subprocess.run(["/bin/sh", "-c", command], capture_output=True, check=False).returncode == 0
+
+    assert shell == "CMD-SHELL"
+    assert not is_well()
+    heartbeat.touch()
+    assert is_well()
+    old = time.time() - 40
+    os.utime(heartbeat, (old, old))
+    assert not is_well()
+
+
+def test_redis_keeps_on_its_disk_what_it_was_given_and_forgets_nothing_for_want_of_room(
+    stack: Engine,
+) -> None:
+    for name, wanted in (("appendonly", "yes"), ("maxmemory-policy", "noeviction")):
+        said = stack.compose("exec", "-T", "redis", "redis-cli", "config", "get", name)
+        assert said.split() == [name, wanted]
 
 
 @pytest.mark.parametrize("service", OURS)
