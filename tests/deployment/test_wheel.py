@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
+from tests.support.documents import documented, instead
 from tests.support.events import task_event
 from tests.support.fleet import ROOT, Fleet
 
@@ -21,6 +23,8 @@ pytestmark = [pytest.mark.wheel, pytest.mark.timeout(400)]
 
 PRODUCT = ("producer", "shared", "worker")
 SOURCES = (*PRODUCT, "pyproject.toml", "README.md", "LICENSE")
+LOCK = ROOT / "requirements-runtime.lock"
+INSTALL = (sys.executable, "-m", "uv", "pip", "install", "--quiet")
 SOURCE_OF_A_CATALOGUE = ".po"
 """What a page reads is compiled of it, and shipped."""
 
@@ -53,19 +57,8 @@ def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("venv")
     venv.create(directory)
     found = directory / "bin" / "python"
-    install = (
-        sys.executable,
-        "-m",
-        "uv",
-        "pip",
-        "install",
-        "--quiet",
-        "--compile-bytecode",
-        "--python",
-        found,
-    )
-    run(*install, "--require-hashes", "-r", ROOT / "requirements-runtime.lock", cwd=directory)
-    run(*install, "--no-deps", wheel, cwd=directory)
+    run(*INSTALL, "--compile-bytecode", "--python", found, "--require-hashes", "-r", LOCK, cwd=directory)
+    run(*INSTALL, "--python", found, "--no-deps", wheel, cwd=directory)
     return found
 
 
@@ -88,6 +81,28 @@ def test_it_needs_nothing_that_the_lock_does_not_name(python: Path, tmp_path: Pa
     run(sys.executable, "-m", "uv", "pip", "check", "--python", python, cwd=tmp_path)
     said = run(python.parent / "deskbridge", "--version", cwd=tmp_path)
     assert said == f"deskbridge {version('deskbridge')}\n"
+
+
+def test_a_lock_with_the_extras_has_what_they_need_and_all_else_as_it_was(
+    wheel: Path, tmp_path: Path
+) -> None:
+    lock, site = tmp_path / "requirements-runtime.lock", tmp_path / "site"
+    shutil.copy(LOCK, lock)
+    made = instead(
+        documented("install.md#extras"),
+        (".venv/bin/uv", f"{sys.executable} -m uv"),
+        ("--output-file requirements-runtime.lock", f"--quiet --output-file {lock}"),
+    )
+    run("/bin/bash", "-euc", made, cwd=ROOT)
+    pinned = [set(re.findall(r"(?m)^[a-z].*==\S+", one.read_text(encoding="utf-8"))) for one in (LOCK, lock)]
+    assert pinned[0] < pinned[1]
+    run(*INSTALL, "--target", site, "--require-hashes", "-r", lock, cwd=tmp_path)
+    run(*INSTALL, "--target", site, "--no-deps", wheel, cwd=tmp_path)
+    loads = "import joserfc, sentry_sdk, shared.opentelemetry as one; print(one.__file__)"
+    said = run(
+        sys.executable, "-S", "-c", f"import sys; sys.path.append({str(site)!r}); {loads}", cwd=tmp_path
+    )
+    assert said.startswith(str(site)), "nothing of this venv"
 
 
 @pytest.fixture
