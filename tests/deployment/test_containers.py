@@ -58,7 +58,7 @@ def stack(
             instead(
                 documented("containers.md#connect-the-tracker"),
                 ("https://redmine.example.org", "http://tracker:3000"),
-                ("key.txt", str(key)),
+                ("secrets/key.txt", str(key)),
                 ("entity 3 12", f"entity {SUPPORT_ENTITY} 1"),
             )
         )

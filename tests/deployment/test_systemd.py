@@ -32,20 +32,15 @@ MOST_EXPOSED = 20
 """Of 100, as `systemd-analyze security` counts."""
 
 GRACE_S = 40
-DATABASE = """
-CREATE ROLE deskbridge LOGIN PASSWORD 'owner';
-CREATE ROLE deskbridge_producer LOGIN PASSWORD 'appender';
-CREATE DATABASE deskbridge OWNER deskbridge;
-"""
 START = "systemctl enable --now deskbridge.target\n"
 BY_HAND, LOOK = instead(
     documented("systemd.md#from-nothing-to-a-synced-ticket"),
+    ("deskbridge LOGIN PASSWORD '…'", "deskbridge LOGIN PASSWORD 'owner'"),
+    ("deskbridge_producer LOGIN PASSWORD '…'", "deskbridge_producer LOGIN PASSWORD 'appender'"),
     ("deskbridge:…@", "deskbridge:owner@"),
     ("deskbridge_producer:…@", "deskbridge_producer:appender@"),
     ("https://redmine.example.org", "http://127.0.0.1:3000"),
-    ("key.txt", "/root/key.txt"),
     ("entity 3 12", f"entity {SUPPORT_ENTITY} 1"),
-    ("event.json", "/root/event.json"),
 ).split(START)
 """What a page has an administrator type before everything is started, and after it."""
 
@@ -173,7 +168,6 @@ def machine(docker: dict[str, str], standin: str) -> Iterator[Machine]:
     made.docker("run", "-d", "--rm", "--name", NAME, "--network=none", *rights, *unmasked, *files, *first)
     try:
         until(lambda: made.code("pg_isready && redis-cli ping")[0] == 0, made.log, 30)
-        made.sh("su postgres -c psql", given=DATABASE)
         tracker = "python3 -m deploy.sandbox.tracker --host 127.0.0.1 --port 3000"
         made.sh(f"systemd-run --quiet --unit=tracker --working-directory=/src {tracker}")
         yield made
