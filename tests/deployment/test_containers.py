@@ -80,7 +80,10 @@ def test_the_image_is_small_and_holds_nothing_to_build_with(stack: Engine, base:
     assert (size[IMAGE] - size[base]) / 1e6 < MOST_MB
     (image,) = json.loads(engine.docker("image", "inspect", IMAGE))
     assert image["Config"]["User"] == "10001:10001"
-    version = image["Config"]["Labels"]["org.opencontainers.image.version"]
+    labels = {name.rpartition(".")[2]: text for name, text in image["Config"]["Labels"].items()}
+    assert {"title", "description", "licenses", "version", "revision"} <= set(labels)
+    assert "unknown" not in labels.values()
+    version = labels["version"]
     assert engine.docker("run", "--rm", "--network=none", IMAGE, "--version").split() == [
         "deskbridge",
         version,
