@@ -10,7 +10,9 @@ import pytest
 from sqlalchemy import update
 
 from deploy.sandbox.tracker.control import StandIn
+from producer.admin.replay import replay_events
 from shared.codes.coded import written
+from shared.codes.faults import Fault
 from shared.errors import InvalidEvent, TrackerBusy
 from shared.events import parse_delivery
 from shared.kinds import Kind
@@ -174,3 +176,28 @@ def test_an_event_nested_too_deeply_is_refused_and_no_crash() -> None:
         deep = [deep]
     with pytest.raises(InvalidEvent):
         parse_delivery({**task_event(), "extra": deep}, delivery_id())
+
+
+def test_whoever_probes_and_has_nothing_to_send_asks_the_tracker_all_the_same(
+    bridge: Bridge, stand_in: StandIn
+) -> None:
+    """After a replay of everything there may be thousands of them, of which the sweep lets in one at a time."""
+    bridge.forward(task_event())
+    bridge.pause.begin(Fault.TRACKER_BUSY(method="GET", path="/users.json", status=429), 0)
+    replay_events(bridge.store, [1])
+    bridge.service.sync(4711)
+    assert bridge.event(1).state == "done"
+    assert bridge.pause.current() is None
+
+
+def test_whoever_probes_with_nothing_to_send_learns_that_the_pause_is_to_go_on(
+    bridge: Bridge, stand_in: StandIn
+) -> None:
+    bridge.forward(task_event())
+    stand_in.fault("status_before", method="GET", path="/users.json", status=429)
+    bridge.pause.begin(Fault.TRACKER_BUSY(method="GET", path="/users.json", status=429), 0)
+    replay_events(bridge.store, [1])
+    bridge.service.sync(4711)
+    paused = bridge.pause.current()
+    assert paused is not None
+    assert bridge.pause.left(paused) > 0

@@ -558,7 +558,8 @@ class Coordinator:
 
     def _arrived(self) -> list[tuple[Going, Outcome]]:
         """Return whose actions are done; wait for one only where nothing else is to be done."""
-        found = _all_of(self._arrivals, wait=not (self._ready or self._to_begin()))
+        have_waited = self._can_wait and not self._new
+        found = _all_of(self._arrivals, wait=not (self._ready or have_waited or self._to_begin()))
         return [one for one in found if one is not None]
 
     def _to_begin(self) -> list[int]:

@@ -54,13 +54,16 @@ class Forwarded:
     is_more_due: bool
 
 
-async def forward(using: Collaborators, ticket_id: int, *, had_closed: bool) -> Forwarded:
+async def forward(
+    using: Collaborators, ticket_id: int, *, had_closed: bool = False, probes: bool = False
+) -> Forwarded:
     """Do what is due for a ticket now, once, under its lock.
 
     Args:
         using: what the worker works with.
         ticket_id: the ticket.
         had_closed: the tracker was closed to our key; before anything is sent it is asked whether it still is.
+        probes: everybody else waits for what the tracker answers; where nothing is to be sent it is asked all the same.
 
     Raises:
         LockBusy: somebody else is at work on it.
@@ -80,6 +83,8 @@ async def forward(using: Collaborators, ticket_id: int, *, had_closed: bool) -> 
                     # a key without rights would create in its owner's name
                     await begin(run.lists.ask_whether_open)
                 results = await _drained(run, work)
+            if probes and not run.answered:
+                await begin(run.lists.ask_whether_open)
     finally:
         is_more_due = run is not None and await _left(run)
         if run is not None and run.rung:

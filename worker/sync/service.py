@@ -72,7 +72,7 @@ class SyncService(Collaborators):
             answered = False
             try:
                 had_closed = permit.after is not None and permit.after.reason.code == Fault.TRACKER_CLOSED
-                forwarded = await forward(self, ticket_id, had_closed=had_closed)
+                forwarded = await forward(self, ticket_id, had_closed=had_closed, probes=permit.probing)
                 answered = forwarded.answered
                 results += forwarded.results
             except LockBusy as busy:
