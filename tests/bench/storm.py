@@ -25,7 +25,7 @@ from tests.bench.report import Row, show
 from tests.bench.rounds import warm_up
 from tests.bench.servers import servers
 from tests.bench.workload import Delivery, batch, signed
-from tests.support.events import ticket, ticket_event
+from tests.support.events import task, task_event, ticket, ticket_event
 
 LATENCY_MS = 20.0
 UPDATES, OTHERS, EVERY_S, REDELIVERIES = 1000, 100, 0.03, 10_000
@@ -56,7 +56,8 @@ def measure() -> dict[str, Any]:
         side.start_workers()
         warm_up(side, shared.stand_in, 100)
         shared.latency(LATENCY_MS)
-        one = ticket_event(of_ticket=ticket(STORMY, title="before"))
+        # the ticket of the storm has an issue, which the updates are for
+        one = task_event(of_ticket=ticket(STORMY, title="before"), of_task=task(STORMY))
         post(side.port, [signed(one, 1)])
         _wait(side)
         quiet_ms = _others(side)
@@ -102,8 +103,8 @@ def rows(found: dict[str, Any]) -> list[Row]:
             str(puts),
             "",
             str(puts),
-            f"≤ {MOST_PUTS}",
-            puts <= MOST_PUTS,
+            f"1 to {MOST_PUTS}",
+            1 <= puts <= MOST_PUTS,
             "the ticket's lock: whatever came meanwhile is one update",
         ),
         Row("storm", redelivered, str(calls), "", str(calls), "0", calls == 0, "the journal's delivery ids"),
