@@ -13,7 +13,7 @@ from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
 from shared.store import Store
-from shared.store.models import TaskTimeLink, TicketIssueLink
+from shared.store.models import TaskTimeLink, TicketIssueLink, TicketState
 from tests.drill.besieged import Honest, besiege, complaints
 from tests.drill.day import Day, make_day
 from tests.drill.expect import expect
@@ -177,7 +177,7 @@ def _keep(injector: Injector, directory: Path) -> None:
                 {column.name: str(getattr(row, column.name)) for column in model.__table__.columns}
                 for row in session.scalars(select(model))
             ]
-            for model in (TicketIssueLink, TaskTimeLink)
+            for model in (TicketIssueLink, TaskTimeLink, TicketState)
         }
     kept = {"state": fleet.stand_in.state(), "requests": fleet.stand_in.requests(), "ledger": ledger}
     for name, document in kept.items():
