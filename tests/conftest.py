@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -27,6 +29,15 @@ def _configure_without_cache(**options: Any) -> None:
 structlog.configure = _configure_without_cache  # type: ignore[assignment]
 
 pytest_plugins = ["tests.support.databases", "tests.support.servers"]
+
+
+@pytest.fixture(autouse=True)
+def logging_as_it_was() -> Iterator[None]:
+    """Leave logging as it was: a command points it at a standard error that is closed with its test."""
+    root, ours = logging.getLogger(), logging.getLogger("deskbridge")
+    before = root.handlers[:], root.level, ours.level
+    yield
+    root.handlers[:], root.level, ours.level = before
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import base64
-import logging
 import os
 import pickle
 import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -79,15 +77,6 @@ def running(lasting_fleet: Fleet) -> Fleet:
 def fleet(running: Fleet, redis_url: str) -> Fleet:
     """The same, with an empty broker."""
     return running
-
-
-@pytest.fixture(autouse=True)
-def _logging() -> Iterator[None]:
-    """Leave logging as it was: a command points it at its own standard error."""
-    root, ours = logging.getLogger(), logging.getLogger("deskbridge")
-    before = root.handlers[:], root.level, ours.level
-    yield
-    root.handlers[:], root.level, ours.level = before
 
 
 def command(fleet: Fleet, *arguments: str, stdin: str = "") -> str:

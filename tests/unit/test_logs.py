@@ -17,13 +17,7 @@ from shared.logs import configure_logging, get_logger, log_fields, reason_fields
 
 @pytest.fixture(autouse=True)
 def _as_before() -> Iterator[None]:
-    root = logging.getLogger()
-    handlers, level = list(root.handlers), root.level
-    channel = logging.getLogger("deskbridge").level
     yield
-    root.handlers = handlers
-    root.setLevel(level)
-    logging.getLogger("deskbridge").setLevel(channel)
     structlog.contextvars.clear_contextvars()
     structlog.reset_defaults()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -91,17 +90,6 @@ class Shell:
         """Return every event's state."""
         with self.store.transaction() as tx:
             return {row.id: row.state for row in tx.journal.find(limit=None)}
-
-
-@pytest.fixture(autouse=True)
-def _logging() -> Iterator[None]:
-    """Leave logging as it was: a command points it at its own standard error."""
-    root = logging.getLogger()
-    handlers, level, ours = root.handlers[:], root.level, logging.getLogger("deskbridge").level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    logging.getLogger("deskbridge").setLevel(ours)
 
 
 @pytest.fixture
