@@ -36,7 +36,7 @@ class Linked:
     Attributes:
         link: as it is now.
         before: the link that it replaced.
-        tickets: tickets whose events had been skipped for want of it.
+        tickets: tickets whose events had been skipped, or whose status had been dropped, for want of it.
         events: how many events these are.
         replayed: whether they are pending again; the tickets are to be rung.
         confirmed: whether the cache of the tracker's metadata knows the project; False: it is empty.
@@ -99,6 +99,7 @@ def _now(connect: Connect, project_id: int) -> ProjectNow | None:
 
 def put_link(tx: Transaction, link: Link, *, replay: bool, keep_category: bool = False) -> Linked:
     """Create or replace a link within a transaction, as `make_link`."""
+    tx.configs.hold()
     before = tx.links.get(link.kind, link.helpdesk_id)
     if keep_category and before and before.tracker_project_id == link.tracker_project_id:
         link = replace(link, default_category_id=before.default_category_id)
@@ -110,11 +111,14 @@ def put_link(tx: Transaction, link: Link, *, replay: bool, keep_category: bool =
         )
         tx.changes.note(did, before=link_json(before) if before else None, after=link_json(link))
     skipped = [one for one in tx.journal.skipped_tickets(Reason.NO_LINK) if _belongs(one[2], link)]
-    tickets = [ticket_id for ticket_id, _, _ in skipped]
+    # one that was dropped without an event: its own had ended before
+    dropped = [one for one, snapshot in tx.tickets.dropped_for(Reason.NO_LINK) if _belongs(snapshot, link)]
+    tickets = sorted({*(ticket_id for ticket_id, _, _ in skipped), *dropped})
     events = sum(count for _, count, _ in skipped)
     if replay and tickets:
         _replay(tx, tickets, link)
-        tx.changes.note(Did.EVENTS_REPLAYED(count=events, which=str(link)))
+        if events:
+            tx.changes.note(Did.EVENTS_REPLAYED(count=events, which=str(link)))
     return Linked(link, before, tickets, events, replay, confirmed)
 
 

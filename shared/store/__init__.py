@@ -45,7 +45,6 @@ BRIEFLY_S = 0.5
 
 _BRIEFLY = f"SELECT set_config('lock_timeout', '{round(BRIEFLY_S * 1000)}', true)"
 BRIEFLY, IN_MEMORY = text(_BRIEFLY), text(f"{_BRIEFLY}, set_config('synchronous_commit', 'off', true)")
-LAST = text("SET LOCAL synchronous_commit TO DEFAULT")
 
 
 class Transaction:
@@ -87,11 +86,6 @@ class Transaction:
         """
         if is_on_postgresql(self._session):
             self._session.execute(BRIEFLY if lasts else IN_MEMORY)
-
-    def last(self) -> None:
-        """Have the commit wait for the disk after all."""
-        if is_on_postgresql(self._session):
-            self._session.execute(LAST)
 
     def now(self) -> datetime:
         """Return the database's clock: the one by which leases and retries are told."""

@@ -17,7 +17,7 @@ THE_RECORD = 1
 RECORD = cast(Table, PluginConfigRecord.__table__)
 STORED = select(RECORD.c["values"], RECORD.c.api_key_encrypted, CHANGES)
 SETTLED = select(RECORD.c["values"]).with_for_update(read=True)
-IF_SETTLED = select(RECORD.c["values"]).with_for_update(read=True, skip_locked=True)
+HELD = select(RECORD.c.id).with_for_update()
 
 
 class Configs:
@@ -42,21 +42,28 @@ class Configs:
 
     def is_basis(self, basis: int) -> bool:
         """Tell whether nothing was changed since that what is sent is built from."""
-        return self._session.scalar(select(CHANGES)) == basis
+        return self.changes() == basis
 
-    def status_map(self, *, wait: bool) -> Mapping[int, int] | None:
-        """Return status_map as it is once whoever changes the configuration at this moment has committed.
+    def changes(self) -> int:
+        """Return how often what is sent is built from has been changed."""
+        return self._session.scalar(select(CHANGES)) or 0
 
-        Args:
-            wait: whether that is waited for.
+    def status_map(self) -> Mapping[int, int]:
+        """Return status_map as it is once whoever changes it at this moment has committed.
 
-        Returns:
-            None where it would have to be.
+        It stays so until this transaction ends: whoever changes it then sees what was decided by it (`hold`).
         """
-        stored = self._session.scalar(SETTLED if wait else IF_SETTLED)
-        if stored is None and not wait:
-            return None
-        return PluginConfig.model_validate(_known(stored or {})).status_map
+        stored = (self._session.scalar(SETTLED) or {}).get("status_map")
+        if stored is None:
+            return PluginConfig().status_map
+        return {int(helpdesk_status): tracker_status for helpdesk_status, tracker_status in stored.items()}
+
+    def hold(self) -> None:
+        """Wait for whoever decides by the settings at this moment; who would do so next waits for this transaction.
+
+        What is read after it has all that was decided by the settings of before.
+        """
+        self._session.execute(HELD)
 
     def put(self, config: PluginConfig) -> None:
         """Replace the configuration; the API key stays, and so does what only a newer version knows of.

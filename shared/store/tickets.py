@@ -28,7 +28,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.orm import Session
 
-from shared.codes.coded import Coded
+from shared.codes.coded import Code, Coded
 from shared.events import Event
 from shared.store.due import Due
 from shared.store.explained import is_sentence, keeping
@@ -170,23 +170,20 @@ class TicketStates:
             **attempts,
         )
 
-    def given(self, ticket_id: int, event_id: int, tracker_status_id: int | None) -> bool:
-        """Note that the tracker was given the status of this event's snapshot.
+    def given_all(self, given: Sequence[tuple[int, int, int | None]]) -> set[int]:
+        """Note that the tracker was given the statuses of these events' snapshots.
 
         Where a newer one came since, the tracker may have got the older one last: the newer is due (again).
 
         Args:
-            ticket_id: the ticket.
-            event_id: whose snapshot.
-            tracker_status_id: what status_map made of its status; where it makes nothing, what the issue has.
+            given: of each the ticket, the event, and what status_map made of its status; where it makes nothing, what
+                the issue has.
 
         Returns:
-            Whether it is the newest, so that nothing is due.
+            The tickets whose newest it is, so that nothing is due.
         """
-        return bool(self.given_all([(ticket_id, event_id, tracker_status_id)]))
-
-    def given_all(self, given: Sequence[tuple[int, int, int | None]]) -> set[int]:
-        """Note some (ticket, event, tracker status) as `given` does; return the tickets of which nothing is due."""
+        if not given:
+            return set()
         rows = [dict(zip(("of_ticket", "of_event", "has"), one, strict=True)) for one in sorted(given)]
         statement = _giving(postgresql=is_on_postgresql(self._session))
         newest = set(self._session.scalars(statement, GIVEN.parameter(self._session, rows)))
@@ -195,38 +192,37 @@ class TicketStates:
                 self._set(TicketState.ticket_id == ticket_id, status_due=True)
         return newest
 
-    def owe(self, ticket_id: int, status_map: Mapping[int, int], tracker_status_id: int | None) -> None:
-        """After an issue came to be: its status is due unless the tracker took the newest snapshot's.
+    def owe(self, has: Mapping[int, int | None], status_map: Mapping[int, int]) -> None:
+        """After issues came to be: their statuses are due unless the tracker took the newest snapshots'.
 
         Args:
-            ticket_id: the ticket.
-            status_map: helpdesk status to tracker status id.
-            tracker_status_id: the status that the issue has.
+            has: ticket to the status that its issue has.
+            status_map: helpdesk status to tracker status id, as it is now (`Configs.status_map`).
         """
-        state = self._session.scalar(
-            select(TicketState).where(TicketState.ticket_id == ticket_id).with_for_update()
-        )
-        if state is None:
+        if not has:
             return
-        wanted = status_map.get(state.status)
-        if wanted is None or wanted == tracker_status_id:
-            self.given(ticket_id, state.event_id, tracker_status_id)
-        else:
-            self._set(TicketState.ticket_id == ticket_id, status_due=True, status_next_at=None)
+        these = TicketState.ticket_id.in_(has)
+        newest = select(TicketState.ticket_id, TicketState.event_id, TicketState.status).where(these)
+        given, owed = list[tuple[int, int, int | None]](), list[int]()
+        for ticket_id, event_id, status in self._session.execute(newest.with_for_update()):
+            if status_map.get(status) in (None, has[ticket_id]):
+                given.append((ticket_id, event_id, has[ticket_id]))
+            else:
+                owed.append(ticket_id)
+        self.given_all(given)
+        if owed:
+            self._set(TicketState.ticket_id.in_(owed), status_due=True, status_next_at=None)
 
     def owed(
         self,
         status_map: Mapping[int, int],
         before: Mapping[int, int],
-        *,
-        among: Collection[int] | None = None,
     ) -> list[int]:
         """Return the tickets with an issue that was given another status than the map says now, where none is due.
 
         Args:
             status_map: helpdesk status to tracker status id.
             before: what it was; it tells what was given where nothing else does.
-            among: only these tickets; None: all.
         """
         if not status_map:
             return []
@@ -247,9 +243,14 @@ class TicketStates:
             )
             .order_by(TicketState.ticket_id)
         )
-        if among is not None:
-            statement = statement.where(TicketState.ticket_id.in_(among))
         return list(self._session.scalars(statement))
+
+    def dropped_for(self, code: Code) -> Sequence[tuple[int, dict[str, Any]]]:
+        """Return the tickets whose status was dropped for a reason, and their newest snapshots."""
+        statement = select(TicketState.ticket_id, TicketState.snapshot).where(
+            TicketState.status_dropped.is_(True), TicketState.status_code == str(code)
+        )
+        return [(ticket_id, snapshot) for ticket_id, snapshot in self._session.execute(statement)]
 
     def give(self, ticket_ids: Sequence[int]) -> None:
         """Make the status of some tickets due now, with all its attempts before it."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.configuration import change
-from producer.admin.links import make_link, remove_link
+from producer.admin.links import Linked, make_link, remove_link
 from producer.admin.replay import replay_events
 from shared.codes.reasons import Reason
 from shared.metadata.synchronisation import refresh
@@ -18,7 +19,12 @@ from shared.tracker.client import TrackerClient
 from shared.tracker.lists import TrackerLists
 from tests.support.bridge import STATUS_MAP, Bridge
 from tests.support.events import SUPPORT_ENTITY, task, task_event, ticket, ticket_event
-from tests.support.ledger import ours, until_settled
+from tests.support.ledger import let_leases_run_out, ours, until_settled
+from tests.support.ways import going_on, kill, way_up_to
+from worker.sync.actions import Action, drive
+from worker.sync.creation import Link
+from worker.sync.run import Conclude
+from worker.sync.status import Given
 
 NOT_THERE = 77
 
@@ -182,3 +188,71 @@ def test_a_status_that_was_dropped_for_want_of_a_link_is_given_when_the_link_is_
     make_link(bridge.store, link, replay=True)
     bridge.sync()
     assert ours(stand_in)[0]["status"] in (3, "Resolved")
+
+
+def test_a_status_that_the_map_owed_while_no_project_was_linked_is_given_when_the_link_is_back(
+    bridge: Bridge, stand_in: StandIn
+) -> None:
+    """No event was skipped with it: the ticket's own had ended long before."""
+    assert bridge.forward(task_event()) == ["done"]
+    assert bridge.forward(ticket_event(1, of_ticket=ticket(status=5))) == ["done"]
+    link = remove_link(bridge.store, LinkKind.ENTITY, SUPPORT_ENTITY)
+    assert change(bridge.store, {"status_map": '{"2": 2, "5": 4}'}, replay=True).owed == [4711]
+    bridge.sync()
+    assert any(step.startswith("Issue #6 kept its status") for step in bridge.steps()), "somebody may ask"
+    made = make_link(bridge.store, link, replay=True)
+    assert (made.tickets, made.events) == ([4711], 0)
+    bridge.sync()
+    assert ours(stand_in)[0]["status_id"] == 4
+
+
+def test_what_was_skipped_by_a_link_of_before_is_not_left_behind_by_whoever_makes_it(
+    bridge: Bridge, stand_in: StandIn
+) -> None:
+    link = remove_link(bridge.store, LinkKind.ENTITY, SUPPORT_ENTITY)
+    (event_id,) = bridge.receive(task_event())
+    way, action = way_up_to(bridge, Conclude)
+    make_link(bridge.store, link, replay=True)
+    drive(going_on(way, action.carry_out()))
+    assert (bridge.event(event_id).state, len(ours(stand_in))) == ("done", 1)
+
+
+@pytest.mark.parametrize("kind", [Given, Link])
+def test_a_process_that_dies_after_it_gave_a_status_by_a_map_of_before_leaves_it_due(
+    bridge: Bridge, stand_in: StandIn, kind: type[Action[Any]]
+) -> None:
+    """Whoever changed the map did so between its call and what it notes of it."""
+    if kind is Given:
+        assert bridge.forward(task_event()) == ["done"]
+        bridge.receive(ticket_event(1, of_ticket=ticket(status=5)))
+    else:
+        bridge.configure(status_map={5: 1})
+        bridge.receive(task_event(of_ticket=ticket(status=5)))
+    way, action = way_up_to(bridge, kind)
+    change(bridge.store, {"status_map": '{"2": 2, "5": 4}'}, replay=True)
+    action.carry_out()
+    kill(way)
+    with bridge.store.transaction() as tx:
+        assert tx.tickets.due_tickets(10) == [4711]
+    let_leases_run_out(bridge)
+    until_settled(bridge)
+    assert ours(stand_in)[0]["status_id"] == 4
+
+
+def test_whoever_makes_a_link_waits_for_what_is_being_skipped_for_want_of_it(
+    bridge_on_postgresql: Bridge,
+) -> None:
+    desk = bridge_on_postgresql
+    link, made = remove_link(desk.store, LinkKind.ENTITY, SUPPORT_ENTITY), list[Linked]()
+    (event_id,) = desk.receive(task_event())
+    way, action = way_up_to(desk, Conclude)
+    making = threading.Thread(target=lambda: made.append(make_link(desk.store, link, replay=True)))
+    with desk.store.transaction() as tx:
+        Conclude.all_within(tx, [action])
+        making.start()
+        making.join(0.5)
+        assert making.is_alive()
+    making.join(30)
+    kill(way)
+    assert [(one.tickets, one.events) for one in made] == [([4711], 1)]
+    assert desk.event(event_id).state == "pending"

@@ -7,7 +7,7 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -34,11 +34,11 @@ from tests.support.ledger import entries, ours, row, stopped
 from tests.support.statements import listening
 from tests.support.together import drive_together
 from tests.support.waiting import until
+from tests.support.ways import going_on
 from worker.sync.actions import Way, drive
 from worker.sync.bodies import choose_body
 from worker.sync.coordinator import CallerThreads, Coordinator
 from worker.sync.creation import Attempt, Claim, Link
-from worker.sync.forward import Leave
 
 TICKETS = range(1, 9)
 LEDGER = tuple(
@@ -231,19 +231,6 @@ def to_its_claim(way: Way[Any]) -> Claim:
     return action
 
 
-async def going_on(way: Way[Any], result: Any) -> None:
-    """Go on with a way where it stands."""
-    with suppress(StopIteration):
-        action = way.send(result)
-        while True:
-            try:
-                result = await action
-            except Exception as error:  # noqa: BLE001 (it belongs to the way)
-                action = way.throw(error)
-            else:
-                action = way.send(result)
-
-
 @pytest.mark.parametrize("is_lost", [False, True])
 def test_a_ticket_task_that_is_moved_while_it_waits_for_a_caller_is_logged_once_and_where_its_row_says(
     desk: Bridge, stand_in: StandIn, *, is_lost: bool
@@ -322,65 +309,10 @@ def noted_transactions(desk: Bridge) -> Iterator[list[list[str]]]:
         yield transactions
 
 
-def test_a_status_map_that_was_changed_meanwhile_is_looked_up_once_for_all_and_for_them_only(
-    desk: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Everybody waits for it, and there may be a million tickets."""
-    ids, real, asked = receive(desk), TicketStates.owed, list[Any]()
-
-    def owed(states: TicketStates, *maps: Any, among: Any = None) -> list[int]:
-        asked.append(among)
-        return real(states, *maps, among=among)
-
-    monkeypatch.setattr(TicketStates, "owed", owed)
-    ways = {one: desk.service.way(one) for one in TICKETS}
-    leaves = list[Leave]()
-    for way in ways.values():
-        action = way.send(None)
-        while not isinstance(action, Leave):
-            action = way.send(action.carry_out())
-        leaves.append(action)
-    desk.configure(status_map={**STATUS_MAP, 2: 4})
-    with desk.store.transaction() as tx:
-        answers = Leave.all_within(tx, leaves)
-    assert [sorted(one) for one in asked] == [list(TICKETS)]
-    for way, is_more_due in zip(ways.values(), answers, strict=True):
-        drive(going_on(way, is_more_due))
-    desk.sync_together(*TICKETS)
-    assert {one["status_id"] for one in ours(stand_in)} == {4}
-    assert states(desk, ids) == {"done": len(TICKETS)}
-
-
-def test_a_status_that_is_owed_anew_waits_for_the_disk(
+def test_what_is_sent_while_somebody_changes_the_configuration_waits_with_its_answer_for_them(
     bridge_on_postgresql: Bridge, stand_in: StandIn
 ) -> None:
-    """With nothing else does the last look at a ticket wait: it only looks."""
-    desk = bridge_on_postgresql
-    receive(desk)
-    leaves = list[Leave]()
-    for one in TICKETS:
-        way = desk.service.way(one)
-        action = way.send(None)
-        while not isinstance(action, Leave):
-            action = way.send(action.carry_out())
-        leaves.append(action)
-        way.close()
-
-    def looked() -> Any:
-        with desk.store.transaction() as tx:
-            tx.wait_briefly(lasts=False)
-            Leave.all_within(tx, leaves)
-            return tx._session.scalar(text("SHOW synchronous_commit"))
-
-    assert looked() == "off"
-    desk.configure(status_map={**STATUS_MAP, 2: 4})
-    assert looked() == "on"
-
-
-def test_whoever_changes_the_configuration_holds_up_nothing_that_is_new(
-    bridge_on_postgresql: Bridge, stand_in: StandIn
-) -> None:
-    """What has to wait for the change does so by itself, and follows it."""
+    """What is new is read all the same; the status that the map of before made of a ticket's is given anew."""
     desk = bridge_on_postgresql
     receive(desk)
     driving = threading.Thread(target=desk.sync_together, args=TICKETS)
@@ -388,12 +320,11 @@ def test_whoever_changes_the_configuration_holds_up_nothing_that_is_new(
         config, _ = tx.configs.get()
         tx.configs.put(config.model_copy(update={"status_map": {**STATUS_MAP, 2: 4}}))
         driving.start()
-        until(lambda: len(entries(stand_in)) == len(TICKETS))
+        until(lambda: len(ours(stand_in)) == len(TICKETS))
         assert driving.is_alive()
-        assert {one["status_id"] for one in ours(stand_in)} != {4}
     driving.join(30)
     assert not driving.is_alive()
-    desk.sync_together(*TICKETS)
+    assert len(entries(stand_in)) == len(TICKETS)
     assert {one["status_id"] for one in ours(stand_in)} == {4}
 
 

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from shared.codes.coded import Coded
 from shared.codes.steps import What
 from shared.kinds import Kind
+from shared.store import Transaction
 from shared.store.models import EventState
 from worker.sync.actions import apart
 from worker.sync.results import Result, Skipped, Waiting
@@ -35,10 +36,16 @@ class Endings:
         self.results: list[Result] = []
 
     async def end(self, event_ids: Collection[int], result: Result) -> None:
-        """End events as done or skipped; where the result is that they wait, they wait."""
+        """End events as done or skipped; where the result is that they wait, they wait.
+
+        Raises:
+            Outdated: they would be skipped by settings that were changed meanwhile.
+        """
         self.results.append(result)
         if isinstance(result, Waiting):
             await self._wait(event_ids, result)
+        elif isinstance(result, Skipped) and result.follows_from_settings:
+            await self._conclude(event_ids, result.reason)
         else:
             state = EventState.SKIPPED if isinstance(result, Skipped) else EventState.DONE
             await self._close(event_ids, state, result.reason)
@@ -50,6 +57,16 @@ class Endings:
     async def fail(self, event_ids: Collection[int], reason: Coded) -> None:
         """End events as failed, replayable."""
         await self._close(event_ids, EventState.FAILED, reason)
+
+    async def _conclude(self, event_ids: Collection[int], reason: Coded) -> None:
+        """Skip events by the settings that are in force."""
+
+        def skip(tx: Transaction) -> None:
+            self._tell(event_ids, EventState.SKIPPED, reason)
+            tx.journal.end(event_ids, EventState.SKIPPED, reason)
+
+        if event_ids:
+            await self._run.conclude(skip)
 
     async def _close(self, event_ids: Collection[int], state: EventState, reason: Coded) -> None:
         if event_ids:

@@ -5,14 +5,12 @@ Each `await` is an action (`actions.py`); between two of them nothing is asked o
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Self, TypeVar
 
 from shared.codes.reasons import Reason
-from shared.codes.steps import What
 from shared.coordination.locks import HeldLock
 from shared.errors import LeaseOver, NotYet, OutcomeUnknown, Outdated, TrackerOutage, TrackerRejected
 from shared.kinds import Kind
@@ -29,7 +27,7 @@ from worker.sync.gates import Pending, Plan, TimeWanted
 from worker.sync.probes import found_gone
 from worker.sync.results import AlreadyDone, Created, Result, Sent, Skipped, Waiting
 from worker.sync.run import Collaborators, Part, Run, Stored
-from worker.sync.status import give_status
+from worker.sync.status import drop, give_status
 from worker.sync.wanted import IssueCreation, TimeEntryCreation, logged
 from worker.sync.work import Incomplete, Loaded, Much, Work, load
 
@@ -86,7 +84,7 @@ async def forward(
             if probes and not run.answered:
                 await begin(run.lists.ask_whether_open)
     finally:
-        is_more_due = run is not None and await _left(run)
+        is_more_due = run is not None and await Leave(run)
         if run is not None and run.rung:
             await apart(using.ring, sorted(run.rung))
     return Forwarded(results, run.answered, is_more_due)
@@ -109,23 +107,14 @@ async def _loaded(using: Collaborators, ticket_id: int, lock: HeldLock) -> tuple
     return run, work
 
 
-async def _left(run: Run) -> bool:
-    is_more_due = await Leave(run)
-    return await apart(Leave(run, alone=True).carry_out) is True if is_more_due is None else is_more_due
-
-
 @dataclass(frozen=True)
-class Leave(Stored[bool | None]):
-    """Have statuses given again that status_map has changed meanwhile; tell whether something is due for the ticket.
+class Leave(Stored[bool]):
+    """Tell whether something is due for the ticket.
 
-    The map's change could not see this drain, nor that of other tickets whose issues this drain has found. Whoever
-    rang while the lock was held has found it busy, so that what is due now is looked for after its release.
-
-    Comes to None where somebody changes the configuration at this moment: that is waited for alone.
+    Whoever rang while the lock was held has found it busy, so that what is due now is looked for after its release.
     """
 
     run: Run
-    alone: bool = False
     part = Part.LOADS
     can_wait = True
     lasts = False
@@ -135,38 +124,10 @@ class Leave(Stored[bool | None]):
         return self.run
 
     @classmethod
-    def all_within(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[bool | None]:
+    def all_within(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[bool]:
         """Do it for some drains."""
-        if any(one.run.answered for one in actions):
-            status_map = tx.configs.status_map(wait=actions[0].alone)
-            if status_map is None:
-                return [None] * len(actions)
-            some = [
-                one.run for one in actions if one.run.answered and one.run.config.status_map != status_map
-            ]
-            _give_again(tx, status_map, some)
         due = tx.journal.have_due([one.run.ticket_id for one in actions])
         return [one.run.ticket_id in due for one in actions]
-
-
-def _give_again(tx: Transaction, status_map: Mapping[int, int], runs: Sequence[Run]) -> None:
-    """Make due what the drains' tickets, and those that they have rung, are owed by a map that was changed meanwhile.
-
-    One look for each map that was before; mostly that is one.
-    """
-    owed_to, by_map = list[tuple[Run, int]](), defaultdict[tuple[tuple[int, int], ...], list[Run]](list)
-    for run in runs:
-        by_map[tuple(sorted(run.config.status_map.items()))].append(run)
-    for before, some in by_map.items():
-        theirs = {run.ticket_id: {run.ticket_id, *run.rung} for run in some}
-        owed = set(tx.tickets.owed(status_map, dict(before), among=sorted(set().union(*theirs.values()))))
-        owed_to += [(run, ticket_id) for run in some for ticket_id in sorted(owed & theirs[run.ticket_id])]
-    if owed_to:
-        tx.last()
-    tx.tickets.give(sorted({ticket_id for _, ticket_id in owed_to}))
-    for run, ticket_id in owed_to:
-        run.note(What.STATUS_MAP_CHANGED(), ticket_id=ticket_id)
-        run.rung.add(ticket_id)
 
 
 @dataclass(frozen=True)
@@ -259,7 +220,8 @@ class Drain:
             await events.supersede([event_id], Reason.NEWER_TASK_EVENT(event_id=newer_id))
         if work.link is None:
             asking = [one.newest for one in plan.wanted]
-            await events.end(_ids(asking + work.ticket_events), Skipped(Reason.NO_LINK()))
+            no_link = Skipped(Reason.NO_LINK(), follows_from_settings=True)
+            await events.end(_ids(asking + work.ticket_events), no_link)
         if not work.is_complete:
             await self._run.write(partial(self._supersede_unread, plan))
 
@@ -342,8 +304,8 @@ class Drain:
         run, work, events, state = self._run, self._work, self._events, self._work.state
         if work.link is None:
             if state.status_due and work.issue_row is not None:
-                no_link = Reason.NO_LINK()
-                await run.write(lambda tx: tx.tickets.dropped(run.ticket_id, state.event_id, no_link))
+                issue_id = work.issue_row.tracker_id
+                await run.conclude(partial(drop, run, state, issue_id, Reason.NO_LINK()))
             return
         is_given = isinstance(issue, Created) and issue.is_status_given
         if not work.is_issue_linked and not is_given:  # to have come to its issue may have settled it

@@ -25,9 +25,14 @@ class AlreadyDone:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """There is nothing to send."""
+    """There is nothing to send.
+
+    Attributes:
+        follows_from_settings: whether it would be sent by others: a link, or a mapping, is wanting.
+    """
 
     reason: Coded
+    follows_from_settings: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,6 +115,17 @@ class Run:
         """Return the action of making a change, committed with the steps noted so far."""
         return Write(self, change)
 
+    async def conclude(self, change: Callable[[Transaction], T]) -> T:
+        """Make a change that follows from the settings, unless they were changed since the drain began.
+
+        Raises:
+            Outdated: they were; nothing was changed.
+        """
+        concluded = await Conclude(self, change)
+        if isinstance(concluded, Outdated):
+            raise concluded
+        return concluded
+
     def verdicts(self, tx: Transaction, kind: Kind) -> Verdicts:
         """Return what carries verdicts out in a transaction of this drain."""
         return Verdicts(tx, kind, self.note, self.config, self.rung)
@@ -255,3 +266,28 @@ class Write(Stored[T]):
     def all_within(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[T]:
         """Make some, one after the other."""
         return [one.change(tx) for one in actions]
+
+
+@dataclass(frozen=True)
+class Conclude(Stored[T | Outdated]):
+    """A change for one ticket that nobody may make by settings of before: whoever changes them looks for it.
+
+    Comes to why it was not made where they were changed since the drain began.
+    """
+
+    run: Run
+    change: Callable[[Transaction], T]
+
+    def drain(self) -> Run:
+        """Return it."""
+        return self.run
+
+    @classmethod
+    def all_within(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[T | Outdated]:
+        """Make those changes that still follow."""
+        tx.configs.status_map()
+        basis = tx.configs.changes()
+        return [
+            one.change(tx) if one.run.basis in (None, basis) else Outdated(Fault.SETTINGS_REPLACED())
+            for one in actions
+        ]

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
+from typing import Self
 
 from shared.bodies.contexts import About
+from shared.codes.coded import Coded
 from shared.codes.faults import Detail
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.errors import NotYet, OutcomeUnknown, TrackerError, TrackerRejected
 from shared.metadata.synchronisation import refresh
 from shared.payloads import Body, status_body
+from shared.store import Transaction
 from shared.store.metadata import MetadataKind
+from shared.store.models import TicketState
 from shared.templating import Operation
 from worker.retry import is_exhausted
 from worker.sync.actions import apart, begin
@@ -19,7 +26,7 @@ from worker.sync.bodies import body_for, built
 from worker.sync.probes import call_as_administrator, found_gone
 from worker.sync.refusals import explained
 from worker.sync.results import Created, Result, Sent, Skipped, Waiting
-from worker.sync.run import Run
+from worker.sync.run import Run, Stored
 from worker.sync.work import Work
 
 
@@ -55,8 +62,8 @@ async def _given(run: Run, work: Work, issue: Created) -> Result:
         known = state.status in run.config.status_map
         lacks = Reason.STATUS_NOT_IN_TEMPLATE if known else Reason.STATUS_NOT_MAPPED
         reason = lacks(status=state.status)
-        await run.write(lambda tx: tx.tickets.dropped(run.ticket_id, state.event_id, reason))
-        return Skipped(reason)
+        await run.conclude(partial(drop, run, state, issue_id, reason))
+        return Skipped(reason, follows_from_settings=True)
     path, status_id = f"/issues/{issue_id}.json", body["issue"].get("status_id")
     if not _is_known(work, status_id) and not await begin(_is_there, run, status_id):
         raise TrackerRejected("PUT", path, detail=Detail.STATUS_NOT_THERE(tracker_status_id=status_id))
@@ -82,9 +89,47 @@ async def _given(run: Run, work: Work, issue: Created) -> Result:
     )
     now = {"issue_id": issue_id, "tracker_status_id": status_id}
     run.note(told(**now, status=state.status, event_id=state.event_id))
-    given = run.config.status_map.get(state.status, status_id)
-    await run.write(lambda tx: tx.tickets.given(run.ticket_id, state.event_id, given))
+    await Given(run, state, run.config.status_map.get(state.status, status_id))
     return Sent(done(**now))
+
+
+@dataclass(frozen=True)
+class Given(Stored[None]):
+    """Note that the tracker has a status, and that it is owed another where status_map was changed since.
+
+    Whoever changed it could not see what was on its way.
+    """
+
+    run: Run
+    state: TicketState
+    tracker_status_id: int | None
+
+    def drain(self) -> Run:
+        """Return it."""
+        return self.run
+
+    @classmethod
+    def all_within(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[None]:
+        """Do it for some tickets."""
+        status_map = tx.configs.status_map()
+        tx.tickets.given_all(
+            [(one.run.ticket_id, one.state.event_id, one.tracker_status_id) for one in actions]
+        )
+        owed = [one.run for one in actions if one._is_mapped_otherwise(status_map)]
+        tx.tickets.give([run.ticket_id for run in owed])
+        for run in owed:
+            run.note(What.STATUS_MAP_CHANGED())
+            run.rung.add(run.ticket_id)
+        return [None] * len(actions)
+
+    def _is_mapped_otherwise(self, status_map: Mapping[int, int]) -> bool:
+        return status_map.get(self.state.status, self.tracker_status_id) != self.tracker_status_id
+
+
+def drop(run: Run, state: TicketState, issue_id: int | None, reason: Coded, tx: Transaction) -> None:
+    """Give a status no more, unless a newer one comes or the settings that it follows from are changed."""
+    tx.tickets.dropped(run.ticket_id, state.event_id, reason)
+    run.note(What.STATUS_KEPT(issue_id=issue_id, because=reason))
 
 
 def _wait(run: Run, work: Work, unclear: TrackerError | NotYet) -> Waiting:

@@ -177,17 +177,18 @@ class IssueCreation(Creation):
 
     @classmethod
     def all_linked(cls, tx: Transaction, links: Sequence[Linked[Self]]) -> list[bool]:
-        """Note which status is still owed."""
-        given, is_given = [], []
+        """Note which status is still owed, by the map as it is now."""
+        status_map = tx.configs.status_map()
+        given, owing, is_given = [], dict[int, int | None](), []
         for one in links:
             creation, has = one.creation, (one.found.get("status") or {}).get("id")
             run, state = creation.run, creation.work.state
-            is_given.append(creation._has_its_status(has))
+            wanted = status_map.get(creation.work.ticket.status)
+            is_given.append(creation._has_its_status(has, wanted))
             if is_given[-1]:
-                wanted = run.config.status_map.get(creation.work.ticket.status)
                 given.append((run.ticket_id, state.event_id, has if wanted is None else wanted))
             elif is_given[-1] is False:
-                tx.tickets.owe(run.ticket_id, run.config.status_map, has)
+                owing[run.ticket_id] = has
             run.note(
                 What.ISSUE_CREATED(
                     issue_id=one.found.get("id"),
@@ -196,16 +197,16 @@ class IssueCreation(Creation):
                     match=creation.work.technician.why,
                 )
             )
-        newest = tx.tickets.given_all(given) if given else set[int]()
+        tx.tickets.owe(owing, status_map)
+        newest = tx.tickets.given_all(given)
         return [one.creation.run.ticket_id in newest for one in links]
 
-    def _has_its_status(self, has: int | None) -> bool | None:
+    def _has_its_status(self, has: int | None, wanted: int | None) -> bool | None:
         """Tell whether an issue has the ticket's newest status; None: it stays due, since nobody knows it yet.
 
         A template's own choice stands until the ticket changes, where it is known which status the issue has.
         """
         run, chosen = self.run, self.chosen
-        wanted = run.config.status_map.get(self.work.ticket.status)
         if Operation.ISSUE_UPDATE_STATUS in run.templates and not chosen.template and wanted is None:
             return None  # the template may know what status_map lacks
         if has is not None and chosen.template and chosen.body["issue"].get("status_id") in (None, has):
