@@ -32,7 +32,7 @@ from worker.watchdog import EXIT_CODE
 SWEEP_WITHOUT_BEAT = 3
 STUCK_LOOKED_FOR_EVERY_S = 5.0
 AHEAD_LOOKED_FOR_EVERY_S = 0.5
-TASKS = 4
+TASKS = 3
 """Celery's threads: a task hands its tickets over, and a sweep may take its time."""
 OPTIONS = {
     "quiet": True,

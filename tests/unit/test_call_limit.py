@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 
 import fakeredis
@@ -15,6 +16,7 @@ from shared.codes.limits import CallLimitBy
 from shared.coordination.call_limit import ENOUGH, TURN_KEY, CallLimit, Limit
 from shared.tracker.meter import Meter
 from tests.support.call_limit import CallLimitContract
+from worker.sync import limiter
 from worker.sync.limiter import Limiter
 
 
@@ -83,6 +85,22 @@ def test_whoever_wants_more_is_told_at_once(redis: Redis) -> None:
     worker.soon()
     assert told.wait(5)
     assert worker.share == 7
+    wanted[0] = 0
+
+
+def test_whoever_had_nothing_to_do_and_comes_back_to_work_is_told_without_delay(
+    redis: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    CallLimit(redis).decide(Limit(8, CallLimitBy.OPENING))
+    monkeypatch.setattr(limiter, "NO_SOONER_S", 30.0)
+    monkeypatch.setattr(limiter, "TOLD_EVERY_S", 90.0)
+    worker = Limiter(CallLimit(redis), Meter(), "a", 32)
+    wanted, told = [0], threading.Event()
+    worker.keep_telling(lambda: wanted[0], told.set)
+    time.sleep(0.1)
+    wanted[0] = 7
+    worker.soon()
+    assert told.wait(5)
     wanted[0] = 0
 
 

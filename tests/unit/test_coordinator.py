@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -22,8 +23,10 @@ from tests.support.together import called, drive_together
 from tests.support.waiting import until
 from worker.sync.actions import Action, Together, Way, aside, begin
 from worker.sync.coordinator import (
+    AHEAD_S,
+    CAN_WAIT_S,
     MOST_TOGETHER,
-    RUNG_PER_WAY,
+    MOST_WAITING,
     Arrive,
     CallerThreads,
     Coordinator,
@@ -266,6 +269,27 @@ def test_what_is_over_is_looked_at_together_with_what_is_new(stage: Stage) -> No
     assert stage.book.transactions == [[1, 7], [8], [9]]
 
 
+def test_what_is_over_waits_for_tickets_that_wait_for_room_but_not_for_long(stage: Stage) -> None:
+    async def way(ticket_id: int) -> None:
+        if ticket_id == 1:
+            await KeptAtTheEnd(stage.book, ticket_id)
+        else:
+            await called(int)
+
+    coordinator = Coordinator(way, Hands())
+    room = coordinator._most
+    coordinator.take(range(2, room + 1))
+    turns(coordinator, 3)
+    coordinator.take([1])
+    turns(coordinator, 1)
+    coordinator.take(range(room + 1, room + 4))
+    turns(coordinator, 3)
+    assert stage.book.transactions == []
+    time.sleep(CAN_WAIT_S)
+    turns(coordinator, 1)
+    assert stage.book.transactions == [[1]]
+
+
 def test_no_more_are_done_in_one_transaction_than_do_not_hold_up_others(stage: Stage) -> None:
     async def way(ticket_id: int) -> int:
         return await Kept(stage.book, ticket_id)
@@ -311,7 +335,7 @@ def test_a_slow_call_holds_up_its_own_ticket_only(stage: Stage) -> None:
 
 
 def test_a_claim_is_made_only_for_a_caller_that_is_free_or_soon_will_be(stage: Stage) -> None:
-    """Its lease runs while it waits for the calls of others, of which as many are expected back as just came back."""
+    """Its lease runs while it waits for others' calls, of which as many are expected back as have just come back."""
 
     async def way(ticket_id: int) -> None:
         await Claimed(stage.book, ticket_id)
@@ -328,6 +352,31 @@ def test_a_claim_is_made_only_for_a_caller_that_is_free_or_soon_will_be(stage: S
     assert len(hands.given) == hands.count + 2 + 2, "two are free, and two more will be"
     turns(coordinator, 3)
     assert len(hands.given) == hands.count + 2 + 2, "nobody else has come back"
+    for going, _ in hands.given[2:3]:
+        coordinator._arrive(going, Outcome())
+    turns(coordinator, 2)
+    assert len(hands.given) == hands.count + 3 + 3, "three have come back within so short a time"
+    time.sleep(AHEAD_S)
+    for going, _ in hands.given[3:4]:
+        coordinator._arrive(going, Outcome())
+    turns(coordinator, 2)
+    assert len(hands.given) == hands.count + 3 + 3, "one has: there are more ahead than will be free"
+
+
+def test_whoever_comes_back_to_work_asks_at_once_how_many_calls_it_may_make(stage: Stage) -> None:
+    """With the one that it may make until then it would take the first tickets one by one."""
+    asked = list[int]()
+
+    async def way(ticket_id: int) -> None:
+        await called(int)
+
+    share: Any = SimpleNamespace(share=1, soon=lambda: asked.append(1))
+    coordinator = Coordinator(way, Hands(), share=share)
+    coordinator.take([1])
+    assert asked == [1]
+    turns(coordinator, 1)
+    coordinator.take([2])
+    assert asked == [1]
 
 
 def turns(coordinator: Coordinator, count: int) -> None:
@@ -412,7 +461,7 @@ def test_whoever_hands_tickets_over_waits_where_too_many_wait_and_gets_them_back
 
     coordinator = stage.coordinator(way, callers=1)
     most = coordinator._most
-    room = most + RUNG_PER_WAY * most
+    room = most + MOST_WAITING
     coordinator.start()
     for ticket_id in range(1, room + 1):
         assert coordinator.take([ticket_id]) == []
@@ -428,6 +477,22 @@ def test_whoever_hands_tickets_over_waits_where_too_many_wait_and_gets_them_back
     assert refused == [1000]
     assert sorted([*ended, *left]) == list(range(1, room + 1))
     assert len(ended) <= most, "what had not been begun is left to others"
+
+
+def test_tickets_that_are_under_way_and_rung_once_more_keep_no_other_from_being_taken(stage: Stage) -> None:
+    async def way(ticket_id: int) -> None:
+        await called(int)
+
+    coordinator = Coordinator(way, Hands())
+    for _ in range(2):
+        for ticket_id in range(coordinator._most):
+            assert coordinator.take([ticket_id]) == []
+            turns(coordinator, 1)
+    taken: list[list[int]] = []
+    taking = threading.Thread(target=lambda: taken.append(coordinator.take([1000])), daemon=True)
+    taking.start()
+    taking.join(PATIENCE_S)
+    assert taken == [[]]
 
 
 def test_what_a_way_does_not_handle_ends_it_alone(stage: Stage) -> None:

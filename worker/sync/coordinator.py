@@ -1,10 +1,10 @@
 """Drives many tickets' ways at once, and shares what they ask for (DESIGN "Many at once").
 
 Whoever is ready goes on; what the ways then ask for is gathered by kind and done as one: statements, commits, round
-trips. Nobody waits for a group: it is whatever has gathered while the last one was carried out, as a database groups
-its commits. Calls go to a bounded number of callers, and what else may take long to threads beside them, so that
-whatever is slow holds up its own ticket only. A claim is made only for a caller that is free or soon will be: its lease
-runs from then on.
+trips. Nobody waits for a group (but what is over, for a moment): it is whatever has gathered while the last one was
+carried out, as a database groups its commits. Calls go to a bounded number of callers, and what else may take long to
+threads beside them, so that whatever is slow holds up its own ticket only. A claim is made only for a caller that is
+free or soon will be: its lease runs from then on.
 """
 
 from __future__ import annotations
@@ -42,9 +42,17 @@ and share SQL. What is known of one grows old while it waits."""
 MORE_AHEAD = 8
 """For what goes ahead there is room beyond that."""
 
-RUNG_PER_WAY = 4
+CAN_WAIT_S = 0.1
+"""So long waits what can wait for tickets that come to be read. Meanwhile its own is not begun once more."""
+
+AHEAD_S = 0.05
+"""As many calls are claimed ahead as callers have come back within this time: so long may it take to claim more."""
+
 MOST_TOGETHER = 32
 """What is done in one transaction at most: it holds up everybody else."""
+
+MOST_WAITING = 32
+"""Tickets that wait to be begun: what one process has taken no other one does."""
 
 ANSWERS, ASKING, OTHERS = 2, 4, 4
 """Threads beside the callers: for what is told of calls or came of them, for what the helpdesk is asked, and for
@@ -213,14 +221,14 @@ class Share(Protocol):
     share: int
 
     def soon(self) -> None:
-        """More would be at work if they might."""
+        """More would be at work if they might, or there is work again."""
 
 
 class CallerThreads:
     """Callers, each a thread; one thread for what is shared.
 
     And some for what a ticket does alone, without a call: it may wait for whoever holds its row, and keeps no caller
-    from a call. What came of calls has its own, so that it never waits behind what waits for the configuration.
+    from a call. What came of calls has its own.
 
     Args:
         count: how many.
@@ -327,11 +335,11 @@ class CallerThreads:
             del self._signs[me]
 
 
-def _all_of(queue: SimpleQueue[T], *, wait: bool = True) -> list[T]:
-    """Return all that is in a queue; where nothing is, wait for something."""
+def _all_of(queue: SimpleQueue[T], patience: float | None = None) -> list[T]:
+    """Return all that is in a queue; where nothing is, wait for something so many seconds, or as long as it takes."""
     found = list[T]()
     with suppress(Empty):
-        found.append(queue.get(block=wait))
+        found.append(queue.get(block=patience != 0, timeout=patience or None))
         while True:
             found.append(queue.get_nowait())
     return found
@@ -392,11 +400,13 @@ class Coordinator:
     ) -> None:
         self._begin, self._callers, self._give_up, self._share = begin, callers, give_up, share
         self._is_limited, self._kept, self._soon_free, self._new = is_limited, 0, 0, 0
+        self._came_back = deque[float]()
         self._going: dict[int, Going] = {}
         self._arrivals: SimpleQueue[tuple[Going, Outcome] | None] = SimpleQueue()
         self._ready: list[Asked] = []
         self._for_a_caller: deque[Asked] = deque()
         self._can_wait: list[Asked] = []
+        self._can_wait_since = 0.0
         self._change = threading.Condition()
         self._rung: dict[int, str | None] = {}
         self._ahead = set[int]()
@@ -457,11 +467,14 @@ class Coordinator:
             Those that will not be: the process is to end.
         """
         with self._change:
-            self._change.wait_for(lambda: self._stopped_at or len(self._rung) < RUNG_PER_WAY * self._most)
+            self._change.wait_for(lambda: self._stopped_at or self._waiting < MOST_WAITING)
             if self._stopped_at:
                 return list(ticket_ids)
+            was_idle = not self.is_at_work
             for one in ticket_ids:
                 self._rung[one] = (rung_by or {}).get(one) or self._rung.get(one)
+        if self._share and was_idle:
+            self._share.soon()
         self._arrivals.put(None)
         return []
 
@@ -538,29 +551,53 @@ class Coordinator:
         self._busy_since = None
 
     def _see_who_is_free(self, came_with: list[Going]) -> None:
-        """Expect as many callers to be free until the next turn as have become so until this one.
+        """Expect as many callers to be free soon as have just become so.
 
         Whoever is then finds the next call claimed, and begins it at once. Nobody is expected where nobody came back:
         a claim does not wait for a tracker that hangs, nor for a rate limit.
         """
         if self._is_limited:
             return
-        self._soon_free = min(sum(not going.has_caller for going in came_with), self._callers_now)
+        now = time.monotonic()
+        self._came_back.extend(now for going in came_with if not going.has_caller)
+        while self._came_back and now - self._came_back[0] > AHEAD_S:
+            self._came_back.popleft()
+        self._soon_free = min(len(self._came_back), self._callers_now)
         self._callers.allow(max(1, self._callers_now))
 
     def _have_waited(self) -> list[Asked]:
-        """Return what can wait for tickets that come to be read: some do now, or none will that has been begun."""
+        """Return what can wait for tickets that come to be read: some do now, or none will soon."""
         are_read = any(isinstance(action, Stored) and action.part is Part.LOADS for _, action in self._ready)
-        if self._new and not are_read and len(self._can_wait) < MOST_TOGETHER:
+        has_time = self._can_wait_still > 0
+        if self._will_be_read and not are_read and has_time and len(self._can_wait) < MOST_TOGETHER:
             return []
         have_waited, self._can_wait = self._can_wait, []
         return have_waited
 
     def _arrived(self) -> list[tuple[Going, Outcome]]:
         """Return whose actions are done; wait for one only where nothing else is to be done."""
-        have_waited = self._can_wait and not self._new
-        found = _all_of(self._arrivals, wait=not (self._ready or have_waited or self._to_begin()))
+        have_waited = self._can_wait and not self._will_be_read
+        is_idle = not (self._ready or have_waited or self._to_begin())
+        patience = self._can_wait_still if self._can_wait else None
+        found = _all_of(self._arrivals, patience if is_idle else 0)
         return [one for one in found if one is not None]
+
+    @property
+    def _can_wait_still(self) -> float:
+        return max(0.0, self._can_wait_since + CAN_WAIT_S - time.monotonic())
+
+    @property
+    def _waiting(self) -> int:
+        """How many tickets wait to be begun; those that are under way are begun once more after their end."""
+        return sum(one not in self._going for one in self._rung)
+
+    @property
+    def _will_be_read(self) -> bool:
+        """Whether tickets come to be read: some that were begun, or that wait for room."""
+        if self._stopped_at or self._not_told:
+            return bool(self._new)
+        with self._change:
+            return bool(self._new or self._waiting)
 
     def _to_begin(self) -> list[int]:
         """Return the tickets for which there is room: all that wait, or else several, which are read together.
@@ -638,6 +675,8 @@ class Coordinator:
         elif isinstance(action, Together) or (isinstance(action, Stored) and not action.precedes_a_call):
             self._give_back_caller(going)
             can_wait = isinstance(action, Stored) and action.can_wait
+            if can_wait and not self._can_wait:
+                self._can_wait_since = time.monotonic()
             (self._can_wait if can_wait else self._ready).append((going, action))
         elif isinstance(action, Apart) and not action.calls:
             self._give_back_caller(going)
@@ -746,7 +785,7 @@ def _in_one_transaction(actions: list[Stored[Any]]) -> list[Any]:
     results: list[Any] = []
     with transaction_of([one.drain() for one in actions]) as tx:
         # what one of them waits for, it waits for alone
-        tx.wait_briefly(lasts=any(one.lasts for one in actions))
+        tx.wait_briefly(lasts=any(one.lasts for one in actions), settles=any(one.settles for one in actions))
         for _, of_a_kind in groupby(actions, type):
             some = list(of_a_kind)
             results += some[0].all_within(tx, some)

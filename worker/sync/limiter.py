@@ -37,7 +37,7 @@ class Limiter:
         self.limit: Limit | None = None
 
     def soon(self) -> None:
-        """Tell at once: more is wanted than may be."""
+        """Tell at once: more is wanted than may be, or something again."""
         self._soon.set()
 
     def keep_telling(self, wanted: Callable[[], int], changed: Callable[[], None]) -> None:
@@ -51,18 +51,20 @@ class Limiter:
         def tell() -> None:
             while True:
                 before = self.share
-                self._try_to_tell(wanted())
+                has_told = self._try_to_tell(wanted())
                 if self.share != before:
                     changed()
-                time.sleep(NO_SOONER_S)
+                if has_told:
+                    time.sleep(NO_SOONER_S)
                 self._soon.wait(TOLD_EVERY_S - NO_SOONER_S)
                 self._soon.clear()
 
         threading.Thread(target=tell, daemon=True, name="limiter").start()
 
-    def _try_to_tell(self, wanted: int) -> None:
+    def _try_to_tell(self, wanted: int) -> bool:
+        has_told = True
         try:
-            self.tell(wanted)
+            has_told = self.tell(wanted)
         except Exception as fault:  # noqa: BLE001 (with a share that nobody changes any more, a process may stand still)
             self.share = max(1, self.share)
             if not self._failed:
@@ -70,9 +72,10 @@ class Limiter:
             self._failed = True
         else:
             self._failed = False
+        return has_told
 
-    def tell(self, wanted: int) -> None:
-        """Tell once; nothing where there is nothing to tell.
+    def tell(self, wanted: int) -> bool:
+        """Tell once; False where there is nothing to tell.
 
         A process that comes back to work may make one call before it has told.
 
@@ -81,7 +84,7 @@ class Limiter:
         """
         calls = self._meter.read()
         if not (wanted or calls or self._was_at_work):
-            return
+            return False
         told = self._limit.tell(self._worker, min(wanted, self._bound), self._bound, calls)
         limit = told.limit
         if told.seen is not None:
@@ -90,3 +93,4 @@ class Limiter:
         self._was_at_work = wanted > 0
         self.limit = limit
         self.share = told.share(self._worker, limit) if wanted else 1
+        return True
