@@ -94,16 +94,22 @@ def change(
         if api_key:
             tx.configs.put_api_key(api_key)
             tx.changes.note(Did.KEY_STORED())
-        owed = tx.tickets.owed(config.status_map, before.status_map) if "status_map" in assignments else []
-        if replay:
-            _give_statuses(tx, owed)
+    owed = _owed(store, config, before, replay=replay) if "status_map" in assignments else []
     return Changed(config, warnings, owed, replay and bool(owed))
 
 
-def _give_statuses(tx: Transaction, ticket_ids: list[int]) -> None:
-    tx.tickets.give(ticket_ids)
-    tx.journal.replay_statuses(ticket_ids)
-    tx.trace.append([Step(ticket_id, What.STATUS_MAP_CHANGED()) for ticket_id in ticket_ids])
+def _owed(store: Store, config: PluginConfig, before: PluginConfig, *, replay: bool) -> list[int]:
+    """Return the tickets that are owed a status by a map that was put in force; have it given where it is to be.
+
+    In a transaction of its own, which may take its time: nobody concludes by the map of before any more.
+    """
+    with store.transaction() as tx:
+        owed = tx.tickets.owed(config.status_map, before.status_map)
+        if replay:
+            tx.tickets.give(owed)
+            tx.journal.replay_statuses(owed)
+            tx.trace.append([Step(ticket_id, What.STATUS_MAP_CHANGED()) for ticket_id in owed])
+    return owed
 
 
 def checked_key(text: str) -> str:

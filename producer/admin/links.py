@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from producer.admin.shapes import link_json
@@ -38,15 +38,15 @@ class Linked:
         before: the link that it replaced.
         tickets: tickets whose events had been skipped, or whose status had been dropped, for want of it.
         events: how many events these are.
-        replayed: whether they are pending again; the tickets are to be rung.
+        replayed: whether these are sent now; the tickets are to be rung.
         confirmed: whether the cache of the tracker's metadata knows the project; False: it is empty.
     """
 
     link: Link
     before: Link | None
-    tickets: list[int]
-    events: int
-    replayed: bool
+    tickets: list[int] = field(default_factory=list)
+    events: int = 0
+    replayed: bool = False
     confirmed: bool = True
 
 
@@ -59,7 +59,7 @@ def make_link(
         store: where links and events are.
         link: the link.
         keep_category: the category of the link before stays, as long as the tracker project does.
-        replay: make the events pending again that were skipped for want of it.
+        replay: make the events pending, and the statuses due, that were skipped or dropped for want of it.
         connect: returns the tracker, to be asked how a project stands that the cache does not hold.
 
     Raises:
@@ -67,12 +67,13 @@ def make_link(
     """
     try:
         with store.transaction() as tx:
-            return put_link(tx, link, replay=replay, keep_category=keep_category)
+            made = put_link(tx, link, keep_category=keep_category)
     except NotFound:
         now = _now(connect, link.tracker_project_id) if connect else None
         if now is None or not _is_newer(now, link):
             raise
         raise NotFound(NOT_CACHED[now.standing].format(project=now)) from None
+    return with_what_waited(store, made, replay=replay)
 
 
 def _is_newer(now: ProjectNow, link: Link) -> bool:
@@ -97,8 +98,8 @@ def _now(connect: Connect, project_id: int) -> ProjectNow | None:
     return project
 
 
-def put_link(tx: Transaction, link: Link, *, replay: bool, keep_category: bool = False) -> Linked:
-    """Create or replace a link within a transaction, as `make_link`."""
+def put_link(tx: Transaction, link: Link, *, keep_category: bool = False) -> Linked:
+    """Create or replace a link within a transaction, as `make_link`; what waited for it is seen to after the commit."""
     tx.configs.hold()
     before = tx.links.get(link.kind, link.helpdesk_id)
     if keep_category and before and before.tracker_project_id == link.tracker_project_id:
@@ -110,16 +111,33 @@ def put_link(tx: Transaction, link: Link, *, replay: bool, keep_category: bool =
             kind=link.kind, id=link.helpdesk_id, tracker_project_id=link.tracker_project_id
         )
         tx.changes.note(did, before=link_json(before) if before else None, after=link_json(link))
-    skipped = [one for one in tx.journal.skipped_tickets(Reason.NO_LINK) if _belongs(one[2], link)]
-    # one that was dropped without an event: its own had ended before
-    dropped = [one for one, snapshot in tx.tickets.dropped_for(Reason.NO_LINK) if _belongs(snapshot, link)]
-    tickets = sorted({*(ticket_id for ticket_id, _, _ in skipped), *dropped})
-    events = sum(count for _, count, _ in skipped)
-    if replay and tickets:
-        _replay(tx, tickets, link)
-        if events:
-            tx.changes.note(Did.EVENTS_REPLAYED(count=events, which=str(link)))
-    return Linked(link, before, tickets, events, replay, confirmed)
+    return Linked(link, before, confirmed=confirmed)
+
+
+def with_what_waited(store: Store, made: Linked, *, replay: bool) -> Linked:
+    """Return what came of making a link with what had waited for it; see to that where it is to be sent.
+
+    In a transaction of its own, which may take its time: nobody concludes by the links of before any more.
+
+    Args:
+        store: where the link is.
+        made: by `put_link`, and committed.
+        replay: as `make_link`.
+    """
+    link = made.link
+    with store.transaction() as tx:
+        skipped = [one for one in tx.journal.skipped_tickets(Reason.NO_LINK) if _belongs(one[2], link)]
+        # a status may have been dropped without an event: its own had ended before
+        dropped = [
+            one for one, snapshot in tx.tickets.dropped_for(Reason.NO_LINK) if _belongs(snapshot, link)
+        ]
+        tickets = sorted({*(ticket_id for ticket_id, _, _ in skipped), *dropped})
+        events = sum(count for _, count, _ in skipped)
+        if replay and tickets:
+            _replay(tx, tickets, link)
+            if events:
+                tx.changes.note(Did.EVENTS_REPLAYED(count=events, which=str(link)))
+    return replace(made, tickets=tickets, events=events, replayed=replay and bool(tickets))
 
 
 def remove_link(store: Store, kind: LinkKind, helpdesk_id: int) -> Link:

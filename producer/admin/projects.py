@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from producer.admin.links import Linked, make_link, put_link
+from producer.admin.links import Linked, make_link, put_link, with_what_waited
 from producer.admin.project_forms import FormRefused, ProjectForm, faults_of, refusal
 from shared.bodies.contexts import engine_for
 from shared.bodies.precedence import choose
@@ -248,14 +248,15 @@ class ProjectForms:
         return found
 
     def _keep(self, link: Link, project: Entry, *, replay: bool, keep_category: bool) -> Linked:
-        """Keep the project and its link, in one commit."""
+        """Keep the project and its link, in one commit; then see to what waited for it."""
         with self.store.transaction() as tx:
             tx.metadata.put([project])
             tx.project_claims.created(str(project.details["identifier"]), project.tracker_id)
             tx.changes.note(
                 Did.PROJECT_CREATED(name=project.name), after={"id": project.tracker_id, **project.details}
             )
-            return put_link(tx, link, replay=replay, keep_category=keep_category)
+            made = put_link(tx, link, keep_category=keep_category)
+        return with_what_waited(self.store, made, replay=replay)
 
     def _free(self, identifier: str, attempt: int, reason: Coded) -> None:
         with self.store.transaction() as tx:

@@ -93,9 +93,7 @@ def link(
         if replay:
             desk.ring(made.tickets)
     if as_json:
-        print_json(
-            {**link_json(made.link), "skipped_events": made.events, "replayed": replay and made.events > 0}
-        )
+        print_json({**link_json(made.link), "skipped_events": made.events, "replayed": made.replayed})
     else:
         _tell(made)
 
@@ -137,13 +135,16 @@ def _tell(made: Linked) -> None:
     moved = before is not None and before.tracker_project_id != link.tracker_project_id
     instead = f" (before: {before.tracker_project_id})" if before and moved else ""
     say(f"{str(link).capitalize()} is linked to tracker project {link.tracker_project_id}{instead}.")
-    if not made.events:
+    if not made.tickets:
         return
-    what = f"{count(made.events, 'event')} of {count(len(made.tickets), 'ticket')}"
+    tickets = count(len(made.tickets), "ticket")
+    what = f"{count(made.events, 'event')} of {tickets}" if made.events else f"The status of {tickets}"
     if made.replayed:
         say(f"{what} that had been skipped for want of this link will be sent now.")
         return
     say(
-        f"{what} had been skipped for want of this link. To send them now:",
+        f"{what} had been skipped for want of this link. To send it now:"
+        if not made.events
+        else f"{what} had been skipped for want of this link. To send them now:",
         f"  deskbridge link {link.kind} {link.helpdesk_id} {link.tracker_project_id} --replay",
     )

@@ -110,7 +110,7 @@ def _put(desk: Desk, kind: LinkKind, helpdesk_id: int, form: LinkForm, response:
         "created": made.created,
         "confirmed": linked.confirmed,
         "skipped_events": linked.events,
-        "replayed": linked.replayed and linked.events > 0,
+        "replayed": linked.replayed,
         "warnings": made.warnings,
         "metadata": {"ok": bool(made.metadata), "error": made.metadata.error},
     }

@@ -18,7 +18,7 @@ from shared import metrics
 from shared.kinds import Kind
 from shared.store.accounts import Accounts
 from shared.store.changes import Changes
-from shared.store.configs import Configs
+from shared.store.configs import SHARE, Configs, settle
 from shared.store.database import Database
 from shared.store.dry_runs import DryRunObjects
 from shared.store.event_search import EventSearch
@@ -45,6 +45,7 @@ BRIEFLY_S = 0.5
 
 _BRIEFLY = f"SELECT set_config('lock_timeout', '{round(BRIEFLY_S * 1000)}', true)"
 BRIEFLY, IN_MEMORY = text(_BRIEFLY), text(f"{_BRIEFLY}, set_config('synchronous_commit', 'off', true)")
+BRIEFLY_SETTLED = text(f"{_BRIEFLY}, {SHARE}")
 
 
 class Transaction:
@@ -77,14 +78,17 @@ class Transaction:
         """Return the ledger of a kind."""
         return self.issues if kind is Kind.TICKET else self.times
 
-    def wait_briefly(self, *, lasts: bool = True) -> None:
+    def wait_briefly(self, *, lasts: bool = True, settles: bool = False) -> None:
         """Wait for what somebody else holds no longer than BRIEFLY_S; SQLite has one writer, who is done soon.
 
         Args:
             lasts: whether the commit waits for the disk. It need not for what is found again should PostgreSQL's
                 machine die at this moment; whatever commits after it waits for both.
+            settles: whether the settings stay as they are until then (`settle`); it lasts.
         """
-        if is_on_postgresql(self._session):
+        if settles:
+            settle(self._session, BRIEFLY_SETTLED)
+        elif is_on_postgresql(self._session):
             self._session.execute(BRIEFLY if lasts else IN_MEMORY)
 
     def now(self) -> datetime:

@@ -5,19 +5,37 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
-from sqlalchemy import ColumnElement, Table, select
+from sqlalchemy import ColumnElement, Table, TextClause, select, text
 from sqlalchemy.orm import Session
 
 from shared.config import PluginConfig
 from shared.store.basis import CHANGES, note_change
 from shared.store.models import PluginConfigRecord
-from shared.store.types import clock, insert_for
+from shared.store.types import clock, insert_for, is_on_postgresql
 
 THE_RECORD = 1
+LOCK = 5_023_704_119
+"""Key of PostgreSQL's advisory lock on the settings: shared by who decides by them, for whoever changes them alone. In
+turn, as locks of rows are not: there, who shares one overtakes whoever waits for it."""
+
+SHARE, HOLD = f"pg_advisory_xact_lock_shared({LOCK})", text(f"SELECT pg_advisory_xact_lock({LOCK})")
+SETTLE = text(f"SELECT {SHARE}")
+SETTLED = "settings_settled"
 RECORD = cast(Table, PluginConfigRecord.__table__)
+VALUES = select(RECORD.c["values"])
 STORED = select(RECORD.c["values"], RECORD.c.api_key_encrypted, CHANGES)
-SETTLED = select(RECORD.c["values"]).with_for_update(read=True)
-HELD = select(RECORD.c.id).with_for_update()
+
+
+def settle(session: Session, with_it: TextClause = SETTLE) -> None:
+    """Have the settings stay as they are until the transaction ends, once those who change them have committed.
+
+    Args:
+        session: the transaction's; SQLite has one writer.
+        with_it: a statement that takes the lock, and does something else with it.
+    """
+    if is_on_postgresql(session) and not session.info.get(SETTLED):
+        session.info[SETTLED] = True
+        session.execute(with_it)
 
 
 class Configs:
@@ -51,9 +69,10 @@ class Configs:
     def status_map(self) -> Mapping[int, int]:
         """Return status_map as it is once whoever changes it at this moment has committed.
 
-        It stays so until this transaction ends: whoever changes it then sees what was decided by it (`hold`).
+        It stays so until this transaction ends: whoever changes it then sees what was decided by it.
         """
-        stored = (self._session.scalar(SETTLED) or {}).get("status_map")
+        settle(self._session)
+        stored = (self._session.scalar(VALUES) or {}).get("status_map")
         if stored is None:
             return PluginConfig().status_map
         return {int(helpdesk_status): tracker_status for helpdesk_status, tracker_status in stored.items()}
@@ -61,16 +80,18 @@ class Configs:
     def hold(self) -> None:
         """Wait for whoever decides by the settings at this moment; who would do so next waits for this transaction.
 
-        What is read after it has all that was decided by the settings of before.
+        What is read after its commit has all that was decided by the settings of before.
         """
-        self._session.execute(HELD)
+        if is_on_postgresql(self._session):
+            self._session.execute(HOLD)
 
     def put(self, config: PluginConfig) -> None:
         """Replace the configuration; the API key stays, and so does what only a newer version knows of.
 
         Values that are there already are no change.
         """
-        stored = self._session.scalar(select(PluginConfigRecord.values)) or {}
+        self.hold()
+        stored = self._session.scalar(VALUES) or {}
         values = {**stored, **config.model_dump(mode="json")}
         if self._write({"values": values}, PluginConfigRecord.values.is_distinct_from(values)):
             note_change(self._session)

@@ -78,8 +78,12 @@ def keeping(reason: Coded | None, prefix: str = "") -> dict[str, Any]:
 
 def is_for(model: type[Explained], code: Code | str) -> ColumnElement[bool]:
     """Match the rows whose reason has a code, those included that the version before codes wrote."""
-    sentences = [text for text, known in SENTENCES_OF_BEFORE.items() if known == code]
-    return model.reason_text.in_([str(code), *sentences])
+    return model.reason_text.in_(texts_of(code))
+
+
+def texts_of(code: Code | str) -> list[str]:
+    """Return what tells of a code in a column of reasons: itself, and what the version before codes wrote."""
+    return [str(code), *(text for text, known in SENTENCES_OF_BEFORE.items() if known == code)]
 
 
 def is_sentence(

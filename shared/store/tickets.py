@@ -31,7 +31,7 @@ from sqlalchemy.orm import Session
 from shared.codes.coded import Code, Coded
 from shared.events import Event
 from shared.store.due import Due
-from shared.store.explained import is_sentence, keeping
+from shared.store.explained import is_sentence, keeping, texts_of
 from shared.store.models import (
     JournalEvent,
     LedgerState,
@@ -204,7 +204,8 @@ class TicketStates:
         these = TicketState.ticket_id.in_(has)
         newest = select(TicketState.ticket_id, TicketState.event_id, TicketState.status).where(these)
         given, owed = list[tuple[int, int, int | None]](), list[int]()
-        for ticket_id, event_id, status in self._session.execute(newest.with_for_update()):
+        in_order = newest.order_by(TicketState.ticket_id).with_for_update()
+        for ticket_id, event_id, status in self._session.execute(in_order):
             if status_map.get(status) in (None, has[ticket_id]):
                 given.append((ticket_id, event_id, has[ticket_id]))
             else:
@@ -248,7 +249,7 @@ class TicketStates:
     def dropped_for(self, code: Code) -> Sequence[tuple[int, dict[str, Any]]]:
         """Return the tickets whose status was dropped for a reason, and their newest snapshots."""
         statement = select(TicketState.ticket_id, TicketState.snapshot).where(
-            TicketState.status_dropped.is_(True), TicketState.status_code == str(code)
+            IS_DROPPED, TicketState.status_reason_text.in_(texts_of(code))
         )
         return [(ticket_id, snapshot) for ticket_id, snapshot in self._session.execute(statement)]
 

@@ -256,3 +256,45 @@ def test_whoever_makes_a_link_waits_for_what_is_being_skipped_for_want_of_it(
     kill(way)
     assert [(one.tickets, one.events) for one in made] == [([4711], 1)]
     assert desk.event(event_id).state == "pending"
+
+
+def test_a_refusal_by_a_map_of_before_does_not_keep_what_the_new_one_gives(
+    bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever repairs the map does so while refusals come in: what is due still is not among what they are offered."""
+    assert bridge.forward(task_event()) == ["done"]
+    fault = stand_in.fault("status_before", method="PUT", path="/issues/6.json", status=403)
+    (event_id,) = bridge.receive(ticket_event(1, of_ticket=ticket(status=5)))
+    way, action = way_up_to(bridge, Conclude)
+    stand_in.clear_faults(fault)
+    assert change(bridge.store, {"status_map": '{"2": 2, "5": 4}'}, replay=True).owed == []
+    drive(going_on(way, action.carry_out()))
+    until_settled(bridge)
+    assert ours(stand_in)[0]["status_id"] == 4
+    assert bridge.event(event_id).state == "done"
+
+
+def test_an_issue_whose_template_left_the_status_as_it_was_is_given_that_of_a_map_that_was_changed_meanwhile(
+    bridge: Bridge, stand_in: StandIn
+) -> None:
+    with bridge.store.transaction() as tx:
+        made = tx.templates.create("issue.create", "own", '{"issue": {"subject": "x"}}', "a test")
+        tx.templates.activate(made, 1, "a test")
+    bridge.receive(task_event())
+    way, action = way_up_to(bridge, Link)
+    change(bridge.store, {"status_map": '{"2": 4}'}, replay=True)
+    drive(going_on(way, action.carry_out()))
+    until_settled(bridge)
+    assert ours(stand_in)[0]["status_id"] == 4
+
+
+def test_a_status_without_an_event_is_looked_at_again_at_once_where_its_link_was_made_meanwhile(
+    bridge: Bridge, stand_in: StandIn
+) -> None:
+    assert bridge.forward(task_event()) == ["done"]
+    link = remove_link(bridge.store, LinkKind.ENTITY, SUPPORT_ENTITY)
+    change(bridge.store, {"status_map": '{"2": 4}'}, replay=True)
+    way, action = way_up_to(bridge, Conclude)
+    make_link(bridge.store, link, replay=True)
+    drive(going_on(way, action.carry_out()))
+    assert ours(stand_in)[0]["status_id"] == 4

@@ -63,7 +63,7 @@ def apart(do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Apart[T]:
 
 
 class Aside(Apart[R]):
-    """What is told of a call that is over: it makes none, and waits behind none."""
+    """What is told of a call that is over: it makes none, and waits behind no caller."""
 
 
 def aside(do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Aside[T]:

@@ -259,6 +259,11 @@ class Link(Stored[Created | Waiting]):
     tracker_id: int
     found: dict[str, Any]
 
+    @property
+    def settles(self) -> bool:
+        """With an issue its status is given, or owed."""
+        return self.creation.kind is Kind.TICKET
+
     def drain(self) -> Run:
         """Return it."""
         return self.creation.run

@@ -41,7 +41,6 @@ class Endings:
         Raises:
             Outdated: they would be skipped by settings that were changed meanwhile.
         """
-        self.results.append(result)
         if isinstance(result, Waiting):
             await self._wait(event_ids, result)
         elif isinstance(result, Skipped) and result.follows_from_settings:
@@ -49,6 +48,7 @@ class Endings:
         else:
             state = EventState.SKIPPED if isinstance(result, Skipped) else EventState.DONE
             await self._close(event_ids, state, result.reason)
+        self.results.append(result)
 
     async def supersede(self, event_ids: Collection[int], reason: Coded) -> None:
         """End events that a newer one has made pointless."""

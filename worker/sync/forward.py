@@ -84,7 +84,7 @@ async def forward(
             if probes and not run.answered:
                 await begin(run.lists.ask_whether_open)
     finally:
-        is_more_due = run is not None and await Leave(run)
+        is_more_due = run is not None and (await Leave(run) or run.is_outdated)
         if run is not None and run.rung:
             await apart(using.ring, sorted(run.rung))
     return Forwarded(results, run.answered, is_more_due)
@@ -97,6 +97,7 @@ async def _drained(run: Run, work: Work) -> list[Result]:
         return await drain.carry_out()
     except Outdated:
         log.info("settings were changed meanwhile; the rest is read anew", ticket_id=run.ticket_id)
+        run.is_outdated = True
         return drain.results
 
 

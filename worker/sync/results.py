@@ -28,7 +28,7 @@ class Skipped:
     """There is nothing to send.
 
     Attributes:
-        follows_from_settings: whether it would be sent by others: a link, or a mapping, is wanting.
+        follows_from_settings: whether with other settings it would be sent: a link, or a mapping, is wanting.
     """
 
     reason: Coded

@@ -75,6 +75,7 @@ class Run:
         rung: tickets that others' waiting work should be rung for when the drain ends.
         moved: issues that are in another tracker project than was known when the drain began.
         answered: whether the tracker has answered anything in this drain.
+        is_outdated: whether it has ended early, since settings were changed; a status may be due without an event.
         about: what each line says of the events; lines are written also where many tickets' drains are carried out.
         began_at: when it began (monotonic seconds).
         basis: how often what is sent is built from had been changed when the drain began (`Configs.basis`).
@@ -95,6 +96,7 @@ class Run:
     rung: set[int] = field(default_factory=set)
     moved: dict[int, int] = field(default_factory=dict)
     answered: bool = False
+    is_outdated: bool = False
     about: Mapping[str, Any] = field(default_factory=dict)
     began_at: float = field(default_factory=time.monotonic)
     basis: int | None = None
@@ -115,13 +117,17 @@ class Run:
         """Return the action of making a change, committed with the steps noted so far."""
         return Write(self, change)
 
-    async def conclude(self, change: Callable[[Transaction], T]) -> T:
+    async def conclude(self, change: Callable[[Transaction], T], *, of_status: int | None = None) -> T:
         """Make a change that follows from the settings, unless they were changed since the drain began.
+
+        Args:
+            change: makes it.
+            of_status: it follows from nothing but what this helpdesk status is mapped to.
 
         Raises:
             Outdated: they were; nothing was changed.
         """
-        concluded = await Conclude(self, change)
+        concluded = await Conclude(self, change, of_status)
         if isinstance(concluded, Outdated):
             raise concluded
         return concluded
@@ -226,7 +232,7 @@ class Stored(Action[R]):
     Attributes:
         precedes_a_call: whether a call follows at once, for which somebody must be free.
         part: with what it is done in one transaction.
-        can_wait: whether it is the last of its part, and waits for tickets that come to be read at this moment.
+        can_wait: whether it is the last of its part, and waits for a moment for tickets that come to be read.
         lasts: whether its commit waits for the disk.
     """
 
@@ -234,6 +240,11 @@ class Stored(Action[R]):
     part: ClassVar[Part] = Part.ANSWERS
     can_wait: ClassVar[bool] = False
     lasts: ClassVar[bool] = True
+
+    @property
+    def settles(self) -> bool:
+        """Whether it decides by settings, which stay as they are until its commit (`Configs.status_map`)."""
+        return False
 
     @abstractmethod
     def drain(self) -> Run | Collaborators:
@@ -277,6 +288,12 @@ class Conclude(Stored[T | Outdated]):
 
     run: Run
     change: Callable[[Transaction], T]
+    of_status: int | None = None
+
+    @property
+    def settles(self) -> bool:
+        """It does."""
+        return True
 
     def drain(self) -> Run:
         """Return it."""
@@ -285,9 +302,13 @@ class Conclude(Stored[T | Outdated]):
     @classmethod
     def all_within(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[T | Outdated]:
         """Make those changes that still follow."""
-        tx.configs.status_map()
-        basis = tx.configs.changes()
+        status_map, basis = tx.configs.status_map(), tx.configs.changes()
         return [
-            one.change(tx) if one.run.basis in (None, basis) else Outdated(Fault.SETTINGS_REPLACED())
+            one.change(tx) if one._follows(status_map, basis) else Outdated(Fault.SETTINGS_REPLACED())
             for one in actions
         ]
+
+    def _follows(self, status_map: Mapping[int, int], basis: int) -> bool:
+        if self.of_status is None:
+            return self.run.basis in (None, basis)
+        return status_map.get(self.of_status) == self.run.config.status_map.get(self.of_status)

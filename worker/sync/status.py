@@ -48,8 +48,8 @@ async def give_status(run: Run, work: Work, issue: Created) -> Result:
         return await _given(run, work, issue)
     except TrackerRejected as rejection:
         reason = Reason.STATUS_REFUSED(because=rejection.coded)
-        run.warn(What.STATUS_KEPT(issue_id=issue.tracker_id, because=reason))
-        await run.write(lambda tx: tx.tickets.dropped(run.ticket_id, state.event_id, reason))
+        dropping = partial(drop, run, state, issue.tracker_id, reason, warning=True)
+        await run.conclude(dropping, of_status=state.status)
         raise
     except (NotYet, OutcomeUnknown) as unclear:
         return await apart(_wait, run, work, unclear)
@@ -95,14 +95,16 @@ async def _given(run: Run, work: Work, issue: Created) -> Result:
 
 @dataclass(frozen=True)
 class Given(Stored[None]):
-    """Note that the tracker has a status, and that it is owed another where status_map was changed since.
-
-    Whoever changed it could not see what was on its way.
-    """
+    """Note that the tracker has a status."""
 
     run: Run
     state: TicketState
     tracker_status_id: int | None
+
+    @property
+    def settles(self) -> bool:
+        """It does."""
+        return True
 
     def drain(self) -> Run:
         """Return it."""
@@ -111,25 +113,48 @@ class Given(Stored[None]):
     @classmethod
     def all_within(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[None]:
         """Do it for some tickets."""
-        status_map = tx.configs.status_map()
-        tx.tickets.given_all(
-            [(one.run.ticket_id, one.state.event_id, one.tracker_status_id) for one in actions]
-        )
-        owed = [one.run for one in actions if one._is_mapped_otherwise(status_map)]
-        tx.tickets.give([run.ticket_id for run in owed])
-        for run in owed:
-            run.note(What.STATUS_MAP_CHANGED())
-            run.rung.add(run.ticket_id)
+        given = [(one.run, one.state, one.tracker_status_id) for one in actions]
+        note_given(tx, tx.configs.status_map(), given)
         return [None] * len(actions)
 
-    def _is_mapped_otherwise(self, status_map: Mapping[int, int]) -> bool:
-        return status_map.get(self.state.status, self.tracker_status_id) != self.tracker_status_id
+
+def note_given(
+    tx: Transaction, status_map: Mapping[int, int], given: Sequence[tuple[Run, TicketState, int | None]]
+) -> set[int]:
+    """Note which statuses the tracker has, and that others are owed where status_map was changed meanwhile.
+
+    Whoever changed it could not see what was on its way.
+
+    Args:
+        tx: an open transaction.
+        status_map: as it is now (`Configs.status_map`).
+        given: of each the drain, the state that it was given from, and what the map of then made of its status.
+
+    Returns:
+        The tickets of which nothing is due.
+    """
+    newest = tx.tickets.given_all([(run.ticket_id, state.event_id, has) for run, state, has in given])
+    owed = [run for run, state, has in given if status_map.get(state.status, has) != has]
+    tx.tickets.give([run.ticket_id for run in owed])
+    for run in owed:
+        run.note(What.STATUS_MAP_CHANGED())
+        run.rung.add(run.ticket_id)
+    return newest - {run.ticket_id for run in owed}
 
 
-def drop(run: Run, state: TicketState, issue_id: int | None, reason: Coded, tx: Transaction) -> None:
-    """Give a status no more, unless a newer one comes or the settings that it follows from are changed."""
+def drop(
+    run: Run,
+    state: TicketState,
+    issue_id: int | None,
+    reason: Coded,
+    tx: Transaction,
+    *,
+    warning: bool = False,
+) -> None:
+    """Give a status no more, unless a newer one comes or a person has it given again."""
     tx.tickets.dropped(run.ticket_id, state.event_id, reason)
-    run.note(What.STATUS_KEPT(issue_id=issue_id, because=reason))
+    if issue_id is not None:
+        run.note(What.STATUS_KEPT(issue_id=issue_id, because=reason), warning=warning)
 
 
 def _wait(run: Run, work: Work, unclear: TrackerError | NotYet) -> Waiting:

@@ -19,6 +19,7 @@ from shared.payloads import Body, issue_body, time_entry_body
 from shared.store import Transaction
 from shared.store.journal import Done
 from shared.store.ledger import Claim, Row
+from shared.store.models import TicketState
 from shared.store.people import Match, nobody, who
 from shared.templating import Operation
 from worker.sync.attribution import Sender
@@ -27,6 +28,7 @@ from worker.sync.gates import Pending
 from worker.sync.matching import fingerprint
 from worker.sync.results import Created
 from worker.sync.run import Run
+from worker.sync.status import note_given
 from worker.sync.work import Work, as_of
 
 C = TypeVar("C", bound="Creation")
@@ -179,14 +181,14 @@ class IssueCreation(Creation):
     def all_linked(cls, tx: Transaction, links: Sequence[Linked[Self]]) -> list[bool]:
         """Note which status is still owed, by the map as it is now."""
         status_map = tx.configs.status_map()
-        given, owing, is_given = [], dict[int, int | None](), []
+        given, owing, is_given = list[tuple[Run, TicketState, int | None]](), dict[int, int | None](), []
         for one in links:
             creation, has = one.creation, (one.found.get("status") or {}).get("id")
             run, state = creation.run, creation.work.state
-            wanted = status_map.get(creation.work.ticket.status)
+            wanted = run.config.status_map.get(creation.work.ticket.status)  # that its body was built by
             is_given.append(creation._has_its_status(has, wanted))
             if is_given[-1]:
-                given.append((run.ticket_id, state.event_id, has if wanted is None else wanted))
+                given.append((run, state, has if wanted is None else wanted))
             elif is_given[-1] is False:
                 owing[run.ticket_id] = has
             run.note(
@@ -198,7 +200,7 @@ class IssueCreation(Creation):
                 )
             )
         tx.tickets.owe(owing, status_map)
-        newest = tx.tickets.given_all(given)
+        newest = note_given(tx, status_map, given)
         return [one.creation.run.ticket_id in newest for one in links]
 
     def _has_its_status(self, has: int | None, wanted: int | None) -> bool | None:
