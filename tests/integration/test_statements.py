@@ -55,7 +55,8 @@ def test_one_event_takes_few_statements_and_commits(bridge_on_postgresql: Bridge
         bridge.sync(3)
     assert len(entries(stand_in)) == 3
     assert said.count("COMMIT") == 6, said
-    assert len(said) - said.count("COMMIT") <= 18, said
+    # in a group the lock on the settings is taken by the statement that begins it
+    assert len(said) - said.count("COMMIT") <= 19, said
     assert len(set(said)) == len(said) - 5 - 1, "only commits, and what appends to the trace, come again"
 
 
