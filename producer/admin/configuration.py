@@ -21,6 +21,7 @@ from shared.metadata.synchronisation import Connect
 from shared.sentences.language import said
 from shared.store import Store, Transaction
 from shared.store.metadata import MetadataKind
+from shared.store.tickets import AT_ONCE
 from shared.store.trace import Step
 from shared.tracker.answers import clean
 from shared.tracker.client import MYSELF, USERS
@@ -79,6 +80,7 @@ def change(
             or one that the key must not be sent to, or would change under creations.
     """
     with store.transaction() as tx:
+        _keep_others_out(tx, assignments)
         before, encrypted = tx.configs.get()
         config = before.changed(assignments)
         if encrypted and not (knows_key or api_key):
@@ -98,17 +100,32 @@ def change(
     return Changed(config, warnings, owed, replay and bool(owed))
 
 
+def _keep_others_out(tx: Transaction, assignments: Mapping[str, str]) -> None:
+    """Let nobody claim for another address, nor change the settings, until this is committed.
+
+    In the order in which a worker locks who is alone: the ledger, then the settings. One with others takes them the
+    other way round; it gives up long before PostgreSQL looks for a deadlock (`Transaction.wait_briefly`).
+    """
+    before, _ = tx.configs.get()
+    if before.base_url is not None and before.changed(assignments).base_url != before.base_url:
+        for ledger in (tx.issues, tx.times):
+            ledger.keep_others_out()  # what is claimed after this is counted is sent to the address that is left
+    tx.configs.hold()
+
+
 def _owed(store: Store, config: PluginConfig, before: PluginConfig, *, replay: bool) -> list[int]:
     """Return the tickets that are owed a status by a map that was put in force; have it given where it is to be.
 
-    In a transaction of its own, which may take its time: nobody concludes by the map of before any more.
+    In transactions of their own, which may take their time: nobody concludes by the map of before any more.
     """
     with store.transaction() as tx:
         owed = tx.tickets.owed(config.status_map, before.status_map)
-        if replay:
-            tx.tickets.give(owed)
-            tx.journal.replay_statuses(owed)
-            tx.trace.append([Step(ticket_id, What.STATUS_MAP_CHANGED()) for ticket_id in owed])
+    for start in range(0, len(owed) if replay else 0, AT_ONCE):
+        some = owed[start : start + AT_ONCE]
+        with store.transaction() as tx:
+            tx.tickets.give(some)
+            tx.journal.replay_statuses(some)
+            tx.trace.append([Step(ticket_id, What.STATUS_MAP_CHANGED()) for ticket_id in some])
     return owed
 
 
@@ -281,8 +298,6 @@ def _change_address(tx: Transaction, before: PluginConfig, base_url: str | None,
     """
     if before.base_url is None:
         return []
-    for ledger in (tx.issues, tx.times):
-        ledger.keep_others_out()  # what is claimed after this is counted is sent to the address that is left
     issues, times = tx.issues.count_live(), tx.times.count_live()
     if not (moved and base_url) and (issues or times):
         raise SettingsError(_why_guarded(before.base_url, base_url, issues, times))

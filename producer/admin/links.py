@@ -15,6 +15,7 @@ from shared.metadata.confirming import confirm_link
 from shared.metadata.synchronisation import Connect
 from shared.store import Store, Transaction
 from shared.store.links import Link, LinkKind
+from shared.store.tickets import AT_ONCE
 from shared.store.trace import Step
 from shared.tracker.lists import TrackerLists
 from shared.tracker.projects import ProjectNow, Standing, project_now
@@ -117,7 +118,7 @@ def put_link(tx: Transaction, link: Link, *, keep_category: bool = False) -> Lin
 def with_what_waited(store: Store, made: Linked, *, replay: bool) -> Linked:
     """Return what came of making a link with what had waited for it; see to that where it is to be sent.
 
-    In a transaction of its own, which may take its time: nobody concludes by the links of before any more.
+    In transactions of their own, which may take their time: nobody concludes by the links of before any more.
 
     Args:
         store: where the link is.
@@ -133,10 +134,11 @@ def with_what_waited(store: Store, made: Linked, *, replay: bool) -> Linked:
         ]
         tickets = sorted({*(ticket_id for ticket_id, _, _ in skipped), *dropped})
         events = sum(count for _, count, _ in skipped)
-        if replay and tickets:
-            _replay(tx, tickets, link)
-            if events:
-                tx.changes.note(Did.EVENTS_REPLAYED(count=events, which=str(link)))
+        if replay and events:
+            tx.changes.note(Did.EVENTS_REPLAYED(count=events, which=str(link)))
+    for start in range(0, len(tickets) if replay else 0, AT_ONCE):
+        with store.transaction() as tx:
+            _replay(tx, tickets[start : start + AT_ONCE], link)
     return replace(made, tickets=tickets, events=events, replayed=replay and bool(tickets))
 
 

@@ -42,6 +42,8 @@ from shared.store.rows import Rows
 from shared.store.types import Insert, Key, insert_for, is_on_postgresql, moment
 
 TICKETS = cast(Table, TicketState.__table__)
+AT_ONCE = 500
+"""Tickets of one statement; whoever has more to change does it in as many transactions, since each keeps its rows."""
 MOST_STATUSES = 100
 MOST_COUNTED = 1001
 IS_DROPPED = and_(
@@ -249,15 +251,17 @@ class TicketStates:
     def dropped_for(self, code: Code) -> Sequence[tuple[int, dict[str, Any]]]:
         """Return the tickets whose status was dropped for a reason, and their newest snapshots."""
         statement = select(TicketState.ticket_id, TicketState.snapshot).where(
-            IS_DROPPED, TicketState.status_reason_text.in_(texts_of(code))
+            IS_DROPPED,
+            TicketState.status_due.is_(False),
+            TicketState.status_reason_text.in_(texts_of(code)),
         )
         return [(ticket_id, snapshot) for ticket_id, snapshot in self._session.execute(statement)]
 
     def give(self, ticket_ids: Sequence[int]) -> None:
         """Make the status of some tickets due now, with all its attempts before it."""
-        for start in range(0, len(ticket_ids), 500):
+        for start in range(0, len(ticket_ids), AT_ONCE):
             self._set(
-                TicketState.ticket_id.in_(ticket_ids[start : start + 500]),
+                TicketState.ticket_id.in_(ticket_ids[start : start + AT_ONCE]),
                 status_due=True,
                 status_attempts=0,
                 status_next_at=None,

@@ -274,6 +274,38 @@ def test_a_refusal_by_a_map_of_before_does_not_keep_what_the_new_one_gives(
     assert bridge.event(event_id).state == "done"
 
 
+def test_an_event_is_not_failed_by_a_map_of_before_once_its_status_is_given_again(
+    bridge: Bridge, stand_in: StandIn
+) -> None:
+    assert bridge.forward(task_event()) == ["done"]
+    fault = stand_in.fault("status_before", method="PUT", path="/issues/6.json", status=403)
+    (event_id,) = bridge.receive(ticket_event(1, of_ticket=ticket(status=5)))
+    way, action = way_up_to(bridge, Conclude)
+    action.carry_out()
+    stand_in.clear_faults(fault)
+    assert change(bridge.store, {"status_map": '{"2": 2, "5": 4}'}, replay=True).owed == [4711]
+    drive(going_on(way, None))
+    until_settled(bridge)
+    assert bridge.event(event_id).state == "done"
+
+
+def test_of_two_who_change_the_settings_at_once_neither_takes_back_what_the_other_did(
+    bridge_on_postgresql: Bridge,
+) -> None:
+    store = bridge_on_postgresql.store
+    second = threading.Thread(target=lambda: change(store, {"done_state": "3"}))
+    with store.transaction() as tx:
+        config, _ = tx.configs.get()
+        tx.configs.put(config.model_copy(update={"status_map": {**STATUS_MAP, 5: 4}}))
+        second.start()
+        second.join(0.5)
+        assert second.is_alive()
+    second.join(30)
+    with store.transaction() as tx:
+        config, _ = tx.configs.get()
+    assert (config.status_map[5], config.done_state) == (4, 3)
+
+
 def test_an_issue_whose_template_left_the_status_as_it_was_is_given_that_of_a_map_that_was_changed_meanwhile(
     bridge: Bridge, stand_in: StandIn
 ) -> None:

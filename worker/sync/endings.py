@@ -44,7 +44,7 @@ class Endings:
         if isinstance(result, Waiting):
             await self._wait(event_ids, result)
         elif isinstance(result, Skipped) and result.follows_from_settings:
-            await self._conclude(event_ids, result.reason)
+            await self._conclude(event_ids, EventState.SKIPPED, result.reason)
         else:
             state = EventState.SKIPPED if isinstance(result, Skipped) else EventState.DONE
             await self._close(event_ids, state, result.reason)
@@ -54,19 +54,33 @@ class Endings:
         """End events that a newer one has made pointless."""
         await self._close(event_ids, EventState.SUPERSEDED, reason)
 
-    async def fail(self, event_ids: Collection[int], reason: Coded) -> None:
-        """End events as failed, replayable."""
-        await self._close(event_ids, EventState.FAILED, reason)
+    async def fail(self, event_ids: Collection[int], reason: Coded, *, of_status: int | None = None) -> None:
+        """End events as failed, replayable.
 
-    async def _conclude(self, event_ids: Collection[int], reason: Coded) -> None:
-        """Skip events by the settings that are in force."""
+        Args:
+            event_ids: the events.
+            reason: why.
+            of_status: that follows from what this helpdesk status is mapped to; None: from no setting.
 
-        def skip(tx: Transaction) -> None:
-            self._tell(event_ids, EventState.SKIPPED, reason)
-            tx.journal.end(event_ids, EventState.SKIPPED, reason)
+        Raises:
+            Outdated: they would be failed by a map that was changed meanwhile.
+        """
+        if of_status is None:
+            await self._close(event_ids, EventState.FAILED, reason)
+        else:
+            await self._conclude(event_ids, EventState.FAILED, reason, of_status)
+
+    async def _conclude(
+        self, event_ids: Collection[int], state: EventState, reason: Coded, of_status: int | None = None
+    ) -> None:
+        """End events by the settings that are in force."""
+
+        def end(tx: Transaction) -> None:
+            self._tell(event_ids, state, reason)
+            tx.journal.end(event_ids, state, reason)
 
         if event_ids:
-            await self._run.conclude(skip)
+            await self._run.conclude(end, of_status=of_status)
 
     async def _close(self, event_ids: Collection[int], state: EventState, reason: Coded) -> None:
         if event_ids:

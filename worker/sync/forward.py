@@ -328,7 +328,8 @@ class Drain:
             try:
                 await events.end(newest, await give_status(run, replace(work, state=state), issue))
             except TrackerRejected as rejection:
-                await events.fail(newest, Reason.STATUS_REFUSED(because=rejection.coded))
+                refused = Reason.STATUS_REFUSED(because=rejection.coded)
+                await events.fail(newest, refused, of_status=state.status)
 
     async def _attempt(self, events: list[Pending], way: Way[T]) -> T | None:
         """Go a way; a refusal for good fails its events, no clear answer or a lease that ran out delays them."""
