@@ -22,9 +22,9 @@ from deploy.sandbox.tracker.control import StandIn
 from tests.support.documents import ROOT, documented, example_event, instead
 from tests.support.waiting import until
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
-PATIENCE_S = 60
+PATIENCE_S = 150
 PASSWORD = "a long password\n"
 
 
@@ -126,7 +126,7 @@ def installed(reader: Reader) -> Reader:
     def answers() -> bool:
         try:
             return requests.get(ready, timeout=5).ok
-        except requests.ConnectionError:
+        except requests.RequestException:
             return False
 
     until(answers, "the producer does not answer", PATIENCE_S)
