@@ -88,9 +88,18 @@ def each_once(fleet: Fleet, *ticket_ids: int) -> None:
 
 
 def in_the_middle_of_a_call(fleet: Fleet, *ticket_ids: int) -> None:
-    """Wait until the tracker is being called for one of the tickets."""
+    """Wait until the tracker is working on a request for one of the tickets' issues."""
     titles = {ticket(one)["title"] for one in ticket_ids}
-    until(lambda: titles & {row["subject"] for row in fleet.stand_in.state()["issues"]})
+
+    def is_being_called() -> bool:
+        under_way = [
+            one for one in fleet.stand_in.requests() if one["status"] is None and one["method"] == "POST"
+        ]
+        return any(
+            one["path"] == "/issues.json" and one["body"]["issue"]["subject"] in titles for one in under_way
+        )
+
+    until(is_being_called)
 
 
 def deliver_again(app: Celery, *ticket_ids: int) -> None:
