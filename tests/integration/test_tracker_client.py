@@ -30,7 +30,14 @@ from shared.tracker import connection as connection_module
 from shared.tracker.client import Target, TrackerClient
 from tests.support.wire import Script, WireServer, answer, reset, saying, trickle
 
-TIME_S = 0.5
+TIME_S = 1.0
+"""For the calls that are to run out of time: a busy machine has to connect and send within it, too."""
+
+PATIENCE_S = 60.0
+"""For every other call: none of them waits for anything."""
+
+BOUND_S = 20.0
+"""Well over what a call may take that keeps to its time, well below what it takes where one of its steps does not."""
 CREATED = answer(b'{"issue": {"id": 6}}', "201 Created")
 Connect = Callable[..., TrackerClient]
 Serve = Callable[[Script], WireServer]
@@ -38,13 +45,13 @@ Serve = Callable[[Script], WireServer]
 
 @pytest.fixture
 def connect() -> Iterator[Connect]:
-    """Makes clients whose calls take half a second at most."""
+    """Makes clients."""
     made: list[TrackerClient] = []
 
     def to(server: WireServer | str, **options: Any) -> TrackerClient:
         url = server if isinstance(server, str) else server.url
         target = Target(url, SecretStr("key"), verify_tls=options.pop("verify_tls", True))
-        made.append(TrackerClient(target, **{"timeout": TIME_S, **options}))
+        made.append(TrackerClient(target, **{"timeout": PATIENCE_S, **options}))
         return made[-1]
 
     yield to
@@ -63,7 +70,7 @@ def create(client: TrackerClient) -> TrackerError:
     started = time.monotonic()
     with pytest.raises(TrackerError) as failure:
         client.call("POST", "/issues.json", body={"issue": {}})
-    assert time.monotonic() - started < TIME_S + 0.3
+    assert time.monotonic() - started < BOUND_S
     return failure.value
 
 
@@ -84,8 +91,8 @@ def test_a_slow_resolver_is_waited_for_no_longer_than_the_whole_call(
 ) -> None:
     """The system's own resolver tries each server several times, for longer than a call may take."""
     over = threading.Event()
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: over.wait(10))
-    assert type(create(connect("http://tracker.test"))) is TrackerUnreachable
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: over.wait(60))
+    assert type(create(connect("http://tracker.test", timeout=TIME_S))) is TrackerUnreachable
     over.set()
 
 
@@ -104,20 +111,20 @@ def deaf_port() -> Iterator[int]:
 
 
 def test_a_connect_time_out_sent_nothing(connect: Connect, deaf_port: int) -> None:
-    assert type(create(connect(f"http://127.0.0.1:{deaf_port}"))) is TrackerUnreachable
+    assert type(create(connect(f"http://127.0.0.1:{deaf_port}", timeout=TIME_S))) is TrackerUnreachable
 
 
 def test_a_name_with_several_deaf_addresses_stays_within_the_time(
     connect: Connect, deaf_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", deaf_port))
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [one, one, one])
-    assert type(create(connect("http://tracker.test"))) is TrackerUnreachable
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [one] * 40)
+    assert type(create(connect("http://tracker.test", timeout=TIME_S))) is TrackerUnreachable
 
 
 def silent(server: WireServer, connection: socket.socket, _number: int) -> None:
     server.read_request(connection)
-    server.ended.wait(5)
+    server.ended.wait(60)
 
 
 def slow_headers(server: WireServer, connection: socket.socket, _number: int) -> None:
@@ -151,14 +158,14 @@ def slow_redirect(server: WireServer, connection: socket.socket, _number: int) -
 def test_an_answer_that_does_not_end_in_time_is_no_clear_answer(
     connect: Connect, serve: Serve, script: Script
 ) -> None:
-    error = create(connect(serve(script)))
+    error = create(connect(serve(script), timeout=TIME_S))
     assert type(error) is OutcomeUnknown
     detail = error.coded.params["detail"]
     assert detail.code == Detail.TIME_OUT or "Timeout" in detail.params["error"]
 
 
 def test_a_redirect_whose_body_trickles_stays_within_the_time(connect: Connect, serve: Serve) -> None:
-    create(connect(serve(slow_redirect)))
+    create(connect(serve(slow_redirect), timeout=TIME_S))
 
 
 def closes_unread(_server: WireServer, connection: socket.socket, _number: int) -> None:
@@ -254,7 +261,7 @@ def test_an_oversize_answer_is_no_clear_answer(
     connect: Connect, serve: Serve, monkeypatch: pytest.MonkeyPatch, raw: bytes
 ) -> None:
     monkeypatch.setattr(connection_module, "LARGEST_ANSWER", 1_000_000)
-    assert type(create(connect(serve(saying(raw)), timeout=5))) is OutcomeUnknown
+    assert type(create(connect(serve(saying(raw))))) is OutcomeUnknown
 
 
 @pytest.mark.promise("SEC-40")

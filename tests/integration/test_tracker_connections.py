@@ -9,6 +9,7 @@ import ssl
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -27,8 +28,14 @@ from tests.support.wire import WireServer, answer, saying, trickle
 OK = answer(b'{"ok": true}')
 
 
-def client_of(url: str, *, verify_tls: bool = True, timeout: float = 1.0) -> TrackerClient:
+def client_of(url: str, *, verify_tls: bool = True, timeout: float = 60.0) -> TrackerClient:
     return TrackerClient(Target(url, SecretStr("key"), verify_tls=verify_tls), timeout=timeout)
+
+
+@pytest.fixture
+def _trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However slow the machine is, no connection is taken for one that was idle for long."""
+    monkeypatch.setattr(client_module, "IDLE_S", 600.0)
 
 
 @pytest.fixture
@@ -37,6 +44,7 @@ def server() -> Iterator[WireServer]:
         yield running
 
 
+@pytest.mark.usefixtures("_trusted")
 def test_a_thread_s_calls_share_one_connection(server: WireServer) -> None:
     client = client_of(server.url)
     for _ in range(5):
@@ -46,6 +54,7 @@ def test_a_thread_s_calls_share_one_connection(server: WireServer) -> None:
     assert server.connections == 1
 
 
+@pytest.mark.usefixtures("_trusted")
 def test_calls_of_one_thread_after_the_other_share_one_connection_too(server: WireServer) -> None:
     """With many threads each would else be idle for so long that nobody trusts its connection."""
     client = client_of(server.url)
@@ -154,24 +163,30 @@ def test_a_connection_that_the_tracker_closed_meanwhile_is_replaced() -> None:
         client = client_of(server.url)
         for _ in range(3):
             client.call("POST", "/issues.json", body={})
-            time.sleep(0.05)
+            server.wait_for_the_end_of_the_newest()
         client.close()
         assert server.connections == 3
 
 
 def test_after_a_time_out_the_late_answer_is_not_taken_for_the_next_one() -> None:
+    is_over, is_said = threading.Event(), threading.Event()
+
     def late(server: WireServer, connection: socket.socket, number: int) -> None:
         server.read_request(connection)
         if number == 0:
-            server.ended.wait(0.4)
-        connection.sendall(answer(b'{"number": %d}' % number))
-        server.ended.wait(2)
+            is_over.wait(30)
+        with suppress(OSError):
+            connection.sendall(answer(b'{"number": %d}' % number))
+        is_said.set()
+        server.ended.wait(30)
 
     with WireServer(late) as server:
-        client = client_of(server.url, timeout=0.2)
+        client = client_of(server.url, timeout=1.0)
         with pytest.raises(OutcomeUnknown):
             client.call("GET", "/issues.json")
-        time.sleep(0.4)
+        is_over.set()
+        assert is_said.wait(30)
+        client._timeout = 60.0
         assert client.call("GET", "/issues.json").data == {"number": 1}
         client.close()
 
@@ -187,7 +202,7 @@ def test_what_follows_an_error_uses_the_connection_again() -> None:
 
 
 def test_tls_to_a_plain_port_sent_nothing(server: WireServer) -> None:
-    client = client_of(server.url.replace("http:", "https:"))
+    client = client_of(server.url.replace("http:", "https:"), timeout=1.0)
     with pytest.raises(TrackerUnreachable):
         client.call("POST", "/issues.json", body={})
     client.close()
@@ -204,7 +219,7 @@ def test_a_tls_handshake_that_trickles_stays_within_the_time() -> None:
         with pytest.raises(TrackerUnreachable):
             client.call("POST", "/issues.json", body={})
         client.close()
-        assert time.monotonic() - started < 0.9
+        assert time.monotonic() - started < 20, "the whole of it would take half an hour"
 
 
 @pytest.fixture
@@ -275,11 +290,11 @@ def test_the_environment_s_proxies_and_netrc_do_not_get_the_key(
 
 def test_a_request_that_nobody_reads_stays_within_the_time() -> None:
     def deaf(server: WireServer, connection: socket.socket, _number: int) -> None:
-        while not server.ended.wait(0.05):
+        while not server.ended.wait(0.5):
             connection.recv(200_000)
 
     with WireServer(deaf) as server:
-        client, left = client_of(server.url, timeout=0.5), list[float]()
+        client, left = client_of(server.url, timeout=1.0), list[float]()
         with pytest.raises(OutcomeUnknown):
             client.call(
                 "POST",
@@ -287,28 +302,28 @@ def test_a_request_that_nobody_reads_stays_within_the_time() -> None:
                 body={"issue": "x" * 16_000_000},
                 before_send=lambda: left.append(time.monotonic()),
             )
-        assert time.monotonic() - left[0] < 0.9
+        assert time.monotonic() - left[0] < 15, "the whole of it would take half a minute"
         client.close()
 
 
 def test_connecting_and_the_handshake_share_the_call_s_time(monkeypatch: pytest.MonkeyPatch) -> None:
     def slow(server: WireServer, connection: socket.socket, _number: int) -> None:
         connection.recv(65536)
-        server.ended.wait(3)
+        server.ended.wait(60)
 
     connect = socket.socket.connect
 
     def connecting(self: socket.socket, address: object) -> None:
-        time.sleep(0.4)
+        time.sleep(2.5)
         connect(self, address)  # type: ignore[arg-type]
 
     with WireServer(slow) as server:
         monkeypatch.setattr(socket.socket, "connect", connecting)
-        client = client_of(server.url.replace("http:", "https:"), timeout=0.6)
+        client = client_of(server.url.replace("http:", "https:"), timeout=3.0)
         started = time.monotonic()
         with pytest.raises(TrackerUnreachable):
             client.call("POST", "/issues.json", body={})
-        assert time.monotonic() - started < 0.9
+        assert time.monotonic() - started < 5.2, "each with a time of its own they would take five and a half"
         client.close()
 
 
@@ -316,7 +331,7 @@ def test_calls_under_way_need_no_thread_of_their_own() -> None:
     with WireServer(saying(OK, OK)) as server:
         client = client_of(server.url)
         client.call("GET", "/issues.json")
-        before, during = threading.active_count(), list[int]()
-        client.call("GET", "/issues.json", before_send=lambda: during.append(threading.active_count()))
+        before, during = set(threading.enumerate()), list[set[threading.Thread]]()
+        client.call("GET", "/issues.json", before_send=lambda: during.append(set(threading.enumerate())))
         client.close()
-        assert during == [before]
+        assert [some - before for some in during] == [set()], "some may have ended meanwhile"

@@ -43,6 +43,10 @@ class WireServer:
         """How many connections were made."""
         return len(self._threads) - 1
 
+    def wait_for_the_end_of_the_newest(self) -> None:
+        """Wait until the newest connection was served, and closed."""
+        self._threads[-1].join(timeout=30)
+
     def read_request(self, connection: socket.socket) -> bytes:
         """Read one whole request; empty where the other side closed."""
         received = b""
@@ -106,7 +110,7 @@ def saying(*answers: bytes) -> Script:
             if not server.read_request(connection):
                 return
             connection.sendall(one)
-        server.ended.wait(10)
+        server.ended.wait(60)
 
     return script
 
