@@ -27,11 +27,12 @@ MUCH = 16 * 1024 * 1024
 
 
 class Application:
-    """Answers with the client's address, after a while where it is told to."""
+    """Answers with the client's address, after a while, or once it may, where it is told to."""
 
     def __init__(self) -> None:
         self.answer: bytes | None = None
         self.seconds = 0.0
+        self.is_held = False
         self.patience: float | None = None
         self.served = 0
 
@@ -42,6 +43,8 @@ class Application:
         if self.patience:
             scope["state"][connections.KNOWN] = self.patience
         await asyncio.sleep(self.seconds)
+        while self.is_held:
+            await asyncio.sleep(0.01)
         body = self.answer if self.answer is not None else scope["client"][0].encode()
         start: Message = {"type": "http.response.start", "status": 200, "headers": []}
         start["headers"] = [(b"content-length", str(len(body)).encode())]
@@ -64,7 +67,7 @@ class Clients:
         one = self.stack.enter_context(closing(socket.socket()))
         one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
         one.bind((source, 0))
-        one.settimeout(5)
+        one.settimeout(30)
         one.connect((self.host, self.port))
         one.sendall(asks)
         return one
@@ -81,7 +84,7 @@ def rest(one: socket.socket) -> bytes:
     return said
 
 
-def is_cut(one: socket.socket, within: float = 3.0) -> bool:
+def is_cut(one: socket.socket, within: float = 30.0) -> bool:
     """Tell whether the other side ends the connection, without reading what it has sent."""
     deadline = time.monotonic() + within
     one.settimeout(0)
@@ -136,7 +139,7 @@ def test_many_who_ask_and_never_read_lock_nobody_out(run: Run, monkeypatch: pyte
         for _ in range(5):
             started = time.monotonic()
             assert clients.ask().startswith(b"HTTP/1.1 200 ")
-            assert time.monotonic() - started < 1.5
+            assert time.monotonic() - started < 20, "whoever never reads is given half a minute"
     finally:
         over.set()
         besieger.join()
@@ -151,7 +154,7 @@ def test_an_answer_that_nobody_takes_is_given_up(run: Run, monkeypatch: pytest.M
     started = time.monotonic()
     deaf = clients.open(ASK)
     deaf.settimeout(0.1)
-    while time.monotonic() - started < 5:
+    while time.monotonic() - started < 25:
         try:
             deaf.sendall(b"GET")
         except TimeoutError:
@@ -159,7 +162,7 @@ def test_an_answer_that_nobody_takes_is_given_up(run: Run, monkeypatch: pytest.M
         except OSError:
             break
         time.sleep(0.05)
-    assert 0.4 < time.monotonic() - started < 5
+    assert 0.4 < time.monotonic() - started < 25, "it would be half a minute without the limit"
 
 
 def test_an_answer_that_is_taken_slowly_but_in_time_arrives_as_a_whole(run: Run) -> None:
@@ -197,8 +200,9 @@ def test_what_takes_long_is_cut_unless_the_application_said_so(
     monkeypatch.setattr(connections, "ANSWER_S", 0.2)
     application, clients = run()
     application.seconds = 0.6
-    assert is_cut(clients.open(ASK), within=5)
-    application.patience = 60
+    assert is_cut(clients.open(ASK))
+    monkeypatch.setattr(connections, "ARRIVAL_S", 1.0)
+    application.seconds, application.patience = 1.6, 60
     assert clients.ask().startswith(b"HTTP/1.1 200 ")
 
 
@@ -231,11 +235,12 @@ def test_where_all_are_too_many_the_largest_crowd_makes_room(
 def test_whoever_is_being_served_is_not_cut_for_a_newcomer(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "MOST_CONNECTIONS", 3)
     application, clients = run()
-    application.seconds = 2
+    application.is_held = True
     served = [clients.open(LAST) for _ in range(6)]
     while application.served < 6:
         time.sleep(0.005)
-    assert is_cut(clients.open(), within=1), "twice as many as there may be, and all of them are served"
+    assert is_cut(clients.open(), within=15), "twice as many as there may be, and all of them are served"
+    application.is_held = False
     assert all(rest(one).startswith(b"HTTP/1.1 200 ") for one in served)
 
 

@@ -51,12 +51,12 @@ class RunningProducer(Served):
         super().__init__(app)
 
     def get(self, path: str) -> requests.Response:
-        return self.http.get(self.base_url + path, timeout=10)
+        return self.http.get(self.base_url + path, timeout=30)
 
     def post(self, body: bytes, **headers: str | None) -> requests.Response:
         """POST a body with these headers and no others of ours."""
         given = {"Content-Type": "application/json", **headers}
-        return self.http.post(self.base_url + "/events", data=body, headers=given, timeout=10)
+        return self.http.post(self.base_url + "/events", data=body, headers=given, timeout=30)
 
     def send(
         self,

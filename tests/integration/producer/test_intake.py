@@ -174,4 +174,4 @@ def test_other_paths_and_methods_are_problems_of_the_same_form(
     producer: RunningProducer, method: str, path: str, status: int
 ) -> None:
     address = producer.base_url + path
-    refused(producer.http.request(method, address, timeout=5), status)
+    refused(producer.http.request(method, address, timeout=30), status)
