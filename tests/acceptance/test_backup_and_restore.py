@@ -18,7 +18,7 @@ from tests.support.workload import Expected, Workload, generate
 
 pytestmark = pytest.mark.promise("OPS-04")
 
-DRAINED_WITHIN_S = 90
+DRAINED_WITHIN_S = 150
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from tests.support.workload import generate
 pytestmark = pytest.mark.promise("OPS-13", "OPS-22")
 
 WORKERS, THREADS = 4, 8
-DRAINED_WITHIN_S = 90
+DRAINED_WITHIN_S = 150
 SLOW_MS = 400
 PAST_ITS_LEASES_S = 8
 

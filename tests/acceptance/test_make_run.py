@@ -29,7 +29,7 @@ PROCESSES = 6  # Redis, stand-in tracker, producer, worker, beat, console
 def assert_gone(children: dict[int, str]) -> None:
     """Make sure that processes have ended, those that the kernel ends with their parent within a moment."""
     assert len(children) in (PROCESSES, PROCESSES - 1), children  # the console comes last
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 30
     while left := [pid for pid, _, command in running() if children.get(pid) == command]:
         assert time.monotonic() < deadline, [children[pid] for pid in left]
         time.sleep(0.05)
@@ -147,7 +147,7 @@ def test_ctrl_c_while_it_starts_leaves_no_process(tmp_path: Path, starts: list[S
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends children with a killed parent")
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(700)
 def test_killing_it_leaves_no_process_and_loses_nothing_and_a_process_that_dies_ends_all_with_its_last_words(
     directory: Path, starts: list[Start]
 ) -> None:

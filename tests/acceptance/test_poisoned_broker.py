@@ -13,7 +13,7 @@ from tests.support.events import task, task_event, ticket
 from tests.support.fleet import Fleet
 
 NUMBERS = count(7000)
-PATIENCE_S = 40.0
+PATIENCE_S = 120.0
 
 
 @pytest.fixture(scope="module")

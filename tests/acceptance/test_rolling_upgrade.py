@@ -17,7 +17,7 @@ pytestmark = pytest.mark.promise("OPS-03")
 
 NEXT = "9999"
 WIDENED = ("journal", "ticket_state", "ticket_issue_link", "task_time_link", "trace_step", "plugin_config")
-DRAINED_WITHIN_S = 60
+DRAINED_WITHIN_S = 150
 
 
 @pytest.fixture

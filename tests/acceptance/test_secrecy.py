@@ -155,7 +155,7 @@ def test_the_producer_holds_no_secret_of_others_and_no_process_leaves_a_core_dum
     assert key in shown_by_the_system(by_name["worker-1"]), "so that this test could see it"
     assert key not in fleet.logs()
     for child in by_name.values():  # and whichever crashes leaves no image of its memory
-        child.wait_ready(lambda child=child: core_limits(child) <= {"0", "1"}, timeout=30)  # type: ignore[misc]
+        child.wait_ready(lambda child=child: core_limits(child) <= {"0", "1"}, timeout=90)  # type: ignore[misc]
 
 
 class Bomb:
@@ -197,9 +197,9 @@ def test_a_message_that_is_no_ring_is_refused_without_being_loaded(fleet: Fleet,
         ):
             redis.lpush(f"deskbridge:{QUEUE}", poison)
     fleet.send([("after", task_event())])
-    fleet.wait_until_drained(30)
+    fleet.wait_until_drained(90)
     assert set(fleet.states()) == {"done"}
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     with Redis.from_url(fleet.bridge.settings.redis_url.get_secret_value()) as redis:
         while redis.llen(f"deskbridge:{QUEUE}") and time.monotonic() < deadline:
             time.sleep(0.05)
@@ -214,12 +214,12 @@ def test_a_message_that_is_no_ring_is_refused_without_being_loaded(fleet: Fleet,
 def test_nobody_ends_or_steers_a_worker_over_the_broker(fleet: Fleet) -> None:
     app = make_celery(fleet.bridge.settings)
     fleet.send([("steered", task_event())])
-    fleet.wait_until_drained(30)
+    fleet.wait_until_drained(90)
     app.control.broadcast("pool_shrink", arguments={"n": 4})
     app.control.broadcast("shutdown")
     assert app.control.ping(timeout=2) == []
     fleet.send([("unsteered", task_event(of_ticket=ticket(900), of_task=task(900)))])
-    fleet.wait_until_drained(30)
+    fleet.wait_until_drained(90)
     assert set(fleet.states()) == {"done"}
     assert all(worker.alive for worker in fleet.workers)
 
@@ -230,7 +230,7 @@ def test_the_api_key_shows_nowhere(fleet: Fleet, redis_url: str) -> None:
     said = [command(fleet, "config", "set-api-key", stdin=CANARY)]
     said.append(command(fleet, "config", "set-api-key", stdin=f"{CANARY} {CANARY}"))
     fleet.send([("first", task_event(of_ticket=ticket(1), of_task=task(1)))])
-    fleet.wait_until_drained(30)
+    fleet.wait_until_drained(90)
     assert set(fleet.states()) == {"done"}, "the key was used"
     for number, (kind, options) in enumerate(FAULTS, 2):
         fleet.stand_in.fault(kind, count=3, **options)
@@ -246,7 +246,7 @@ def test_the_api_key_shows_nowhere(fleet: Fleet, redis_url: str) -> None:
     said += stored(fleet, redis_url)
     for child in children:
         child.send_signal(signal.SIGABRT)
-        child.wait(10)
+        child.wait(60)
     said += [log.read_text() for log in fleet.directory.glob("*.log")]
     for form in FORMS:
         assert not [text[max(0, text.index(form) - 200) :][:400] for text in said if form in text], form

@@ -31,8 +31,14 @@ from worker.watchdog import EXIT_CODE
 
 pytestmark = pytest.mark.slow
 
-DRAINED_WITHIN_S = 60
-ENDS_WITHIN_S = 20
+SETTINGS = {"CLAIM_LEASE": 8, "LOCK_LEASE": 10, "SETTLING_TIME": 2}
+"""Whoever is slow in the middle of a call is not taken for gone while a test holds it there."""
+
+HELD_S = 4
+"""For how long a call is held at most: a worker gives it five seconds, and nobody looks for what came of it before."""
+
+DRAINED_WITHIN_S = 120
+STARTED_WITHIN_S = 90
 GRACE_S = 40
 """What every supervisor is told to give a process, from SIGTERM to SIGKILL."""
 
@@ -45,7 +51,7 @@ _hundreds = count(1)
 def fleet(lasting_fleet: Fleet, redis_url: str) -> Iterator[Fleet]:
     """A fleet without a worker yet, whose broker is empty."""
     yield lasting_fleet
-    lasting_fleet.stand_in.settings(latency_ms=0)
+    lasting_fleet.stand_in.clear_faults()
     lasting_fleet.kill_workers()
 
 
@@ -87,6 +93,11 @@ def each_once(fleet: Fleet, *ticket_ids: int) -> None:
     assert set(fleet.states()) == {"done"}
 
 
+def hold_calls(fleet: Fleet) -> None:
+    """Have the tracker work on every issue for a while, until its faults are cleared."""
+    fleet.stand_in.fault("delay", method="POST", path="/issues.json", seconds=HELD_S)
+
+
 def in_the_middle_of_a_call(fleet: Fleet, *ticket_ids: int) -> None:
     """Wait until the tracker is working on a request for one of the tickets' issues."""
     titles = {ticket(one)["title"] for one in ticket_ids}
@@ -99,7 +110,7 @@ def in_the_middle_of_a_call(fleet: Fleet, *ticket_ids: int) -> None:
             one["path"] == "/issues.json" and one["body"]["issue"]["subject"] in titles for one in under_way
         )
 
-    until(is_being_called)
+    until(is_being_called, fleet.logs, STARTED_WITHIN_S)
 
 
 def deliver_again(app: Celery, *ticket_ids: int) -> None:
@@ -123,7 +134,7 @@ threading.Thread(target=turn_deaf, daemon=True).start()
 
 @pytest.mark.promise("OPS-17")
 def test_a_worker_that_consumes_nothing_ends_itself_and_the_next_one_does_its_work(
-    fleet: Fleet, first: int, tmp_path: Path
+    fleet: Fleet, redis: Redis, first: int, tmp_path: Path
 ) -> None:
     signal_to_it = tmp_path / "turn-deaf"
     (tmp_path / "sitecustomize.py").write_text(DEAF.replace("FILE", repr(str(signal_to_it))))
@@ -133,8 +144,9 @@ def test_a_worker_that_consumes_nothing_ends_itself_and_the_next_one_does_its_wo
     signal_to_it.touch()  # alive and connected, and asks for nothing any more
     until(lambda: not signal_to_it.exists())
     time.sleep(1.5)  # until its last question has timed out
+    until(lambda: not redis.info("clients")["blocked_clients"])
     send(fleet, first + 1)
-    until(lambda: not stuck.alive, seconds=60)
+    until(lambda: not stuck.alive, seconds=120)
     assert stuck.returncode == EXIT_CODE, fleet.logs()
     fleet.add_worker(2)
     each_once(fleet, first, first + 1)
@@ -145,12 +157,12 @@ def test_what_a_killed_worker_had_taken_is_done_by_others_and_does_no_harm_when_
     fleet: Fleet, redis: Redis, app: Celery, first: int
 ) -> None:
     """Its message is gone with it: the sweep rings again."""
-    fleet.stand_in.settings(latency_ms=1500)
+    hold_calls(fleet)
     killed = fleet.add_worker(2)
     send(fleet, first, first + 1)
     in_the_middle_of_a_call(fleet, first, first + 1)
     killed.kill()
-    fleet.stand_in.settings(latency_ms=0)
+    fleet.stand_in.clear_faults()
     fleet.add_worker(2)
     each_once(fleet, first, first + 1)
     deliver_again(app, first, first + 1)
@@ -161,12 +173,16 @@ def test_what_a_killed_worker_had_taken_is_done_by_others_and_does_no_harm_when_
 def test_a_worker_that_is_told_to_end_in_the_middle_of_a_call_keeps_what_comes_of_it_and_leaves_the_rest(
     fleet: Fleet, first: int
 ) -> None:
-    fleet.stand_in.settings(latency_ms=4000)
+    hold_calls(fleet)
     ending = fleet.add_worker(2)
     send(fleet, first)
     in_the_middle_of_a_call(fleet, first)
-    assert ending.stop(GRACE_S) == 0, fleet.logs()
-    fleet.stand_in.settings(latency_ms=0)
+    ending.send_signal(signal.SIGTERM)
+    until(lambda: "Warm shutdown" in ending.log.read_text(), fleet.logs)
+    time.sleep(0.2)  # it says so and then does so
+    fleet.stand_in.clear_faults()
+    assert ending.wait(GRACE_S), fleet.logs()
+    assert ending.returncode == 0, fleet.logs()
     state = fleet.stand_in.state()
     assert f"Extinguished {first * 10}" not in {row["comments"] for row in state["time_entries"]}
     settled = fleet.settled()
@@ -179,7 +195,7 @@ def test_a_worker_that_is_told_to_end_in_the_middle_of_a_call_keeps_what_comes_o
 def test_a_message_that_comes_again_while_it_is_worked_on_does_no_harm(
     fleet: Fleet, redis: Redis, app: Celery, first: int
 ) -> None:
-    fleet.stand_in.settings(latency_ms=1500)
+    hold_calls(fleet)
     fleet.add_worker(2)
     fleet.add_worker(2)
     send(fleet, first)
@@ -188,6 +204,7 @@ def test_a_message_that_comes_again_while_it_is_worked_on_does_no_harm(
         deliver_again(app, first)
         redis.delete(f"{KEYS}lock:ticket:{first}")  # and not even the lock is in the way
         time.sleep(0.3)
+    fleet.stand_in.clear_faults()
     each_once(fleet, first)
 
 
@@ -218,7 +235,7 @@ def test_a_full_broker_stops_no_event_and_no_worker(fleet: Fleet, redis: Redis, 
     try:
         started = time.monotonic()
         send(fleet, first + 1, first + 2)
-        assert time.monotonic() - started < 1
+        assert time.monotonic() - started < 5
         time.sleep(5)
         assert worker.alive, fleet.logs()
     finally:
@@ -249,10 +266,12 @@ def test_a_redis_that_freezes_delays_no_event_and_what_came_meanwhile_is_done_af
     each_once(fleet, first)
     redis_server.child.send_signal(signal.SIGSTOP)
     try:
+        took = list[float]()
         for ticket_id in (first + 1, first + 2, first + 3):
             started = time.monotonic()
             send(fleet, ticket_id)
-            assert time.monotonic() - started < 1
+            took.append(time.monotonic() - started)
+        assert sorted(took)[1] < 1, "whoever waited for it would wait for two seconds each time"
         time.sleep(6)
     finally:
         redis_server.child.send_signal(signal.SIGCONT)
@@ -270,10 +289,10 @@ def test_every_line_that_the_processes_wrote_through_all_of_this_is_one_json_eve
     fleet.add_worker(2)
     fleet.stand_in.fault("status_before", method="POST", path="/time_entries.json", status=422)
     send(fleet, first)
-    until(lambda: fleet.states().get("failed"), seconds=60)
+    until(lambda: fleet.states().get("failed"), seconds=STARTED_WITHIN_S)
     fleet.stand_in.clear_faults()
     for its_port in (fleet.port, port):
-        console.wait_ready(lambda its_port=its_port: not_http(its_port))  # type: ignore[misc]
+        console.wait_ready(lambda its_port=its_port: not_http(its_port), STARTED_WITHIN_S)  # type: ignore[misc]
     fleet.stop_processes()
     logs = {file.name: file.read_text().splitlines() for file in fleet.directory.glob("*.log")}
     assert all(logs.values()), "each process said something"
@@ -286,7 +305,7 @@ def test_every_line_that_the_processes_wrote_through_all_of_this_is_one_json_eve
 
 def not_http(port: int) -> bool:
     """Say something that is not HTTP, of which servers like to complain; tell whether that was answered."""
-    with socket.create_connection((HOST, port), timeout=5) as connection:
+    with socket.create_connection((HOST, port), timeout=20) as connection:
         connection.sendall(b"HELO\r\n\r\n")
         return bool(connection.recv(100))
 
@@ -304,11 +323,11 @@ def test_beat_ends_when_it_is_told_to_while_the_broker_does_not_answer(
     }
     with subprocess.Popen([sys.executable, "-m", "worker", "beat"], env=environment) as beat:
         try:
-            until(lambda: redis.llen(f"{KEYS}{QUEUE}"))
+            until(lambda: redis.llen(f"{KEYS}{QUEUE}"), seconds=STARTED_WITHIN_S)
             redis_server.child.send_signal(signal.SIGSTOP)
             time.sleep(1)  # ten messages would have been sent
             beat.send_signal(signal.SIGTERM)
-            assert beat.wait(ENDS_WITHIN_S) == 0
+            assert beat.wait(GRACE_S) == 0
         finally:
             redis_server.child.send_signal(signal.SIGCONT)
             beat.kill()

@@ -24,7 +24,7 @@ from tests.support.events import task, task_event, ticket
 from tests.support.fleet import Fleet
 from tests.support.waiting import until
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
 TRACE, HELPDESKS = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 CAME_WITH = f"00-{TRACE}-{HELPDESKS}-01"
@@ -60,7 +60,7 @@ class Collector(ThreadingHTTPServer):
         def found() -> list[Span]:
             return [one for one in self.of_the_trace() if one.name == name]
 
-        until(found, f"no span {name}", 30)
+        until(found, f"no span {name}", 60)
         (span,) = found()
         return span
 
@@ -125,9 +125,9 @@ def test_an_event_is_one_trace_from_the_helpdesk_to_the_tracker(run: Run, collec
     fleet = run(600)
     fleet.add_worker(2)
     fleet.send([("before", task_event(of_task=task(1), of_ticket=ticket(1)))])
-    fleet.wait_until_drained(60)  # it is ready, so that no sweep finds the next one
+    fleet.wait_until_drained(90)  # it is ready, so that no sweep finds the next one
     fleet.send([("one", task_event())], traceparent=CAME_WITH)
-    fleet.wait_until_drained(30)
+    fleet.wait_until_drained(90)
     request, ring, drain = (collector.one(name) for name in ("POST /events", "ring", "drain"))
     assert request.parent_span_id.hex() == HELPDESKS
     assert (ring.parent_span_id, drain.parent_span_id) == (request.span_id, ring.span_id)
@@ -150,9 +150,9 @@ def test_what_the_sweep_rings_begins_a_trace_and_leads_to_that_of_its_event(
     with closing(Redis.from_url(redis_server.url)) as redis:
         redis.flushall()
     fleet.add_worker(2)
-    fleet.wait_until_drained(60)
-    until(lambda: collector.named("POST issues"), "no call", 30)
-    until(lambda: collector.named("drain"), "no drain", 30)
+    fleet.wait_until_drained(90)
+    until(lambda: collector.named("POST issues"), "no call", 60)
+    until(lambda: collector.named("drain"), "no drain", 60)
     (drain,) = [one for one in collector.named("drain") if one.links]
     assert (drain.parent_span_id, drain.trace_id == ring.trace_id) == (b"", False)
     request = collector.one("POST /events")

@@ -122,7 +122,7 @@ class Fleet:
             cwd=self._cwd,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=READY_WITHIN_S,
             check=False,
         )
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from deploy.embedded.workplace import ROOT
 
-PATIENCE_S = 110.0
+PATIENCE_S = 240.0
 UP = "Up; Ctrl-C ends it."
 
 
