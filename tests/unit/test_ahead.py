@@ -59,7 +59,7 @@ def test_it_is_begun_before_all_that_wait() -> None:
 
     def call(ticket_id: int) -> None:
         begun.append(ticket_id)
-        assert first_is_done.wait(10)
+        assert first_is_done.wait(90)
 
     async def way(ticket_id: int) -> None:
         await called(call, ticket_id)

@@ -31,7 +31,7 @@ class Journal:
     def append(self, deliveries: Sequence[Delivery]) -> list[Accepted]:
         names = [one.delivery_id for one in deliveries]
         self.transactions.append(names)
-        self.go_on.wait(5)
+        self.go_on.wait(60)
         for name in names:
             if name in self._failing:
                 raise self._failing[name]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -38,7 +37,7 @@ from worker.sync.creation import Claim, Link
 from worker.sync.forward import Leave, Load
 from worker.sync.run import Part, Stored, Write
 
-PATIENCE_S = 10.0
+PATIENCE_S = 60.0
 Begin = Callable[[int], Way[Any]]
 
 
@@ -241,7 +240,29 @@ def test_in_a_turn_answers_come_first_then_claims_and_by_itself_what_no_call_wai
     assert kinds == [[Link, Write, Claim], [Load, Leave]]
 
 
-def test_what_is_over_is_looked_at_together_with_what_is_new(stage: Stage) -> None:
+class Clock:
+    """Stands still unless it is moved: the coordinator looks at it between the turns that a test has it take.
+
+    Attributes:
+        now: in seconds.
+    """
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def monotonic(self) -> float:
+        """Stands for `time.monotonic`."""
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr("worker.sync.coordinator.time", made)
+    return made
+
+
+def test_what_is_over_is_looked_at_together_with_what_is_new(stage: Stage, clock: Clock) -> None:
     """It waits for tickets that were begun, until they are read or have ended, and for nobody else."""
 
     async def way(ticket_id: int) -> None:
@@ -269,7 +290,9 @@ def test_what_is_over_is_looked_at_together_with_what_is_new(stage: Stage) -> No
     assert stage.book.transactions == [[1, 7], [8], [9]]
 
 
-def test_what_is_over_waits_for_tickets_that_wait_for_room_but_not_for_long(stage: Stage) -> None:
+def test_what_is_over_waits_for_tickets_that_wait_for_room_but_not_for_long(
+    stage: Stage, clock: Clock
+) -> None:
     async def way(ticket_id: int) -> None:
         if ticket_id == 1:
             await KeptAtTheEnd(stage.book, ticket_id)
@@ -285,7 +308,7 @@ def test_what_is_over_waits_for_tickets_that_wait_for_room_but_not_for_long(stag
     coordinator.take(range(room + 1, room + 4))
     turns(coordinator, 3)
     assert stage.book.transactions == []
-    time.sleep(CAN_WAIT_S)
+    clock.now += CAN_WAIT_S
     turns(coordinator, 1)
     assert stage.book.transactions == [[1]]
 
@@ -334,7 +357,7 @@ def test_a_slow_call_holds_up_its_own_ticket_only(stage: Stage) -> None:
     assert stage.drive(way, 1, 2, 3, callers=2) == {1: "in time", 2: "done", 3: "done"}
 
 
-def test_a_claim_is_made_only_for_a_caller_that_is_free_or_soon_will_be(stage: Stage) -> None:
+def test_a_claim_is_made_only_for_a_caller_that_is_free_or_soon_will_be(stage: Stage, clock: Clock) -> None:
     """Its lease runs while it waits for others' calls, of which as many are expected back as have just come back."""
 
     async def way(ticket_id: int) -> None:
@@ -356,7 +379,7 @@ def test_a_claim_is_made_only_for_a_caller_that_is_free_or_soon_will_be(stage: S
         coordinator._arrive(going, Outcome())
     turns(coordinator, 2)
     assert len(hands.given) == hands.count + 3 + 3, "three have come back within so short a time"
-    time.sleep(AHEAD_S)
+    clock.now += 2 * AHEAD_S
     for going, _ in hands.given[3:4]:
         coordinator._arrive(going, Outcome())
     turns(coordinator, 2)

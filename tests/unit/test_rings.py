@@ -110,7 +110,7 @@ def test_the_version_before_works_on_the_first_of_several_and_the_sweep_rings_th
 
 
 def test_the_tickets_of_a_message_are_worked_on_side_by_side() -> None:
-    together = threading.Barrier(4, timeout=5)
+    together = threading.Barrier(4, timeout=60)
     worker = Begun(work=lambda _ticket_id: together.wait())
     worker.task(**ring_of([1, 2, 3]))
     together.wait()
@@ -122,9 +122,9 @@ def test_what_was_done_since_the_sweep_rang_is_not_begun() -> None:
     worker = Begun(work=lambda _ticket_id: is_begun.release())
     is_begun = threading.Semaphore(0)
     worker.task(**named_in(sent(ring_of([1, DONE, 3], if_due=True))))
-    assert all(is_begun.acquire(timeout=5) for _ in range(2))
+    assert all(is_begun.acquire(timeout=60) for _ in range(2))
     worker.task(**named_in(sent(ring_of([DONE]))))
-    assert is_begun.acquire(timeout=5), "whatever else rings may know of more than events"
+    assert is_begun.acquire(timeout=60), "whatever else rings may know of more than events"
     worker.end()
     assert sorted(worker.tickets) == [1, DONE, 3]
 
@@ -137,7 +137,7 @@ def test_a_ring_leaves_out_what_is_done_only_where_it_says_so(if_due: object) ->
 def test_a_task_does_not_wait_for_its_tickets() -> None:
     """However slow the tracker is, the process is handed what it has room for."""
     go_on = threading.Event()
-    worker = Begun(callers=1, work=lambda _ticket_id: go_on.wait(5))
+    worker = Begun(callers=1, work=lambda _ticket_id: go_on.wait(60))
     worker.task(**ring_of([1, 2]))
     worker.task(**ring_of([3]))
     go_on.set()
@@ -151,7 +151,7 @@ def test_what_is_no_ticket_is_not_worked_on_and_the_others_of_its_message_are(ot
     is_begun = threading.Semaphore(0)
     worker.task(ticket_id=other, others=[1, other, 2])
     worker.task(ticket_id=3, others=other)
-    assert all(is_begun.acquire(timeout=5) for _ in range(3))
+    assert all(is_begun.acquire(timeout=60) for _ in range(3))
     assert worker.end() == []
     assert sorted(worker.tickets) == [1, 2, 3]
 

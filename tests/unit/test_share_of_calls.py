@@ -39,7 +39,7 @@ class Tracker:
     def call(self) -> None:
         with self._change:
             self.under_way += 1
-        assert self.let_go.acquire(timeout=10)
+        assert self.let_go.acquire(timeout=90)
         with self._change:
             self.under_way -= 1
 
@@ -70,7 +70,7 @@ def test_no_more_calls_are_under_way_than_the_share(
     coordinator: Coordinator, tracker: Tracker, given: Given
 ) -> None:
     coordinator.take(range(20))
-    assert given.more_wanted.wait(10)
+    assert given.more_wanted.wait(60)
     for _ in range(10):
         until(lambda: tracker.under_way == 2)
         tracker.let_go.release()
@@ -119,7 +119,7 @@ def test_without_a_share_everybody_waits_until_there_is_one(
 ) -> None:
     given.share = 0
     coordinator.take(range(3))
-    assert given.more_wanted.wait(10)
+    assert given.more_wanted.wait(60)
     assert tracker.under_way == 0
     given.share = 1
     coordinator.look()

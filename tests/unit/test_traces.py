@@ -174,7 +174,7 @@ def test_a_collector_that_is_away_keeps_nobody_from_ending() -> None:
     on.begin("drain", "consumer", None, {}).end()
     started = time.monotonic()
     on.close()
-    assert time.monotonic() - started < PATIENCE_S + 2
+    assert time.monotonic() - started < PATIENCE_S + 6, "its library has ten seconds"
 
 
 def test_a_ring_of_the_sweep_takes_no_trace_from_a_ticket_that_waits(spans: InMemorySpanExporter) -> None:

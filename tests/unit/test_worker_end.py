@@ -144,7 +144,7 @@ def test_a_worker_looks_whether_it_is_stuck(
     for beside in ("drop_strange_keys", "monitored", "_sweep_without_beat", "_keep_up_without_beat"):
         monkeypatch.setattr(f"worker.process.{beside}", lambda *_: None)
     monkeypatch.setattr("worker.process.is_current", lambda _settings: True)
-    monkeypatch.setattr("worker.process.run_celery", lambda *_, **__: 0 if ends.wait(10) else 1)
+    monkeypatch.setattr("worker.process.run_celery", lambda *_, **__: 0 if ends.wait(60) else 1)
     assert work(settings, 1) == 0
 
 
@@ -158,7 +158,7 @@ def test_a_worker_whose_coordinator_fails_ends(
     worker = bootstrap(settings, concurrency=1)
     worker.coordinator.start()
     worker.coordinator.take([1])
-    assert ends.wait(10)
+    assert ends.wait(60)
 
 
 WORKER = """
