@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -31,6 +32,8 @@ from shared.store.database import Database
 from shared.store.links import LinkKind
 from shared.store.models import DryRunObject, JournalEvent, MetadataRun
 from shared.store.types import clock
+from shared.tracker import lanes
+from shared.tracker.projects import listed_now
 from shared.vault import Vault
 from tests.support.bridge import Bridge
 from tests.support.databases import make_tables
@@ -270,10 +273,20 @@ def test_what_changed_on_the_tracker_is_found_at_once(
 
 
 def impatient(bridge: Bridge, monkeypatch: pytest.MonkeyPatch) -> Installation:
-    """Return an installation whose tracker needs longer for two projects than there is patience for the first."""
+    """Return an installation whose tracker needs longer for one project than there is patience for all of them."""
+    asked = list[Any]()
+
+    def taking_long(*given: Any) -> Any:
+        asked.append(given)
+        return listed_now(*given)
+
+    clock = SimpleNamespace(monotonic=lambda: float(len(asked)))
+    for module in (live, lanes):
+        monkeypatch.setattr(module, "time", clock)
+    monkeypatch.setattr(live, "listed_now", taking_long)
     monkeypatch.setattr(live, "IN_ONE_CALL", 1)
     monkeypatch.setattr(live, "LONG_ANSWERS", 1)
-    return replace(patient(bridge), patience_s=0.2)
+    return replace(patient(bridge), patience_s=0.5)
 
 
 def test_where_the_tracker_takes_too_long_projects_of_the_newest_tickets_come_first_and_others_are_unknown(
@@ -283,7 +296,6 @@ def test_where_the_tracker_takes_too_long_projects_of_the_newest_tickets_come_fi
     healthy.link(LinkKind.ENTITY, 8, 3)
     healthy.forward(task_event(7, of_ticket=ticket(4713, entity_id=8), of_task=task(600)), ticket_id=4713)
     stand_in.patch("projects", 2, status=5)
-    stand_in.fault("delay", method="GET", path="/projects.json", seconds=0.3)
     found = list(examine(impatient(healthy, monkeypatch)))
     assert [(one.check, one.found.params["read"]) for one in found if one.status is Status.UNKNOWN] == [
         ("links", 1),
@@ -300,7 +312,6 @@ def test_with_patience_each_linked_project_is_looked_at(
 ) -> None:
     healthy.link(LinkKind.ENTITY, 7, 2)
     stand_in.patch("projects", 2, status=9)
-    stand_in.fault("delay", method="GET", path="/projects.json", seconds=0.3)
     found = list(examine(replace(impatient(healthy, monkeypatch), patience_s=None)))
     assert {one.check: one.found.code for one in found}["links"] == Finding.LINKED_PROJECT_ARCHIVED
 

@@ -43,7 +43,7 @@ def has_ended(pid: int) -> bool:
         return True
 
 
-def becomes_true(condition: Callable[[], bool], timeout: float = 5.0) -> bool:
+def becomes_true(condition: Callable[[], bool], timeout: float = 60.0) -> bool:
     deadline = time.monotonic() + timeout
     while not condition():
         if time.monotonic() > deadline:
@@ -320,6 +320,7 @@ class TestChild:
     def test_one_that_is_never_ready_is_named(self, child: Callable[..., Child]) -> None:
         slow = child(["/bin/sh", "-c", "echo connecting; exec sleep 60"])
         slow.start()
+        assert becomes_true(lambda: "connecting" in slow.log.read_text())
         with pytest.raises(NotReady, match=r"worker was not ready after 0\.2 s(.|\n)*connecting"):
             slow.wait_ready(lambda: False, timeout=0.2)
 
@@ -353,7 +354,7 @@ class TestChild:
         parent.wait_ready(lambda: bool(parent.log.read_text().strip()))
         grandchild = int(parent.log.read_text())
         parent.send_signal(signal.SIGKILL)
-        assert parent.wait(timeout=5)
+        assert parent.wait(timeout=60)
         assert becomes_true(lambda: has_ended(grandchild))
 
     def test_has_a_session_of_its_own_so_that_ctrl_c_passes_it_by(self, child: Callable[..., Child]) -> None:

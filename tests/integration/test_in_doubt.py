@@ -19,6 +19,7 @@ from shared.store.types import clock
 from shared.tracker.lists import TrackerLists
 from tests.support.bridge import Bridge
 from tests.support.events import BOB, task, task_event, ticket, ticket_event
+from tests.support.ledger import let_leases_run_out
 from worker.retry import MOST_ROUNDS, MOST_SILENT_ROUNDS
 from worker.sync.creation import Link
 
@@ -243,39 +244,27 @@ def die_before_linking(monkeypatch: pytest.MonkeyPatch, bridge: Bridge) -> None:
             bridge.sync()
 
 
-@pytest.fixture
-def short_leases(bridge: Bridge) -> Bridge:
-    bridge.settings.__dict__.update(claim_lease=1.5, settling_time=0.2)
-    return bridge
-
-
 def test_a_worker_killed_between_201_and_commit_ends_with_one_linked_issue(
-    short_leases: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+    bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    die_before_linking(monkeypatch, short_leases)
-    assert row(short_leases, Kind.TICKET, 4711).state == LedgerState.CLAIMED
-    wait_for_the_lease(short_leases)
-    until_settled(short_leases)
+    die_before_linking(monkeypatch, bridge)
+    assert row(bridge, Kind.TICKET, 4711).state == LedgerState.CLAIMED
+    let_leases_run_out(bridge)
+    until_settled(bridge)
     assert len(ours(stand_in)) == 1
-    assert row(short_leases, Kind.TICKET, 4711).state == LedgerState.LINKED
+    assert row(bridge, Kind.TICKET, 4711).state == LedgerState.LINKED
     assert len(stand_in.state()["time_entries"]) == 1
 
 
 def test_a_worker_killed_between_201_and_commit_is_held_where_the_policy_says_so(
-    short_leases: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+    bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    short_leases.configure(in_doubt_policy="hold")
-    die_before_linking(monkeypatch, short_leases)
-    wait_for_the_lease(short_leases)
-    until_settled(short_leases)
+    bridge.configure(in_doubt_policy="hold")
+    die_before_linking(monkeypatch, bridge)
+    let_leases_run_out(bridge)
+    until_settled(bridge)
     assert len(ours(stand_in)) == 1
-    assert row(short_leases, Kind.TICKET, 4711).state == LedgerState.HELD
-
-
-def wait_for_the_lease(bridge: Bridge) -> None:
-    import time
-
-    time.sleep(1.8)
+    assert row(bridge, Kind.TICKET, 4711).state == LedgerState.HELD
 
 
 def test_a_lost_answer_is_held_at_once_where_the_policy_says_so(bridge: Bridge, stand_in: StandIn) -> None:

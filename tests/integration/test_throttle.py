@@ -10,6 +10,7 @@ import pytest
 from redis import Redis
 
 from deploy.sandbox.tracker.control import StandIn
+from shared import send_window
 from shared.alive import Sign, watched
 from shared.connection import Connector
 from shared.coordination.throttle import SIGN_EVERY_S, Throttle, wait_alive
@@ -23,12 +24,12 @@ pytestmark = pytest.mark.promise("OPS-12")
 def test_calls_of_several_workers_are_spaced_evenly(redis_url: str) -> None:
     waited: list[float] = []
     with Redis.from_url(redis_url) as redis:
-        workers = [Throttle(redis, 10, waited.append) for _ in range(3)]
+        workers = [Throttle(redis, 0.1, waited.append) for _ in range(3)]
         for worker in workers * 3:
             worker.wait()
     assert len(waited) == 8, "the first one does not wait"
     for number, seconds in enumerate(waited, start=1):
-        assert number * 0.1 - 0.05 < seconds <= number * 0.1
+        assert number * 10 - 5 < seconds <= number * 10
 
 
 def test_without_a_limit_nobody_waits_and_redis_is_not_asked() -> None:
@@ -61,10 +62,19 @@ def test_without_redis_nobody_waits() -> None:
         Throttle(redis, 1, sleep=lambda _: (_ for _ in ()).throw(AssertionError)).wait()
 
 
-def test_a_long_line_for_the_rate_limit_ends_no_claim(bridge: Bridge, stand_in: StandIn) -> None:
+def test_a_long_line_for_the_rate_limit_ends_no_claim(
+    bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The turn is taken before the claim: many threads at a low limit would otherwise never send anything."""
-    connector = Connector(bridge.store, Vault(bridge.settings.secret_keys), lambda: time.sleep(0.3))
+    waited = 0.0
+
+    def wait() -> None:
+        nonlocal waited
+        waited += 2 * bridge.settings.claim_lease
+
+    monkeypatch.setattr(send_window, "_now", lambda: time.monotonic() + waited)
+    connector = Connector(bridge.store, Vault(bridge.settings.secret_keys), wait)
     bridge.service = replace(bridge.service, connect=connector.connect)
-    bridge.settings.__dict__.update(claim_lease=0.25)
     assert bridge.forward(task_event()) == ["done"]
     assert len(stand_in.state()["time_entries"]) == 1
+    assert waited

@@ -25,7 +25,7 @@ from worker.sync.coordinator import CallerThreads, Coordinator
 from worker.sync.creation import Call
 from worker.sync.service import Enter
 
-PATIENCE_S = 10.0
+PATIENCE_S = 60.0
 Said = tuple[str, str]
 Scene = Callable[[Bridge, StandIn, list[Said]], Bridge]
 

@@ -202,7 +202,7 @@ def test_a_migration_does_not_make_everybody_wait_behind_a_backup(postgres_url: 
 
         thread = threading.Thread(target=migrate)
         thread.start()
-        thread.join(timeout=20)
+        thread.join(timeout=60)
         assert not thread.is_alive(), "it waits for as long as the backup takes"
     assert "nothing was changed" in str(refused[0])
     assert upgrade(database)[0] == REVISIONS[0]

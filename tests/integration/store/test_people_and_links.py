@@ -205,8 +205,8 @@ def test_the_database_s_clock_runs_and_is_aware(store: Store) -> None:
         time.sleep(0.02)
         second = tx.now()
     assert first.tzinfo is not None
-    assert timedelta(milliseconds=10) < second - first < timedelta(seconds=5)
-    assert abs(first - datetime.now(UTC)) < timedelta(seconds=5)
+    assert timedelta(milliseconds=10) < second - first < timedelta(seconds=60)
+    assert abs(first - datetime.now(UTC)) < timedelta(seconds=60)
 
 
 def test_the_trace_keeps_its_order_and_any_text(store: Store) -> None:
