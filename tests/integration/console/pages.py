@@ -32,7 +32,7 @@ class Visitor:
     def open(self, path: str, status: int = 200, **headers: str) -> str:
         """Read a page."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        answer = self.http.get(self.base_url + path, timeout=30, headers={**SAME_ORIGIN, **named})
+        answer = self.http.get(self.base_url + path, timeout=90, headers={**SAME_ORIGIN, **named})
         assert answer.status_code == status, (answer.status_code, answer.text[-2000:])
         self.page = answer.text
         return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", answer.text.split("<main")[-1])))
@@ -53,7 +53,7 @@ class Visitor:
             data=data,
             headers=SAME_ORIGIN if headers is None else headers,
             allow_redirects=follow,
-            timeout=30,
+            timeout=90,
         )
 
     def do(self, path: str, fields: Any = ()) -> str:

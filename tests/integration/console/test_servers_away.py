@@ -21,10 +21,10 @@ from tests.integration.console.pages import PASSWORD, SAME_ORIGIN, Visitor
 from tests.support.bridge import Bridge
 from tests.support.serving import Served
 
-BOUND_S = 5.0
+BOUND_S = 15.0
 """Longer nobody waits for a page while a server is away that refuses connections."""
 
-FROZEN_S = 10.0
+FROZEN_S = 20.0
 """Nor longer for one that takes connections and says nothing."""
 
 UNKNOWN = ("/tickets/99", "/nowhere")

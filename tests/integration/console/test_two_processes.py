@@ -71,7 +71,7 @@ def test_a_reading_of_the_metadata_at_one_is_seen_at_the_other(
 
     def slowly(self: TrackerClient, method: str, path: str, **more: Any) -> Answer:
         asked.append(path)
-        assert path == USERS or may_go_on.wait(30)
+        assert path == USERS or may_go_on.wait(90)
         return call(self, method, path, **more)
 
     monkeypatch.setattr(TrackerClient, "call", slowly)
