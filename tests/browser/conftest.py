@@ -10,6 +10,7 @@ from typing import Any
 
 import argon2
 import pytest
+from playwright.sync_api import expect
 
 from producer.admin.accounts import AccountStore
 from producer.console.app import create_console
@@ -19,7 +20,9 @@ from tests.support.bridge import Bridge
 from tests.support.serving import Served
 
 PASSWORD = "correct horse battery staple"
-SLOW_MS = 15_000  # what waits for the tracker, or for a page to renew itself
+SLOW_MS = 60_000  # what waits for the tracker, or for a page to renew itself
+SOON_MS = 30_000  # everything else: a browser and what it asks share a machine that does other things, too
+expect.set_options(timeout=SOON_MS)
 CHROMIUMS = ("chromium-headless-shell", "chromium")
 FOUND = next((path for name in CHROMIUMS if (path := shutil.which(name))), None)
 pytest_plugins = ["tests.integration.conftest"]
