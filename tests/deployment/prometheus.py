@@ -50,7 +50,7 @@ class Asked:
         found: list[dict[str, Any]] = answer["data"]["result"]
         return found
 
-    def until(self, expression: str, seconds: float = 30) -> None:
+    def until(self, expression: str, seconds: float = 90) -> None:
         """Wait until an expression has a value."""
         until(lambda: self.query(expression), f"never: {expression}", seconds)
 

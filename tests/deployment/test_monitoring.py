@@ -19,7 +19,7 @@ from shared import metrics
 from tests.deployment.conftest import ROOT
 from tests.deployment.prometheus import DASHBOARD, MONITORING, RULES, expressions
 
-pytestmark = [pytest.mark.deploy, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.deploy, pytest.mark.timeout(400)]
 
 Tool = Callable[[str, str], Path]
 CONTAINERS = ROOT / "deploy" / "container"

@@ -167,7 +167,7 @@ def machine(docker: dict[str, str], standin: str) -> Iterator[Machine]:
     first = ("--entrypoint=sh", standin, "-c", "mount --make-rshared / && exec /sbin/init")
     made.docker("run", "-d", "--rm", "--name", NAME, "--network=none", *rights, *unmasked, *files, *first)
     try:
-        until(lambda: made.code("pg_isready && redis-cli ping")[0] == 0, made.log, 30)
+        until(lambda: made.code("pg_isready && redis-cli ping")[0] == 0, made.log, 180)
         tracker = "python3 -m deploy.sandbox.tracker --host 127.0.0.1 --port 3000"
         made.sh(f"systemd-run --quiet --unit=tracker --working-directory=/src {tracker}")
         yield made
@@ -240,7 +240,7 @@ def test_nothing_is_started_before_it_is_configured(installed: Machine) -> None:
 def test_an_event_becomes_a_time_entry(running: Machine) -> None:
     said = running.sh(LOOK)
     assert "4711" in said
-    until(lambda: running.logged() == 1, running.log, 60)
+    until(lambda: running.logged() == 1, running.log, 180)
 
 
 @pytest.mark.parametrize("service", SERVICES)
@@ -279,30 +279,30 @@ def test_the_producer_s_account_reads_no_secret_of_the_others(running: Machine) 
 def test_a_worker_that_is_killed_is_started_again(running: Machine) -> None:
     (process,) = running.shown("worker@1", "MainPID")
     running.sh(f"kill -9 {process}")
-    until(lambda: running.shown("worker@1", "ActiveState", "NRestarts") == ["active", "1"], running.log, 60)
+    until(lambda: running.shown("worker@1", "ActiveState", "NRestarts") == ["active", "1"], running.log, 180)
     running.send(2)
-    until(lambda: running.logged() == 2, running.log, 60)
+    until(lambda: running.logged() == 2, running.log, 180)
 
 
 @pytest.mark.parametrize("service", ["worker@1", "beat"])
 def test_one_that_stands_still_is_started_again(running: Machine, service: str) -> None:
     (process,) = running.shown(service, "MainPID")
     heartbeat = f"/run/deskbridge-{service}/heartbeat"
-    until(lambda: running.code(f"test -e {heartbeat}")[0] == 0, running.log, 60)
+    until(lambda: running.code(f"test -e {heartbeat}")[0] == 0, running.log, 180)
     assert running.sh("systemctl is-active deskbridge-watch.timer").strip() == "active"
     running.sh("systemctl start deskbridge-watch.service")
     assert running.shown(service, "MainPID") == [process], "one that works is left alone"
     running.sh(
         f"kill -STOP {process}; touch -d '-1 minute' {heartbeat}; systemctl start deskbridge-watch.service"
     )
-    until(lambda: running.shown(service, "MainPID", "ActiveState")[0] not in ("0", process), running.log, 60)
+    until(lambda: running.shown(service, "MainPID", "ActiveState")[0] not in ("0", process), running.log, 180)
 
 
 def test_more_workers_are_a_matter_of_a_command(running: Machine) -> None:
     running.sh(f"systemctl enable --now {unit('worker@2')}")
-    until(lambda: running.shown("worker@2", "ActiveState") == ["active"], running.log, 60)
+    until(lambda: running.shown("worker@2", "ActiveState") == ["active"], running.log, 180)
     running.send(*range(3, 13))
-    until(lambda: running.logged() == 12, running.log, 60)
+    until(lambda: running.logged() == 12, running.log, 180)
 
 
 def test_everything_ends_when_it_is_told_to_within_its_time(running: Machine) -> None:
@@ -327,7 +327,7 @@ def test_an_upgrade_keeps_settings_and_data_and_what_ran(
     assert running.sh("systemctl is-active deskbridge.target deskbridge-worker@2").split() == ["active"] * 2
     running.becomes_whole()
     running.send(2, 20)
-    until(lambda: running.logged() == 13, running.log, 60)
+    until(lambda: running.logged() == 13, running.log, 180)
 
 
 def test_a_removal_keeps_the_settings_and_a_purge_the_database_alone(running: Machine) -> None:
@@ -354,7 +354,7 @@ def test_a_wheel_in_a_venv_is_set_up_by_a_command(running: Machine) -> None:
     running.sh(f"cp -a /root/kept /etc/deskbridge; {install}")
     running.start()
     running.send(30)
-    until(lambda: running.logged() == 14, running.log, 60)
+    until(lambda: running.logged() == 14, running.log, 180)
 
 
 def _newer(package: Path, directory: Path, environment: dict[str, Any]) -> Path:

@@ -128,7 +128,7 @@ def test_old_and_new_work_side_by_side_over_the_migration_and_nothing_is_lost_or
 
     def goes_on() -> None:
         reached = logged(stack) + MORE
-        until(lambda: logged(stack) >= reached, lambda: stack.compose("logs", "--tail", "20", "worker"), 90)
+        until(lambda: logged(stack) >= reached, lambda: stack.compose("logs", "--tail", "20", "worker"), 180)
 
     helpdesk = Helpdesk(stack, 20_000)
     with helpdesk.at_work():
@@ -148,13 +148,15 @@ def test_old_and_new_work_side_by_side_over_the_migration_and_nothing_is_lost_or
             now = ended(stack)
             return len(now) == 2 * WORKERS and all(count > old.get(name, 0) for name, count in now.items())
 
-        until(all_work, lambda: f"not all of them work: {old}, then {ended(stack)}", 90)
+        until(all_work, lambda: f"not all of them work: {old}, then {ended(stack)}", 180)
         assert not any(sum(counts) for counts in restarts(stack).values()), restarts(stack)
         stack.types(up.replace("--wait", f"--wait --pull never --scale worker={WORKERS}"))
         assert {one for name in OURS for one in images(stack, name)} == {IMAGE}
         goes_on()
-    until(lambda: logged(stack) >= len(helpdesk.sent), lambda: f"{logged(stack)} of {len(helpdesk.sent)}", 90)
-    until(lambda: waiting(stack) == [], lambda: str(waiting(stack)), 60)
+    until(
+        lambda: logged(stack) >= len(helpdesk.sent), lambda: f"{logged(stack)} of {len(helpdesk.sent)}", 180
+    )
+    until(lambda: waiting(stack) == [], lambda: str(waiting(stack)), 180)
     entries = tracked(stack, "time_entries")
     assert sorted(one["comments"] for one in entries) == sorted(
         f"Extinguished {one}" for one in helpdesk.sent
