@@ -11,6 +11,8 @@ import pytest
 import structlog
 import typer.main
 import typer.testing
+from hypothesis import HealthCheck
+from hypothesis import settings as search
 
 typer.testing._get_command = cache(typer.main.get_command)  # type: ignore[attr-defined]
 """A test's runner makes the program's hundred commands anew for each that is typed: a twentieth of a second."""
@@ -27,6 +29,10 @@ def _configure_without_cache(**options: Any) -> None:
 
 
 structlog.configure = _configure_without_cache  # type: ignore[assignment]
+
+search.register_profile("patient", search(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+search.load_profile("patient")
+"""A busy machine may take longer than hypothesis expects of an example, here as in CI."""
 
 pytest_plugins = ["tests.support.databases", "tests.support.servers"]
 

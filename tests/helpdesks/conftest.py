@@ -23,7 +23,7 @@ class GlpiProducer:
     def post(self, item: str, one: Recorded, **headers: str) -> requests.Response:
         """POST a request as GLPI does: with its headers, without a Content-Type."""
         address = f"{self.producer.base_url}/webhooks/glpi/{item}"
-        return requests.post(address, data=one.body, headers=one.headers | headers, timeout=10)
+        return requests.post(address, data=one.body, headers=one.headers | headers, timeout=30)
 
     def send(self, item: str, one: Recorded) -> requests.Response:
         """POST a request that is stamped now."""

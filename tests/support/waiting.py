@@ -10,7 +10,7 @@ T = TypeVar("T")
 LOOK_S = 0.05
 
 
-def until(holds: Callable[[], T], what: Callable[[], str] | str = "", seconds: float = 30) -> T:
+def until(holds: Callable[[], T], what: Callable[[], str] | str = "", seconds: float = 60) -> T:
     """Wait until something holds; return it.
 
     Args:

@@ -20,7 +20,7 @@ for _name, _examples in {"quick": 60, "long": 20_000}.items():
 PROFILE = settings.get_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 """Small and fast; HYPOTHESIS_PROFILE=long for a thorough search, of about eight minutes."""
 
-PATIENTLY = pytest.mark.timeout(max(120, PROFILE.max_examples // 10))
+PATIENTLY = pytest.mark.timeout(max(300, PROFILE.max_examples // 10))
 """A thorough search may take longer than any other test."""
 
 
