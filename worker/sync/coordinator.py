@@ -160,10 +160,8 @@ class Calls:
         try:
             yield one
         finally:
-            with self._change:
+            with self._change:  # whoever ends takes the next itself
                 self._at_work -= 1
-                if self._waiting:
-                    self._change.notify()
 
     def end(self) -> None:
         """Have none begun any more; what nobody has begun is left as by a process that dies."""
