@@ -55,6 +55,14 @@ def test_hardly_more_calls_wait_than_are_answered(side_by_side: int) -> None:
     assert side_by_side * 0.9 < crowd.calls(300) < side_by_side * 1.4 + 3
 
 
+def test_a_limit_that_chance_made_too_high_is_found_out_soon() -> None:
+    """What twice as many did was more by chance; the next trial shows that it is no more, and the one after it less."""
+    crowd = Crowd(1, REDMINE)
+    crowd.work(20)
+    crowd.limit = Limit(12, CallLimitBy.QUEUEING, tried_at=crowd.now, again_s=5, more_next=True)
+    assert crowd.calls(60) < 9
+
+
 def test_calls_that_differ_much_are_not_taken_to_wait() -> None:
     crowd = Crowd(MANY, {"POST issues": 0.1}, jitter=0.8)
     crowd.work(20)

@@ -33,8 +33,11 @@ SPARE = 1.1
 COMPARABLE_S = 10.0
 """What lies further apart than a few trials is not compared."""
 
+NO_MORE = 1.07
+"""Where twice as many do not even so many times as much, half as many may do all of it: that is tried next."""
+
 AGAIN_S, SHARE, LAST_AGAIN_S = 5.0, 20, 60.0
-"""Seconds until something is tried again; after a trial that changed nothing, so many times as long as it took."""
+"""Seconds until something is tried again; after a trial that left no doubt, so many times as long as it took."""
 
 
 def adapted(limit: Limit, seen: Seen) -> Limit:
@@ -94,11 +97,14 @@ def _compared(limit: Limit, seen: Seen) -> Limit:
         return _tried(replace(found, why=CallLimitBy.OPENING, settles=False, more_next=True), seen)
     if limit.resumed:  # what was before may have been different
         return replace(found, calls=limit.kept, again_s=AGAIN_S)
-    worth = low * gain * (1 if was_more else SPARE)
+    is_no_more = was_more and gain < NO_MORE
+    worth = low if is_no_more else low * gain * (1 if was_more else SPARE)
     calls = high if gain >= ratio**ALL else max(LEAST, min(high, round(worth)))
     is_as_before = calls == limit.kept
     took = seen.now - limit.tried_at
-    again_s = min(max(AGAIN_S, SHARE * took), LAST_AGAIN_S) if is_as_before else AGAIN_S
+    again_s = AGAIN_S
+    if is_as_before and not (is_no_more and calls > LEAST):
+        again_s = min(max(AGAIN_S, SHARE * took), LAST_AGAIN_S)
     why = CallLimitBy.BOUND if calls >= seen.bound else CallLimitBy.QUEUEING
     return replace(found, calls=calls, why=why, again_s=again_s, more_next=was_more != is_as_before)
 
