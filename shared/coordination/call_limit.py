@@ -36,8 +36,10 @@ FORGOTTEN_AFTER_S = 3.0
 KEPT_S = 3600
 LEAST = 3.0
 """Fewer would make every tracker slower, and one call that hangs would hold up too many others."""
-ENOUGH, ENOUGH_OF_EACH = 24, 4
+ENOUGH, ENOUGH_OF_EACH = 48, 4
 """Calls that are seen before the limit is decided on anew, and for each that may be under way; fewer after WINDOW_S."""
+QUICK, QUICK_OF_EACH = 12, 2
+"""The same while it opens: what it finds by chance then is tried again."""
 WINDOW_S = 10.0
 LARGEST = 64 * 1024
 MOST, DIGITS = 10**12, 13
@@ -130,8 +132,9 @@ class Limit:
         each = max(self.calls, self.kept)
         if self.settles:
             return math.ceil(each)
-        enough = max(ENOUGH, ENOUGH_OF_EACH * each)
-        return math.ceil(enough / 2 if self.why is CallLimitBy.OPENING else enough)
+        if self.why is CallLimitBy.OPENING:
+            return math.ceil(max(QUICK, QUICK_OF_EACH * each))
+        return math.ceil(max(ENOUGH, ENOUGH_OF_EACH * each))
 
 
 @dataclass(frozen=True, slots=True)
