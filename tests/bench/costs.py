@@ -83,6 +83,7 @@ def count_costs(servers: Servers, side: Side, size: int, per_request: int) -> tu
     """
     events = batch(size)
     servers.latency(0.0)
+    servers.stand_in.forget()
     with _logged_statements(servers):
         side.freeze_workers()
         start = _read(servers, side)

@@ -112,7 +112,7 @@ def _together(shared: Servers, sides: list[tuple[Deskbridge, StandIn]]) -> Figur
         loaded = [batch(TICKETS) for _ in sides]
         for (side, stand_in), events in zip(sides, loaded, strict=True):
             stand_in.settings(latency_ms=0.0)
-            load(side, events)
+            load(side, stand_in, events)
             stand_in.settings(latency_ms=LATENCY_MS)
         processor, database, began = _processor(sides), _database(shared), time.monotonic()
         with ThreadPoolExecutor(len(sides)) as pool:

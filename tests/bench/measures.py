@@ -311,7 +311,7 @@ def _each(
 def _sync(shared: Servers, side: Side, size: Size, latency_ms: float) -> float:
     events = batch(size.tickets)
     shared.latency(0.0)
-    load(side, events)
+    load(side, shared.stand_in, events)
     shared.latency(latency_ms)
     try:
         return sync(side, shared.stand_in, events)

@@ -159,6 +159,10 @@ class StandIn:
         """Back to the seed: data, switches, faults, log."""
         self._call("POST", "/reset")
 
+    def forget(self) -> None:
+        """Delete issues, time entries and the log; people, memberships, switches and faults stay."""
+        self._call("POST", "/forget")
+
     def state(self) -> dict[str, list[dict[str, Any]]]:
         """Everything it holds: issues, time_entries, projects, memberships, users."""
         return self._call("GET", "/state")

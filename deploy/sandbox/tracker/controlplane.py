@@ -26,6 +26,7 @@ HELP = {
     "POST /_control/patch": 'change a row: {"table": "users", "id": 6, "set": {"language": "de"}}',
     "POST /_control/remove": 'delete a row of the definitions: {"table": "roles", "id": 4}',
     "POST /_control/reset": "back to the seed: data, switches, faults, log",
+    "POST /_control/forget": "delete issues, time entries and the log; the rest stays",
     "GET /_control/state": "everything the tracker holds",
     "GET /_control/requests?since=N": "the requests after number N",
 }
@@ -127,6 +128,13 @@ def _reset(sandbox: Sandbox, _request: Request, _body: dict[str, Any]) -> object
     return {"reset": True}
 
 
+def _forget(sandbox: Sandbox, _request: Request, _body: dict[str, Any]) -> object:
+    with sandbox.tracker.lock:
+        sandbox.tracker.forget_work()
+    sandbox.log.clear()
+    return {"forgotten": True}
+
+
 def _requests(sandbox: Sandbox, request: Request, _body: dict[str, Any]) -> object:
     shown = sandbox.log.since(int(request.query.get("since", 0)))
     text = json.dumps(shown)
@@ -199,6 +207,7 @@ _WORK: dict[tuple[str, str], Callable[[Sandbox, Request, dict[str, Any]], object
     ("POST", "/patch"): _patch,
     ("POST", "/remove"): _remove,
     ("POST", "/reset"): _reset,
+    ("POST", "/forget"): _forget,
     ("GET", "/state"): _state,
     ("GET", "/requests"): _requests,
 }

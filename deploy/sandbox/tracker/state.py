@@ -142,6 +142,14 @@ class Tracker:
         del self.issues[issue_id]
         self.changes += 1
 
+    def forget_work(self) -> None:
+        """Delete every issue and time entry; their ids are not given again."""
+        for table in ("issues", "time_entries"):
+            self.last_ids[table] = max(self.last_ids.get(table, 0), next(reversed(getattr(self, table)), 0))
+            getattr(self, table).clear()
+        self.reindex()
+        self.changes += 1
+
     def delete_membership(self, membership_id: int) -> None:
         """Delete a membership."""
         row = self.memberships.pop(membership_id)

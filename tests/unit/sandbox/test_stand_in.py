@@ -111,6 +111,21 @@ def test_settings_rows_and_reset(stand_in: StandIn) -> None:
     assert [user["language"] for user in stand_in.state()["users"] if user["id"] == 6] == ["en"]
 
 
+def test_it_forgets_the_work_and_keeps_the_people(stand_in: StandIn) -> None:
+    connection = connected(stand_in)
+    ids = []
+    for _ in range(2):
+        connection.request("POST", "/issues.json", BODY, HEADERS)
+        ids.append(json.loads(connection.getresponse().read())["issue"]["id"])
+        people = stand_in.state()["users"]
+        stand_in.forget()
+        left = stand_in.state()
+        assert (left["issues"], left["time_entries"], stand_in.requests()) == ([], [], [])
+        assert left["users"] == people
+    connection.close()
+    assert ids[1] > ids[0]
+
+
 @pytest.mark.parametrize(("client", "expected"), [("127.0.0.1", 200), ("::1", 200), ("192.0.2.7", 403)])
 def test_the_control_plane_answers_this_machine_only(client: str, expected: int) -> None:
     request = Request("GET", "/_control/state", "", {})
