@@ -295,7 +295,7 @@ class Journal:
             for one in sorted(events, key=lambda one: one.event_id)
         ]
         statement = _done(postgresql=is_on_postgresql(self._session))
-        ended = set(self._session.scalars(statement, DONE.parameter(self._session, rows)))
+        ended = set(self._session.scalars(statement, DONE.parameters(self._session, rows)))
         for one in events:
             if one.event_id in ended:
                 self.ended[str(EventState.DONE), str(one.reason.code)] += 1

@@ -144,7 +144,7 @@ class Ledger(LedgerQueries):
                 }
                 for one in sorted(some, key=lambda claim: claim.key)
             )
-            claimed = _claimed(self._table).parameter(self._session, rows)
+            claimed = _claimed(self._table).parameters(self._session, rows)
             found = self._session.execute(statement, {**claimed, "lease": lease})
             given.update(dict(found.all()))
         return given
@@ -176,7 +176,7 @@ class Ledger(LedgerQueries):
             {**{name: getattr(one, name) for name in ANSWERED}, **keeping(one.reason)}
             for one in sorted(answers, key=lambda answer: answer.key)
         )
-        linked = _answered(self._table).parameter(self._session, rows)
+        linked = _answered(self._table).parameters(self._session, rows)
         statement = _linking(self._table, self._key_column, postgresql=is_on_postgresql(self._session))
         return {(key, attempt) for key, attempt in self._session.execute(statement, linked)}
 

@@ -128,7 +128,7 @@ class TicketStates:
             }
             for row, event in sorted(events, key=lambda one: one[0].ticket_id)
         )
-        asked = {**FOLDED.parameter(self._session, rows), "settling": settling}
+        asked = {**FOLDED.parameters(self._session, rows), "settling": settling}
         moved = dict[int, TicketState]()
         for state in self._session.execute(_folding(insert_for(self._session)), asked):
             named = {NAMES.get(name, name): value for name, value in state._mapping.items()}
@@ -188,7 +188,7 @@ class TicketStates:
             return set()
         rows = [dict(zip(("of_ticket", "of_event", "has"), one, strict=True)) for one in sorted(given)]
         statement = _giving(postgresql=is_on_postgresql(self._session))
-        newest = set(self._session.scalars(statement, GIVEN.parameter(self._session, rows)))
+        newest = set(self._session.scalars(statement, GIVEN.parameters(self._session, rows)))
         for ticket_id, _, _ in given:
             if ticket_id not in newest:
                 self._set(TicketState.ticket_id == ticket_id, status_due=True)

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
+
 from deploy.sandbox.tracker.control import StandIn
 from tests.bench.retention import LARGE, fill
 from tests.support.bridge import Bridge
@@ -13,7 +15,9 @@ from tests.support.events import task, task_event, ticket, ticket_event
 from tests.support.ledger import entries
 from tests.support.statements import listening
 
-ROWS = 30_000
+FEW, MANY = 2_000, 30_000
+"""A table of a few megabytes is read from end to end as soon as that looks no dearer than an index."""
+
 TICKETS = range(1_000_001, 1_000_009)
 """None that is in the tables already."""
 
@@ -49,11 +53,12 @@ def read_as_a_whole(bridge: Bridge, said: list[tuple[str, Any]]) -> list[str]:
     return found
 
 
+@pytest.mark.parametrize("rows", [FEW, MANY])
 def test_whatever_the_way_of_an_event_asks_of_a_large_table_it_finds_by_an_index(
-    bridge_on_postgresql: Bridge, stand_in: StandIn
+    bridge_on_postgresql: Bridge, stand_in: StandIn, rows: int
 ) -> None:
     bridge = bridge_on_postgresql
-    fill(bridge.store.database, 1, ROWS, ROWS)
+    fill(bridge.store.database, 1, rows, rows)
     with asked(bridge) as said:
         bridge.receive(*(task_event(of_ticket=ticket(one), of_task=task(one)) for one in TICKETS))
         bridge.sync_together(*TICKETS)
@@ -67,5 +72,5 @@ def test_whatever_the_way_of_an_event_asks_of_a_large_table_it_finds_by_an_index
 
 def test_a_question_without_an_index_is_seen(bridge_on_postgresql: Bridge) -> None:
     bridge = bridge_on_postgresql
-    fill(bridge.store.database, 1, ROWS, ROWS)
+    fill(bridge.store.database, 1, MANY, MANY)
     assert read_as_a_whole(bridge, [("SELECT * FROM ticket_issue_link WHERE reason = %s", ("?",))])
