@@ -120,6 +120,7 @@ def of_backpressure(found: Found) -> list[Row]:
 PARTS: dict[str, tuple[Callable[[Any], list[Row]], bool]] = {
     "comparison": (comparison, True),
     "calls": (comparison, True),
+    "floors": (comparison, False),
     "templates": (of_templates, True),
     "metadata": (of_metadata, False),
     "retention": (of_retention, False),
@@ -145,6 +146,7 @@ def main() -> int:
     for name, (lines, has_quick) in PARTS.items():
         if arguments.quick and not has_quick:
             continue
+        print(f"[{time.monotonic() - began:5.0f} s] {name}", file=sys.stderr, flush=True)
         try:
             data[name] = _run(name, quick=arguments.quick, seconds=MOST_S - (time.monotonic() - began))
             rows += lines(data[name])

@@ -1,0 +1,153 @@
+"""`python -m tests.bench.floors [--json]`: what cannot be less, measured as the rest is, and judged by nothing.
+
+What others' code takes by itself: the modules that a worker loads without ours among them, and the HTTP server in front
+of an application that only reads a request and says 202. Whoever wants less than these wants other libraries.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from statistics import median
+from typing import Any
+
+import uvicorn
+from rich.console import Console
+
+from deploy.embedded.ports import HOST, free_port
+from producer.web.connections import server_options
+from tests.bench.load import post
+from tests.bench.report import Row, show
+from tests.bench.workload import batch
+
+ROUNDS, SECONDS = 3, 2.0
+SINGLE, ARRAY = 6000, 50
+OWN = ("worker", "producer", "shared", "__main__")
+
+LOADED = f"""
+import json, sys
+from worker.process import work
+print(json.dumps([name for name in sys.modules if name.partition(".")[0] not in {OWN!r}]))
+"""
+
+LOAD = """
+import importlib, json, sys
+from contextlib import suppress
+from shared.loading import loading
+with loading():
+    for name in json.load(sys.stdin):
+        with suppress(ImportError):
+            importlib.import_module(name)
+print(next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmRSS")))
+"""
+
+
+async def answering(scope: Any, receive: Any, send: Any) -> None:
+    """Read a request and say 202: an application that does nothing."""
+    if scope["type"] == "lifespan":
+        while (await receive())["type"] != "lifespan.shutdown":
+            await send({"type": "lifespan.startup.complete"})
+        await send({"type": "lifespan.shutdown.complete"})
+        return
+    while (await receive()).get("more_body"):
+        pass
+    headers = [(b"content-length", b"2"), (b"content-type", b"application/json")]
+    await send({"type": "http.response.start", "status": 202, "headers": headers})
+    await send({"type": "http.response.body", "body": b"{}"})
+
+
+def libraries() -> tuple[list[float], list[float]]:
+    """Return how many seconds a process takes that only loads a worker's libraries, and how many MB it keeps."""
+    named = subprocess.run([sys.executable, "-c", LOADED], stdout=subprocess.PIPE, check=True).stdout
+    took, kept = [], []
+    for _ in range(ROUNDS):
+        began = time.monotonic()
+        done = subprocess.run([sys.executable, "-c", LOAD], input=named, stdout=subprocess.PIPE, check=True)
+        took.append(time.monotonic() - began)
+        kept.append(int(done.stdout) / 1024)
+    return took, kept
+
+
+@contextmanager
+def server() -> Iterator[int]:
+    """Run the HTTP server with the application that does nothing, as the producer's is; the port."""
+    port = free_port()
+    process = subprocess.Popen([sys.executable, "-m", "tests.bench.floors", "--serve", str(port)])
+    try:
+        _wait_for(port)
+        yield port
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def _wait_for(port: int) -> None:
+    for _ in range(300):
+        connection = http.client.HTTPConnection(HOST, port, timeout=2)
+        try:
+            connection.request("GET", "/")
+            connection.getresponse().read()
+            return
+        except OSError:
+            time.sleep(0.1)
+        finally:
+            connection.close()
+    raise TimeoutError("the server did not answer")
+
+
+def measure() -> dict[str, list[float]]:
+    """Take the figures, each in some rounds."""
+    start, memory = libraries()
+    found: dict[str, list[float]] = {"start": start, "memory": memory, "rate": [], "p99": []}
+    with server() as port:
+        for _ in range(ROUNDS):
+            posted = post(port, batch(SINGLE).deliveries(1), seconds=SECONDS)
+            found["rate"].append(posted.rate)
+            found["p99"].append(posted.p99_ms)
+    return found
+
+
+def rows(found: dict[str, list[float]]) -> list[Row]:
+    """Return the lines of the table."""
+    named = {
+        "start": "a worker's libraries without the worker: start, s",
+        "memory": "a worker's libraries without the worker: resident memory, MB",
+        "rate": "the HTTP server without the producer: requests/s over 32 connections",
+        "p99": "the HTTP server without the producer: p99 in ms",
+    }
+    lines = []
+    for key, name in named.items():
+        values = found[key]
+        digits = 2 if median(values) < 10 else 1 if median(values) < 100 else 0
+        shown = f"{median(values):.{digits}f} ({min(values):.{digits}f}–{max(values):.{digits}f})"
+        lines.append(Row("floors", name, shown, "", "", "", None, "others' code"))
+    return lines
+
+
+def main() -> int:
+    """Measure and print; always 0, since nothing is judged."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.floors", description=__doc__)
+    parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
+    parser.add_argument("--serve", type=int, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.serve:
+        uvicorn.run(answering, host=HOST, port=arguments.serve, **server_options())
+        return 0
+    found = measure()
+    lines = rows(found)
+    if arguments.json:
+        print(json.dumps({"rows": [asdict(row) for row in lines], "figures": found}, indent=2))
+    else:
+        show(lines, Console(width=None if sys.stdout.isatty() else 160))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
