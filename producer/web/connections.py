@@ -10,11 +10,13 @@ import asyncio
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from enum import Enum
 from functools import partial
 from ipaddress import IPv4Network, IPv6Network
 from typing import Any
 
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from producer.web.sources import is_among, source_of
 
@@ -31,6 +33,10 @@ its answer may take instead."""
 
 MOST_CONNECTIONS = 500
 MOST_OF_ONE_ADDRESS = 100
+
+LARGEST_HEAD = 64 * 1024
+"""Bytes of a request's line and headers together, and so many may come in a row of which nothing is body: the parser
+has no limit of its own."""
 
 GRACE_S = 2.0
 """A request may wait for so long before its connection makes room: under a flood, a turn of the event loop is long."""
@@ -116,8 +122,21 @@ class Crowd:
         return one.patience is not None, -share, one.since
 
 
-class GuardedProtocol(H11Protocol):
-    """uvicorn's HTTP/1.1 with a clock, one request at a time.
+class Phase(Enum):
+    """How much of a request has come."""
+
+    NOTHING = "nothing"
+    HEAD = "some of its head"
+    BODY = "its head"
+    ALL = "all of it, and the answer is under way"
+
+
+class Refused(Exception):
+    """A request that the parser takes and we do not; the parser stops with it."""
+
+
+class GuardedProtocol(HttpToolsProtocol):
+    """uvicorn's HTTP/1.1 with a clock, one request at a time, and nothing that could be read in two ways.
 
     The clock runs from the first byte of a request until nothing of its answer is unsent. A client that sends its next
     request before it has the answer (pipelining) gets the one answer, and the connection is closed: its requests could
@@ -137,13 +156,15 @@ class GuardedProtocol(H11Protocol):
         super().__init__(**options)
         self._crowd = crowd
         self._clock: asyncio.TimerHandle | None = None
+        self._phase = Phase.NOTHING
+        self._fruitless = 0
         self.source, self.is_proxy = "", False
         self.since = self.loop.time()
 
     @property
     def patience(self) -> float | None:
         """How long its latest answer may take, where the application knows whose it is."""
-        return self.scope["state"].get(KNOWN) if self.scope else None
+        return self.cycle.scope["state"].get(KNOWN) if self.cycle else None
 
     @property
     def is_served(self) -> bool:
@@ -153,12 +174,12 @@ class GuardedProtocol(H11Protocol):
 
     @property
     def _is_idle(self) -> bool:
-        between = self.timeout_keep_alive_task is not None and str(self.conn.their_state) == "IDLE"
+        between = self.timeout_keep_alive_task is not None and self._phase is Phase.NOTHING
         return between and not self.flow.write_paused
 
     @property
     def _is_arriving(self) -> bool:
-        return str(self.conn.their_state) in ("IDLE", "SEND_BODY") and not self.flow.write_paused
+        return self._phase is not Phase.ALL and not self.flow.write_paused
 
     def connection_made(self, transport: Any) -> None:
         """Begin to wait for the first request."""
@@ -170,14 +191,50 @@ class GuardedProtocol(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Take what came."""
-        super().data_received(data)
-        if str(self.conn.their_state) == "DONE" and self.conn.trailing_data[0]:
-            self.cycle.keep_alive = False
+        self._unset_keepalive_if_required()
+        self._feed(data)
         self._look()
 
+    def on_message_begin(self) -> None:
+        """Begin with a request, unless it comes before the answer to the one before."""
+        if self._phase is Phase.ALL:
+            raise Refused
+        self._unset_keepalive_if_required()
+        super().on_message_begin()
+        self._phase = Phase.HEAD
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header; those that follow a body are none of the request's."""
+        if self._phase is Phase.HEAD:
+            super().on_header(name, value.rstrip(b" \t"))
+
+    def on_headers_complete(self) -> None:
+        """Have the request answered, unless somebody else might read another one in it."""
+        self._check_head()
+        if not self.parser.should_upgrade():
+            super().on_headers_complete()
+            self._phase = Phase.BODY
+
+    def on_body(self, body: bytes) -> None:
+        """Take a piece of the body."""
+        self._fruitless = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """Take nothing more before the answer."""
+        if self.parser.should_upgrade():
+            return
+        super().on_message_complete()
+        self._phase, self._fruitless = Phase.ALL, 0
+        if self.cycle.response_complete:
+            self._phase = Phase.NOTHING
+            self._wait_for_the_next()
+
     def on_response_complete(self) -> None:
-        """Go on with what came meanwhile."""
+        """Go on with what comes next."""
         super().on_response_complete()
+        if self._phase is Phase.ALL:
+            self._phase = Phase.NOTHING
         self._look()
 
     def resume_writing(self) -> None:
@@ -196,6 +253,64 @@ class GuardedProtocol(H11Protocol):
         self._stop_clock()
         self._crowd.leave(self)
         self.transport.abort()
+
+    def _feed(self, data: bytes) -> None:
+        self._fruitless += len(data)
+        try:
+            self.parser.feed_data(data)
+        except HttpParserUpgrade as asked:
+            self._feed_without_upgrade(data[asked.args[0] :])
+        except HttpParserError:
+            self._refuse()
+        else:
+            if self._fruitless > LARGEST_HEAD:
+                self._refuse()
+
+    def _feed_without_upgrade(self, rest: bytes) -> None:
+        """Read a request anew that asks for another protocol: we speak none, and its body was left out."""
+        version = self.parser.get_http_version().encode()
+        lines = [b"%s %s HTTP/%s\r\n" % (self.parser.get_method(), self.url, version)]
+        lines += [b"%s: %s\r\n" % header for header in self.headers if header[0] != b"upgrade"]
+        self.parser = HttpRequestParser(self)
+        self._fruitless = 0
+        self._feed(b"".join([*lines, b"\r\n", rest]))
+
+    def _check_head(self) -> None:
+        """Refuse what HTTP/1.1 refuses, or lets whoever stands in front of us understand in another way.
+
+        Raises:
+            Refused: it is such a request.
+        """
+        method, version = self.parser.get_method(), self.parser.get_http_version()
+        hosts, codings, size = 0, [], len(self.url)
+        for name, value in self.headers:
+            size += len(name) + len(value) + len(b": \r\n")
+            if name == b"host":
+                hosts += 1
+            elif name == b"transfer-encoding":
+                codings.append(value.lower())
+        is_whole = hosts == 1 or (hosts == 0 and version == "1.0")
+        if version not in ("1.0", "1.1") or not is_whole or codings not in ([], [b"chunked"]):
+            raise Refused
+        if size > LARGEST_HEAD or not self.url.startswith(b"/") or b"#" in self.url or method == b"CONNECT":
+            raise Refused
+
+    def _refuse(self) -> None:
+        """End the connection after what the parser cannot read, with an answer unless there is one already."""
+        if self._phase is Phase.ALL:  # the request itself was in order: it is what came behind it
+            self.cycle.keep_alive = False
+            return
+        self.logger.warning("Invalid HTTP request received.")
+        if self._phase is Phase.BODY and self.cycle.response_started:
+            self.transport.close()
+        else:
+            self.send_400_response("Invalid HTTP request received.")
+
+    def _wait_for_the_next(self) -> None:
+        self._unset_keepalive_if_required()
+        self.timeout_keep_alive_task = self.loop.call_later(
+            self.timeout_keep_alive, self.timeout_keep_alive_handler
+        )
 
     def _look(self) -> None:
         """Let the clock run as long as anything is under way; between two requests uvicorn's own limit holds."""

@@ -1,7 +1,7 @@
 """What we use of libraries beyond what they promise. A minor version may take it away, so they are pinned to one.
 
 Before a pin is raised, this test runs on the new version: it names what has gone. What passes here is tested for its
-effect elsewhere (slow requests, HTML to text).
+effect elsewhere (slow and ambiguous requests, HTML to text).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from httptools import HttpRequestParser
 from inscriptis.html_properties import Display
 from inscriptis.model.canvas import Canvas
 from inscriptis.model.config import ParserConfig
@@ -21,31 +22,47 @@ from inscriptis.model.html_document_state import HtmlDocumentState
 from inscriptis.model.html_element import HtmlElement
 from uvicorn import Config
 from uvicorn.protocols.http.flow_control import FlowControl
-from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-PINNED = ("inscriptis", "uvicorn")
+PINNED = ("httptools", "inscriptis", "uvicorn")
 
 
 def parts_of_uvicorn() -> dict[str, object]:
-    async def made() -> H11Protocol:
+    async def made() -> HttpToolsProtocol:
         config = Config(app=lambda: None)
         config.load()
-        return H11Protocol(config, ServerState(), {})
+        return HttpToolsProtocol(config, ServerState(), {})
 
     protocol: Any = asyncio.run(made())
     cycle = inspect.getsource(RequestResponseCycle)
     return {
-        "timeout_keep_alive_task": protocol.timeout_keep_alive_task is None,
-        "conn, whose their_state reads as h11's name": str(protocol.conn.their_state) == "IDLE",
+        "timeout_keep_alive_task, timeout_keep_alive": protocol.timeout_keep_alive_task is None
+        and protocol.timeout_keep_alive > 0,
+        "timeout_keep_alive_handler, _unset_keepalive_if_required, send_400_response": all(
+            map(
+                callable,
+                (
+                    protocol.timeout_keep_alive_handler,
+                    protocol._unset_keepalive_if_required,
+                    protocol.send_400_response,
+                ),
+            )
+        ),
+        "parser, which calls the protocol": isinstance(protocol.parser, HttpRequestParser),
         "transport, set by connection_made": "self.transport"
-        in inspect.getsource(H11Protocol.connection_made),
-        "conn.trailing_data": protocol.conn.trailing_data == (b"", False),
-        "client, scope, cycle, flow": [protocol.client, protocol.scope, protocol.cycle, protocol.flow]
+        in inspect.getsource(HttpToolsProtocol.connection_made),
+        "url, headers, set by on_message_begin": all(
+            one in inspect.getsource(HttpToolsProtocol.on_message_begin)
+            for one in ('self.url = b""', "self.headers = []")
+        ),
+        "client, cycle, flow, headers": [protocol.client, protocol.cycle, protocol.flow, protocol.headers]
         == [None] * 4,
         "flow.write_paused": FlowControl(transport=None).write_paused is False,  # type: ignore[arg-type]
-        "cycle.response_complete, cycle.keep_alive": "self.response_complete = False" in cycle
-        and "not self.keep_alive" in cycle,
+        "cycle.response_started, cycle.response_complete": all(
+            f"self.response_{what} = False" in cycle for what in ("started", "complete")
+        ),
+        "cycle.keep_alive, cycle.scope": "not self.keep_alive" in cycle and "self.scope = scope" in cycle,
         "loop": hasattr(protocol, "loop"),
         "on_response_complete": callable(protocol.on_response_complete),
     }
