@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import ipaddress
 import math
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -18,7 +18,6 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
-from starlette.routing import Route
 
 from producer.helpdesks.glpi import webhooks as glpi
 from producer.helpdesks.port import Unreadable
@@ -78,8 +77,8 @@ def create_app(settings: Settings, *, host: str = "127.0.0.1", port: int = 8080)
     app.add_exception_handler(Problem, producer.refuse)
     app.add_exception_handler(HTTPException, producer.refuse_unknown)
     app.add_exception_handler(Exception, producer.refuse_by_our_fault)
-    # it reads and answers for itself: FastAPI, which describes it, would only look for what it has no use for
-    app.router.routes.append(Route("/events", producer.events, methods=["POST"]))
+    # it reads and answers for itself: what FastAPI, which describes it, looks for on the way is of no use to it
+    app.answer_at_once("POST", "/events", producer.events)
     app.add_api_route("/events", producer.events, methods=["POST"], **DOCUMENTED["events"])
     app.include_router(glpi.webhooks(settings.glpi_webhook_secrets, producer))
     app.add_api_route("/healthz", producer.healthz)
@@ -135,22 +134,25 @@ class Producer:
 
     async def events(self, request: Request) -> JSONResponse:
         """Accept one event or an array of them; 202 means: committed to the journal."""
-        _expect_json(request)
+        headers = _headers(request)
+        _expect_json(headers)
         self._bodies.expect(request.scope)
         if self._verifier is not None:
             with _as_problem():
-                self._verifier.check_headers(request.headers)
+                self._verifier.check_headers(headers)
         body = await read_body(request, self._bodies)
-        source = _verify(self._verifier, body, request)
+        source = _verify(self._verifier, body, headers)
         request.scope.setdefault("state", {})[KNOWN] = ANSWER_S
         self._refuse_flood(source)
-        spool.tell(source, request.headers.get(spool.HEADER))
-        came_with = traceparent.read(request.headers.get(traceparent.HEADER))
+        spool.tell(source, headers.get(spool.HEADER))
+        came_with = traceparent.read(headers.get(traceparent.HEADER))
         with tracing.span("POST /events", "server", came_with) as span:
-            return await self._take_in(request, body, source, span.traceparent or came_with)
+            return await self._take_in(headers, body, source, span.traceparent or came_with)
 
-    async def _take_in(self, request: Request, body: str, source: int, trace: str | None) -> JSONResponse:
-        webhook_id = request.headers.get("webhook-id") or _unsigned_id(body)
+    async def _take_in(
+        self, headers: Mapping[str, str], body: str, source: int, trace: str | None
+    ) -> JSONResponse:
+        webhook_id = headers.get("webhook-id") or _unsigned_id(body)
         if len(body) <= EVENT_BYTES:
             delivered = deliveries(body, webhook_id)
         else:  # one made for it keeps the parser busy for a second
@@ -361,13 +363,19 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _expect_json(request: Request) -> None:
+def _headers(request: Request) -> dict[str, str]:
+    """Return a request's headers, to be asked for many; of one that came twice the first, as everywhere."""
+    raw = reversed(request.scope["headers"])
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in raw}
+
+
+def _expect_json(headers: Mapping[str, str]) -> None:
     """Make sure that a body may be JSON.
 
     Raises:
         Problem: 415.
     """
-    media_type = request.headers.get("content-type", "").split(";")[0].strip().lower()
+    media_type = headers.get("content-type", "").split(";")[0].strip().lower()
     if media_type != "application/json":
         why = Undelivered.MEDIA_TYPE_WRONG()
         raise Problem(415, "Unsupported media type", "send application/json", why=why)
@@ -381,7 +389,7 @@ def _as_problem() -> Iterator[None]:
         raise Problem(401, "Not signed by a known secret", why=refusal.coded) from None
 
 
-def _verify(verifier: Verifier | None, body: str, request: Request) -> int:
+def _verify(verifier: Verifier | None, body: str, headers: Mapping[str, str]) -> int:
     """Return which secret signed a request, 0 where none is asked for.
 
     Raises:
@@ -390,7 +398,7 @@ def _verify(verifier: Verifier | None, body: str, request: Request) -> int:
     if verifier is None:
         return 0
     with _as_problem():
-        return verifier.verify(body, request.headers)
+        return verifier.verify(body, headers)
 
 
 def _weight(count: int, body: str) -> int:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from fastapi import FastAPI
 from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from producer.web import problems
+
+Answer = Callable[[Request], Awaitable[Response]]
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
@@ -34,7 +38,18 @@ class ShieldedApp(FastAPI):
 
     def __init__(self, *, schemas: Mapping[str, Any] | None = None, **options: Any) -> None:
         super().__init__(docs_url=None, redoc_url=None, redirect_slashes=False, **options)
+        self._at_once: dict[tuple[str, str], Answer] = {}
         self._schemas = {**problems.schemas_of(problems.ProblemDetails), **(schemas or {})}
+
+    def answer_at_once(self, method: str, path: str, answer: Answer) -> None:
+        """Have requests of a path answered without the layers that others go through.
+
+        Args:
+            method: of the requests.
+            path: likewise.
+            answer: answers; what it raises is answered by the application's handlers, as with others.
+        """
+        self._at_once[method, path] = answer
 
     def openapi(self) -> dict[str, Any]:
         """Describe the application, with the schemas that its routes refer to by name."""
@@ -44,7 +59,28 @@ class ShieldedApp(FastAPI):
 
     def build_middleware_stack(self) -> ASGIApp:
         """Put the shield around everything, around what catches unforeseen errors, too."""
-        return Shield(super().build_middleware_stack())
+        return Shield(self._answering(super().build_middleware_stack()))
+
+    def _answering(self, layers: ASGIApp) -> ASGIApp:
+        async def app(scope: Scope, receive: Receive, send: Send) -> None:
+            answer = self._at_once.get((scope["method"], scope["path"])) if scope["type"] == "http" else None
+            if answer is None:
+                await layers(scope, receive, send)
+                return
+            request = Request(scope, receive, send)
+            try:
+                response = await answer(request)
+            except Exception as error:  # noqa: BLE001 (the handlers tell one from another)
+                response = await self._handled(request, error)
+            await response(scope, receive, send)
+
+        return app
+
+    async def _handled(self, request: Request, error: Exception) -> Response:
+        handlers: Mapping[Any, Any] = self.exception_handlers
+        handler = next(handlers[kind] for kind in type(error).__mro__ if kind in handlers)
+        response: Response = await handler(request, error)
+        return response
 
 
 class Shield:

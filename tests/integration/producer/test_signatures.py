@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import hmac
+import http.client
 import json
 import time
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -221,3 +223,25 @@ def test_a_request_that_is_sent_again_by_whoever_overheard_it_changes_nothing(
         assert producer.post(BODY, **sent).json()["accepted"][0]["duplicate"] is True
     refused(producer.post(BODY, **{**sent, "webhook-id": "another"}), 401)
     assert len(producer.journal()) == 1
+
+
+def test_of_a_header_that_comes_twice_the_first_counts(producer: RunningProducer) -> None:
+    now = str(int(time.time()))
+    good, bad = sign(BODY, "one", now), sign(BODY, "two", now)
+    host, port = producer.base_url.removeprefix("http://").split(":")
+
+    def status(*signatures: str) -> int:
+        with closing(http.client.HTTPConnection(host, int(port), timeout=30)) as connection:
+            connection.putrequest("POST", "/events")
+            for name, value in (
+                ("content-type", "application/json"),
+                ("content-length", str(len(BODY))),
+                ("webhook-id", "one"),
+                ("webhook-timestamp", now),
+                *(("webhook-signature", signature) for signature in signatures),
+            ):
+                connection.putheader(name, value)
+            connection.endheaders(BODY)
+            return connection.getresponse().status
+
+    assert (status(good, bad), status(bad, good)) == (202, 401)
