@@ -12,7 +12,7 @@ from typing import NoReturn
 from celery import Celery
 from kombu import compression
 from kombu.entity import Queue
-from kombu.exceptions import ChannelError, ConnectionError, DecodeError, OperationalError
+from kombu.exceptions import BatchPublishError, ChannelError, ConnectionError, DecodeError, OperationalError
 from redis.exceptions import RedisError
 
 from shared.coordination.locks import connected
@@ -33,12 +33,15 @@ __all__ = ["PRUNE", "QUEUE", "SWEEP", "SYNC_METADATA", "SYNC_TICKET", "Doorbell"
 
 log = get_logger("doorbell")
 
-BROKER_ERRORS = (OperationalError, ConnectionError, ChannelError, OSError, RedisError)
+BROKER_ERRORS = (OperationalError, BatchPublishError, ConnectionError, ChannelError, OSError, RedisError)
 """What a broker that is away, or that refuses, is seen by: Redis or RabbitMQ."""
 
 RABBITMQ = ("amqp:", "amqps:", "pyamqp:")
 REPLICATED = {"x-queue-type": "quorum"}
 """A queue that RabbitMQ keeps on several nodes; Celery looks here, too, how it may limit what it prefetches."""
+
+QUIET = {"argsrepr": "", "kwargsrepr": ""}
+"""What a message would say of itself to people, who never look; a worker takes nothing of it."""
 
 QUEUE = "deskbridge"
 PREFIX = "deskbridge:"
@@ -165,10 +168,10 @@ class Doorbell:
         """
         left = iter(ticket_ids)
         try:
-            with self._app.producer_or_acquire() as producer:
+            with self._app.producer_or_acquire() as producer, producer.batch():
                 while some := list(islice(left, MOST_RUNG_TOGETHER)):
                     ring = ring_of(some, traces, if_due=if_due)
-                    self._app.send_task(SYNC_TICKET, kwargs=ring, queue=QUEUE, producer=producer)
+                    self._app.send_task(SYNC_TICKET, kwargs=ring, queue=QUEUE, producer=producer, **QUIET)
         except BROKER_ERRORS as error:
             log.warning("not rung; the sweep rings later", error=type(error).__name__)
             return False

@@ -14,6 +14,8 @@ import pytest
 from celery import Celery
 from pydantic import SecretStr
 from redis import Redis
+from redis.client import Pipeline
+from redis.exceptions import RedisError
 
 from shared.coordination.doorbell import QUEUE, Doorbell
 from shared.coordination.rings import MOST_RUNG_TOGETHER, NOTHING_READABLE, SYNC_TICKET, ring_of, understood
@@ -79,6 +81,32 @@ def test_several_tickets_are_one_message_up_to_a_bound(redis_url: str) -> None:
         {"ticket_id": 1, "others": list(range(2, MOST_RUNG_TOGETHER + 1))},
         {"ticket_id": MOST_RUNG_TOGETHER + 1, "others": [MOST_RUNG_TOGETHER + 2]},
     ]
+
+
+def test_rings_that_leave_together_arrive_also_after_their_connection_was_cut(redis_url: str) -> None:
+    doorbell = Doorbell(Settings(redis_url=SecretStr(redis_url)))
+    many = range(1, 3 * MOST_RUNG_TOGETHER + 1)
+    assert doorbell.ring(many)
+    with Redis.from_url(redis_url) as redis:
+        own = redis.client_id()
+        for client in redis.client_list():
+            if int(client["id"]) != own:
+                redis.client_kill_filter(_id=client["id"])
+        assert doorbell.ring(many)
+        assert redis.llen(f"deskbridge:{QUEUE}") == 6
+
+
+def test_rings_that_are_lost_together_are_left_to_the_sweep(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise RedisError("OOM command not allowed")
+
+    doorbell = Doorbell(Settings(redis_url=SecretStr(redis_url)))
+    monkeypatch.setattr(Pipeline, "execute", fail)
+    assert not doorbell.ring(range(1, 3 * MOST_RUNG_TOGETHER))
+    monkeypatch.undo()
+    assert doorbell.ring([1])
 
 
 @pytest.mark.parametrize("others", [7, "12", [0], [True], ["2"], [2**63], [1.5], {"2": 1}, None, [[2]]])
