@@ -133,12 +133,17 @@ class Delivery:
         return self.delivery_id, self.digest
 
 
-def parse_event(data: object, source: str | None = None) -> Event:
+def may_have_surrogates(source: str) -> bool:
+    """Tell whether a JSON text may say lone surrogates: whoever has it need not look for them in what was decoded."""
+    return ESCAPED_SURROGATE.search(source) is not None
+
+
+def parse_event(data: object, *, clean: bool = False) -> Event:
     """Validate one event as JSON data.
 
     Args:
         data: the decoded JSON.
-        source: the text that it was decoded from, in which whoever has it sees at once that nothing is to be left out.
+        clean: whether it is known to have no lone surrogates (`may_have_surrogates`).
 
     Returns:
         The event; `task` is dropped from ticket.updated.
@@ -154,7 +159,6 @@ def parse_event(data: object, source: str | None = None) -> Event:
     if data.get("event") == "ticket.updated":
         data.pop("task", None)
     try:
-        clean = source is not None and not ESCAPED_SURROGATE.search(source)
         event = Event.model_validate(data if clean else _without_surrogates(data))
     except ValidationError as error:
         faults = model_faults(error)
@@ -166,13 +170,13 @@ def parse_event(data: object, source: str | None = None) -> Event:
     return event
 
 
-def parse_delivery(data: object, delivery_id: str, source: str | None = None) -> Delivery:
+def parse_delivery(data: object, delivery_id: str, *, clean: bool = False) -> Delivery:
     """Validate one event and keep it as it was sent.
 
     Args:
         data: the decoded JSON of the event.
         delivery_id: the id of the delivery; 1 to 255 printable ASCII characters.
-        source: as for `parse_event`.
+        clean: as for `parse_event`.
 
     Returns:
         The delivery, ready for the journal.
@@ -180,7 +184,7 @@ def parse_delivery(data: object, delivery_id: str, source: str | None = None) ->
     Raises:
         InvalidEvent: naming every fault by its path.
     """
-    event = parse_event(data, source)
+    event = parse_event(data, clean=clean)
     if not DELIVERY_ID.fullmatch(delivery_id):
         raise InvalidEvent([("delivery_id", "expected 1 to 255 printable ASCII characters without blanks")])
     try:
@@ -201,7 +205,8 @@ def stored_event(payload: str, completion: str | None = None) -> Event:
     Raises:
         InvalidEvent: it was not validated.
     """
-    return parse_event(stored_data(payload, completion), None if completion else payload)
+    clean = not completion and not may_have_surrogates(payload)
+    return parse_event(stored_data(payload, completion), clean=clean)
 
 
 def entity_name(payload: str) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from producer.web.problems import Problem
 from shared.codes.deliveries import Undelivered
 from shared.errors import InvalidEvent
-from shared.events import Delivery, parse_delivery
+from shared.events import Delivery, may_have_surrogates, parse_delivery
 
 MOST_EVENTS = 500
 MOST_FAULTS = 50
@@ -45,9 +45,10 @@ def _numbered(item: Any, index: int, webhook_id: str) -> tuple[Any, str, str]:
 def _parsed(items: list[tuple[Any, str, str]], source: str) -> list[Delivery]:
     parsed: list[Delivery] = []
     faults: list[tuple[str, str]] = []
+    clean = not may_have_surrogates(source)
     for data, delivery_id, where in items:
         try:
-            parsed.append(parse_delivery(data, delivery_id, source))
+            parsed.append(parse_delivery(data, delivery_id, clean=clean))
         except InvalidEvent as invalid:
             faults += [(where + path, problem) for path, problem in invalid.faults]
     if faults:
