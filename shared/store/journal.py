@@ -23,11 +23,15 @@ from sqlalchemy import (
     delete,
     exists,
     func,
+    literal,
     or_,
     select,
+    true,
     tuple_,
     update,
 )
+from sqlalchemy.dialects.postgresql import insert as insert_on_postgresql
+from sqlalchemy.dialects.sqlite import insert as insert_on_sqlite
 from sqlalchemy.orm import Session, aliased, load_only
 
 from shared.codes.coded import Code, Coded, Written
@@ -132,6 +136,25 @@ DONE = Rows(
     }
 )
 
+APPENDED = Rows(
+    {
+        name: JOURNAL.c[name].type
+        for name in (
+            "delivery_id",
+            "digest",
+            "event",
+            "key",
+            "ticket_id",
+            "task_id",
+            "occurred_at",
+            "clamped",
+            "sequence",
+            "payload",
+            "traceparent",
+        )
+    }
+)
+
 
 class Journal:
     """Reads and writes events within one transaction.
@@ -199,8 +222,9 @@ class Journal:
 
     def _insert(self, deliveries: Sequence[Delivery], received_at: datetime) -> set[tuple[str, str]]:
         """Insert what is new; return its identities."""
-        rows = [_row(one, received_at) for one in deliveries]
-        return {tuple(row) for row in self._session.execute(_appending(insert_for(self._session)), rows)}
+        statement = _appending(postgresql=is_on_postgresql(self._session))
+        given = APPENDED.parameters(self._session, (_row(one, received_at) for one in deliveries))
+        return {tuple(row) for row in self._session.execute(statement, given)}
 
     def _known(self, deliveries: Sequence[Delivery]) -> dict[str, dict[str, int]]:
         """Return what the journal holds of these delivery ids: digest to event id, by delivery id."""
@@ -659,11 +683,20 @@ def _done(*, postgresql: bool) -> Any:
 
 
 @cache
-def _appending(insert: Insert) -> Any:
-    """Return the statement that appends rows and tells which were new; made once, since that costs more than a row."""
+def _appending(*, postgresql: bool) -> Any:
+    """Return the statement that appends rows and tells which were new."""
+    insert: Insert = insert_on_postgresql if postgresql else insert_on_sqlite
+    fixed = {
+        "received_at": clock(),
+        "state": literal(EventState.PENDING, JOURNAL.c.state.type),
+        "attempts": literal(0),
+    }
+    given = APPENDED.table(postgresql=postgresql)
+    # SQLite would take what follows for the condition of a join, were there no other
+    rows = select(*given.c, *fixed.values()).where(true())
     return (
         insert(JOURNAL)
-        .values(received_at=clock(), state=EventState.PENDING, attempts=0)
+        .from_select([*given.c.keys(), *fixed], rows)
         .on_conflict_do_nothing(index_elements=["delivery_id", "digest"])
         .returning(JOURNAL.c.delivery_id, JOURNAL.c.digest)
     )
