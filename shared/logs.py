@@ -9,12 +9,14 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Literal
 
-import structlog
-
 from shared.characters import NOT_ON_ONE_LINE
 from shared.codes.coded import Coded, to_json
+from shared.loading import without
 from shared.sentences.render import because, sentence
 from shared.visible import visible
+
+with without("rich"):  # eighty modules for tracebacks, which are text before structlog has them
+    import structlog
 
 CHANNEL = "deskbridge"
 REPORTED = ("error", "critical", "exception")

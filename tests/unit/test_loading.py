@@ -21,7 +21,9 @@ NOBODYS = {
     "markdown_it",
     "prompt_toolkit",
     "pybars",
+    "pygments",
     "requests",
+    "rich",
 }
 """What only commands, the console or a try of the tracker's templates work with."""
 
