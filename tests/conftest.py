@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 from collections.abc import Iterator
 from functools import cache
@@ -20,6 +21,9 @@ typer.testing._get_command = cache(typer.main.get_command)  # type: ignore[attr-
 structlog.get_config()["processors"][-1].exception_formatter = structlog.dev.plain_traceback
 """Coloured, with every variable, a traceback takes half a second; some tests log hundreds."""
 
+gc.disable()
+"""Until all tests are collected: what is loaded and collected stays to the end."""
+
 _configure = structlog.configure
 
 
@@ -35,6 +39,14 @@ search.load_profile("patient")
 """A busy machine may take longer than hypothesis expects of an example, here as in CI."""
 
 pytest_plugins = ["tests.support.databases", "tests.support.servers"]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Look for garbage from here on, a tenth as often, and in nothing that was collected: a tenth of the time else."""
+    gc.freeze()
+    gc.set_threshold(7_000, 10, 10)
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)
