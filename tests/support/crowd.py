@@ -117,12 +117,17 @@ class Crowd:
 
     def _begin(self, one: int) -> None:
         worker = self._workers[one]
-        while worker.under_way < min(worker.share, self.each, self.wanted):
-            begins, name = max(self.now, heapq.heappop(self._free)), self._chance.choice(list(self.seconds))
-            ends = begins + self.seconds[name] * self._chance.lognormvariate(0, self.jitter)
-            heapq.heappush(self._free, ends)
-            self._push(ends, one, name, self.now)
-            worker.under_way += 1
+        most = min(worker.share, self.each, self.wanted)
+        if worker.under_way >= most:
+            return
+        free, now, names = self._free, self.now, list(self.seconds)
+        for _ in range(most - worker.under_way):
+            name = self._chance.choice(names)
+            takes = self.seconds[name] * self._chance.lognormvariate(0, self.jitter)
+            ends = max(now, free[0]) + takes
+            heapq.heapreplace(free, ends)
+            self._push(ends, one, name, now)
+        worker.under_way = most
 
     def _tells(self, one: int) -> bool:
         self._push(self.now + TOLD_EVERY_S, one, "", 0.0)
