@@ -66,9 +66,9 @@ def tables(database: Database) -> dict[str, Table]:
     return {name: table for name, table in found.tables.items() if name != "alembic_version"}
 
 
-def fill(database: Database, first: int = 1) -> None:
+def fill(database: Database, first: int = 1, found: dict[str, Table] | None = None) -> None:
     """Put some rows into every table there is, numbered from the first, each column with something in it."""
-    found = tables(database)
+    found = tables(database) if found is None else found
     with database.engine.begin() as connection:
         for table in found.values():
             rows = [
@@ -95,8 +95,9 @@ def value(column: Column[Any], number: int) -> Any:
     return f'{{"n": {number}, "text": "é€"}}'
 
 
-def read(database: Database) -> Rows:
-    found = tables(database)
+def read(database: Database, found: dict[str, Table] | None = None) -> Rows:
+    """Return all rows of the tables there are; found: those, where they are known already."""
+    found = tables(database) if found is None else found
     with database.engine.connect() as connection:
         return {name: _rows(connection, table) for name, table in found.items()}
 
@@ -123,12 +124,13 @@ def test_rows_of_every_revision_survive_the_way_to_the_newest_and_back(database:
     filled: list[Rows] = []
     for number, revision in enumerate(REVISIONS):
         go(database, revision)
-        before = read(database)
+        found = tables(database)
+        before = read(database, found)
         for rows in filled:
             assert rows.keys() <= before.keys()
             assert_survived(rows, before)
-        fill(database, 1 + number * ROWS)
-        filled.append(added(before, read(database)))
+        fill(database, 1 + number * ROWS, found)
+        filled.append(added(before, read(database, found)))
         assert all(len(rows) == ROWS for rows in filled[-1].values())
         assert filled[-1], "a revision without tables shows nothing"
     for revision, its_rows in zip(reversed(REVISIONS[:-1]), reversed(filled[:-1]), strict=True):
