@@ -26,6 +26,9 @@ from tests.support.fleet import ROOT, Fleet
 
 pytestmark = pytest.mark.slow
 
+FROM_NOTHING = True
+"""What the system shows of a process is that of the one it was forked from."""
+
 CANARY = "c4n4ry0f7he7r4ck3r5k3y"
 TOKEN = "the-token-of-the-tests"
 SETTINGS = {"key": CANARY, "CONSOLE_TOKENS": TOKEN}

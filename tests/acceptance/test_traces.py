@@ -22,6 +22,7 @@ from deploy.sandbox.tracker.control import StandIn
 from shared.store.models import JournalEvent
 from tests.support.events import task, task_event, ticket
 from tests.support.fleet import Fleet
+from tests.support.nursery import Nursery
 from tests.support.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
@@ -94,14 +95,20 @@ Run = Callable[[float], Fleet]
 
 
 @pytest.fixture
-def run(tmp_path: Path, postgres_url: str, redis_server: RedisServer, collector: Collector) -> Iterator[Run]:
+def run(
+    tmp_path: Path,
+    postgres_url: str,
+    redis_server: RedisServer,
+    collector: Collector,
+    nursery: Nursery | None,
+) -> Iterator[Run]:
     """Run a producer and a beat that sweeps every so many seconds."""
     redis_server.revive()
     with StandIn(in_process=True) as tracker, ExitStack() as ends:
 
         def started(sweep: float) -> Fleet:
             given: dict[str, Any] = {"OTLP_ENDPOINT": collector.url, "SWEEP_INTERVAL": sweep}
-            made = Fleet(tmp_path, postgres_url, redis_server.url, tracker, **given)
+            made = Fleet(tmp_path, postgres_url, redis_server.url, tracker, nursery=nursery, **given)
             ends.callback(made.stop)
             return made.start()
 

@@ -32,6 +32,7 @@ from shared.store.models import (
     TraceStep,
 )
 from tests.support.bridge import Bridge
+from tests.support.nursery import Nursery, ReadyMade, can_be_forked
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,6 +49,7 @@ class Fleet:
         redis_url: an empty Redis.
         stand_in: the tracker.
         python: of the venv that the processes run in, where it is not this one.
+        nursery: what begins the processes, where they need not start from nothing.
         settings: DESKBRIDGE_ variables other than the tests' defaults, without the prefix.
 
     Attributes:
@@ -62,11 +64,13 @@ class Fleet:
         stand_in: StandIn,
         *,
         python: Path | None = None,
+        nursery: Nursery | None = None,
         **settings: Any,
     ) -> None:
         self.directory = directory
         self._program = [str(python or sys.executable), "-m", "producer.commands.main"]
         self._cwd = directory if python else ROOT
+        self._nursery = nursery
         self.stand_in = stand_in
         self.bridge = Bridge(database_url, redis_url, stand_in.base_url, stand_in.api_key)
         key = self.bridge.settings.secret_keys[0].get_secret_value()
@@ -116,9 +120,12 @@ class Fleet:
 
     def run(self, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """Run a command in the fleet's environment, with further variables in it, to its end."""
+        env = {**self._env, **environment}
+        if self._nursery and can_be_forked(env):
+            return self._nursery.run(command, env, self._cwd, READY_WITHIN_S)
         return subprocess.run(
             [*self._program, *command],
-            env={**self._env, **environment},
+            env=env,
             cwd=self._cwd,
             capture_output=True,
             text=True,
@@ -236,13 +243,10 @@ class Fleet:
             command: of `deskbridge`, with its options.
             environment: further variables of its environment.
         """
-        return Child(
-            name,
-            [*self._program, *command],
-            log=self.directory / f"{name}.log",
-            env={**self._env, **environment},
-            cwd=self._cwd,
-        )
+        log, env = self.directory / f"{name}.log", {**self._env, **environment}
+        if self._nursery and can_be_forked(env):
+            return ReadyMade(self._nursery, name, command, log=log, env=env, cwd=self._cwd)
+        return Child(name, [*self._program, *command], log=log, env=env, cwd=self._cwd)
 
     def is_ready(self) -> bool:
         """Tell whether the producer answers."""

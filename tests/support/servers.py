@@ -9,12 +9,14 @@ import tempfile
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from deploy.embedded.postgres import PostgresServer
 from deploy.embedded.redis import RedisServer
 from tests.support.databases import tables_on
+from tests.support.nursery import Door, Nursery
 
 _numbers = count(1)
 
@@ -74,3 +76,20 @@ def migrated_postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
     yield postgres_server.create_database(name, template=tables_on(postgres_server))
     postgres_server.revive()
     postgres_server.drop_database(name)
+
+
+@pytest.fixture(scope="session")
+def one_nursery() -> Iterator[Nursery]:
+    """What begins the processes of the whole session."""
+    made = Nursery()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def door(one_nursery: Nursery) -> Iterator[Door]:
+    """A `deskbridge` to be typed that begins ready made."""
+    with TemporaryDirectory(prefix="door-") as directory:
+        made = Door(one_nursery, Path(directory))
+        yield made
+        made.close()
