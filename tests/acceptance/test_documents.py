@@ -36,9 +36,12 @@ class Reader:
         database_url: an empty database, as SQLAlchemy takes it.
         redis_url: an empty Redis.
         stand_in: the tracker.
+        quick: where a `deskbridge` is that need not start from nothing each time; None: nowhere.
     """
 
-    def __init__(self, directory: Path, database_url: str, redis_url: str, stand_in: StandIn) -> None:
+    def __init__(
+        self, directory: Path, database_url: str, redis_url: str, stand_in: StandIn, quick: Path | None
+    ) -> None:
         self.directory, self.stand_in, self.port = directory, stand_in, free_port()
         self.database_url, self.redis_url = database_url, redis_url
         url = make_url(database_url)
@@ -54,19 +57,27 @@ class Reader:
             "PGUSER": str(url.username),
             "PGPASSWORD": str(url.password or ""),
         }
+        self._quick = self._env | ({"PATH": f"{quick}:{self._env['PATH']}"} if quick else {})
         self.processes = ProcessGroup(stop_timeout=10)
 
-    def types(self, commands: str, given: str = "") -> str:
+    def types(self, commands: str, given: str = "", *, from_nothing: bool = False) -> str:
         """Type commands to their successful end; return what they printed.
 
         Args:
             commands: as a page has them.
             given: on standard input.
+            from_nothing: with the wheel's own `deskbridge`, which `starts` has in any case.
         """
         ended = subprocess.run(
             ["/bin/bash", "-euo", "pipefail", "-c", self._at_home(commands)],
-            input=given, cwd=self.directory, env=self._env, capture_output=True, text=True, timeout=180, check=False,
-        )  # fmt: skip
+            input=given,
+            cwd=self.directory,
+            env=self._env if from_nothing else self._quick,
+            capture_output=True,
+            text=True,
+            timeout=180,
+            check=False,
+        )
         assert ended.returncode == 0, f"{commands}\n{ended.stdout[-3000:]}\n{ended.stderr[-3000:]}"
         return ended.stdout
 
@@ -85,10 +96,13 @@ class Reader:
 
 
 @pytest.fixture
-def reader(tmp_path: Path, postgres_url: str, redis_url: str) -> Iterator[Reader]:
-    """A reader who has the wheel's `deskbridge` on their PATH."""
+def reader(
+    request: pytest.FixtureRequest, tmp_path: Path, postgres_url: str, redis_url: str
+) -> Iterator[Reader]:
+    """A reader who has `deskbridge` on their PATH."""
+    quick = request.getfixturevalue("door").directory if sys.platform == "linux" else None
     with StandIn() as stand_in:
-        one = Reader(tmp_path, postgres_url, redis_url, stand_in)
+        one = Reader(tmp_path, postgres_url, redis_url, stand_in, quick)
         try:
             yield one
         finally:
@@ -103,9 +117,10 @@ def installed(reader: Reader) -> Reader:
             documented("install.md#settings"),
             ("postgresql+psycopg2://deskbridge:PASSWORD@db/deskbridge", reader.database_url),
             ("redis://redis:6379/0", reader.redis_url),
-        )
+        ),
+        from_nothing=True,
     )
-    reader.types(documented("install.md#tables"))
+    reader.types(documented("install.md#tables"), from_nothing=True)
     (reader.directory / "key.txt").write_text(reader.stand_in.api_key, encoding="utf-8")
     reader.types(
         instead(

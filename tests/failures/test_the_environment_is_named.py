@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.support.nursery import Nursery
 
 COMMANDS = [
     ["events"],
@@ -21,11 +24,23 @@ COMMANDS = [
 ]
 
 
-def run(where: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def from_nothing(where: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "producer.commands.main", *arguments]
     return subprocess.run(
         command, cwd=where, env=environ, capture_output=True, text=True, timeout=60, check=False
     )
+
+
+@pytest.fixture
+def run(request: pytest.FixtureRequest) -> Run:
+    """Runs a command in a directory, with an environment of which only this is there."""
+    if sys.platform != "linux":
+        return from_nothing
+    nursery: Nursery = request.getfixturevalue("one_nursery")
+    return lambda where, *arguments, **environ: nursery.run(arguments, environ, where, 60)
 
 
 def found(answer: subprocess.CompletedProcess[str]) -> dict[str, Any]:
@@ -35,7 +50,7 @@ def found(answer: subprocess.CompletedProcess[str]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_without_the_environment_a_command_says_so_and_makes_no_file(
-    tmp_path: Path, command: list[str]
+    tmp_path: Path, command: list[str], run: Run
 ) -> None:
     answer = run(tmp_path, *command)
     told = answer.stdout + answer.stderr
@@ -45,7 +60,7 @@ def test_without_the_environment_a_command_says_so_and_makes_no_file(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_database_that_does_not_exist_is_named_and_not_made(tmp_path: Path) -> None:
+def test_a_database_that_does_not_exist_is_named_and_not_made(tmp_path: Path, run: Run) -> None:
     url = f"sqlite:///{tmp_path}/other/place.sqlite3"
     answer = run(tmp_path, "events", "--json", DESKBRIDGE_DATABASE_URL=url)
     assert found(answer)["code"] == "database_missing"
@@ -54,7 +69,7 @@ def test_a_database_that_does_not_exist_is_named_and_not_made(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("process", ["producer", "console"])
-def test_no_process_makes_a_database(tmp_path: Path, process: str) -> None:
+def test_no_process_makes_a_database(tmp_path: Path, process: str, run: Run) -> None:
     answer = run(tmp_path, process, DESKBRIDGE_REDIS_URL="redis://127.0.0.1:1/0")
     assert answer.returncode != 0
     assert "does not exist" in answer.stdout + answer.stderr
@@ -62,8 +77,8 @@ def test_no_process_makes_a_database(tmp_path: Path, process: str) -> None:
 
 
 def test_migrate_makes_the_database_and_the_doctor_says_that_it_is_the_default(tmp_path: Path) -> None:
-    assert run(tmp_path, "migrate").returncode == 0
+    assert from_nothing(tmp_path, "migrate").returncode == 0
     assert (tmp_path / "var" / "deskbridge.sqlite3").exists()
-    told = {one["check"]: one for one in json.loads(run(tmp_path, "doctor", "--json").stdout)}
+    told = {one["check"]: one for one in json.loads(from_nothing(tmp_path, "doctor", "--json").stdout)}
     assert told["database"]["code"] == "database_of_default"
     assert "load the environment" in told["database"]["todo"]
