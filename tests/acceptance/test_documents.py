@@ -146,7 +146,7 @@ def installed(reader: Reader) -> Reader:
 
     until(answers, "the producer does not answer", PATIENCE_S)
     doctor = "deskbridge doctor && echo ready || true"
-    until(lambda: "ready" in reader.types(doctor), lambda: reader.types(doctor), PATIENCE_S)
+    until(lambda: "ready" in reader.types(doctor), lambda: reader.types(doctor), PATIENCE_S, every=1)
     return reader
 
 
@@ -163,7 +163,9 @@ def test_by_hand_from_nothing_to_a_synced_ticket_and_on(installed: Reader) -> No
     def states() -> list[str]:
         return [one["state"] for one in json.loads(installed.types("deskbridge events --json"))]
 
-    until(lambda: states() == ["done"], lambda: installed.types("deskbridge trace 4711"), PATIENCE_S)
+    until(
+        lambda: states() == ["done"], lambda: installed.types("deskbridge trace 4711"), PATIENCE_S, every=0.5
+    )
     held: dict[str, Any] = installed.stand_in.state()
     assert [entry["hours"] for entry in held["time_entries"]] == [1.5]
 
