@@ -98,17 +98,16 @@ Run = Callable[[float], Fleet]
 def run(
     tmp_path: Path,
     postgres_url: str,
-    redis_server: RedisServer,
+    redis_url: str,
     collector: Collector,
     nursery: Nursery | None,
 ) -> Iterator[Run]:
     """Run a producer and a beat that sweeps every so many seconds."""
-    redis_server.revive()
     with StandIn(in_process=True) as tracker, ExitStack() as ends:
 
         def started(sweep: float) -> Fleet:
             given: dict[str, Any] = {"OTLP_ENDPOINT": collector.url, "SWEEP_INTERVAL": sweep}
-            made = Fleet(tmp_path, postgres_url, redis_server.url, tracker, nursery=nursery, **given)
+            made = Fleet(tmp_path, postgres_url, redis_url, tracker, nursery=nursery, **given)
             ends.callback(made.stop)
             return made.start()
 
