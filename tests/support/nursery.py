@@ -3,8 +3,8 @@
 What begins so is a process like any other: a child of the test's own, in a session of its own, with an environment, a
 working directory and an output of its own, to be signalled, killed and waited for. What it cannot show is what only a
 start from nothing does: which modules are loaded and that they can be, and what the system tells of a process
-(/proc/PID/cmdline and environ are those of the one it was forked from). For that the documents' commands, `make run`,
-the test of secrecy and the rolling upgrade start everything from nothing.
+(/proc/PID/cmdline and environ are those of the one it was forked from). For that the first commands of the documents,
+`make run` and the test of secrecy start everything from nothing.
 
     python -m tests.support.nursery FD    what they are forked from; it is asked over the socket FD
 """
