@@ -6,6 +6,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import takewhile
 
 import pytest
 
@@ -26,7 +27,7 @@ def answering(*pieces: bytes) -> Iterator[tuple[int, list[bytes]]]:
 
     def serve(connection: socket.socket) -> None:
         with suppress(ConnectionError), connection, connection.makefile("rb") as stream:
-            while head := b"".join(iter(stream.readline, b"\r\n")):
+            while head := b"".join(takewhile(b"\r\n".__ne__, iter(stream.readline, b""))):
                 length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
                 asked.append(head + stream.read(length))
                 for piece in pieces:
