@@ -43,16 +43,18 @@ Play = Callable[..., list[Any]]
 def php() -> str:
     """PHP's command line; without it a test is skipped, but where CI is set it fails."""
     found = shutil.which("php")
-    if found and not _lacks_curl(found):
+    if found and not _lacks_what_glpi_has(found):
         return found
-    reason = "the plugin's tests need php-cli 8.2 or newer with curl (apt-get install php-cli php-curl)"
+    needed = "php-cli 8.2 or newer with curl and mbstring (apt-get install php-cli php-curl php-mbstring)"
+    reason = f"the plugin's tests need {needed}"
     if os.environ.get("CI"):
         pytest.fail(reason + ", and CI is set: there nothing is skipped")
     pytest.skip(reason)
 
 
-def _lacks_curl(php: str) -> bool:
-    check = "exit(PHP_VERSION_ID >= 80200 && extension_loaded('curl') ? 0 : 1);"
+def _lacks_what_glpi_has(php: str) -> bool:
+    has = "extension_loaded('curl') && extension_loaded('mbstring')"
+    check = f"exit(PHP_VERSION_ID >= 80200 && {has} ? 0 : 1);"
     return subprocess.run([php, "-r", check], check=False).returncode != 0
 
 
