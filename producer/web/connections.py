@@ -192,6 +192,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Take what came."""
         self._unset_keepalive_if_required()
+        self._start_clock()  # also for an answer that ends the connection
         self._feed(data)
         self._look()
 
@@ -211,6 +212,8 @@ class GuardedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Have the request answered, unless somebody else might read another one in it."""
         self._check_head()
+        if self.parser.get_http_version() == "1.0":
+            self.expect_100_continue = False  # it would take the word for the answer
         if not self.parser.should_upgrade():
             super().on_headers_complete()
             self._phase = Phase.BODY

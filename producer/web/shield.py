@@ -69,12 +69,18 @@ class ShieldedApp(FastAPI):
                 return
             request = Request(scope, receive, send)
             try:
-                response = await answer(request)
-            except Exception as error:  # noqa: BLE001 (the handlers tell one from another)
-                response = await self._handled(request, error)
+                response = await self._answered(answer, request)
+            except Exception as fault:  # noqa: BLE001 (of whatever answers errors)
+                response = await self._handled(request, fault)
             await response(scope, receive, send)
 
         return app
+
+    async def _answered(self, answer: Answer, request: Request) -> Response:
+        try:
+            return await answer(request)
+        except Exception as error:  # noqa: BLE001 (the handlers tell one from another)
+            return await self._handled(request, error)
 
     async def _handled(self, request: Request, error: Exception) -> Response:
         handlers: Mapping[Any, Any] = self.exception_handlers

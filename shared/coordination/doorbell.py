@@ -6,7 +6,6 @@ A ring is a message with some tickets' ids and nothing else. Losing one loses no
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import islice
 from typing import NoReturn
 
 from celery import Celery
@@ -166,16 +165,24 @@ class Doorbell:
             traces: by ticket the traceparent of the ring, where a trace is recorded.
             if_due: whether those are left out of which no event is due any more once a worker takes the message.
         """
-        left = iter(ticket_ids)
+        ids = list(ticket_ids)
+        starts = range(0, len(ids), MOST_RUNG_TOGETHER)
+        rings = [ring_of(ids[at : at + MOST_RUNG_TOGETHER], traces, if_due=if_due) for at in starts]
         try:
-            with self._app.producer_or_acquire() as producer, producer.batch():
-                while some := list(islice(left, MOST_RUNG_TOGETHER)):
-                    ring = ring_of(some, traces, if_due=if_due)
-                    self._app.send_task(SYNC_TICKET, kwargs=ring, queue=QUEUE, producer=producer, **QUIET)
+            try:
+                self._publish(rings)
+            except BatchPublishError:  # a connection that had gone unnoticed: the next one is another
+                self._publish(rings)
         except BROKER_ERRORS as error:
             log.warning("not rung; the sweep rings later", error=type(error).__name__)
             return False
         return True
+
+    def _publish(self, rings: Iterable[dict[str, object]]) -> None:
+        """Publish messages in one round trip, or, over RabbitMQ, one after the other."""
+        with self._app.producer_or_acquire() as producer, producer.batch():
+            for ring in rings:
+                self._app.send_task(SYNC_TICKET, kwargs=ring, queue=QUEUE, producer=producer, **QUIET)
 
     def is_answering(self) -> bool:
         """Tell whether the broker can be reached."""

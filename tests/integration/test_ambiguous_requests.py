@@ -7,11 +7,14 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
+from unittest.mock import Mock
 
 import pytest
 from starlette.types import Receive, Scope, Send
+from uvicorn import Config
+from uvicorn.server import ServerState
 
-from producer.web.connections import LARGEST_HEAD, GuardedProtocol
+from producer.web.connections import LARGEST_HEAD, Crowd, GuardedProtocol
 from tests.support.serving import Served
 from tests.support.waiting import until
 
@@ -387,3 +390,27 @@ def test_an_old_client_is_answered_and_left(caller: Caller) -> None:
 def test_whoever_waits_to_be_asked_for_the_body_is_asked(caller: Caller) -> None:
     head = POST + b"Expect: 100-continue\r\nContent-Length: 3\r\n\r\n"
     assert caller.say(head, b"abc") == (["100", "200"], False)
+
+
+def test_an_old_client_that_waits_to_be_asked_is_answered(caller: Caller) -> None:
+    head = b"POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n"
+    assert caller.say(head + b"abc") == (["200"], True)
+
+
+def test_an_answer_that_ends_an_idle_connection_has_its_time_too() -> None:
+    """Whoever does not take it keeps the connection no longer than any other."""
+
+    async def refused() -> bool:
+        transport = Mock()
+        transport.is_closing.side_effect = lambda: transport.close.called
+        config = Config(Mock(), lifespan="off")
+        config.load()
+        protocol = GuardedProtocol(crowd=Crowd(), config=config, server_state=ServerState(), app_state={})
+        protocol.connection_made(transport)
+        protocol._stop_clock()  # between two requests
+        protocol.data_received(b"nonsense\r\n\r\n")
+        runs = transport.close.called and protocol._clock is not None
+        protocol.connection_lost(None)
+        return bool(runs)
+
+    assert asyncio.run(refused())

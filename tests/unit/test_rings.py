@@ -15,6 +15,7 @@ from celery import Celery
 from pydantic import SecretStr
 from redis import Redis
 from redis.client import Pipeline
+from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 
 from shared.coordination.doorbell import QUEUE, Doorbell
@@ -94,6 +95,24 @@ def test_rings_that_leave_together_arrive_also_after_their_connection_was_cut(re
                 redis.client_kill_filter(_id=client["id"])
         assert doorbell.ring(many)
         assert redis.llen(f"deskbridge:{QUEUE}") == 6
+
+
+def test_rings_whose_connection_has_gone_unnoticed_leave_by_another(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    execute, failed = Pipeline.execute, list[bool]()
+
+    def fail_once(*arguments: Any) -> Any:
+        if not failed:
+            failed.append(True)
+            raise RedisConnectionError("Connection reset by peer")
+        return execute(*arguments)
+
+    doorbell = Doorbell(Settings(redis_url=SecretStr(redis_url)))
+    monkeypatch.setattr(Pipeline, "execute", fail_once)
+    assert doorbell.ring(range(1, 3 * MOST_RUNG_TOGETHER + 1))
+    with Redis.from_url(redis_url) as redis:
+        assert redis.llen(f"deskbridge:{QUEUE}") == 3
 
 
 def test_rings_that_are_lost_together_are_left_to_the_sweep(

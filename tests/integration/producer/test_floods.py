@@ -12,6 +12,7 @@ from sqlalchemy import event
 
 from producer.hooks import app as app_module
 from producer.web.buckets import Buckets
+from producer.web.problems import Problem
 from producer.web.shield import HEADERS
 from tests.integration.producer.conftest import SECRET, Run, RunningProducer, refused, secret
 from tests.support.events import task_event, ticket, ticket_event
@@ -102,6 +103,23 @@ def test_an_unforeseen_fault_is_answered_in_the_same_way(
 
     monkeypatch.setattr(app_module, "append", fail)
     answer = producer.send(task_event())
+    assert refused(answer, 500)["title"] == "Internal error"
+    assert "hidden-word" not in answer.text
+    assert {name: answer.headers.get(name) for name in HEADERS} == HEADERS
+
+
+def test_a_fault_in_what_answers_a_refusal_is_answered_in_the_same_way(
+    producer: RunningProducer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered = Problem.response
+
+    def fail_at_first(self: Problem) -> Any:
+        if self.status != 500:
+            raise KeyError("hidden-word")
+        return answered(self)
+
+    monkeypatch.setattr(Problem, "response", fail_at_first)
+    answer = producer.post(b"{}")
     assert refused(answer, 500)["title"] == "Internal error"
     assert "hidden-word" not in answer.text
     assert {name: answer.headers.get(name) for name in HEADERS} == HEADERS
