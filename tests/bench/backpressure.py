@@ -36,6 +36,7 @@ from shared.connection import Connector
 from shared.coordination.clock import now
 from shared.coordination.pause import LONGEST_PAUSE_S
 from shared.coordination.throttle import Throttle
+from shared.logs import configure_logging
 from shared.store.models import JournalEvent
 from shared.vault import Vault
 from tests.support.bridge import STATUS_MAP, Bridge
@@ -350,6 +351,7 @@ def main() -> int:
     parser.add_argument("--events", type=int, default=MANY)
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
+    configure_logging("json", process="bench")  # to standard error: standard output is for what was found
     directory = Path(tempfile.mkdtemp(prefix="deskbridge-bench-"))
     directory.chmod(0o755)
     with ExitStack() as stack:
