@@ -23,7 +23,6 @@ from tests.support.documents import run_by_tests as asked_for
 LANGUAGES = {"sh", "text", "json", "ini"}
 COMMAND: Any = typer.main.get_command(app)
 SITE = (ROOT / "deploy" / "site" / "nav.yml").read_text(encoding="utf-8")
-every_page = pytest.mark.parametrize("page", PAGES, ids=page_name)
 
 
 @pytest.mark.parametrize("model", [Settings, PluginConfig, Event, Ticket, TicketTask, HelpdeskUser])
@@ -91,11 +90,11 @@ def test_the_site_leads_to_what_stands_beside_its_documents(tmp_path: Path) -> N
     )
 
 
-@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=page_name)
-def test_every_page_is_in_a_chapter_of_the_site(page: Path) -> None:
-    assert re.search(rf"- (glob: )?({page.name}|{page.stem}\*\.md)$", SITE, re.MULTILINE), (
-        "deploy/site/nav.yml"
-    )
+def test_every_page_is_in_a_chapter_of_the_site() -> None:
+    for page in sorted((ROOT / "docs").glob("*.md")):
+        assert re.search(rf"- (glob: )?({page.name}|{page.stem}\*\.md)$", SITE, re.MULTILINE), (
+            f"deploy/site/nav.yml: {page.name}"
+        )
 
 
 def test_the_example_environment_lists_every_setting() -> None:
@@ -105,18 +104,17 @@ def test_the_example_environment_lists_every_setting() -> None:
     }
 
 
-@every_page
-def test_every_command_and_option_that_a_page_names_exists(page: Path) -> None:
-    for line in _commands(page):
+def test_every_command_and_option_that_a_page_names_exists() -> None:
+    for page, line in ((page_name(one), line) for one in PAGES for line in _commands(one)):
         words = shlex.split(re.split(r" [<>|] ", line)[0], comments=True)
         command = COMMAND
         while hasattr(command, "commands") and words and not words[0].startswith("-"):
-            assert words[0] in command.commands or words[0].isupper(), line
+            assert words[0] in command.commands or words[0].isupper(), (page, line)
             command = command.commands.get(words.pop(0), command)
             if not hasattr(command, "commands"):
                 break
         known = {option for one in command.params for option in one.opts} | {"--help", "--version"}
-        assert {word for word in words if word.startswith("--")} <= known, line
+        assert {word for word in words if word.startswith("--")} <= known, (page, line)
 
 
 def _commands(page: Path) -> list[str]:
@@ -135,11 +133,11 @@ def _commands(page: Path) -> list[str]:
     ]
 
 
-@every_page
-def test_code_is_fenced_and_says_of_what_it_is(page: Path) -> None:
-    assert {one.language for one in blocks(page)} <= LANGUAGES
-    outside = re.sub(r"(?ms)^( *)```.*?^\1```$", "", page.read_text(encoding="utf-8"))
-    assert not re.findall(r"\n\n {4,}(?:[a-z./]+ |DESKBRIDGE_|\{)", outside)
+def test_code_is_fenced_and_says_of_what_it_is() -> None:
+    for page in PAGES:
+        assert {one.language for one in blocks(page)} <= LANGUAGES, page
+        outside = re.sub(r"(?ms)^( *)```.*?^\1```$", "", page.read_text(encoding="utf-8"))
+        assert not re.findall(r"\n\n {4,}(?:[a-z./]+ |DESKBRIDGE_|\{)", outside), page
 
 
 def test_every_command_of_the_documents_is_run_by_a_test_or_says_that_it_is_not() -> None:
@@ -150,10 +148,10 @@ def test_every_command_of_the_documents_is_run_by_a_test_or_says_that_it_is_not(
         assert one.title.startswith(documents.NOT_RUN), one.name
 
 
-@every_page
-def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
-        assert (page.parent / target).exists(), target
+def test_every_link_to_a_file_leads_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), (page, target)
 
 
 @pytest.mark.parametrize("page", ["architecture", "operations", "alerts", "guarantees"])
@@ -163,14 +161,14 @@ def test_every_file_that_a_page_names_exists(page: str) -> None:
         assert (ROOT / name).exists(), name
 
 
-@every_page
-def test_every_test_that_a_page_names_exists(page: Path) -> None:
-    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", page.read_text(encoding="utf-8"))
-    for file, test in named:
-        module = ast.parse((ROOT / file).read_text(encoding="utf-8"))
-        assert test in {one.name for one in module.body if isinstance(one, ast.FunctionDef)}, (
-            f"{file}::{test}"
-        )
+def test_every_test_that_a_page_names_exists() -> None:
+    for page in PAGES:
+        named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", page.read_text(encoding="utf-8"))
+        for file, test in named:
+            module = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+            assert test in {one.name for one in module.body if isinstance(one, ast.FunctionDef)}, (
+                f"{page}: {file}::{test}"
+            )
 
 
 def test_every_promise_is_held_by_a_test_and_every_marker_names_one() -> None:
