@@ -34,8 +34,8 @@ def bridge(stand_in: StandIn, redis_url: str, tmp_path: Path) -> Iterator[Bridge
 
 
 @pytest.fixture
-def bridge_on_postgresql(stand_in: StandIn, redis_url: str, migrated_postgres_url: str) -> Iterator[Bridge]:
+def bridge_on_postgresql(stand_in: StandIn, redis_url: str, emptied_postgres_url: str) -> Iterator[Bridge]:
     """The same over PostgreSQL."""
-    made = Bridge(migrated_postgres_url, redis_url, stand_in.base_url, stand_in.api_key)
+    made = Bridge(emptied_postgres_url, redis_url, stand_in.base_url, stand_in.api_key)
     yield made
     made.close()

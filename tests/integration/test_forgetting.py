@@ -36,7 +36,7 @@ def bridge(
     """A deskbridge over either database."""
     url = f"sqlite:///{tmp_path}/bridge.sqlite3"
     if request.param == "postgresql":
-        url = request.getfixturevalue("migrated_postgres_url")
+        url = request.getfixturevalue("emptied_postgres_url")
     made = Bridge(url, redis_url, stand_in.base_url, stand_in.api_key)
     yield made
     made.close()

@@ -24,6 +24,14 @@ TICKETS = range(1_000_001, 1_000_009)
 ASKED = ("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")
 
 
+@pytest.fixture
+def bridge_on_postgresql(stand_in: StandIn, redis_url: str, migrated_postgres_url: str) -> Iterator[Bridge]:
+    """A deskbridge over a database that has never held anything else: PostgreSQL plans by what it remembers."""
+    made = Bridge(migrated_postgres_url, redis_url, stand_in.base_url, stand_in.api_key)
+    yield made
+    made.close()
+
+
 @contextmanager
 def asked(bridge: Bridge) -> Iterator[list[tuple[str, Any]]]:
     """Note every statement of a block with its parameters."""

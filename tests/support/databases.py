@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, delete
 from sqlalchemy.dialects.postgresql.psycopg2 import PGDialect_psycopg2
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 
@@ -18,6 +18,9 @@ from shared.errors import SettingsError
 from shared.store import database as module
 from shared.store.database import Database
 from shared.store.migrations import require_current, upgrade
+from shared.store.models import Base
+
+NUMBER_ANEW = "SELECT setval(schemaname || '.' || sequencename, start_value, false) FROM pg_sequences"
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -67,6 +70,17 @@ def tables_on(server: PostgresServer) -> str:
     upgrade(database)
     database.close()
     return name
+
+
+def empty(database: Database) -> None:
+    """Delete every row of a database with tables; in PostgreSQL it is numbered anew, too."""
+    deletions = [str(delete(table)) for table in reversed(Base.metadata.sorted_tables)]
+    with database.engine.begin() as connection:
+        if database.engine.dialect.name == "postgresql":
+            connection.exec_driver_sql("; ".join([*deletions, NUMBER_ANEW]))
+        else:
+            for one in deletions:
+                connection.exec_driver_sql(one)
 
 
 @cache

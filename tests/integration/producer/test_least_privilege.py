@@ -14,6 +14,7 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.exc import IntegrityError, ProgrammingError
 from typer.testing import CliRunner
 
+from deploy.embedded.postgres import PostgresServer
 from producer.commands.main import app
 from producer.hooks.app import create_app
 from shared.errors import SettingsError
@@ -24,6 +25,7 @@ from shared.store.grants import COUNTS
 from shared.store.migrations import require_current
 from shared.store.models import Base
 from tests.integration.producer.conftest import SECRET, RunningProducer
+from tests.support.databases import tables_on
 from tests.support.events import task_event, ticket_event
 
 ROLE = 'producer "of" ours'
@@ -38,10 +40,20 @@ SIGNS = "producer_sign"
 MAY = {COUNTS: ("SELECT * FROM {0}",), SIGNS: ("UPDATE {0} SET {1} = {1}",)}
 
 
-@pytest.fixture
-def owner(migrated_postgres_url: str) -> Iterator[Store]:
+@pytest.fixture(scope="module")
+def database_url(postgres_server: PostgresServer) -> Iterator[str]:
+    """One database for all of these: but for the first of them none keeps what it writes."""
+    postgres_server.revive()
+    name = "least_privilege"
+    yield postgres_server.create_database(name, template=tables_on(postgres_server))
+    postgres_server.revive()
+    postgres_server.drop_database(name)
+
+
+@pytest.fixture(scope="module")
+def owner(database_url: str) -> Iterator[Store]:
     """The tables' owner, who has run what `deskbridge grants` prints, twice."""
-    store = Store(Database(migrated_postgres_url))
+    store = Store(Database(database_url))
     printed = CliRunner().invoke(app, ["grants", "--producer-role", ROLE])
     assert printed.exit_code == 0, printed.output
     quoted = '"' + ROLE.replace('"', '""') + '"'
@@ -56,10 +68,10 @@ def owner(migrated_postgres_url: str) -> Iterator[Store]:
     store.database.close()
 
 
-@pytest.fixture
-def producer_url(owner: Store, migrated_postgres_url: str) -> str:
+@pytest.fixture(scope="module")
+def producer_url(owner: Store, database_url: str) -> str:
     """The database's address for the producer's role."""
-    return make_url(migrated_postgres_url).set(username=ROLE).render_as_string(hide_password=False)
+    return make_url(database_url).set(username=ROLE).render_as_string(hide_password=False)
 
 
 @contextmanager
@@ -191,12 +203,17 @@ def test_a_row_that_makes_no_sense_is_not_taken(producer_url: str, forged: dict[
 
 
 def test_a_database_that_is_not_migrated_is_still_told(producer_url: str, owner: Store) -> None:
+    database, change = Database(producer_url), text("UPDATE alembic_version SET version_num = :version")
     with owner.database.transaction() as session:
-        session.execute(text("UPDATE alembic_version SET version_num = '0000'"))
-    database = Database(producer_url)
-    with pytest.raises(SettingsError, match="migrate"):
-        require_current(database)
-    database.close()
+        version = session.scalar(text("SELECT version_num FROM alembic_version"))
+        session.execute(change, {"version": "0000"})
+    try:
+        with pytest.raises(SettingsError, match="migrate"):
+            require_current(database)
+    finally:
+        with owner.database.transaction() as session:
+            session.execute(change, {"version": version})
+        database.close()
 
 
 def test_a_role_without_a_name_is_wrong_usage() -> None:

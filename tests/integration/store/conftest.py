@@ -7,7 +7,6 @@ from secrets import token_hex
 from typing import Any
 
 import pytest
-from sqlalchemy import delete
 
 from shared.codes.coded import written
 from shared.events import parse_delivery
@@ -17,8 +16,8 @@ from shared.store.database import Database
 from shared.store.journal import Accepted
 from shared.store.ledger import Claim, Ledger, Row
 from shared.store.ledger_queries import LedgerQueries
-from shared.store.models import Base, LedgerState
-from tests.support.databases import make_tables
+from shared.store.models import LedgerState
+from tests.support.databases import empty, make_tables
 from tests.support.events import START, delivery_id
 
 Append = Callable[..., list[Accepted]]
@@ -44,9 +43,7 @@ def migrated_store(
 @pytest.fixture
 def store(migrated_store: Store) -> Store:
     """A store with nothing in it."""
-    with migrated_store.database.transaction() as session:
-        for table in Base.metadata.sorted_tables:
-            session.execute(delete(table))
+    empty(migrated_store.database)
     return migrated_store
 
 
