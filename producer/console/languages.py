@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from gettext import GNUTranslations, NullTranslations
 from importlib.resources import files
 
@@ -13,17 +14,23 @@ NAMES = {"en": "English", "fr": "Français"}
 COOKIE = "deskbridge_language"
 
 
+@cache
+def _catalogues() -> dict[str, NullTranslations]:
+    folder = files("producer.console") / "languages"
+    words: dict[str, NullTranslations] = {"en": ENGLISH}
+    for name in NAMES:
+        file = folder / name / "deskbridge.mo"
+        if name != "en" and file.is_file():
+            with file.open("rb") as content:
+                words[name] = GNUTranslations(content)
+    return words
+
+
 class Languages:
     """The catalogues that ship with deskbridge."""
 
     def __init__(self) -> None:
-        folder = files("producer.console") / "languages"
-        self._words: dict[str, NullTranslations] = {"en": ENGLISH}
-        for name in NAMES:
-            file = folder / name / "deskbridge.mo"
-            if name != "en" and file.is_file():
-                with file.open("rb") as content:
-                    self._words[name] = GNUTranslations(content)
+        self._words = _catalogues()
 
     def names(self) -> dict[str, str]:
         """Return what somebody may choose: code to name."""

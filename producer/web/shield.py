@@ -39,7 +39,7 @@ class ShieldedApp(FastAPI):
     def __init__(self, *, schemas: Mapping[str, Any] | None = None, **options: Any) -> None:
         super().__init__(docs_url=None, redoc_url=None, redirect_slashes=False, **options)
         self._at_once: dict[tuple[str, str], Answer] = {}
-        self._schemas = {**problems.schemas_of(problems.ProblemDetails), **(schemas or {})}
+        self._schemas = schemas or {}
 
     def answer_at_once(self, method: str, path: str, answer: Answer) -> None:
         """Have requests of a path answered without the layers that others go through.
@@ -54,7 +54,8 @@ class ShieldedApp(FastAPI):
     def openapi(self) -> dict[str, Any]:
         """Describe the application, with the schemas that its routes refer to by name."""
         described = super().openapi()
-        described.setdefault("components", {}).setdefault("schemas", {}).update(self._schemas)
+        known = described.setdefault("components", {}).setdefault("schemas", {})
+        known.update(problems.schemas_of(problems.ProblemDetails), **self._schemas)
         return described
 
     def build_middleware_stack(self) -> ASGIApp:

@@ -21,7 +21,7 @@ from shared.templating.operations import OPERATIONS, Operation
 from shared.tracker.client import Target, TrackerClient
 from tests.contract.seed import Activity, Category, CustomField, Project, Role, Status, User
 from tests.contract.support import Tracker, unique
-from tests.support.databases import make_tables
+from tests.support.databases import made_file
 from tests.support.dry_runs import dry_run, let_time_pass
 from tests.support.lossy import LossyProxy
 
@@ -37,13 +37,25 @@ def proxy(tracker: Tracker) -> Iterator[LossyProxy]:
         yield made
 
 
+@pytest.fixture(scope="session")
+def cached(tracker: Tracker) -> bytes:
+    """A database whose cache holds what the tracker has before any test."""
+
+    def fill(store: Store) -> None:
+        with LossyProxy(tracker.base_url, GERMAN) as proxy:
+            client = TrackerClient(Target(proxy.url, SecretStr(tracker.api_key)))
+            sync_metadata(store, client, project_activities=True)
+            client.close()
+
+    return made_file(fill)
+
+
 @pytest.fixture
-def runs(tracker: Tracker, proxy: LossyProxy, tmp_path: Path) -> Iterator[DryRuns]:
+def runs(tracker: Tracker, proxy: LossyProxy, cached: bytes, tmp_path: Path) -> Iterator[DryRuns]:
     """Dry runs of a deskbridge that reaches the tracker through the proxy, with a cache that is filled."""
+    (tmp_path / "dry.sqlite3").write_bytes(cached)
     store = Store(Database(f"sqlite:///{tmp_path}/dry.sqlite3"))
-    make_tables(store.database)
     client = TrackerClient(Target(proxy.url, SecretStr(tracker.api_key)))
-    sync_metadata(store, client, project_activities=True)
     config = PluginConfig(default_tracker_id=1, default_priority_id=2, default_activity_id=9)
     yield DryRuns(store, lambda: (config, client))
     client.close()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 from cryptography.fernet import Fernet
@@ -25,7 +26,7 @@ from shared.store.models import JournalEvent, TaskTimeLink, TicketIssueLink, Tic
 from shared.store.people import TrackerPerson
 from shared.store.types import clock
 from shared.vault import Vault
-from tests.support.databases import make_tables
+from tests.support.databases import made_file, make_file, make_tables
 from tests.support.events import SUPPORT_ENTITY, delivery_id
 from tests.support.together import drive_together
 from worker.sync.completion import Completion
@@ -37,6 +38,9 @@ SUPPORT = 1
 DEVELOPER = 4
 DEVELOPMENT = 9
 STATUS_MAP = {1: 1, 2: 2, 5: 3, 6: 5}
+KEY = Fernet.generate_key().decode()
+"""What the installations of one test process encrypt with."""
+
 PEOPLE = [
     TrackerPerson(1, "admin", "Redmine Admin", "admin@example.net", admin=True),
     TrackerPerson(5, "alice", "Alice Archer", "alice@example.test"),
@@ -44,6 +48,33 @@ PEOPLE = [
     TrackerPerson(7, "carol", "Carol Clark", "carol@example.test"),
     TrackerPerson(8, "erin", "Erin Evans", "erin@example.test"),
 ]
+
+
+def fill(store: Store, base_url: str, api_key: str) -> None:
+    """Set up what every installation of the tests has: a tracker, who works there, and one link."""
+    with store.transaction() as tx:
+        tx.configs.put_api_key(Vault((SecretStr(KEY),)).encrypt(SecretStr(api_key)))
+        tx.people.replace_cache(PEOPLE)
+        tx.links.put(Link(LinkKind.ENTITY, SUPPORT_ENTITY, SUPPORT, None))
+    configure(
+        store,
+        base_url=base_url,
+        default_activity_id=DEVELOPMENT,
+        default_role_id=DEVELOPER,
+        status_map=STATUS_MAP,
+    )
+
+
+def configure(store: Store, **values: Any) -> None:
+    """Change configuration values."""
+    with store.transaction() as tx:
+        config, _ = tx.configs.get()
+        tx.configs.put(PluginConfig.model_validate({**config.model_dump(), **values}))
+
+
+@cache
+def _filled(base_url: str, api_key: str) -> bytes:
+    return made_file(lambda store: fill(store, base_url, api_key))
 
 
 class Bridge:
@@ -55,6 +86,7 @@ class Bridge:
         base_url: the tracker.
         api_key: its administrator's key.
         lookup: the helpdesk, where it can be asked.
+        content: makes a new SQLite file of the tracker's address and key, where it is to hold more than usual.
         settings: settings other than the tests' defaults.
     """
 
@@ -66,14 +98,16 @@ class Bridge:
         api_key: str,
         *,
         lookup: HelpdeskLookup | None = None,
+        content: Callable[[str, str], bytes] | None = None,
         **settings: Any,
     ) -> None:
         self.settings = Settings(
             database_url=SecretStr(database_url),
             redis_url=SecretStr(redis_url),
-            secret_keys=(SecretStr(Fernet.generate_key().decode()),),
+            secret_keys=(SecretStr(KEY),),
             **settings,
         )
+        is_new = make_file(database_url, lambda: (content or _filled)(base_url, api_key))
         self.store = Store(Database(database_url, pool_size=10))
         make_tables(self.store.database)
         vault = Vault(self.settings.secret_keys)
@@ -89,16 +123,8 @@ class Bridge:
             self._ring,
             Completion(self.store, lookup, Pause(self.redis, HELPDESK_KEY), self.settings.helpdesk_wait),
         )
-        with self.store.transaction() as tx:
-            tx.configs.put_api_key(vault.encrypt(SecretStr(api_key)))
-            tx.people.replace_cache(PEOPLE)
-            tx.links.put(Link(LinkKind.ENTITY, SUPPORT_ENTITY, SUPPORT, None))
-        self.configure(
-            base_url=base_url,
-            default_activity_id=DEVELOPMENT,
-            default_role_id=DEVELOPER,
-            status_map=STATUS_MAP,
-        )
+        if not is_new:
+            fill(self.store, base_url, api_key)
 
     def _ring(self, ticket_ids: list[int]) -> bool:
         self.rung += ticket_ids
@@ -106,9 +132,7 @@ class Bridge:
 
     def configure(self, **values: Any) -> None:
         """Change configuration values."""
-        with self.store.transaction() as tx:
-            config, _ = tx.configs.get()
-            tx.configs.put(PluginConfig.model_validate({**config.model_dump(), **values}))
+        configure(self.store, **values)
 
     def link(self, kind: LinkKind, helpdesk_id: int, project_id: int, category_id: int | None = None) -> None:
         """Link a helpdesk project or entity to a tracker project."""

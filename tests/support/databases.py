@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, delete
+from sqlalchemy import URL, Engine, delete, make_url
 from sqlalchemy.dialects.postgresql.psycopg2 import PGDialect_psycopg2
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 
 from deploy.embedded.postgres import PostgresServer
 from shared.errors import SettingsError
+from shared.store import Store
 from shared.store import database as module
 from shared.store.database import Database
 from shared.store.migrations import require_current, upgrade
@@ -52,14 +53,32 @@ def _quick_databases() -> Iterator[None]:
 
 def make_tables(database: Database) -> None:
     """Give a database its tables, if it has none: into a new SQLite file they are copied, elsewhere they are made."""
-    url = database.engine.url
-    if url.get_backend_name() == "sqlite" and url.database and not Path(url.database).exists():
-        Path(url.database).write_bytes(_file_with_tables())
+    if make_file(database.engine.url, _file_with_tables):
         return
     try:
         require_current(database)
     except SettingsError:
         upgrade(database)
+
+
+def make_file(url: str | URL, content: Callable[[], bytes]) -> bool:
+    """Make the file of a database, if it is one of SQLite's and has none yet; tell whether that was so."""
+    url = make_url(url)
+    if url.get_backend_name() != "sqlite" or not url.database or Path(url.database).exists():
+        return False
+    Path(url.database).write_bytes(content())
+    return True
+
+
+def made_file(fill: Callable[[Store], None]) -> bytes:
+    """Return the file of a SQLite database with its tables, and in them what is filled in."""
+    with tempfile.TemporaryDirectory() as directory:
+        file = Path(directory) / "made.sqlite3"
+        database = Database(f"sqlite:///{file}")
+        make_tables(database)
+        fill(Store(database))
+        database.close()
+        return file.read_bytes()
 
 
 @cache

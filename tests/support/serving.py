@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections import Counter
@@ -11,9 +12,24 @@ from typing import Any
 
 import requests
 import uvicorn
+import uvicorn.server
 
 from deploy.embedded.ports import HOST, free_port
 from producer.web.connections import server_options
+
+
+class _Prompt:
+    """What uvicorn's server takes for `asyncio`: it looks whether it is to end a hundred times a second, not ten."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(asyncio, name)
+
+    async def sleep(self, seconds: float) -> None:
+        """Sleep for a tenth of it."""
+        await asyncio.sleep(seconds / 10)
+
+
+uvicorn.server.asyncio = _Prompt()  # type: ignore[assignment]
 
 
 class Served:

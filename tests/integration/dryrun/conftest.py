@@ -2,26 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.dryrun.run import DryRuns
 from shared.connection import Connector
 from shared.metadata.synchronisation import sync_metadata
+from shared.store import Store
 from shared.vault import Vault
-from tests.support.bridge import Bridge
+from tests.support.bridge import KEY, Bridge, fill
+from tests.support.databases import made_file
+
+
+@cache
+def _synchronised(base_url: str, api_key: str) -> bytes:
+    def synchronise(store: Store) -> None:
+        fill(store, base_url, api_key)
+        _, client = Connector(store, Vault((SecretStr(KEY),))).connect()
+        sync_metadata(store, client)
+        client.close()
+
+    return made_file(synchronise)
+
+
+@pytest.fixture
+def bridge(stand_in: StandIn, redis_url: str, tmp_path: Path) -> Iterator[Bridge]:
+    """A deskbridge whose cache is filled."""
+    url = f"sqlite:///{tmp_path}/bridge.sqlite3"
+    made = Bridge(url, redis_url, stand_in.base_url, stand_in.api_key, content=_synchronised)
+    yield made
+    made.close()
 
 
 @pytest.fixture
 def runs(bridge: Bridge) -> DryRuns:
     """Dry runs of a deskbridge whose cache is filled."""
-    connect = Connector(bridge.store, Vault(bridge.settings.secret_keys)).connect
-    _, client = connect()
-    sync_metadata(bridge.store, client)
-    client.close()
-    return DryRuns(bridge.store, connect)
+    return DryRuns(bridge.store, Connector(bridge.store, Vault(bridge.settings.secret_keys)).connect)
 
 
 @pytest.fixture
