@@ -19,7 +19,7 @@ from deploy.embedded.pginstall import find_programs
 from deploy.embedded.ports import HOST, free_port
 from deploy.embedded.processes import ProcessGroup
 from deploy.sandbox.tracker.control import StandIn
-from tests.support.documents import ROOT, documented, example_event, instead
+from tests.support.documents import documented, example_event, instead
 from tests.support.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -230,17 +230,3 @@ def test_tables_of_the_plugin_before_are_imported(with_tables: Reader) -> None:
     reader.types(documented("helpdesks/glpi-webhooks.md#from-plugin-1x"))
     links = json.loads(reader.types("deskbridge links --json"))
     assert len(links) == 2
-
-
-def test_five_minutes(tmp_path: Path) -> None:
-    """The readme has one fetch a checkout first, and everything else as the other page has it."""
-    (run,) = documented("start.md#five-minutes").splitlines()
-    fetch, *typed = documented("README.md#see-it-work").splitlines()
-    assert fetch == "git clone … deskbridge && cd deskbridge"
-    assert [line.partition("#")[0].strip() for line in typed] == [run]
-    once = instead(run, ("make run", f'make run RUN_FLAGS="--once --dir {tmp_path}/var"'))
-    ended = subprocess.run(
-        ["/bin/bash", "-euc", once], cwd=ROOT, capture_output=True, text=True, timeout=200, check=False
-    )
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert "4711" in ended.stdout

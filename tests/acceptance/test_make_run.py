@@ -18,6 +18,7 @@ from deploy.embedded.workplace import ROOT
 from deploy.sandbox.samples import load_samples
 from producer.helpdesks.glpi.events import Item, read
 from shared.events import Event, parse_event
+from tests.support.documents import documented, instead
 from tests.support.make_run import UP, Start, running
 
 pytestmark = pytest.mark.slow
@@ -46,8 +47,17 @@ def starts(directory: Path) -> Iterator[list[Start]]:
 
 @pytest.fixture(scope="module")
 def first(tmp_path_factory: pytest.TempPathFactory) -> Start:
-    """The first start in a fresh directory, to its end."""
-    start = Start(tmp_path_factory.mktemp("run") / "var", "--once")
+    """The first start in a fresh directory, to its end: as the documents have it typed.
+
+    The readme has one fetch a checkout first, and everything else as the other page has it.
+    """
+    (run,) = documented("start.md#five-minutes").splitlines()
+    fetch, *typed = documented("README.md#see-it-work").splitlines()
+    assert fetch == "git clone … deskbridge && cd deskbridge"
+    assert [line.partition("#")[0].strip() for line in typed] == [run]
+    directory = tmp_path_factory.mktemp("run") / "var"
+    once = instead(run, ("make run", f'make run RUN_FLAGS="--once --dir {directory}"'))
+    start = Start(directory, typed=once)
     assert start.end() == 0, start.output
     return start
 
@@ -134,8 +144,8 @@ def test_it_stays_up_until_ctrl_c_and_then_leaves_no_process(up: Start) -> None:
     assert all(is_free(port) for port in ports.values())
 
 
-def test_ctrl_c_while_it_starts_leaves_no_process(tmp_path: Path, starts: list[Start]) -> None:
-    start = Start(tmp_path / "var")
+def test_ctrl_c_while_it_starts_leaves_no_process(directory: Path, starts: list[Start]) -> None:
+    start = Start(directory)
     starts.append(start)
     while "worker beat" not in str(start.children()):
         time.sleep(0.01)

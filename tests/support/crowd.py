@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from shared.coordination.call_limit import DECIDED_EVERY_S, TOLD_EVERY_S, WINDOW_S, Limit, Seen, Told
 from worker.sync.gradient import adapted
 
+UNLIKE = 10_007
+"""Of so many calls each takes differently long; then one of them is drawn again."""
+
 
 @dataclass
 class Worker:
@@ -46,9 +49,10 @@ class Crowd:
         wanted: int = 1000,
         jitter: float = 0.3,
     ) -> None:
-        self.seconds, self.each, self.wanted, self.jitter = dict(seconds), each, wanted, jitter
+        self.seconds, self.each, self.wanted = dict(seconds), each, wanted
         self.limit, self.now, self.answered = Limit(), 1_000_000.0, 0
         self._chance = random.Random(workers)
+        self._unlike = [self._chance.lognormvariate(0, jitter) for _ in range(UNLIKE)]
         self._workers = [Worker() for _ in range(workers)]
         self._free = [self.now] * side_by_side
         self._events = [
@@ -121,12 +125,15 @@ class Crowd:
         if worker.under_way >= most:
             return
         free, now, names = self._free, self.now, list(self.seconds)
-        for _ in range(most - worker.under_way):
-            name = self._chance.choice(names)
-            takes = self.seconds[name] * self._chance.lognormvariate(0, self.jitter)
-            ends = max(now, free[0]) + takes
+        chance, unlike, events, order = self._chance.random, self._unlike, self._events, self._order
+        for _ in range(most - worker.under_way):  # millions of times
+            name = names[int(chance() * len(names))]
+            takes = self.seconds[name] * unlike[int(chance() * UNLIKE)]
+            ends = (free[0] if free[0] > now else now) + takes
             heapq.heapreplace(free, ends)
-            self._push(ends, one, name, now)
+            order += 1
+            heapq.heappush(events, (ends, order, one, name, now))
+        self._order = order
         worker.under_way = most
 
     def _tells(self, one: int) -> bool:

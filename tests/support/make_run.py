@@ -15,12 +15,20 @@ UP = "Up; Ctrl-C ends it."
 
 
 class Start:
-    """One `python -m deploy.embedded run`, its output in a file of its own."""
+    """One `python -m deploy.embedded run`, its output in a file of its own.
 
-    def __init__(self, directory: Path, *options: str) -> None:
+    Args:
+        directory: where it keeps everything.
+        options: further ones.
+        typed: what is typed in their place, in the checkout; it names the directory itself.
+    """
+
+    def __init__(self, directory: Path, *options: str, typed: str = "") -> None:
         self.directory = directory
         self._output = directory.parent / f"{directory.name}-{time.monotonic_ns()}.out"
         command = [sys.executable, "-m", "deploy.embedded", "run", "--dir", str(directory), *options]
+        if typed:
+            command = ["/bin/bash", "-euc", typed]
         with self._output.open("wb") as output:
             self._process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, cwd=ROOT)
 
