@@ -29,7 +29,7 @@ class _Prompt:
         await asyncio.sleep(seconds / 10)
 
 
-uvicorn.server.asyncio = _Prompt()  # type: ignore[attr-defined]
+uvicorn.server.asyncio = _Prompt()  # type: ignore[assignment,attr-defined]
 
 
 class Served:
