@@ -35,6 +35,10 @@ log = get_logger("doorbell")
 BROKER_ERRORS = (OperationalError, BatchPublishError, ConnectionError, ChannelError, OSError, RedisError)
 """What a broker that is away, or that refuses, is seen by: Redis or RabbitMQ."""
 
+BROKEN = (BatchPublishError, AttributeError)
+"""A connection that had gone unnoticed; and one that breaks while the queue is declared, after which kombu publishes to
+the channel that it has just closed. The next one is another."""
+
 RABBITMQ = ("amqp:", "amqps:", "pyamqp:")
 REPLICATED = {"x-queue-type": "quorum"}
 """A queue that RabbitMQ keeps on several nodes; Celery looks here, too, how it may limit what it prefetches."""
@@ -171,7 +175,7 @@ class Doorbell:
         try:
             try:
                 self._publish(rings)
-            except BatchPublishError:  # a connection that had gone unnoticed: the next one is another
+            except BROKEN:
                 self._publish(rings)
         except BROKER_ERRORS as error:
             log.warning("not rung; the sweep rings later", error=type(error).__name__)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from celery import Celery
+from kombu import pools
 from pydantic import SecretStr
 from redis import Redis
 from redis.client import Pipeline
@@ -97,10 +98,12 @@ def test_rings_that_leave_together_arrive_also_after_their_connection_was_cut(re
         assert redis.llen(f"deskbridge:{QUEUE}") == 6
 
 
-def test_rings_whose_connection_has_gone_unnoticed_leave_by_another(
-    redis_url: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_used", [True, False], ids=["unnoticed", "while the queue is declared"])
+def test_rings_whose_connection_has_gone_leave_by_another(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch, *, is_used: bool
 ) -> None:
     execute, failed = Pipeline.execute, list[bool]()
+    pools.reset()  # type: ignore[no-untyped-call]
 
     def fail_once(*arguments: Any) -> Any:
         if not failed:
@@ -109,10 +112,12 @@ def test_rings_whose_connection_has_gone_unnoticed_leave_by_another(
         return execute(*arguments)
 
     doorbell = Doorbell(Settings(redis_url=SecretStr(redis_url)))
+    if is_used:
+        assert doorbell.ring([1])
     monkeypatch.setattr(Pipeline, "execute", fail_once)
     assert doorbell.ring(range(1, 3 * MOST_RUNG_TOGETHER + 1))
     with Redis.from_url(redis_url) as redis:
-        assert redis.llen(f"deskbridge:{QUEUE}") == 3
+        assert redis.llen(f"deskbridge:{QUEUE}") == 3 + is_used
 
 
 def test_rings_that_are_lost_together_are_left_to_the_sweep(
