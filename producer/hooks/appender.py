@@ -1,6 +1,7 @@
 """Appends to the journal what waits, together: under load many requests share one INSERT and one commit.
 
-Nobody waits for a group: the first who comes is written at once, and whoever comes meanwhile is written next.
+Nobody waits for a group: whoever comes first is written at once, and whoever comes while two groups are being written
+is written next.
 """
 
 from __future__ import annotations
@@ -14,10 +15,14 @@ from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnection
 
 from shared.events import Delivery
+from shared.store.database import is_held_by_others
 from shared.store.journal import Accepted
 
 MOST_TOGETHER = 500
 """Events of one transaction, beside a single request's own."""
+
+MOST_AT_ONCE = 2
+"""Transactions at the same time: while the database writes the one, requests are read and answered for the other."""
 
 AWAY = (OperationalError, InterfaceError, NoConnection)
 """The database is not there, which every request of a group would only find out again."""
@@ -30,13 +35,13 @@ class Appender:
     """Appends requests' deliveries; the answer follows the commit.
 
     Args:
-        append: appends deliveries in one transaction; called in a thread, once at a time.
+        append: appends deliveries in one transaction; called in threads.
     """
 
     def __init__(self, append: Callable[[Sequence[Delivery]], list[Accepted]]) -> None:
         self._append = append
         self._waiting: deque[tuple[Request, asyncio.Future[list[Accepted]]]] = deque()
-        self._writing: asyncio.Task[None] | None = None
+        self._writing = set[asyncio.Task[None]]()
 
     async def append(self, deliveries: Request) -> list[Accepted]:
         """Append a request's deliveries and commit; all of them or none.
@@ -49,24 +54,23 @@ class Appender:
         """
         committed: asyncio.Future[list[Accepted]] = asyncio.get_running_loop().create_future()
         self._waiting.append((deliveries, committed))
-        if self._writing is None:
-            self._writing = asyncio.create_task(self._write())
+        if len(self._writing) < MOST_AT_ONCE:
+            task = asyncio.create_task(self._write())
+            self._writing.add(task)
+            task.add_done_callback(self._writing.discard)
         return await committed
 
     async def _write(self) -> None:
-        try:
-            while self._waiting:
-                group = self._next_group()
-                outcomes = await asyncio.to_thread(self._together, [request for request, _ in group])
-                for (_, committed), outcome in zip(group, outcomes, strict=True):
-                    if committed.done():  # whoever asked has stopped waiting
-                        continue
-                    if isinstance(outcome, Exception):
-                        committed.set_exception(outcome)
-                    else:
-                        committed.set_result(outcome)
-        finally:
-            self._writing = None
+        while self._waiting:
+            group = self._next_group()
+            outcomes = await asyncio.to_thread(self._together, [request for request, _ in group])
+            for (_, committed), outcome in zip(group, outcomes, strict=True):
+                if committed.done():  # whoever asked has stopped waiting
+                    continue
+                if isinstance(outcome, Exception):
+                    committed.set_exception(outcome)
+                else:
+                    committed.set_result(outcome)
 
     def _next_group(self) -> list[tuple[Request, asyncio.Future[list[Accepted]]]]:
         group = [self._waiting.popleft()]
@@ -80,9 +84,9 @@ class Appender:
         try:
             answers = iter(self._append(list(chain.from_iterable(requests))))
             return [list(islice(answers, len(one))) for one in requests]
-        except AWAY as failure:
-            return [failure] * len(requests)
         except Exception as failure:  # noqa: BLE001 (raised where it is waited for)
+            if isinstance(failure, AWAY) and not is_held_by_others(failure):
+                return [failure] * len(requests)
             if len(requests) == 1:
                 return [failure]
             return [self._together([one])[0] for one in requests]

@@ -1,4 +1,4 @@
-"""Requests that wait share one transaction; none waits for a group, and none suffers for another."""
+"""Requests that wait share a transaction; none waits for a group, and none suffers for another."""
 
 from __future__ import annotations
 
@@ -116,3 +116,42 @@ def test_the_next_request_after_a_failure_is_written() -> None:
         return [one.key for one in await appender.append([delivery("b")])]
 
     assert asyncio.run(twice()) == ["b"]
+
+
+def test_what_comes_while_two_are_written_waits_for_the_first_of_them_to_end() -> None:
+    journal = Journal()
+
+    async def one_after_the_other() -> list[list[str]]:
+        appender = Appender(journal.append)
+        answers = []
+        for count, name in enumerate("ab", 1):
+            answers.append(asyncio.create_task(appender.append([delivery(name)])))
+            async with asyncio.timeout(60):
+                while len(journal.transactions) < count:
+                    await asyncio.sleep(0.001)
+        answers += [asyncio.create_task(appender.append([delivery(name)])) for name in "cd"]
+        await asyncio.sleep(0.05)
+        assert journal.transactions == [["a"], ["b"]]
+        journal.go_on.set()
+        return [[each.key for each in await one] for one in answers]
+
+    assert asyncio.run(one_after_the_other()) == [["a"], ["b"], ["c"], ["d"]]
+    assert journal.transactions == [["a"], ["b"], ["c", "d"]]
+
+
+def test_whose_group_met_a_deadlock_is_written_alone() -> None:
+    """Two transactions that hold the same deliveries in another order may wait for each other."""
+
+    class Deadlock(Exception):
+        pgcode = "40P01"
+
+    class Met(Journal):
+        def append(self, deliveries: Sequence[Delivery]) -> list[Accepted]:
+            answers = super().append(deliveries)
+            if len(deliveries) > 1:
+                raise OperationalError("INSERT", {}, Deadlock())
+            return answers
+
+    journal = Met()
+    assert asyncio.run(send(journal, "a", "b", "c")) == [["a"], ["b"], ["c"]]
+    assert journal.transactions == [["a"], ["b", "c"], ["b"], ["c"]]
