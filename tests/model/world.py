@@ -105,6 +105,10 @@ class OneByOne:
         for going, outcome in shared(asked):
             arrive(going, outcome)
 
+    def read(self, do: Callable[[], None]) -> None:
+        """Do it."""
+        do()
+
     def close(self) -> None:
         """There is nothing to end."""
 

@@ -35,7 +35,7 @@ from worker.sync.coordinator import (
 )
 from worker.sync.creation import Claim, Link
 from worker.sync.forward import Leave, Load
-from worker.sync.run import Part, Stored, Write
+from worker.sync.run import Stored, Write
 
 PATIENCE_S = 60.0
 Begin = Callable[[int], Way[Any]]
@@ -81,7 +81,7 @@ class Kept(Stored[int]):
 class KeptLast(Kept):
     """Keeps something that no call waits for."""
 
-    part = Part.LOADS
+    by_reader = True
 
 
 class KeptAtTheEnd(KeptLast):
@@ -225,19 +225,18 @@ def test_what_no_call_waits_for_is_a_transaction_of_its_own(stage: Stage) -> Non
     assert stage.book.transactions == [[1, 2], [3, 4]]
 
 
-def test_in_a_turn_answers_come_first_then_claims_and_by_itself_what_no_call_waits_for() -> None:
-    """Whoever changes the configuration may hold it for long: no answer and no claim waits for that."""
+def test_in_a_turn_answers_come_before_claims_and_what_is_new_before_what_is_over() -> None:
     nobody: Any = None
-    asked: list[Stored[Any]] = [
-        Load(nobody, 1, nobody),
-        Leave(nobody),
-        Claim(nobody, None),
-        Write(nobody, nobody),
-        Link(nobody, nobody, 1, {}),
-    ]
-    groups = _groups([(Going(number, nobody), one) for number, one in enumerate(asked)])
-    kinds = [[type(one) for _, one in some] for some in groups]
-    assert kinds == [[Link, Write, Claim], [Load, Leave]]
+    answers: list[Stored[Any]] = [Claim(nobody, None), Write(nobody, nobody), Link(nobody, nobody, 1, {})]
+    reads: list[Stored[Any]] = [Leave(nobody), Load(nobody, 1, nobody)]
+
+    def in_order(asked: list[Stored[Any]]) -> list[list[type]]:
+        groups = _groups([(Going(number, nobody), one) for number, one in enumerate(asked)])
+        return [[type(one) for _, one in some] for some in groups]
+
+    assert in_order(answers) == [[Link, Write, Claim]]
+    assert in_order(reads) == [[Load, Leave]]
+    assert [one.by_reader for one in answers + reads] == [False] * 3 + [True] * 2
 
 
 class Clock:
@@ -767,6 +766,82 @@ def hang() -> None:
     goes_on.wait(PATIENCE_S)
 
 
+def test_what_came_of_a_call_waits_for_nothing_that_is_read(stage: Stage) -> None:
+    """Nor is anything read meanwhile that has come since: it is read together afterwards."""
+    reads, goes_on = threading.Event(), threading.Event()
+
+    class Read(KeptLast):
+        @classmethod
+        def all_within(cls, tx: Any, actions: Sequence[Self]) -> Sequence[int]:
+            reads.set()
+            assert goes_on.wait(PATIENCE_S)
+            return super().all_within(tx, actions)
+
+    async def way(ticket_id: int) -> None:
+        if ticket_id == 1:
+            await called(reads.wait, PATIENCE_S)
+            coordinator.take([3, 4])
+            await Claimed(stage.book, ticket_id)
+            until(lambda: coordinator._to_read)
+            goes_on.set()
+        else:
+            await Read(stage.book, ticket_id)
+
+    coordinator = stage.coordinator(way)
+    coordinator.take([1, 2])
+    coordinator.start()
+    until(lambda: len(stage.book.transactions) == 3)
+    assert stage.book.transactions == [[1], [2], [3, 4]]
+
+
+def test_a_reader_that_hangs_is_noticed_as_soon_as_its_coordinator(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("worker.sync.coordinator.LONGEST_WAIT_S", 0.0)
+    hangs.clear()
+    goes_on.clear()
+
+    class Read(KeptLast):
+        @classmethod
+        def all_within(cls, tx: Any, actions: Sequence[Self]) -> Sequence[int]:
+            hang()
+            return super().all_within(tx, actions)
+
+    async def way(ticket_id: int) -> int:
+        return await Read(stage.book, ticket_id)
+
+    coordinator = stage.coordinator(way)
+    coordinator.start()
+    coordinator.take([1])
+    assert hangs.wait(PATIENCE_S)
+    until(lambda: coordinator._busy_since is None)
+    since = coordinator.stuck_since
+    assert since is not None
+    assert coordinator.stuck_since == since
+    goes_on.set()
+    assert coordinator.close() == []
+    assert coordinator.stuck_since is None
+
+
+def test_what_ends_the_process_while_it_is_read_ends_every_way(stage: Stage) -> None:
+    class Killed(BaseException):
+        pass
+
+    class Read(KeptLast):
+        @classmethod
+        def all_within(cls, tx: Any, actions: Sequence[Self]) -> Sequence[int]:  # noqa: ARG003
+            raise Killed
+
+    async def way(ticket_id: int) -> int:
+        return await Read(stage.book, ticket_id)
+
+    coordinator = stage.coordinator(way)
+    coordinator.start()
+    coordinator.take([1, 2])
+    assert stage.given_up.wait(PATIENCE_S)
+    assert stage.ended == {}
+
+
 @pytest.mark.parametrize("where", ["call", "shared", "done again"])
 def test_a_caller_that_hangs_is_noticed(stage: Stage, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
     """The lock of its ticket is kept as long as it does."""
@@ -1054,6 +1129,10 @@ class Hands:
 
     def together(self, asked: list[Any], arrive: Arrive) -> None:
         """Nothing is shared."""
+
+    def read(self, do: Callable[[], None]) -> None:
+        """Read at once."""
+        do()
 
     def close(self) -> None:
         """There is nothing to end."""

@@ -2,9 +2,10 @@
 
 Whoever is ready goes on; what the ways then ask for is gathered by kind and done as one: statements, commits, round
 trips. Nobody waits for a group (but what is over, for a moment): it is whatever has gathered while the last one was
-carried out, as a database groups its commits. Calls go to a bounded number of callers, and what else may take long to
-threads beside them, so that whatever is slow holds up its own ticket only. A claim is made only for a caller that is
-free or soon will be: its lease runs from then on.
+carried out, as a database groups its commits. What is new is read beside that by a thread of its own, so that no call
+waits for it. Calls go to a bounded number of callers, and what else may take long to threads beside them, so that
+whatever is slow holds up its own ticket only. A claim is made only for a caller that is free or soon will be: its lease
+runs from then on.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby, islice
 from queue import Empty, SimpleQueue
 from typing import Any, Protocol, TypeVar, cast
@@ -28,7 +30,7 @@ from shared.errors import LockBusy, NotBegun, SettingsError, TrackerOutage
 from shared.logs import get_logger
 from worker.sync.actions import Action, Apart, Aside, Ask, Together, Way
 from worker.sync.context import OwnContext
-from worker.sync.run import Part, Stored, transaction_of
+from worker.sync.run import Stored, transaction_of
 
 log = get_logger("sync")
 T = TypeVar("T")
@@ -205,6 +207,9 @@ class Callers(Protocol):
     def together(self, asked: list[Asked], arrive: Arrive) -> None:
         """Begin what is shared (`Together`)."""
 
+    def read(self, do: Callable[[], None]) -> None:
+        """Begin to read what is new; the next is begun after its end."""
+
     def close(self) -> None:
         """End them."""
 
@@ -223,7 +228,7 @@ class Share(Protocol):
 
 
 class CallerThreads:
-    """Callers, each a thread; one thread for what is shared.
+    """Callers, each a thread; one thread for what is shared, and one that reads.
 
     And some for what a ticket does alone, without a call: it may wait for whoever holds its row, and keeps no caller
     from a call. What came of calls has its own.
@@ -249,7 +254,9 @@ class CallerThreads:
                 threading.Thread(
                     target=self._work, args=(begun,), daemon=True, name=f"{name}-{number}"
                 ).start()
+        self._to_read: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         threading.Thread(target=self._share, daemon=True, name="shared").start()
+        threading.Thread(target=self._read, daemon=True, name="reader").start()
 
     @property
     def busy_since(self) -> float | None:
@@ -274,7 +281,7 @@ class CallerThreads:
 
     def again(self, going: Going, action: Stored[Any], arrive: Arrive) -> None:
         """Hand it to one of the threads for that."""
-        (self._answers if action.part is Part.ANSWERS else self._others).put((going, action, arrive))
+        (self._others if action.by_reader else self._answers).put((going, action, arrive))
 
     def aside(self, going: Going, action: Apart[Any], arrive: Arrive) -> None:
         """Hand it to one of the threads for that."""
@@ -285,9 +292,14 @@ class CallerThreads:
         """Hand it to the thread for what is shared."""
         self._asked.put((asked, arrive))
 
+    def read(self, do: Callable[[], None]) -> None:
+        """Hand it to the thread for that."""
+        self._to_read.put(do)
+
     def close(self) -> None:
         """End the threads, each once it has nothing left to do."""
         self._asked.put(None)
+        self._to_read.put(None)
         self._calls.end()
         for _, begun, threads in self._threads:
             for _ in range(threads):
@@ -321,6 +333,10 @@ class CallerThreads:
             with self._at_work():
                 for going, outcome in shared([one for asked, _ in asking for one in asked]):
                     asking[0][1](going, outcome)
+
+    def _read(self) -> None:
+        while (do := self._to_read.get()) is not None:
+            do()
 
     @contextmanager
     def _at_work(self) -> Iterator[None]:
@@ -402,6 +418,8 @@ class Coordinator:
         self._going: dict[int, Going] = {}
         self._arrivals: SimpleQueue[tuple[Going, Outcome] | None] = SimpleQueue()
         self._ready: list[Asked] = []
+        self._to_read: list[Asked] = []
+        self._reading_since: float | None = None
         self._for_a_caller: deque[Asked] = deque()
         self._can_wait: list[Asked] = []
         self._can_wait_since = 0.0
@@ -441,13 +459,14 @@ class Coordinator:
 
     @property
     def stuck_since(self) -> float | None:
-        """Since when it, or one of its callers, waits for what takes longer than anything does; None: it does not.
+        """Since when it, its reader or a caller waits for what takes longer than anything does; None: none does.
 
         Who looks twice and sees the same moment knows that it goes on: a process that was stopped only seems to wait.
         """
         now = time.monotonic()
         for since, longest in (
             (self._busy_since, LONGEST_WAIT_S),
+            (self._reading_since, LONGEST_WAIT_S),
             (self._callers.busy_since, LONGEST_ACTION_S),
         ):
             if since is not None and now - since > longest:
@@ -528,7 +547,7 @@ class Coordinator:
     def _turn(self) -> None:
         """Let everybody go on who is ready; then do what they ask for, each kind as one.
 
-        What calls wait for, or what came of them, is done first: the calls begin, and then what is new is read.
+        What is new is read beside that, in a transaction of its own, for which no call waits.
         """
         arrived = self._arrived()
         self._busy_since = time.monotonic()
@@ -540,13 +559,35 @@ class Coordinator:
         self._see_who_is_free(came_with)
         self._let_on()
         self._begin_more()
-        ready, self._ready = [*self._ready, *self._have_waited()], []
+        self._read()
+        ready, self._ready = self._ready, []
         if asked := [one for one in ready if isinstance(one[1], Together)]:
             self._callers.together(asked, self._arrive)
         stored = [(going, action) for going, action in ready if isinstance(action, Stored)]
         for some in _groups(stored):
+            self._busy_since = time.monotonic()
             self._all_go_on(self._stored(some))
         self._busy_since = None
+
+    def _read(self) -> None:
+        """Have what is new read, all of it together, unless the reader is at work still."""
+        if self._reading_since or not (asked := [*self._to_read, *self._have_waited()]):
+            return
+        self._to_read, self._reading_since = [], time.monotonic()
+        stored = [(going, action) for going, action in asked if isinstance(action, Stored)]
+        self._callers.read(partial(self._work_as_reader, list(_groups(stored))))
+
+    def _work_as_reader(self, groups: list[list[tuple[Going, Stored[Any]]]]) -> None:
+        for some in groups:
+            self._reading_since = time.monotonic()
+            try:
+                found = self._stored(some)
+            except BaseException as fault:  # noqa: BLE001 (it ends the process)
+                found = [(some[0][0], Outcome(error=fault))]
+            for going, outcome in found:
+                self._arrive(going, outcome)
+        self._reading_since = None
+        self.look()
 
     def _see_who_is_free(self, came_with: list[Going]) -> None:
         """Expect as many callers to be free soon as have just become so.
@@ -565,9 +606,8 @@ class Coordinator:
 
     def _have_waited(self) -> list[Asked]:
         """Return what can wait for tickets that come to be read: some do now, or none will soon."""
-        are_read = any(isinstance(action, Stored) and action.part is Part.LOADS for _, action in self._ready)
         has_time = self._can_wait_still > 0
-        if self._will_be_read and not are_read and has_time and len(self._can_wait) < MOST_TOGETHER:
+        if self._will_be_read and not self._to_read and has_time and len(self._can_wait) < MOST_TOGETHER:
             return []
         have_waited, self._can_wait = self._can_wait, []
         return have_waited
@@ -575,8 +615,9 @@ class Coordinator:
     def _arrived(self) -> list[tuple[Going, Outcome]]:
         """Return whose actions are done; wait for one only where nothing else is to be done."""
         have_waited = self._can_wait and not self._will_be_read
-        is_idle = not (self._ready or have_waited or self._to_begin())
-        patience = self._can_wait_still if self._can_wait else None
+        may_read = not self._reading_since and (self._to_read or have_waited)
+        is_idle = not (self._ready or may_read or self._to_begin())
+        patience = self._can_wait_still if self._can_wait and not self._reading_since else None
         found = _all_of(self._arrivals, patience if is_idle else 0)
         return [one for one in found if one is not None]
 
@@ -675,7 +716,10 @@ class Coordinator:
             can_wait = isinstance(action, Stored) and action.can_wait
             if can_wait and not self._can_wait:
                 self._can_wait_since = time.monotonic()
-            (self._can_wait if can_wait else self._ready).append((going, action))
+            to_read = isinstance(action, Stored) and action.by_reader
+            (self._can_wait if can_wait else self._to_read if to_read else self._ready).append(
+                (going, action)
+            )
         elif isinstance(action, Apart) and not action.calls:
             self._give_back_caller(going)
             self._callers.aside(going, action, self._arrive)
@@ -706,7 +750,8 @@ class Coordinator:
 
     def _look_again(self) -> None:
         """See to all that wait once more: what they would begin may not begin any more."""
-        waiting, self._ready = [*self._callers.withdraw(), *self._ready, *self._for_a_caller], []
+        waiting = [*self._callers.withdraw(), *self._ready, *self._to_read, *self._for_a_caller]
+        self._ready, self._to_read = [], []
         self._for_a_caller.clear()
         for going, action in waiting:
             self._see_to(going, action)
@@ -751,7 +796,6 @@ class Coordinator:
 
         A claim by the caller that is kept for it; everything else beside the callers, who may all be at slow calls.
         """
-        self._busy_since = time.monotonic()
         try:
             results = _in_one_transaction([action for _, action in some])
         except Exception as fault:  # noqa: BLE001 (whose it is shows where each is alone)
@@ -768,15 +812,13 @@ class Coordinator:
 def _groups(stored: list[tuple[Going, Stored[Any]]]) -> Iterator[list[tuple[Going, Stored[Any]]]]:
     """Return what is done in one transaction each: by kind, claims last, and rows in the order of their tickets."""
     stored.sort(key=_order)
-    for _, part in groupby(stored, lambda one: one[1].part):
-        some = list(part)
-        for start in range(0, len(some), MOST_TOGETHER):
-            yield some[start : start + MOST_TOGETHER]
+    for start in range(0, len(stored), MOST_TOGETHER):
+        yield stored[start : start + MOST_TOGETHER]
 
 
-def _order(asked: tuple[Going, Stored[Any]]) -> tuple[Part, bool, str, int]:
+def _order(asked: tuple[Going, Stored[Any]]) -> tuple[bool, str, int]:
     going, action = asked
-    return action.part, action.precedes_a_call or action.can_wait, type(action).__name__, going.ticket_id
+    return action.precedes_a_call or action.can_wait, type(action).__name__, going.ticket_id
 
 
 def _in_one_transaction(actions: list[Stored[Any]]) -> list[Any]:

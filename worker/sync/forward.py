@@ -26,7 +26,7 @@ from worker.sync.endings import Endings
 from worker.sync.gates import Pending, Plan, TimeWanted
 from worker.sync.probes import found_gone
 from worker.sync.results import AlreadyDone, Created, Result, Sent, Skipped, Waiting
-from worker.sync.run import Collaborators, Part, Run, Stored
+from worker.sync.run import Collaborators, Run, Stored
 from worker.sync.status import drop, give_status
 from worker.sync.wanted import IssueCreation, TimeEntryCreation, logged
 from worker.sync.work import Incomplete, Loaded, Much, Work, load
@@ -116,7 +116,7 @@ class Leave(Stored[bool]):
     """
 
     run: Run
-    part = Part.LOADS
+    by_reader = True
     can_wait = True
     lasts = False
 
@@ -139,7 +139,7 @@ class Load(Stored[tuple[Run, Loaded]]):
     ticket_id: int
     lock: HeldLock
     alone: bool = False
-    part = Part.LOADS
+    by_reader = True
     lasts = False  # it follows from the journal
 
     def drain(self) -> Collaborators:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from enum import IntEnum
 from typing import Any, ClassVar, Self, TypeVar
 
 from shared.codes.coded import Coded
@@ -215,29 +214,19 @@ def transaction_of(drains: Sequence[Run | Collaborators]) -> Iterator[Transactio
         run.steps.clear()
 
 
-class Part(IntEnum):
-    """What is not done in one transaction; what has a lower number is done before.
-
-    Attributes:
-        ANSWERS: what came of calls, and the claims of those that are to begin.
-        LOADS: what is new, and the last look at what is over: by then the calls of callers that were free have begun.
-    """
-
-    ANSWERS, LOADS = range(2)
-
-
 class Stored(Action[R]):
     """What is read from the store, or changed there, in one transaction: that of this ticket alone, or of many.
 
     Attributes:
         precedes_a_call: whether a call follows at once, for which somebody must be free.
-        part: with what it is done in one transaction.
-        can_wait: whether it is the last of its part, and waits for a moment for tickets that come to be read.
+        by_reader: whether it is done beside what came of calls and the claims of those that are to begin: no call waits
+            for it.
+        can_wait: whether it waits for a moment for tickets that come to be read.
         lasts: whether its commit waits for the disk.
     """
 
     precedes_a_call: ClassVar[bool] = False
-    part: ClassVar[Part] = Part.ANSWERS
+    by_reader: ClassVar[bool] = False
     can_wait: ClassVar[bool] = False
     lasts: ClassVar[bool] = True
 
