@@ -9,7 +9,7 @@ from deploy.embedded.administration import Administration
 from deploy.sandbox.samples import load_samples
 from shared.store.models import EventState, JournalEvent
 from tests.bench.servers import Servers
-from tests.bench.side import WORKERS, Side
+from tests.bench.side import Side
 from tests.bench.workload import SECRET
 
 
@@ -50,15 +50,19 @@ class Deskbridge(Side):
     def start_producer(self) -> None:
         """Start the producer."""
         command = ["producer.commands.main", "producer", "--port", str(self.port)]
-        child = self._start("producer", command, self._env)
+        env = {name: value for name, value in self._env.items() if name != "DESKBRIDGE_SECRET_KEYS"}
+        child = self._start("producer", command, env)
         child.wait_ready(self._answers)
         self.producers.append(child)
 
+    def start_worker(self, calls: int | None = None) -> None:
+        """Start one."""
+        command = ["worker", "worker", *(["--concurrency", str(calls)] if calls else [])]
+        self.workers.append(self._start(f"worker-{len(self.workers)}", command, self._env))
+
     def start_workers(self, calls: int | None = None) -> None:
         """Start the workers, and beat beside them."""
-        for number in range(WORKERS):
-            command = ["worker", "worker", *(["--concurrency", str(calls)] if calls else [])]
-            self.workers.append(self._start(f"worker-{number}", command, self._env))
+        super().start_workers(calls)
         self.workers.append(self._start("beat", ["worker", "beat"], self._env))
 
     def accepted(self) -> int:

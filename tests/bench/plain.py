@@ -10,7 +10,7 @@ from deploy.sandbox.samples import load_samples
 from deploy.sandbox.tracker.seed import PEOPLE
 from tests.bench.peer.models import Base, EntityLink, Person, ProjectLink
 from tests.bench.servers import Servers
-from tests.bench.side import THREADS, WORKERS, Side
+from tests.bench.side import THREADS, Side
 from tests.bench.workload import SECRET
 
 
@@ -54,20 +54,12 @@ class Plain(Side):
         child.wait_ready(self._answers)
         self.producers.append(child)
 
-    def start_workers(self, calls: int | None = None) -> None:
-        """Start the workers."""
+    def start_worker(self, calls: int | None = None) -> None:
+        """Start one."""
+        number = len(self.workers)
         options = ["--pool", "threads", "--concurrency", str(calls or THREADS), "--loglevel", "INFO"]
-        for number in range(WORKERS):
-            command = [
-                "celery",
-                "-A",
-                "tests.bench.peer.tasks",
-                "worker",
-                "-n",
-                f"plain{number}@%h",
-                *options,
-            ]
-            self.workers.append(self._start(f"worker-{number}", command, self._env))
+        command = ["celery", "-A", "tests.bench.peer.tasks", "worker", "-n", f"plain{number}@%h", *options]
+        self.workers.append(self._start(f"worker-{number}", command, self._env))
 
     def accepted(self) -> int:
         """Return how many messages wait."""

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import event, text
 
@@ -71,6 +71,8 @@ FILLINGS = (
 )
 
 Question = Callable[[Transaction], object]
+Asked = tuple[float, tuple[str, ...]]
+T = TypeVar("T")
 QUESTIONS: dict[str, Question] = {
     "sweep: events that are due": lambda tx: tx.journal.due_tickets(2000, older_than=3),
     "sweep: issues to settle": lambda tx: tx.issues.due_tickets(2000, 15),
@@ -120,14 +122,25 @@ class Figure:
 def measure(database: Database, many: int) -> list[Figure]:
     """Fill an empty database and put every question, over few and over many rows."""
     upgrade(database)
+    return figures(*growing(database, many, lambda: ask(database)))
+
+
+def growing(database: Database, many: int, take: Callable[[], T]) -> tuple[T, T]:
+    """Fill the large tables of a database; return what was taken over few rows, and over many."""
     fill(database, 1, min(FEW, many), many)
-    few = {name: _ask(database, question)[0] for name, question in QUESTIONS.items()}
+    few = take()
     fill(database, FEW + 1, many, many)
-    figures = []
-    for name, question in QUESTIONS.items():
-        milliseconds, scans = _ask(database, question)
-        figures.append(Figure(name, few[name], milliseconds, scans))
-    return figures
+    return few, take()
+
+
+def ask(database: Database) -> dict[str, Asked]:
+    """Put every question; return its milliseconds, and which large tables were read as a whole."""
+    return {name: _ask(database, question) for name, question in QUESTIONS.items()}
+
+
+def figures(few: dict[str, Asked], many: dict[str, Asked]) -> list[Figure]:
+    """Return what the questions took over few rows and over many, and what was read over many."""
+    return [Figure(name, few[name][0], *asked) for name, asked in many.items()]
 
 
 def fill(database: Database, first: int, last: int, many: int) -> None:
@@ -141,7 +154,7 @@ def fill(database: Database, first: int, last: int, many: int) -> None:
         connection.execute(text("VACUUM ANALYZE"))
 
 
-def _ask(database: Database, question: Question) -> tuple[float, tuple[str, ...]]:
+def _ask(database: Database, question: Question) -> Asked:
     """Return the quickest of some tries in milliseconds, and which large tables are read as a whole."""
     store, statements = Store(database), list[tuple[str, Any]]()
 
@@ -189,21 +202,21 @@ def main() -> int:
     server = PostgresServer(directory, fsync=False)
     try:
         database = Database(server.start().create_database("retention"))
-        figures = measure(database, arguments.rows)
+        found = measure(database, arguments.rows)
         database.close()
     finally:
         server.destroy()
         shutil.rmtree(directory, ignore_errors=True)
     if arguments.json:
-        print(json.dumps([{**vars(one), "ratio": one.ratio, "ok": one.is_met} for one in figures], indent=2))
+        print(json.dumps([{**vars(one), "ratio": one.ratio, "ok": one.is_met} for one in found], indent=2))
     else:
         print(f"{'':32} {FEW:>10,} {arguments.rows:>12,} rows  ratio (goal ≤ {WORST_RATIO:g})")
-        for one in figures:
+        for one in found:
             verdict = "yes" if one.is_met else f"NO {' '.join(one.scans)}"
             print(
                 f"{one.question:32} {one.few_ms:7.2f} ms {one.many_ms:9.2f} ms {one.ratio:11.1f}  {verdict}"
             )
-    return 0 if all(one.is_met for one in figures) else 1
+    return 0 if all(one.is_met for one in found) else 1
 
 
 if __name__ == "__main__":

@@ -51,12 +51,17 @@ class Side(ABC):
         """Start what accepts events; return once it answers."""
 
     @abstractmethod
-    def start_workers(self, calls: int | None = None) -> None:
-        """Start what forwards them.
+    def start_worker(self, calls: int | None = None) -> None:
+        """Start one process that forwards them.
 
         Args:
-            calls: that a worker makes at once; None: its default.
+            calls: that it makes at once; None: its default.
         """
+
+    def start_workers(self, calls: int | None = None) -> None:
+        """Start what forwards them, as far as it does not run."""
+        while len(self.workers) < WORKERS:
+            self.start_worker(calls)
 
     def restart_workers(self, calls: int) -> None:
         """End what forwards them, and start it with another number of calls."""
