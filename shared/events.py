@@ -247,12 +247,13 @@ def as_utc(moment: datetime) -> datetime:
     return moment.astimezone(UTC)
 
 
-def _is_deeper(value: object, levels: int) -> bool:
+def _is_deeper(value: dict[str, Any], levels: int) -> bool:
     """Tell whether a value is nested deeper than so many levels; never goes deeper itself."""
-    if not isinstance(value, (dict, list)):
-        return False
-    items = value.values() if isinstance(value, dict) else value
-    return levels == 0 or any(_is_deeper(item, levels - 1) for item in items)
+    level: list[Any] = [value]
+    for _ in range(levels):
+        items = (one.values() if isinstance(one, dict) else one for one in level)
+        level = [item for some in items for item in some if isinstance(item, (dict, list))]
+    return bool(level)
 
 
 def _task_missing(data: dict[str, Any]) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from fastapi import FastAPI
-from starlette.datastructures import MutableHeaders
+from fastapi.telemetry import TelemetryConfig
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -25,6 +25,10 @@ HEADERS = {
 }
 """Strict-Transport-Security is the proxy's: it is the one that speaks TLS."""
 
+RAW = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+OWN_TRACES: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False}
+"""Spans and figures are ours (`shared.tracing`, `shared.metrics`); FastAPI would look for others' at each request."""
+
 
 class ShieldedApp(FastAPI):
     """An application with those headers on every answer, that of its last resort included.
@@ -37,7 +41,9 @@ class ShieldedApp(FastAPI):
     """
 
     def __init__(self, *, schemas: Mapping[str, Any] | None = None, **options: Any) -> None:
-        super().__init__(docs_url=None, redoc_url=None, redirect_slashes=False, **options)
+        super().__init__(
+            docs_url=None, redoc_url=None, redirect_slashes=False, telemetry=OWN_TRACES, **options
+        )
         self._at_once: dict[tuple[str, str], Answer] = {}
         self._schemas = schemas or {}
 
@@ -105,9 +111,8 @@ class Shield:
 
         async def shielded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
-                    headers.setdefault(name, value)
+                there = {name for name, _ in message["headers"]}
+                message["headers"] += [one for one in RAW if one[0] not in there]
             await send(message)
 
         await self._app(scope, receive, shielded)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Sequence
+from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network
 
 IPV6_NEIGHBOURS = 64
 """Bits of an IPv6 address that tell one network from another; the rest its owner can choose freely."""
 
 
+@lru_cache
 def source_of(client: str) -> str:
     """Return what is counted for a client's address."""
     try:
