@@ -88,7 +88,7 @@ def bootstrap(settings: Settings, *, concurrency: int) -> Worker:
     store = Store(
         Database(
             settings.database_url.get_secret_value(),
-            pool_size=min(concurrency, MOST_AT_THE_DATABASE) + 2 + ANSWERS + ASKING + OTHERS,
+            pool_size=min(concurrency, MOST_AT_THE_DATABASE) + 3 + ANSWERS + ASKING + OTHERS,
         )
     )
     locks, pause = Locks(redis, settings.lock_lease, keeps=True, give_up=_give_up), Pause(redis)

@@ -15,7 +15,7 @@ from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnection
 
 from shared.events import Delivery
-from shared.store.database import is_held_by_others
+from shared.store.database import is_deadlock
 from shared.store.journal import Accepted
 
 MOST_TOGETHER = 500
@@ -41,7 +41,7 @@ class Appender:
     def __init__(self, append: Callable[[Sequence[Delivery]], list[Accepted]]) -> None:
         self._append = append
         self._waiting: deque[tuple[Request, asyncio.Future[list[Accepted]]]] = deque()
-        self._writing = set[asyncio.Task[None]]()
+        self._writing = set[asyncio.Task[None] | None]()
 
     async def append(self, deliveries: Request) -> list[Accepted]:
         """Append a request's deliveries and commit; all of them or none.
@@ -55,22 +55,23 @@ class Appender:
         committed: asyncio.Future[list[Accepted]] = asyncio.get_running_loop().create_future()
         self._waiting.append((deliveries, committed))
         if len(self._writing) < MOST_AT_ONCE:
-            task = asyncio.create_task(self._write())
-            self._writing.add(task)
-            task.add_done_callback(self._writing.discard)
+            self._writing.add(asyncio.create_task(self._write()))
         return await committed
 
     async def _write(self) -> None:
-        while self._waiting:
-            group = self._next_group()
-            outcomes = await asyncio.to_thread(self._together, [request for request, _ in group])
-            for (_, committed), outcome in zip(group, outcomes, strict=True):
-                if committed.done():  # whoever asked has stopped waiting
-                    continue
-                if isinstance(outcome, Exception):
-                    committed.set_exception(outcome)
-                else:
-                    committed.set_result(outcome)
+        try:
+            while self._waiting:
+                group = self._next_group()
+                outcomes = await asyncio.to_thread(self._together, [request for request, _ in group])
+                for (_, committed), outcome in zip(group, outcomes, strict=True):
+                    if committed.done():  # whoever asked has stopped waiting
+                        continue
+                    if isinstance(outcome, Exception):
+                        committed.set_exception(outcome)
+                    else:
+                        committed.set_result(outcome)
+        finally:  # in one step with the last look: who comes next finds that it has ended
+            self._writing -= {asyncio.current_task()}
 
     def _next_group(self) -> list[tuple[Request, asyncio.Future[list[Accepted]]]]:
         group = [self._waiting.popleft()]
@@ -85,7 +86,7 @@ class Appender:
             answers = iter(self._append(list(chain.from_iterable(requests))))
             return [list(islice(answers, len(one))) for one in requests]
         except Exception as failure:  # noqa: BLE001 (raised where it is waited for)
-            if isinstance(failure, AWAY) and not is_held_by_others(failure):
+            if isinstance(failure, AWAY) and not is_deadlock(failure):
                 return [failure] * len(requests)
             if len(requests) == 1:
                 return [failure]

@@ -177,7 +177,7 @@ class Doorbell:
                 self._publish(rings)
             except BROKEN:
                 self._publish(rings)
-        except BROKER_ERRORS as error:
+        except (*BROKER_ERRORS, *BROKEN) as error:
             log.warning("not rung; the sweep rings later", error=type(error).__name__)
             return False
         return True

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from threading import RLock
 from typing import Any
 
 from sqlalchemy import Engine, create_engine, event, make_url, text
@@ -26,7 +27,8 @@ LOCK_WAIT_S = 15.0
 SILENT = {"keepalives_idle": 5, "keepalives_interval": 5, "keepalives_count": 2, "tcp_user_timeout": 10_000}
 """When a server counts as gone of which nothing is heard: else a statement may wait for a quarter of an hour."""
 
-HELD_BY_OTHERS = ("55P03", "40P01")
+DEADLOCK = "40P01"
+HELD_BY_OTHERS = ("55P03", DEADLOCK)
 """PostgreSQL's codes for a lock that could not be had in time, and for a deadlock."""
 
 INSUFFICIENT_RESOURCES = "53"
@@ -45,6 +47,11 @@ def is_held_by_others(error: BaseException) -> bool:
     return getattr(cause, "pgcode", None) in HELD_BY_OTHERS
 
 
+def is_deadlock(error: BaseException) -> bool:
+    """Tell whether PostgreSQL ended a transaction, since it and another waited for each other."""
+    return isinstance(error, DBAPIError) and getattr(error.orig, "pgcode", None) == DEADLOCK
+
+
 OVERFLOW = 4
 """Connections beyond those that are kept, at most: a server has a hundred for all processes."""
 
@@ -59,6 +66,8 @@ class Database:
 
     def __init__(self, url: str, *, pool_size: int = 5) -> None:
         self.engine = _engine(url, pool_size)
+        # SQLite has one writer, and who waits for it looks again now and then only; threads of one process take turns
+        self._turn = RLock() if self.engine.dialect.name == "sqlite" else nullcontext()
 
     @property
     def missing_file(self) -> str | None:
@@ -77,7 +86,7 @@ class Database:
     @contextmanager
     def transaction(self) -> Iterator[Session]:
         """Open one transaction: committed at the end of the block, rolled back when it raises."""
-        with Session(self.engine, expire_on_commit=False) as session, session.begin():
+        with self._turn, Session(self.engine, expire_on_commit=False) as session, session.begin():
             yield session
 
     def ping(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Sequence
 
 import pytest
@@ -137,6 +138,40 @@ def test_what_comes_while_two_are_written_waits_for_the_first_of_them_to_end() -
 
     assert asyncio.run(one_after_the_other()) == [["a"], ["b"], ["c"], ["d"]]
     assert journal.transactions == [["a"], ["b"], ["c", "d"]]
+
+
+def test_a_request_that_comes_when_both_writers_have_seen_their_last_is_written() -> None:
+    """Both end in one turn of the loop, and somebody comes before it is over."""
+    journal = Journal()
+
+    async def race() -> list[str]:
+        appender = Appender(journal.append)
+
+        async def one_after_the_other() -> list[Accepted]:
+            await appender.append([delivery("a")])
+            return await appender.append([delivery("c")])
+
+        both = asyncio.create_task(one_after_the_other())
+        other: asyncio.Task[list[Accepted]] | None = None
+        async with asyncio.timeout(60):
+            while len(journal.transactions) < 2:
+                await asyncio.sleep(0.001)
+                if other is None and journal.transactions:
+                    other = asyncio.create_task(appender.append([delivery("b")]))
+            journal.go_on.set()
+            time.sleep(0.1)
+            return [one.key for one in await both]
+
+    assert asyncio.run(race()) == ["c"]
+
+
+@pytest.mark.parametrize("code", ["55P03", "57P03"])
+def test_a_journal_that_others_hold_is_asked_once_for_all(code: str) -> None:
+    """Each request alone would wait as long again."""
+    held = OperationalError("INSERT", {}, type("Held", (Exception,), {"pgcode": code})())
+    journal = Journal(failing={"b": held})
+    assert asyncio.run(send(journal, "a", "b", "c")) == [["a"], held, held]
+    assert journal.transactions == [["a"], ["b", "c"]]
 
 
 def test_whose_group_met_a_deadlock_is_written_alone() -> None:

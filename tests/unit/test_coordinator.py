@@ -820,7 +820,7 @@ def test_a_reader_that_hangs_is_noticed_as_soon_as_its_coordinator(
     assert coordinator.stuck_since == since
     goes_on.set()
     assert coordinator.close() == []
-    assert coordinator.stuck_since is None
+    until(lambda: coordinator.stuck_since is None)
 
 
 def test_what_ends_the_process_while_it_is_read_ends_every_way(stage: Stage) -> None:

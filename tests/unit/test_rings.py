@@ -120,6 +120,20 @@ def test_rings_whose_connection_has_gone_leave_by_another(
         assert redis.llen(f"deskbridge:{QUEUE}") == 3 + is_used
 
 
+def test_rings_of_which_no_connection_lasts_are_left_to_the_sweep(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A ring that fails is no error, however often kombu publishes to a channel that it has closed."""
+
+    def fail(*_: object) -> None:
+        raise RedisConnectionError("Connection reset by peer")
+
+    pools.reset()  # type: ignore[no-untyped-call]
+    doorbell = Doorbell(Settings(redis_url=SecretStr(redis_url)))
+    monkeypatch.setattr(Pipeline, "execute", fail)
+    assert not doorbell.ring([1])
+
+
 def test_rings_that_are_lost_together_are_left_to_the_sweep(
     redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

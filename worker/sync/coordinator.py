@@ -420,6 +420,7 @@ class Coordinator:
         self._ready: list[Asked] = []
         self._to_read: list[Asked] = []
         self._reading_since: float | None = None
+        self._over = 0
         self._for_a_caller: deque[Asked] = deque()
         self._can_wait: list[Asked] = []
         self._can_wait_since = 0.0
@@ -574,6 +575,7 @@ class Coordinator:
         if self._reading_since or not (asked := [*self._to_read, *self._have_waited()]):
             return
         self._to_read, self._reading_since = [], time.monotonic()
+        self._over = sum(isinstance(action, Stored) and action.can_wait for _, action in asked)
         stored = [(going, action) for going, action in asked if isinstance(action, Stored)]
         self._callers.read(partial(self._work_as_reader, list(_groups(stored))))
 
@@ -646,7 +648,9 @@ class Coordinator:
         One that is under way is begun once more after its end.
         """
         together = max(1, min(max(self._callers_now, self._most // 2), MOST_TOGETHER))
-        room = self._most - (len(self._going) - len(self._can_wait))
+        room = self._most - (
+            len(self._going) - len(self._can_wait) - (self._over if self._reading_since else 0)
+        )
         if self._is_limited:  # several would have to wait until nobody is under way
             together = max(0, min(together, room))
         with self._change:
