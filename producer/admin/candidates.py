@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from producer.admin.adoption import check_there
 from producer.admin.desk import Desk
 from shared.errors import SettingsError, TrackerError
 from shared.kinds import Kind
@@ -39,17 +38,6 @@ def candidates_of(desk: Desk, kind: Kind, row: Row) -> tuple[list[Candidate], st
         return [_candidate(lists, kind, row, one) for one in ids[:MOST_READ]], ""
     except (SettingsError, TrackerError) as failure:
         return [Candidate(one, True, "", "", {}) for one in ids], str(failure)
-
-
-def check(desk: Desk, kind: Kind, row: Row, tracker_id: int) -> None:
-    """Make sure that what is to be adopted is there.
-
-    Raises:
-        NotThere: it is not.
-        SettingsError, TrackerError: the tracker could not be asked.
-    """
-    _, client = desk.connector.connect()
-    check_there(client, kind, row, tracker_id)
 
 
 def _candidate(lists: TrackerLists, kind: Kind, row: Row, tracker_id: int) -> Candidate:

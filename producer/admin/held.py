@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sqlalchemy.exc import IntegrityError
 
+from producer.admin.adoption import check_there
+from producer.admin.desk import Desk
 from producer.admin.shapes import coded_json
 from shared.codes.changes import Did
 from shared.codes.coded import Coded
 from shared.codes.reasons import Verdict
 from shared.codes.refusals import Refusal
-from shared.errors import BridgeError, NotFound
+from shared.errors import BridgeError, NotFound, SettingsError, TrackerError
 from shared.kinds import Kind
 from shared.sentences.language import said
 from shared.store import Store, Transaction
@@ -55,13 +58,43 @@ def held_row(store: Store, kind: Kind, key: int) -> Row | None:
     return row if row is not None and row.state in WAITING else None
 
 
-def resolve(
-    store: Store,
-    kind: Kind,
-    key: int,
-    adopt: int | None,
-    check: Callable[[Kind, Row, int], int | None] = lambda *_: None,
-) -> int:
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """What came of a verdict.
+
+    Attributes:
+        ticket_id: the ticket whose waiting work goes on.
+        unchecked: why the tracker could not be asked for what was adopted; None: it was, or nothing was adopted.
+    """
+
+    ticket_id: int
+    unchecked: BridgeError | None = None
+
+
+def resolve(desk: Desk, kind: Kind, key: int, adopt: int | None) -> Resolved:
+    """Carry out a person's verdict as `decide` does, and ring the ticket.
+
+    What is adopted is looked for on the tracker first; where that cannot be asked, it is adopted without a check.
+
+    Raises:
+        NotThere: the tracker does not have what is to be adopted.
+        NotFound, NotResolved: as `decide`.
+    """
+    project_id, unchecked = None, None
+    if adopt is not None:
+        with desk.store.transaction() as tx:
+            row = _waiting(tx, kind, key)
+        try:
+            _, client = desk.connector.connect()
+            project_id = check_there(client, kind, row, adopt)
+        except (SettingsError, TrackerError) as failure:
+            unchecked = failure
+    ticket_id = decide(desk.store, kind, key, adopt, project_id)
+    desk.ring([ticket_id])
+    return Resolved(ticket_id, unchecked)
+
+
+def decide(store: Store, kind: Kind, key: int, adopt: int | None, project_id: int | None = None) -> int:
     """Link a held row to an existing object of the tracker, or let it be created again.
 
     Args:
@@ -69,8 +102,7 @@ def resolve(
         kind: an issue of a ticket, or a time entry of a ticket task.
         key: ticket id or ticket-task id.
         adopt: the tracker id to adopt; None: create again.
-        check: makes sure that it exists on the tracker, and returns an issue's project; whatever it raises stops the
-            verdict.
+        project_id: the tracker project in which an issue was seen; None: where it was before.
 
     Returns:
         The ticket, to be rung.
@@ -79,11 +111,6 @@ def resolve(
         NotFound: nothing of this kind and key waits for a person.
         NotResolved: the tracker id belongs to another row, or no event is left that would have it created again.
     """
-    project_id = None
-    if adopt is not None:
-        with store.transaction() as tx:
-            waiting = _waiting(tx, kind, key)
-        project_id = check(kind, waiting, adopt)
     try:
         with store.transaction() as tx:
             row = _waiting(tx, kind, key)

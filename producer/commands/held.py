@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from producer.admin.shapes import held_json, wrong_author_json
-from producer.commands.desk import CommandDesk, open_desk
+from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import in_words, print_json, say, table, warn
 from producer.commands.register import Json, add, fits
 from shared.kinds import Kind
-
-if TYPE_CHECKING:
-    from shared.store.ledger import Row
 
 
 def register(app: typer.Typer, look: str, decide: str) -> None:
@@ -143,22 +139,10 @@ def resolve(
     if (adopt is not None) == create_again:
         raise WrongUsage("say either --adopt TRACKER_ID or --create-again")
     with open_desk() as desk:
-        ticket_id = carry_out(desk.store, kind, key, adopt, partial(_check, desk))
-        desk.ring([ticket_id])
+        done = carry_out(desk, kind, key, adopt)
+    if done.unchecked:
+        warn(f"{kind.noun} #{adopt} is adopted without a check: {done.unchecked}")
     verdict = f"is {kind.noun} #{adopt}" if adopt is not None else f"gets its {kind.noun} again"
     say(
-        f"{kind.capitalize()} {key} {verdict}; what waited for it goes on (see `deskbridge trace {ticket_id}`)."
+        f"{kind.capitalize()} {key} {verdict}; what waited for it goes on (see `deskbridge trace {done.ticket_id}`)."
     )
-
-
-def _check(desk: CommandDesk, kind: Kind, row: Row, tracker_id: int) -> int | None:
-    """Ask the tracker for what is to be adopted; return the project of an issue."""
-    from producer.admin.adoption import check_there
-    from shared.errors import SettingsError, TrackerError
-
-    try:
-        _, client = desk.connector.connect()
-        return check_there(client, kind, row, tracker_id)
-    except (SettingsError, TrackerError) as failure:
-        warn(f"{kind.noun} #{tracker_id} is adopted without a check: {failure}")
-        return None

@@ -11,6 +11,9 @@ NOTICES = {
     ),
     "nothing": N_("Nothing matched any more, so nothing was replayed."),
     "adopted": N_("Adopted. What waited for it goes on."),
+    "unchecked": N_(
+        "Adopted without a check, since the tracker could not be asked. What waited for it goes on."
+    ),
     "corrected": N_("The hours are theirs now."),
     "given": N_("What the map says is given now."),
     "again": N_("It is being created again."),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy.exc import SQLAlchemyError
 
 from producer.admin.configuration import change
-from producer.admin.held import NotResolved, held_rows, resolve
+from producer.admin.held import NotResolved, decide, held_rows
 from producer.admin.links import make_link, remove_link
 from producer.admin.replay import replay_state
 from producer.admin.templates import TemplateStore
@@ -95,7 +95,7 @@ class Administrator:
                 ]
             adopt = min(free, default=None) if row.state == LedgerState.HELD else None
             with suppress(NotFound, NotResolved):  # a worker has decided meanwhile
-                resolve(self._store, kind, row.key, adopt)
+                decide(self._store, kind, row.key, adopt)
                 decided += 1
         return decided
 

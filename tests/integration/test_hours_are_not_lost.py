@@ -12,7 +12,7 @@ import requests
 from sqlalchemy.exc import OperationalError
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.held import held_rows, resolve
+from producer.admin.held import decide, held_rows
 from shared.codes.coded import written
 from shared.kinds import Kind
 from shared.store.ledger import Claim, Ledger
@@ -132,7 +132,7 @@ def test_hours_that_went_away_with_a_deleted_issue_come_back_or_are_shown(
     key = {"X-Redmine-API-Key": stand_in.api_key}
     assert requests.delete(f"{stand_in.base_url}/issues/6.json", headers=key, timeout=5).status_code == 204
     assert bridge.forward(task_event(1, of_task=task(513))) == ["held"]
-    resolve(bridge.store, Kind.TICKET, 4711, None)
+    decide(bridge.store, Kind.TICKET, 4711, None)
     until_settled(bridge)
     assert len(ours(stand_in)) == 1
     shown = {(kind, one.key) for kind, one in held_rows(bridge.store)}
@@ -201,6 +201,6 @@ def test_time_that_went_with_its_issue_is_logged_again_as_it_was_known_last(
     key = {"X-Redmine-API-Key": stand_in.api_key}
     assert requests.delete(f"{stand_in.base_url}/issues/6.json", headers=key, timeout=5).status_code == 204
     assert bridge.forward(task_event(2, of_task=task(513))) == ["held"]
-    resolve(bridge.store, Kind.TICKET, 4711, None)
+    decide(bridge.store, Kind.TICKET, 4711, None)
     until_settled(bridge)
     assert sorted(entry["hours"] for entry in entries(stand_in)) == [1.5, 2.0]

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import update
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.held import resolve
+from producer.admin.held import decide
 from shared.codes.coded import written
 from shared.coordination.locks import Locks
 from shared.kinds import Kind
@@ -405,7 +405,7 @@ def test_what_a_person_has_refused_is_not_taken_by_a_later_lookup(bridge: Bridge
     bridge.sync()
     with bridge.store.transaction() as tx:
         tx.issues.hold(4711, None, written("whose is it?"), [6])
-    resolve(bridge.store, Kind.TICKET, 4711, None)
+    decide(bridge.store, Kind.TICKET, 4711, None)
     lose(stand_in, "reset_before", "/issues.json")
     bridge.sync()
     assert row(bridge, Kind.TICKET, 4711).state == LedgerState.IN_DOUBT

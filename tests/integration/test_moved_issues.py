@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.adoption import check_there, projects_of
+from producer.admin.adoption import projects_of
 from producer.admin.backfill import import_links
+from producer.admin.desk import Desk
 from producer.admin.held import resolve
 from shared.kinds import Kind
 from shared.store.models import LedgerState
@@ -72,8 +73,7 @@ def test_an_adopted_issue_belongs_to_the_project_that_was_seen(bridge: Bridge, s
     assert bridge.forward(task_event()) == ["done"]
     stand_in.patch("issues", 6, project_id=OTHER)
     change(bridge, Kind.TICKET, 4711, state=LedgerState.HELD)
-    client = client_of(bridge)
-    resolve(bridge.store, Kind.TICKET, 4711, 6, lambda *asked: check_there(client, *asked))
+    assert resolve(Desk(bridge.settings, bridge.store), Kind.TICKET, 4711, 6).unchecked is None
     assert row(bridge, Kind.TICKET, 4711).tracker_project_id == OTHER
 
 

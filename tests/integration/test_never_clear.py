@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.held import resolve
+from producer.admin.held import decide
 from shared.kinds import Kind
 from shared.store.models import EventState, LedgerState
 from tests.integration.test_in_doubt import ours, row
@@ -43,7 +43,7 @@ def test_a_creation_that_never_gets_a_clear_answer_ends_with_a_person(
     assert row(bridge, kind, key).state == LedgerState.HELD
     assert bridge.event(event).state == EventState.HELD
     stand_in.clear_faults()
-    resolve(bridge.store, kind, key, None)
+    decide(bridge.store, kind, key, None)
     bridge.sync()
     assert bridge.event(event).state == EventState.DONE
     assert posts(stand_in, path) == MOST_ATTEMPTS + 1

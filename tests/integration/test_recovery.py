@@ -12,7 +12,7 @@ import pytest
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin import recovery
-from producer.admin.held import resolve
+from producer.admin.held import decide
 from shared.kinds import Kind
 from shared.store.ledger import Row
 from tests.support.bridge import Bridge
@@ -158,7 +158,7 @@ def test_what_cannot_be_told_is_held_for_a_person_whose_word_counts(
     assert bridge.forward(newest) == ["held"]
     assert row(bridge, Kind.TICKET, 4711).candidates == [6]
     assert len(ours(stand_in)) == 1
-    resolve(bridge.store, Kind.TICKET, 4711, 6)
+    decide(bridge.store, Kind.TICKET, 4711, 6)
     until_done(bridge)
     assert (len(ours(stand_in)), len(entries(stand_in))) == (1, 1)
 
@@ -170,7 +170,7 @@ def test_create_again_is_heeded_without_asking_once_more(
     assert bridge.forward(task_event()) == ["done"]
     saved.restore()
     assert bridge.forward(task_event(1, of_ticket=ticket(content="edited since"))) == ["held"]
-    resolve(bridge.store, Kind.TICKET, 4711, None)
+    decide(bridge.store, Kind.TICKET, 4711, None)
     until_done(bridge)
     assert len(ours(stand_in)) == 2
     assert len(entries(stand_in)) == 2, "its time is logged on the new issue"

@@ -9,7 +9,7 @@ import requests
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.backfill import export_links
-from producer.admin.held import held_rows, resolve
+from producer.admin.held import decide, held_rows
 from shared.kinds import Kind
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket, ticket_event
@@ -87,10 +87,10 @@ def test_time_of_an_issue_deleted_on_purpose_goes_to_the_one_that_is_adopted(
     assert bridge.forward(task_event()) == ["done"]
     delete(stand_in, "/issues/6.json")
     assert bridge.forward(task_event(1, of_task=task(513))) == ["held"]
-    resolve(bridge.store, Kind.TICKET, 4711, 1)
+    decide(bridge.store, Kind.TICKET, 4711, 1)
     until_settled(bridge)
     assert [one["issue_id"] for one in entries(stand_in)] == [1]
     assert [(kind, one.key) for kind, one in held_rows(bridge.store)] == [(Kind.TICKET_TASK, 512)]
-    resolve(bridge.store, Kind.TICKET_TASK, 512, None)
+    decide(bridge.store, Kind.TICKET_TASK, 512, None)
     until_settled(bridge)
     assert [one["issue_id"] for one in entries(stand_in)] == [1, 1]

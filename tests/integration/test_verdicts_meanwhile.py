@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.held import resolve
+from producer.admin.held import decide
 from shared.kinds import Kind
 from shared.store.models import LedgerState
 from tests.support.bridge import Bridge
@@ -45,7 +45,7 @@ def test_an_event_is_not_held_for_what_a_person_decided_meanwhile(
     change(bridge, kind, key, state=LedgerState.HELD, tracker_id=None)
     done = task_event(1, of_task=task(513 if kind is Kind.TICKET else 512))
     task_id, update_id = bridge.receive(done, ticket_event(2, of_ticket=ticket(status=5)))
-    after_the_load(monkeypatch, lambda: resolve(bridge.store, kind, key, tracker_id if adopt else None))
+    after_the_load(monkeypatch, lambda: decide(bridge.store, kind, key, tracker_id if adopt else None))
     until_settled(bridge)
     assert {bridge.event(one).state for one in (task_id, update_id)} == {"done"}
     assert len(ours(stand_in)) == (1 if adopt or kind is Kind.TICKET_TASK else 2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from producer.admin.held import held_rows, resolve
+from producer.admin.held import decide, held_rows
 from producer.admin.replay import replay_state
 from shared.codes.reasons import Reason
 from shared.kinds import Kind
@@ -16,7 +16,7 @@ def decide_everything(world: World) -> bool:
     """Decide whatever is held and replay whatever failed; tell whether there was anything."""
     held = held_rows(world.store)
     for kind, row in held:
-        resolve(world.store, kind, row.key, _found(world, kind, row))
+        decide(world.store, kind, row.key, _found(world, kind, row))
     return bool(held) or bool(replay_state(world.store, EventState.FAILED).tickets)
 
 

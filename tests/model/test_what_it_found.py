@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from producer.admin.held import held_rows, resolve
+from producer.admin.held import decide, held_rows
 from tests.model.machine import Bridge
 from tests.model.stage import END
 from tests.model.tracker import Fate
@@ -69,7 +69,7 @@ def test_time_of_a_moved_ticket_task_may_be_created_again_for_the_ticket_that_it
     state.time_passes(61, sweeps=False)
     state.another_worker_drains(1, [])
     ((kind, row),) = held_rows(state.world.store)
-    resolve(state.world.store, kind, row.key, None)
+    decide(state.world.store, kind, row.key, None)
     state.teardown()
 
 

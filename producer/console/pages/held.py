@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from fastapi import Request
 from starlette.responses import Response
 
-from producer.admin.candidates import Candidate, candidates_of, check
-from producer.admin.held import NotResolved, held_page, held_row, resolve
+from producer.admin.candidates import Candidate, candidates_of
+from producer.admin.held import held_page, held_row, resolve
 from producer.console.answers import AtDesk, Id
 from producer.console.pages.parts import PAGE, Form, Number, go, leaf, page_router, show
 from producer.web.problems import Problem
@@ -44,15 +43,13 @@ def decide(request: Request, desk: AtDesk, kind: Kind, key: Id, form: Form) -> R
     if verdict == "adopt" and not adopt:
         return _show(request, desk, kind, key, fault="number", status=422)
     try:
-        ticket_id = resolve(
-            desk.store, kind, key, adopt if verdict == "adopt" else None, partial(check, desk)
-        )
+        done = resolve(desk, kind, key, adopt if verdict == "adopt" else None)
     except NotFound:
         return go(PATH, "unchanged")
-    except (NotResolved, BridgeError) as refused:
+    except BridgeError as refused:
         return _show(request, desk, kind, key, fault=str(refused), status=409)
-    desk.ring([ticket_id])
-    return go(f"/console/tickets/{ticket_id}", "adopted" if verdict == "adopt" else "again")
+    did = "unchecked" if done.unchecked else "adopted" if verdict == "adopt" else "again"
+    return go(f"/console/tickets/{done.ticket_id}", did)
 
 
 def _show(

@@ -201,6 +201,28 @@ def test_a_held_issue_is_compared_and_created_again(visitor: Visitor, bridge: Br
     assert "decided on ticket 4711" in visitor.open("/console/changes")
 
 
+@pytest.mark.parametrize("reachable", [True, False])
+def test_an_issue_that_was_moved_is_adopted_in_the_project_where_it_is(
+    visitor: Visitor, bridge: Bridge, stand_in: StandIn, reachable: bool
+) -> None:
+    bridge.forward(task_event())
+    with bridge.store.transaction() as tx:
+        before = tx.issues.get(4711)
+        assert before is not None
+        assert before.tracker_id
+        tx.issues.gone(4711, before.tracker_id, Reason.ISSUE_GONE(issue_id=before.tracker_id))
+    stand_in.patch("issues", before.tracker_id, project_id=2)
+    if not reachable:
+        stand_in.fault("status_before", method="GET", path="/issues.json", status=500)
+    visitor.open("/console/held/ticket/4711")
+    where = visitor.do("/console/held/ticket/4711", {"verdict": "adopt", "adopt": str(before.tracker_id)})
+    assert where == f"/console/tickets/4711?did={'adopted' if reachable else 'unchecked'}"
+    with bridge.store.transaction() as tx:
+        after = tx.issues.get(4711)
+    assert after is not None
+    assert after.tracker_project_id == (2 if reachable else before.tracker_project_id)
+
+
 def test_hours_in_another_name_are_listed_and_given_to_the_right_person(
     visitor: Visitor, bridge: Bridge, stand_in: StandIn, console: Console
 ) -> None:

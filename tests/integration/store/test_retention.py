@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from sqlalchemy import event as sqlalchemy_event
 from sqlalchemy import select, update
 
-from producer.admin.held import NotResolved, resolve
+from producer.admin.held import NotResolved, decide
 from shared.codes.coded import written
 from shared.kinds import Kind
 from shared.settings import Settings
@@ -137,11 +137,11 @@ def test_create_again_is_refused_where_nothing_is_left_that_would_create_it(
     prune()
     book.gone(512, 60, "deleted on the tracker")
     with pytest.raises(NotResolved, match="have the helpdesk send"):
-        resolve(store, Kind.TICKET_TASK, 512, None)
+        decide(store, Kind.TICKET_TASK, 512, None)
     assert book.row(512).state == LedgerState.GONE
     (again,) = append(task_event(1, of_task=task(512)))
     end(store, again.event_id, EventState.HELD)
-    assert resolve(store, Kind.TICKET_TASK, 512, None) == 4711
+    assert decide(store, Kind.TICKET_TASK, 512, None) == 4711
     assert book.row(512).state == LedgerState.FREE
 
 
