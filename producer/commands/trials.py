@@ -87,14 +87,9 @@ def dryrun(
     The tracker may tell people of it by e-mail. What cannot be deleted is named, kept in a list, and deleted as soon as
     that can be done. Exit code 1 where the tracker refuses the payload, with what may explain it.
     """
-    from shared.bodies.contexts import custom_fields_of, trial_context
-
     with open_desk() as desk:
         wanted, body = _template(desk, number, operation, file)
-        with desk.store.transaction() as tx:
-            data = trial_context(tx, wanted, event_id=event, given=_context(context, event))
-            custom_fields = custom_fields_of(tx)
-        made = desk.dry_runs.run(wanted, body, data, custom_fields)
+        made = desk.dry_runs.try_out(wanted, body, event_id=event, context=_context(context, event))
     if as_json:
         print_json(dry_run_json(made))
     else:

@@ -15,7 +15,6 @@ from producer.console import models
 from producer.console.answers import AtDesk
 from producer.console.rights import require
 from producer.web.problems import Problem, refusals
-from shared.bodies.contexts import custom_fields_of, trial_context
 from shared.ids import LARGEST
 from shared.store.rights import Right
 from shared.templating import Operation
@@ -65,10 +64,8 @@ def try_template(desk: AtDesk, request: Request, action: Action, trial: Trial) -
         shown = previews.preview(desk.store, operation, body, event_id=trial.event_id, context=trial.context)
         return preview_json(shown)
     require(request, Right.ADMINISTRATOR)
-    with desk.store.transaction() as tx:
-        context = trial_context(tx, operation, event_id=trial.event_id, given=trial.context)
-        custom_fields = custom_fields_of(tx)
-    return dry_run_json(desk.dry_runs.run(operation, body, context, custom_fields))
+    made = desk.dry_runs.try_out(operation, body, event_id=trial.event_id, context=trial.context)
+    return dry_run_json(made)
 
 
 @router.get("/template_test.php", responses=refusals(404, 405), response_model=models.Preview)

@@ -17,6 +17,7 @@ from typing import Any
 
 from producer.admin.dryrun.results import DryRun, DryRunRefused, Left
 from producer.admin.dryrun.trials import NEEDS_ISSUE, Trial, Tried, rendering_with
+from shared.bodies.contexts import custom_fields_of, trial_context
 from shared.codes.changes import Did
 from shared.dryrun.cleanup import SETTLING_S
 from shared.dryrun.objects import Bench, json_in
@@ -44,6 +45,31 @@ class DryRuns:
     store: Store
     connect: Connect
     settling: float = SETTLING_S
+
+    def try_out(
+        self,
+        operation: Operation,
+        body: str,
+        *,
+        event_id: int | None = None,
+        context: dict[str, Any] | None = None,
+    ) -> DryRun:
+        """Make a dry run of a template with the data that a preview of it has.
+
+        Args:
+            operation: what the template is for.
+            body: the template.
+            event_id: an event of the journal.
+            context: data of the shape of the variables; with neither it is the sample.
+
+        Raises:
+            NotFound, NoContext: there is no such event, or it has not what the operation needs.
+            TemplateError, DryRunRefused, TrackerError, LeaseOver, SettingsError: as `run`.
+        """
+        with self.store.transaction() as tx:
+            data = trial_context(tx, operation, event_id=event_id, given=context)
+            custom_fields = custom_fields_of(tx)
+        return self.run(operation, body, data, custom_fields)
 
     def run(
         self,

@@ -9,15 +9,15 @@ from typing import Any
 from fastapi import Request
 from starlette.responses import JSONResponse, Response
 
-from producer.admin.dryrun.results import DryRun, DryRunRefused
+from producer.admin.dryrun.results import DryRun
 from producer.admin.preview import preview as render
 from producer.admin.templates import EditedMeanwhile, TemplateRefused
 from producer.console.answers import AtDesk, Id
 from producer.console.pages.parts import Form, go, page_router, show
 from producer.console.visitors import Fields
 from producer.web.problems import Problem
-from shared.bodies.contexts import NoContext, custom_fields_of, trial_context
-from shared.errors import BridgeError, NotFound, SettingsError, TemplateError, TrackerError
+from shared.bodies.contexts import NoContext, custom_fields_of
+from shared.errors import BridgeError, NotFound, TemplateError
 from shared.sentences.language import said
 from shared.sentences.render import sentence
 from shared.store.event_search import Wanted
@@ -173,19 +173,8 @@ def _try(
     made: DryRun | None = None
     faults: dict[str, str] = {}
     try:
-        with desk.store.transaction() as tx:
-            context = trial_context(tx, operation, event_id=form.number("event"))
-            custom_fields = custom_fields_of(tx)
-        made = desk.dry_runs.run(operation, body, context, custom_fields)
-    except (
-        TemplateError,
-        DryRunRefused,
-        NoContext,
-        NotFound,
-        SettingsError,
-        TrackerError,
-        BridgeError,
-    ) as refused:
+        made = desk.dry_runs.try_out(operation, body, event_id=form.number("event"))
+    except BridgeError as refused:
         faults = {"": str(refused)}
     return _editor(
         request,
