@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic import SecretStr
 
@@ -64,13 +64,11 @@ def try_connection(desk: Desk, wanted: PluginConfig, typed_key: str) -> Tested:
         wanted.base_url, key, wanted.header_prefix, wanted.verify_tls, desk.settings.allow_link_local
     )
     client = TrackerClient(target)
-    patient = Installation(
-        desk.settings, desk.store, desk.redis, desk.vault, lambda: (wanted, client), lambda: True
-    )
+    installation = replace(Installation.of(desk), connect=lambda: (wanted, client))
     began = time.monotonic()
     user = _whose(client)
     took = round((time.monotonic() - began) * 1000)
-    return Tested(list(connection(patient)), user, took)
+    return Tested(list(connection(installation)), user, took)
 
 
 def _whose(client: TrackerClient) -> str:

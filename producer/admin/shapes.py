@@ -10,7 +10,7 @@ from shared.codes.coded import to_json
 from shared.sentences.render import sentence
 
 if TYPE_CHECKING:
-    from producer.admin.doctor import CheckResult
+    from producer.admin.doctor.finding import CheckResult
     from producer.admin.misattributed import WrongAuthor
     from producer.admin.people import Mapped
     from producer.admin.story import IssueLink, TaskStanding, TicketTrace

@@ -61,25 +61,16 @@ def doctor(
 def _findings(*, helpdesk: bool, every: bool) -> list[CheckResult]:
     from producer.admin.desk import Desk
     from producer.admin.doctor import Installation, examine, examine_helpdesk
-    from shared.coordination.doorbell import Doorbell
     from shared.store import Store
     from shared.store.database import Database
 
     loaded = settings()
     database = Database(loaded.database_url.get_secret_value())
-    desk = Desk(loaded, Store(database))
-    patient = Installation(
-        loaded,
-        desk.store,
-        desk.redis,
-        desk.vault,
-        desk.connector.connect,
-        Doorbell(loaded).is_answering,
-    )
+    installation = Installation.of(Desk(loaded, Store(database)))
     if every:
-        patient.patience_s = None
+        installation.patience_s = None
     try:
-        return list((examine_helpdesk if helpdesk else examine)(patient))
+        return list((examine_helpdesk if helpdesk else examine)(installation))
     finally:
         database.close()
 

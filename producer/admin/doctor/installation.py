@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Self
 
 from redis import Redis
 
+from producer.admin.desk import Desk
+from shared.coordination.doorbell import Doorbell
 from shared.metadata.synchronisation import Connect
 from shared.settings import Settings
 from shared.store import Store
@@ -43,3 +46,15 @@ class Installation:
     well: dict[str, bool] = field(default_factory=dict)
     locked: list[TrackerPerson] = field(default_factory=list)
     patience_s: float | None = 5.0
+
+    @classmethod
+    def of(cls, desk: Desk) -> Self:
+        """Return the one that a desk works with."""
+        return cls(
+            desk.settings,
+            desk.store,
+            desk.redis,
+            desk.vault,
+            desk.connector.connect,
+            Doorbell(desk.settings).is_answering,
+        )

@@ -11,7 +11,6 @@ from producer.console.answers import AtDesk
 from producer.console.fixing import fix
 from producer.console.markdown import as_html
 from producer.console.pages.parts import page_router, show
-from shared.coordination.doorbell import Doorbell
 
 router = page_router()
 
@@ -19,15 +18,7 @@ router = page_router()
 @router.get("/doctor")
 def doctor(request: Request, desk: AtDesk) -> Response:
     """Examine every part; asks the tracker, so it may take some seconds."""
-    patient = Installation(
-        desk.settings,
-        desk.store,
-        desk.redis,
-        desk.vault,
-        desk.connector.connect,
-        Doorbell(desk.settings).is_answering,
-    )
-    found = list(examine(patient))
+    found = list(examine(Installation.of(desk)))
     wrong = {status: [one for one in found if one.status is status] for status in Status}
     return show(request, "doctor", wrong=wrong, Status=Status, fix=fix)
 
