@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,13 +10,16 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr
+from redis.exceptions import RedisError
 
+from producer.admin.desk import Desk
 from producer.admin.people import confirm_people
 from shared.addresses import why_forbidden
 from shared.codes.changes import Did
 from shared.codes.steps import What
 from shared.config import PluginConfig
-from shared.errors import NotFound, SettingsError
+from shared.coordination.pause import Pause
+from shared.errors import NotFound, SettingsError, TrackerError
 from shared.metadata.confirming import OF_SPEC, confirm
 from shared.metadata.synchronisation import Connect
 from shared.sentences.language import said
@@ -47,11 +51,72 @@ class Changed:
     replayed: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class KeyStored:
+    """What the tracker says of an API key that was stored.
+
+    Attributes:
+        whose: the login that it belongs to.
+        failure: why nothing can be sent with it yet.
+        resumed: whether a pause ended, since the key may be what was waited for; None: Redis is away.
+    """
+
+    whose: str = ""
+    failure: SettingsError | TrackerError | None = None
+    resumed: bool | None = False
+
+
 def show(store: Store) -> dict[str, Any]:
     """Return every value, and of the API key only whether it is stored."""
     with store.transaction() as tx:
         config, encrypted = tx.configs.get()
     return {**config.model_dump(mode="json"), "api_key": "stored" if encrypted else "not stored"}
+
+
+def save(
+    desk: Desk,
+    assignments: Mapping[str, str],
+    *,
+    api_key: str | None = None,
+    moved: bool = False,
+    knows_key: bool = False,
+    replay: bool = False,
+) -> Changed:
+    """Change values of the configuration as `change` does, ring who is owed a status, and try a new key.
+
+    Args:
+        desk: the collaborators.
+        assignments: key to the value as a person typed it.
+        api_key: a new API key as a person typed it.
+        moved: as `change`.
+        knows_key: as `change`.
+        replay: as `change`.
+
+    Raises:
+        SettingsError: as `change` and `encrypted_key`.
+    """
+    changed = change(
+        desk.store,
+        assignments,
+        moved=moved,
+        allow_link_local=desk.settings.allow_link_local,
+        api_key=None if api_key is None else encrypted_key(desk.vault, api_key),
+        knows_key=knows_key,
+        replay=replay,
+    )
+    if changed.replayed:
+        desk.ring(changed.owed)
+    if api_key is not None and (failure := _try_key(desk).failure) and isinstance(failure, TrackerError):
+        unusable = said("the API key is stored, but nothing can be sent with it yet: {problem}")
+        changed.warnings.append(unusable.format(problem=failure))
+    return changed
+
+
+def give_statuses(desk: Desk) -> None:
+    """Give the issues that have another status than the map says what it says now."""
+    with desk.store.transaction() as tx:
+        status_map = tx.configs.get()[0].status_map
+    save(desk, {"status_map": json.dumps(status_map)}, replay=True)
 
 
 def change(
@@ -150,6 +215,28 @@ def encrypted_key(vault: Vault, text: str) -> str:
         SettingsError: it is empty or holds characters that no key has, or there is nothing to encrypt it with.
     """
     return vault.encrypt(SecretStr(checked_key(text)))
+
+
+def set_key(desk: Desk, text: str) -> KeyStored:
+    """Encrypt and store the tracker's API key, and try it.
+
+    Raises:
+        SettingsError: as `encrypted_key`.
+    """
+    store_api_key(desk.store, desk.vault, text)
+    return _try_key(desk)
+
+
+def _try_key(desk: Desk) -> KeyStored:
+    """Ask the tracker whose the stored key is; what had waited for another key goes on where it takes this one."""
+    try:
+        whose = ask_whose_key(desk.connector.connect)
+    except (SettingsError, TrackerError) as failure:
+        return KeyStored(failure=failure)
+    try:
+        return KeyStored(whose, resumed=Pause(desk.redis).end())
+    except RedisError:
+        return KeyStored(whose, resumed=None)
 
 
 def store_api_key(store: Store, vault: Vault, text: str) -> None:

@@ -61,15 +61,7 @@ def change(
     except SettingsError as error:
         raise WrongUsage(str(error)) from None
     with open_desk() as desk:
-        changed = configuration.change(
-            desk.store,
-            given,
-            moved=moved,
-            allow_link_local=desk.settings.allow_link_local,
-            replay=replay,
-        )
-        if changed.replayed:
-            desk.ring(changed.owed)
+        changed = configuration.save(desk, given, moved=moved, knows_key=True, replay=replay)
     for warning in changed.warnings:
         warn(warning)
     values = changed.config.model_dump(mode="json")
@@ -89,30 +81,23 @@ def set_api_key() -> None:
     Read from standard input, or asked for on a terminal; kept encrypted, and never shown. The tracker is asked at once
     whether it takes the key; exit code 1 where it does not, and why.
     """
-    from redis.exceptions import RedisError
-
     from producer.admin import configuration
-    from shared.coordination.pause import Pause
-    from shared.errors import SettingsError, TrackerError
-    from shared.vault import Vault
+    from shared.errors import SettingsError
 
     with open_desk() as desk:
         text = typer.prompt("API key", hide_input=True) if sys.stdin.isatty() else sys.stdin.read(10_000)
-        configuration.store_api_key(desk.store, Vault(desk.settings.secret_keys), text)
-        try:
-            whose = configuration.ask_whose_key(desk.connector.connect)
-        except SettingsError:
-            say("The API key is stored, encrypted. Whether it works is not known yet: no base_url is set.")
-            return
-        except TrackerError:
-            warn("the API key is stored, encrypted, but nothing can be sent with it yet")
-            raise
-        say(f"The API key is stored, encrypted. The tracker takes it: it is {whose}'s, an administrator.")
-        try:
-            if Pause(desk.redis).end():
-                say("What had waited for the tracker goes on.")
-        except RedisError:
-            warn("Redis cannot be reached, so the pause ends by itself, within a minute")
+        stored = configuration.set_key(desk, text)
+    if isinstance(stored.failure, SettingsError):
+        say("The API key is stored, encrypted. Whether it works is not known yet: no base_url is set.")
+        return
+    if stored.failure:
+        warn("the API key is stored, encrypted, but nothing can be sent with it yet")
+        raise stored.failure
+    say(f"The API key is stored, encrypted. The tracker takes it: it is {stored.whose}'s, an administrator.")
+    if stored.resumed:
+        say("What had waited for the tracker goes on.")
+    elif stored.resumed is None:
+        warn("Redis cannot be reached, so the pause ends by itself, within a minute")
 
 
 def rotate_keys() -> None:

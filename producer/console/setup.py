@@ -43,24 +43,12 @@ def change_config(
     A base_url with another host needs `api_key`, too: the stored one is not sent to where it has not been before.
     """
     api_key = values.pop(API_KEY, None)
+    key = api_key if api_key is None or isinstance(api_key, str) else ""
     typed = {name: _typed(value) for name, value in values.items()}
     try:
-        encrypted = None
-        if api_key is not None:
-            encrypted = configuration.encrypted_key(desk.vault, api_key if isinstance(api_key, str) else "")
-        changed = configuration.change(
-            desk.store,
-            typed,
-            moved=moved,
-            allow_link_local=desk.settings.allow_link_local,
-            api_key=encrypted,
-            knows_key=False,
-            replay=replay,
-        )
+        changed = configuration.save(desk, typed, api_key=key, moved=moved, replay=replay)
     except SettingsError as wrong:
         raise Problem(422, "Not valid", str(wrong)) from None
-    if changed.replayed:
-        desk.ring(changed.owed)
     return {
         "config": configuration.show(desk.store),
         "warnings": changed.warnings,

@@ -62,20 +62,11 @@ def save(request: Request, desk: AtDesk, form: Form) -> Response:
         return _show(request, desk, form=form, status=409, faults={"": "stale"})
     changed = {name: text for name, text in typed.items() if text != _as_typed(before, name)}
     try:
-        encrypted = configuration.encrypted_key(desk.vault, key) if key else None
-        if changed or encrypted:
-            done = configuration.change(
-                desk.store,
-                changed,
-                moved=form.has("moved"),
-                allow_link_local=desk.settings.allow_link_local,
-                api_key=encrypted,
-                knows_key=False,
-            )
+        if not changed and not key:
+            return go(PATH, "unchanged")
+        done = configuration.save(desk, changed, api_key=key or None, moved=form.has("moved"))
     except SettingsError as wrong:
         return _show(request, desk, form=form, status=422, faults=_faults(str(wrong)))
-    if not changed and not key:
-        return go(PATH, "unchanged")
     if done.warnings or done.owed:
         return _show(request, desk, saved=True, warnings=done.warnings, owed=len(done.owed))
     return go(PATH, "saved")
@@ -84,10 +75,7 @@ def save(request: Request, desk: AtDesk, form: Form) -> Response:
 @router.post("/settings/statuses")
 def give_statuses(desk: AtDesk) -> Response:
     """Give the issues that have another status than the map says what it says now."""
-    with desk.store.transaction() as tx:
-        mapped = _as_typed(tx.configs.get()[0], "status_map")
-    done = configuration.change(desk.store, {"status_map": mapped}, replay=True)
-    desk.ring(done.owed)
+    configuration.give_statuses(desk)
     return go(PATH, "given")
 
 

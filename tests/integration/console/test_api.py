@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.web.bodies import LARGEST_BODY
-from tests.integration.console.conftest import OLD_TOKEN, TOKEN, Console
+from shared.codes.coded import written
+from shared.store.rights import Right
+from tests.integration.console.conftest import OLD_TOKEN, TOKEN, ComeIn, Console
 from tests.support.bridge import SUPPORT, Bridge
 from tests.support.events import SUPPORT_ENTITY, task_event
 
@@ -206,6 +209,26 @@ def test_the_configuration_is_changed_and_the_key_only_ever_written(console: Con
     assert config.status_map == {1: 2}
     assert encrypted
     assert "new-key" not in encrypted
+
+
+@pytest.mark.parametrize("is_taken", [True, False])
+@pytest.mark.parametrize("door", ["api", "page"])
+def test_a_key_that_the_tracker_takes_ends_the_pause(
+    console: Console, bridge: Bridge, stand_in: StandIn, come_in: ComeIn, door: str, is_taken: bool
+) -> None:
+    bridge.pause.begin(written("the tracker refuses the key"), 60)
+    key = stand_in.api_key if is_taken else "of-nobody"
+    if door == "api":
+        told = console.do("PATCH", "/api/config", {"api_key": key})["warnings"]
+    else:
+        visitor = come_in(Right.ADMINISTRATOR)
+        visitor.open("/console/settings")
+        (seen,) = re.findall(r'name="seen" value="(\w+)"', visitor.page)
+        told = visitor.send(
+            "/console/settings", {"seen": seen, "api_key": key, "verify_tls": "on"}, follow=True
+        ).text
+    assert ("nothing can be sent with it yet" in str(told)) is not is_taken
+    assert (bridge.pause.current() is None) is is_taken
 
 
 @pytest.mark.parametrize(
