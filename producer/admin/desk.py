@@ -64,7 +64,8 @@ class Desk:
         """The project and entity forms."""
         from producer.admin.projects import ProjectForms
 
-        return ProjectForms(self.store, self.locks, self.connector.connect, self.settings.settling_time)
+        connect, settling = self.connector.connect, self.settings.settling_time
+        return ProjectForms(self.store, self.locks, connect, settling, self.ring)
 
     @property
     def accounts(self) -> AccountStore:

@@ -7,7 +7,7 @@ claims its identifier before the call, and whoever comes after looks the project
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -82,6 +82,7 @@ class ProjectForms:
     Attributes:
         connect: returns the configuration and the tracker.
         settling: seconds after a lost answer before anything is sent again.
+        ring: rings the tickets whose skipped events are replayed.
         sleep: waits so many seconds.
     """
 
@@ -89,15 +90,17 @@ class ProjectForms:
     locks: Locks
     connect: Connect
     settling: float
+    ring: Callable[[Sequence[int]], object]
     sleep: Callable[[float], None] = time.sleep
 
     def link(self, link: Link, *, replay: bool = False, keep_category: bool = False) -> Made:
-        """Link to an existing active project, then synchronise the metadata.
+        """Link to an existing active project, ring what is replayed, then synchronise the metadata.
 
         Raises:
             NotFound: the tracker project or the category is unknown.
         """
         linked = make_link(self.store, link, replay=replay, keep_category=keep_category, connect=self.connect)
+        self._ring(linked)
         return Made(linked, created=False, metadata=synchronise(self.store, self.locks, self.connect))
 
     def create(
@@ -110,7 +113,7 @@ class ProjectForms:
         keep_category: bool = True,
         replay: bool = False,
     ) -> Made:
-        """Create a project and link to it, then synchronise the metadata; a repeat finds what the first one made.
+        """Create a project and link to it, as `link` does; a repeat finds what the first one made.
 
         Args:
             kind: what the form is for.
@@ -136,6 +139,7 @@ class ProjectForms:
                 linked = self._keep(link, entry, replay=replay, keep_category=keep)
         finally:
             client.close()
+        self._ring(linked)
         metadata = synchronise(self.store, self.locks, self.connect)
         if category is not None:
             try:
@@ -144,6 +148,10 @@ class ProjectForms:
             except NotFound as unknown:
                 warnings = (*warnings, f"linked without a category: {unknown}")
         return Made(linked, created, metadata, warnings)
+
+    def _ring(self, linked: Linked) -> None:
+        if linked.replayed:
+            self.ring(linked.tickets)
 
     def _project(self, form: ProjectForm, config: PluginConfig) -> tuple[dict[str, Any], tuple[str, ...]]:
         """Return the object to send, the active template's or else the form's own (SPEC section 9), and warnings.

@@ -14,6 +14,7 @@ from producer.commands.register import Json, add, fits
 
 if TYPE_CHECKING:
     from producer.admin.links import Linked
+    from producer.admin.projects import Made
 
 From = Annotated[
     Literal["project", "entity"],
@@ -73,7 +74,6 @@ def link(
     A ticket goes to the project of its helpdesk project, else to that of exactly its entity (not of a parent's),
     else nowhere: its events are skipped, and can be replayed once there is a link.
     """
-    from producer.admin.links import make_link
     from shared.store.links import Link, LinkKind
 
     check_helpdesk_id(kind, helpdesk_id)
@@ -82,20 +82,18 @@ def link(
     keep = category is None and not no_category
     wanted = Link(LinkKind(kind), helpdesk_id, tracker_project_id, category)
     with open_desk() as desk:
-        made = make_link(
-            desk.store, wanted, replay=replay, keep_category=keep, connect=desk.connector.connect
+        made = desk.project_forms.link(wanted, replay=replay, keep_category=keep)
+    linked = made.linked
+    if not linked.confirmed:
+        warn(
+            f"tracker project {tracker_project_id} is accepted without a check, since no metadata of the tracker "
+            "confirms it"
         )
-        if not made.confirmed:
-            warn(
-                f"tracker project {tracker_project_id} is accepted without a check, since no metadata of the tracker "
-                "confirms it"
-            )
-        if replay:
-            desk.ring(made.tickets)
+    warn_of_metadata(made)
     if as_json:
-        print_json({**link_json(made.link), "skipped_events": made.events, "replayed": made.replayed})
+        print_json({**link_json(linked.link), "skipped_events": linked.events, "replayed": linked.replayed})
     else:
-        _tell(made)
+        _tell(linked)
 
 
 def unlink(kind: From, helpdesk_id: HelpdeskId) -> None:
@@ -128,6 +126,12 @@ def check_helpdesk_id(kind: str, helpdesk_id: int) -> None:
     """Refuse a helpdesk project 0: only the root entity has that id."""
     if kind == "project" and helpdesk_id < 1:
         raise WrongUsage("a helpdesk project's id is 1 or more")
+
+
+def warn_of_metadata(made: Made) -> None:
+    """Say that the tracker's metadata could not be read after a link was made."""
+    if not made.metadata:
+        warn(f"the metadata was not synchronised afterwards: {made.metadata.error}")
 
 
 def _tell(made: Linked) -> None:

@@ -9,7 +9,7 @@ import typer
 from producer.admin.shapes import link_json
 from producer.commands.assignments import pairs
 from producer.commands.desk import open_desk
-from producer.commands.links import From, HelpdeskId, Replay, check_helpdesk_id
+from producer.commands.links import From, HelpdeskId, Replay, check_helpdesk_id, warn_of_metadata
 from producer.commands.output import print_json, say, warn
 from producer.commands.register import Json, add, fits
 
@@ -73,12 +73,9 @@ def create_project(
     )
     with open_desk() as desk:
         made = desk.project_forms.create(LinkKind(kind), helpdesk_id, form, category=category, replay=replay)
-        if replay:
-            desk.ring(made.linked.tickets)
     for warning in made.warnings:
         warn(warning)
-    if not made.metadata:
-        warn(f"the metadata was not synchronised afterwards: {made.metadata.error}")
+    warn_of_metadata(made)
     if as_json:
         print_json({**link_json(made.linked.link), "created": made.created})
         return

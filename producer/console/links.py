@@ -102,8 +102,6 @@ def _show(desk: Desk, kind: LinkKind, helpdesk_id: int) -> dict[str, Any]:
 def _put(desk: Desk, kind: LinkKind, helpdesk_id: int, form: LinkForm, response: Response) -> dict[str, Any]:
     made = _make(desk, kind, helpdesk_id, form)
     linked = made.linked
-    if linked.replayed:
-        desk.ring(linked.tickets)
     response.status_code = 201 if made.created else 200
     return {
         **link_json(linked.link),

@@ -20,6 +20,7 @@ NOTICES = {
     "saved": N_("Saved."),
     "unchanged": N_("Nothing was changed."),
     "linked": N_("Linked."),
+    "unconfirmed": N_("Linked without a check, since no metadata of the tracker confirms the project."),
     "unlinked": N_("The link is removed."),
     "created": N_("The project was created and linked."),
     "mapped": N_("Saved: from now on they act as this tracker user."),

@@ -37,7 +37,7 @@ def forms(bridge: Bridge) -> ProjectForms:
     connect = Connector(bridge.store, Vault(bridge.settings.secret_keys)).connect
     locks = Locks(bridge.redis, 60)
     assert synchronise(bridge.store, locks, connect)
-    return ProjectForms(bridge.store, locks, connect, bridge.settings.settling_time)
+    return ProjectForms(bridge.store, locks, connect, bridge.settings.settling_time, bridge.rung.extend)
 
 
 def form(**changes: Any) -> ProjectForm:
@@ -319,7 +319,7 @@ def test_twenty_forms_at_once_make_one_project_without_redis_locks_too(
             bridge.redis.flushdb()
             return super().hold(name)
 
-    unlocked = ProjectForms(bridge.store, NoLocks(bridge.redis, 60), forms.connect, 15)
+    unlocked = ProjectForms(bridge.store, NoLocks(bridge.redis, 60), forms.connect, 15, bridge.rung.extend)
     with ThreadPoolExecutor(20) as pool:
         list(pool.map(lambda _: attempt(lambda: unlocked.create(ENTITY, 9, form())), range(20)))
     assert len(projects(stand_in)) == 1

@@ -116,7 +116,7 @@ def create_projects(bridge: Bridge) -> None:
     connect = Connector(bridge.store, Vault(bridge.settings.secret_keys)).connect
     locks = Locks(bridge.redis, 60)
     assert synchronise(bridge.store, locks, connect)
-    forms = ProjectForms(bridge.store, locks, connect, bridge.settings.settling_time)
+    forms = ProjectForms(bridge.store, locks, connect, bridge.settings.settling_time, bridge.rung.extend)
     forms.create(LinkKind.ENTITY, 8, ProjectForm.of({"name": "Lab", "identifier": "Lab-1"}))
     full = {
         "name": "North \U0001f9ea",

@@ -199,7 +199,7 @@ def forms_of(bridge: Bridge) -> ProjectForms:
     connect = Connector(bridge.store, Vault(bridge.settings.secret_keys)).connect
     locks = Locks(bridge.redis, 60)
     assert synchronise(bridge.store, locks, connect)
-    return ProjectForms(bridge.store, locks, connect, bridge.settings.settling_time)
+    return ProjectForms(bridge.store, locks, connect, bridge.settings.settling_time, bridge.rung.extend)
 
 
 def test_a_project_template_names_the_project_and_a_repeat_makes_no_second_one(

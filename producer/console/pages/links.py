@@ -86,18 +86,15 @@ def form_page(request: Request, desk: AtDesk, kind: LinkKind, helpdesk_id: Helpd
 def save(request: Request, desk: AtDesk, kind: LinkKind, helpdesk_id: HelpdeskId, form: Form) -> Response:
     """Link to an existing project, or create one and link to it; the metadata is read afterwards."""
     _check(kind, helpdesk_id)
+    how = _create if form.text("how") == "new" else _link
+    status = 422
     try:
-        if form.text("how") == "new":
-            faults, status = _create(desk, kind, helpdesk_id, form)
-            did = "created"
-        else:
-            faults, status = _link(desk, kind, helpdesk_id, form)
-            did = "linked"
+        return go(f"{PATH}?kind={kind}", how(desk, kind, helpdesk_id, form))
+    except FormRefused as refused:
+        faults = dict(refused.faults)
     except (SettingsError, TrackerError, ProjectInDoubt, LockBusy) as failure:
         faults, status = {"": str(failure)}, 503 if isinstance(failure, (ProjectInDoubt, LockBusy)) else 502
-    if faults:
-        return _show(request, desk, kind, helpdesk_id, form=form, faults=faults, status=status)
-    return go(f"{PATH}?kind={kind}", did)
+    return _show(request, desk, kind, helpdesk_id, form=form, faults=faults, status=status)
 
 
 @router.post("/links/{kind}/{helpdesk_id}/remove")
@@ -115,35 +112,30 @@ def _check(kind: LinkKind, helpdesk_id: int) -> None:
         raise Problem(404, "Not found", said("a helpdesk project's id is 1 or more"))
 
 
-def _link(desk: AtDesk, kind: LinkKind, helpdesk_id: int, form: Fields) -> tuple[dict[str, str], int]:
+def _link(desk: AtDesk, kind: LinkKind, helpdesk_id: int, form: Fields) -> str:
+    """Link to an existing project; return what was done, as notices name it."""
     project_id = form.number("tracker_project_id")
     if not project_id:
-        return {"tracker_project_id": said("choose a tracker project")}, 422
+        raise FormRefused([("tracker_project_id", said("choose a tracker project"))])
     link = Link(kind, helpdesk_id, project_id, form.number("default_category_id"))
     try:
         made = desk.project_forms.link(link, replay=form.has("replay"))
     except NotFound as unknown:
         field = "default_category_id" if "category" in str(unknown) else "tracker_project_id"
-        return {field: str(unknown)}, 422
-    if made.linked.replayed:
-        desk.ring(made.linked.tickets)
-    return {}, 200
+        raise FormRefused([(field, str(unknown))]) from None
+    return "linked" if made.linked.confirmed else "unconfirmed"
 
 
-def _create(desk: AtDesk, kind: LinkKind, helpdesk_id: int, form: Fields) -> tuple[dict[str, str], int]:
+def _create(desk: AtDesk, kind: LinkKind, helpdesk_id: int, form: Fields) -> str:
+    """Create a project and link to it; return what was done."""
     values: dict[str, Any] = {name: form.text(name) for name in ("name", "identifier")}
     values["description"] = form.raw("description").strip() or None
     values["is_public"] = form.has("is_public")
     values["parent_id"] = form.number("parent_id")
     values["enabled_module_names"] = form.all("enabled_module_names") if form.has("choose_modules") else None
     values["custom_field_values"] = _custom_values(desk, form)
-    try:
-        made = desk.project_forms.create(kind, helpdesk_id, ProjectForm.of(values), replay=form.has("replay"))
-    except FormRefused as refused:
-        return dict(refused.faults), 422
-    if made.linked.replayed:
-        desk.ring(made.linked.tickets)
-    return {}, 200
+    desk.project_forms.create(kind, helpdesk_id, ProjectForm.of(values), replay=form.has("replay"))
+    return "created"
 
 
 def _custom_values(desk: AtDesk, form: Fields) -> dict[str, Any]:

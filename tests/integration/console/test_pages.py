@@ -348,3 +348,16 @@ def test_a_thousand_links_come_in_pages(visitor: Visitor, bridge: Bridge) -> Non
         found = visitor.page.split('rel="next"')[0].rsplit('href="', 1)[1].split('"')[0]
         path = found.replace("&amp;", "&")
     assert seen == 121
+
+
+def test_a_link_that_no_metadata_confirms_is_made_and_said(come_in: ComeIn) -> None:
+    administrator = come_in(Right.ADMINISTRATOR, "ada")
+    linked = [linked_by(administrator) for _ in range(2)]
+    assert linked == ["unconfirmed", "linked"], "each reads the metadata afterwards"
+
+
+def linked_by(somebody: Visitor) -> str:
+    """Link entity 9 to a project; return what was done."""
+    somebody.open("/console/links/entity/9")
+    where = somebody.do("/console/links/entity/9", {"how": "existing", "tracker_project_id": "1"})
+    return where.rpartition("did=")[2]

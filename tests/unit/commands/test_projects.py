@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
+from shared.store.metadata import MetadataKind
 from tests.support.events import task_event
 from tests.unit.commands.conftest import Shell
 
@@ -54,6 +55,17 @@ def test_what_had_been_skipped_is_replayed_on_demand(shell: Shell, tracker: Stan
     shell.skip(shell.receive(task_event(1)))
     shell.do("create-project", "entity", "3", *LAB, "--replay")
     assert shell.rung == [4711]
+
+
+def test_a_link_to_an_existing_project_reads_the_metadata_too(shell: Shell, tracker: StandIn) -> None:
+    tracker.patch("projects", 1, name="Renamed meanwhile")
+    shell.do("link", "entity", "3", "1")
+    with shell.store.transaction() as tx:
+        assert tx.metadata.names(MetadataKind.PROJECT, [1]) == {1: "Renamed meanwhile"}
+    assert tracker.fault("status_before", path="/users.json", status=500)
+    result = shell.type("link", "entity", "3", "1")
+    assert result.exit_code == 0
+    assert "the metadata was not synchronised afterwards" in result.stderr
 
 
 def test_each_fault_of_the_form_is_told_by_field(shell: Shell, tracker: StandIn) -> None:
