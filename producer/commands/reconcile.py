@@ -50,21 +50,12 @@ def reconcile(
     Asks the helpdesk's API for changed tickets and Done ticket tasks; have it run once a day. With --since it is also
     the first import. What was done before is not done twice.
     """
-    from shared.errors import SettingsError
-    from shared.helpdesk.configured import configured_lookup
-    from shared.helpdesk.reconciliation import reconcile as carry_out
+    from producer.admin.reconcile import compare
 
     moment = zoned(since)
     with open_desk() as desk:
-        lookup = configured_lookup(desk.settings)
-        if lookup is None:
-            raise SettingsError(
-                "no helpdesk can be asked: set DESKBRIDGE_GLPI_API_URL (docs/helpdesks/glpi.md says how)"
-            )
         day = hours_since.date() if hours_since else None
-        found = carry_out(desk.store, lookup, moment, hours_since=day, dry_run=dry_run)
-        if not dry_run:
-            desk.ring(sorted(found.tickets))
+        found = compare(desk, moment, hours_since=day, dry_run=dry_run)
     if as_json:
         print_json(_as_json(found, dry_run=dry_run))
     else:
