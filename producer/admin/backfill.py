@@ -9,9 +9,11 @@ from typing import Any, Literal, TextIO
 
 from sqlalchemy.exc import IntegrityError
 
+from producer.admin.adoption import projects_of
+from producer.admin.desk import Desk
 from shared.codes.changes import Did
 from shared.codes.refusals import Refusal
-from shared.errors import BridgeError, NotFound
+from shared.errors import BridgeError, NotFound, SettingsError, TrackerError
 from shared.ids import LARGEST
 from shared.kinds import Kind
 from shared.metadata.confirming import confirm_link
@@ -69,11 +71,15 @@ class Imported:
         added: links that are new here.
         unchanged: links that were here already.
         tickets: tickets whose waiting work may go on.
+        unasked: issues of which the file names no tracker project, and the tracker could not be asked for it.
+        failure: why it could not.
     """
 
     added: int
     unchanged: int
     tickets: list[int]
+    unasked: int = 0
+    failure: BridgeError | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +135,31 @@ def export_links(store: Store, out: TextIO) -> tuple[int, int]:
     return count, undecided
 
 
-def import_links(
+def import_links(desk: Desk, text: Iterable[str], *, same_tracker: bool = False) -> Imported:
+    """Add every link of a file as `add_links` does, and ring the tickets whose waiting work may go on.
+
+    The tracker is asked in which projects issues are; where it cannot be, that is asked for when they are next needed.
+
+    Raises:
+        NotImported: as `add_links`.
+    """
+    unasked, why = 0, None
+
+    def ask(issue_ids: Sequence[int]) -> Mapping[int, int]:
+        nonlocal unasked, why
+        try:
+            _, client = desk.connector.connect()
+            return projects_of(client, issue_ids)
+        except (SettingsError, TrackerError) as failure:
+            unasked, why = len(issue_ids), failure
+            return {}
+
+    done = add_links(desk.store, text, same_tracker=same_tracker, projects_of=ask)
+    desk.ring(done.tickets)
+    return replace(done, unasked=unasked, failure=why)
+
+
+def add_links(
     store: Store,
     text: Iterable[str],
     *,

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Literal, TextIO
 
 import typer
 
-from producer.commands.desk import CommandDesk, open_desk
+from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import console, count, print_json, say, warn
 from producer.commands.register import Json, add
@@ -97,28 +96,14 @@ def import_links(
                 "Nothing was imported (--preview).",
             )
             return
-        done = carry_out(
-            desk.store, lines, same_tracker=same_tracker, projects_of=partial(_projects_of, desk)
-        )
-        desk.ring(done.tickets)
+        done = carry_out(desk, lines, same_tracker=same_tracker)
+    if done.unasked:
+        issues = count(done.unasked, "issue")
+        warn(f"{issues} imported without a tracker project, which is asked for later: {done.failure}")
     if as_json:
         print_json({"added": done.added, "unchanged": done.unchanged})
     else:
         say(f"{count(done.added, 'link')} added; {done.unchanged} were here already.")
-
-
-def _projects_of(desk: CommandDesk, issue_ids: Sequence[int]) -> Mapping[int, int]:
-    """Ask the tracker in which projects issues are that the file names none for."""
-    from producer.admin.adoption import projects_of
-    from shared.errors import SettingsError, TrackerError
-
-    try:
-        _, client = desk.connector.connect()
-        return projects_of(client, issue_ids)
-    except (SettingsError, TrackerError) as failure:
-        issues = count(len(issue_ids), "issue")
-        warn(f"{issues} imported without a tracker project, which is asked for later: {failure}")
-        return {}
 
 
 def _of_version_one(text: Iterable[str], table: str, columns: str, delimiter: str) -> Iterable[str]:

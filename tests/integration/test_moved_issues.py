@@ -6,7 +6,7 @@ import pytest
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.adoption import projects_of
-from producer.admin.backfill import import_links
+from producer.admin.backfill import add_links
 from producer.admin.desk import Desk
 from producer.admin.held import resolve
 from shared.kinds import Kind
@@ -83,7 +83,7 @@ def test_an_imported_issue_without_a_project_is_asked_about(
 ) -> None:
     client = client_of(bridge)
     lines = ["kind,id,ticket_id,tracker_id,tracker_project_id", "ticket,4711,,1,", "ticket,4712,,2,"]
-    import_links(bridge.store, lines, projects_of=lambda ids: projects_of(client, ids) if reachable else {})
+    add_links(bridge.store, lines, projects_of=lambda ids: projects_of(client, ids) if reachable else {})
     assert row(bridge, Kind.TICKET, 4711).tracker_project_id == (1 if reachable else None)
     assert bridge.forward(task_event()) == ["done"]
     assert entries(stand_in)[-1]["user_id"] == 5
