@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 
+from producer.admin.desk import Desk
 from producer.helpdesks.glpi.events import Item, read
 from shared.codes.changes import Did
 from shared.codes.coded import codes_in
@@ -38,6 +39,30 @@ class Replayed:
     events: int
     tickets: list[int]
     unreadable: int = 0
+
+
+def replay(
+    desk: Desk, event_ids: Collection[int] = (), *, state: EventState | None = None, code: str | None = None
+) -> Replayed:
+    """Replay events, and ring their tickets.
+
+    Args:
+        desk: the collaborators.
+        event_ids: the events, where no state is given.
+        state: every event in this state.
+        code: of those only the ones whose reason, or what explains it, has this code.
+
+    Raises:
+        NotFound: as `replay_events`.
+    """
+    if state is None:
+        done = replay_events(desk.store, event_ids)
+    elif code:
+        done = replay_code(desk.store, state, code)
+    else:
+        done = replay_state(desk.store, state)
+    desk.ring(done.tickets)
+    return done
 
 
 def replay_events(store: Store, event_ids: Collection[int]) -> Replayed:
@@ -87,19 +112,19 @@ def replay_code(store: Store, state: EventState, code: str) -> Replayed:
     return Replayed(len(wanted), sorted(tickets))
 
 
-def replay_matching(store: Store, wanted: Wanted) -> tuple[Replayed, int | None]:
-    """Replay every failed or skipped event that a filter matches, up to the highest id that was seen.
+def replay_matching(desk: Desk, wanted: Wanted) -> tuple[Replayed, int | None]:
+    """Replay every failed or skipped event that a filter matches, up to the highest id seen; ring their tickets.
 
     As with single events, failed ones of the same keys go with them.
 
     Args:
-        store: where the journal is.
+        desk: the collaborators.
         wanted: the filter; its state is `failed` or `skipped`, and its `upto` is set.
 
     Returns:
         What was replayed, and the number of the change that keeps which events these were; None where nothing matched.
     """
-    with store.transaction() as tx:
+    with desk.store.transaction() as tx:
         found = tx.events.page(wanted, limit=MOST_TOLD)
         count, told = len(found), [row.id for row in found]
         unreadable = [row.id for row in found if row.key == UNREADABLE]
@@ -114,7 +139,9 @@ def replay_matching(store: Store, wanted: Wanted) -> tuple[Replayed, int | None]
         change = tx.changes.note(
             Did.EVENTS_REPLAYED(count=count - left, which=which[:LONGEST_NAMED]), after={"event_ids": told}
         )
-    return Replayed(count - left, sorted({*tickets, *read}), left), change
+    done = Replayed(count - left, sorted({*tickets, *read}), left)
+    desk.ring(done.tickets)
+    return done, change
 
 
 def _named(wanted: Wanted) -> Iterator[tuple[str, object]]:

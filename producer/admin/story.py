@@ -108,6 +108,13 @@ class TicketTrace:
     last_event: JournalEvent | None
     config: PluginConfig
 
+    @property
+    def replayable(self) -> list[int]:
+        """The events that a person may replay: those that failed, or else the last one where it was skipped."""
+        failed = [row.id for row in self.open_events if row.state == EventState.FAILED]
+        last = self.last_event
+        return failed or ([last.id] if last and last.state == EventState.SKIPPED else [])
+
 
 def trace_ticket(store: Store, ticket_id: int) -> TicketTrace:
     """Put together what is known of a ticket.

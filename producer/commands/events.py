@@ -84,7 +84,7 @@ def replay(
     What was done before is not done twice: every ticket keeps its one issue, every ticket task its one time entry. A
     delivery that could not be read is read once more.
     """
-    from producer.admin.replay import replay_code, replay_events, replay_state
+    from producer.admin.replay import replay as carry_out
     from shared.store.models import EventState
 
     if bool(event_ids) == bool(state):
@@ -92,13 +92,7 @@ def replay(
     if code and not state:
         raise WrongUsage("--code narrows a --state")
     with open_desk() as desk:
-        if state and code:
-            done = replay_code(desk.store, EventState(state), code)
-        elif state:
-            done = replay_state(desk.store, EventState(state))
-        else:
-            done = replay_events(desk.store, event_ids or [])
-        desk.ring(done.tickets)
+        done = carry_out(desk, event_ids or (), state=EventState(state) if state else None, code=code)
     if as_json:
         print_json({"events": done.events, "tickets": done.tickets, "unreadable": done.unreadable})
         return

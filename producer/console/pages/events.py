@@ -69,8 +69,7 @@ def replay(desk: AtDesk, form: Form) -> Response:
     wanted = replace(_wanted(form), upto=upto)
     if wanted.state not in REPLAYABLE or upto is None:
         raise Problem(422, "Not valid", "only failed and skipped events are replayed together")
-    done, change = replay_matching(desk.store, wanted)
-    desk.ring(done.tickets)
+    done, change = replay_matching(desk, wanted)
     if change is None:
         return go(PATH, "nothing")
     return go(f"/console/changes/{change}", "unreadable" if done.unreadable else "replayed")

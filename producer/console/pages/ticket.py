@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import Request
 from starlette.responses import Response
 
-from producer.admin.replay import replay_events
+from producer.admin import replay as events
 from producer.admin.story import trace_ticket
 from producer.console.answers import AtDesk, Id
 from producer.console.fixing import HINTS, fix
@@ -20,7 +20,6 @@ from shared.store.metadata import MetadataKind
 from shared.store.models import EventState, LedgerState
 
 router = page_router()
-TO_REPLAY = (EventState.FAILED, EventState.SKIPPED)
 BAD = (
     What.PERHAPS_REFUSED_FOR,
     What.TEMPLATE_FAILED,
@@ -76,8 +75,7 @@ def ticket(request: Request, desk: AtDesk, ticket_id: Id) -> Response:
         person=person,
         missing=_missing(found.open_events),
         hints=_hints(found.steps, _missing(found.open_events)),
-        replayable=[row.id for row in found.open_events if row.state == EventState.FAILED]
-        or ([found.last_event.id] if found.last_event and found.last_event.state in TO_REPLAY else []),
+        replayable=found.replayable,
         held=[(Kind.TICKET, ticket_id)]
         if found.link and found.link.state in (LedgerState.HELD, LedgerState.GONE)
         else [
@@ -92,15 +90,11 @@ def ticket(request: Request, desk: AtDesk, ticket_id: Id) -> Response:
 
 @router.post("/tickets/{ticket_id}/replay")
 def replay(desk: AtDesk, ticket_id: Id) -> Response:
-    """Replay a ticket's failed events, or where none failed its last one."""
-    found = trace_ticket(desk.store, ticket_id)
-    ids = [row.id for row in found.open_events if row.state == EventState.FAILED]
-    if not ids and found.last_event is not None and found.last_event.state in TO_REPLAY:
-        ids = [found.last_event.id]
-    if not ids:
-        return go(f"/console/tickets/{ticket_id}", "nothing")
-    desk.ring(replay_events(desk.store, ids).tickets)
-    return go(f"/console/tickets/{ticket_id}", "replayed")
+    """Replay what of a ticket's events may be replayed."""
+    wanted = trace_ticket(desk.store, ticket_id).replayable
+    if wanted:
+        events.replay(desk, wanted)
+    return go(f"/console/tickets/{ticket_id}", "replayed" if wanted else "nothing")
 
 
 def _missing(open_events: list[Any]) -> list[Any]:
