@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -24,7 +24,7 @@ from shared.metadata.confirming import OF_SPEC, confirm
 from shared.metadata.synchronisation import Connect
 from shared.sentences.language import said
 from shared.store import Store, Transaction
-from shared.store.metadata import MetadataKind
+from shared.store.metadata import Entry, MetadataKind
 from shared.store.tickets import AT_ONCE
 from shared.store.trace import Step
 from shared.tracker.answers import clean
@@ -73,6 +73,36 @@ def show(store: Store) -> dict[str, Any]:
     return {**config.model_dump(mode="json"), "api_key": "stored" if encrypted else "not stored"}
 
 
+def current(store: Store) -> PluginConfig:
+    """Return the configuration in force."""
+    with store.transaction() as tx:
+        return tx.configs.get()[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What the configuration is chosen from.
+
+    Attributes:
+        entries: the tracker's, by kind.
+        statuses_seen: statuses that tickets have had.
+        has_key: whether an API key is stored.
+    """
+
+    entries: Mapping[MetadataKind, Sequence[Entry]]
+    statuses_seen: Collection[int]
+    has_key: bool
+
+
+def choices(store: Store) -> Choices:
+    """Return what the configuration is chosen from."""
+    with store.transaction() as tx:
+        kinds = (*OF_SPEC.values(), MetadataKind.STATUS)
+        return Choices(
+            tx.metadata.of_kinds(*kinds), tx.tickets.statuses_seen(), tx.configs.get()[1] is not None
+        )
+
+
 def save(
     desk: Desk,
     assignments: Mapping[str, str],
@@ -114,8 +144,7 @@ def save(
 
 def give_statuses(desk: Desk) -> None:
     """Give the issues that have another status than the map says what it says now."""
-    with desk.store.transaction() as tx:
-        status_map = tx.configs.get()[0].status_map
+    status_map = current(desk.store).status_map
     save(desk, {"status_map": json.dumps(status_map)}, replay=True)
 
 

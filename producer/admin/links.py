@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from shared.metadata.confirming import confirm_link
 from shared.metadata.synchronisation import Connect
 from shared.store import Store, Transaction
 from shared.store.links import Link, LinkKind
+from shared.store.metadata import MetadataKind
 from shared.store.tickets import AT_ONCE
 from shared.store.trace import Step
 from shared.tracker.lists import TrackerLists
@@ -49,6 +50,48 @@ class Linked:
     events: int = 0
     replayed: bool = False
     confirmed: bool = True
+
+
+def all_links(store: Store) -> Sequence[Link]:
+    """Return every link, projects first."""
+    with store.transaction() as tx:
+        return tx.links.all()
+
+
+@dataclass(frozen=True, slots=True)
+class NamedLinks:
+    """Links of one kind, with the names of what they lead to by its id."""
+
+    links: list[Link]
+    projects: dict[int, str]
+    categories: dict[int, str]
+
+
+def named_links(store: Store, kind: LinkKind) -> NamedLinks:
+    """Return the links of helpdesk projects, or of entities, with names."""
+    with store.transaction() as tx:
+        found = [one for one in tx.links.all() if one.kind is kind]
+        category_ids = {one.default_category_id for one in found if one.default_category_id}
+        projects = tx.metadata.names(MetadataKind.PROJECT, {one.tracker_project_id for one in found})
+        return NamedLinks(found, projects, tx.metadata.names(MetadataKind.CATEGORY, category_ids))
+
+
+def find_link(store: Store, kind: LinkKind, helpdesk_id: int) -> Link | None:
+    """Return the link of a helpdesk project or entity, None where it has none."""
+    with store.transaction() as tx:
+        return tx.links.get(kind, helpdesk_id)
+
+
+def link_of(store: Store, kind: LinkKind, helpdesk_id: int) -> Link:
+    """Return the link of a helpdesk project or entity.
+
+    Raises:
+        NotFound: it has none.
+    """
+    link = find_link(store, kind, helpdesk_id)
+    if link is None:
+        raise NotFound(f"{kind} {helpdesk_id} is not linked")
+    return link
 
 
 def make_link(

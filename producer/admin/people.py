@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from shared.codes.changes import Did
@@ -65,6 +65,24 @@ class Mapped:
     def why(self) -> str:
         """Why, in English."""
         return sentence(self.match)
+
+
+def tracker_users(store: Store) -> Sequence[TrackerPerson]:
+    """Return the cached tracker users, by login."""
+    with store.transaction() as tx:
+        return tx.people.cached()
+
+
+def find_tracker_users(store: Store, text: str, most: int) -> Sequence[TrackerPerson]:
+    """Return tracker users by login, name or address."""
+    with store.transaction() as tx:
+        return tx.people.search(text, most)
+
+
+def logins_of(store: Store, tracker_user_ids: Iterable[int]) -> dict[int, str]:
+    """Return the logins of tracker users by their ids, as far as they are cached."""
+    with store.transaction() as tx:
+        return tx.people.named(tracker_user_ids)
 
 
 def user_map(store: Store) -> list[Mapped]:

@@ -11,7 +11,7 @@ from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound
 from shared.metadata.confirming import confirm
 from shared.payloads import IDENTIFIER, LONGEST_IDENTIFIER, LONGEST_NAME, RESERVED, Body
-from shared.store import Transaction
+from shared.store import Store, Transaction
 from shared.store.metadata import Entry, MetadataKind
 from shared.tracker.answers import clean
 from shared.validation import Id, model_faults
@@ -95,6 +95,12 @@ def faults_of(tx: Transaction, project: Mapping[str, Any]) -> Faults:
         project: what is to be sent: the form itself, or what a template made of it.
     """
     return [*_name_faults(project), *_parent_faults(tx, project), *_custom_field_faults(tx, project)]
+
+
+def fields_of_projects(store: Store) -> list[Entry]:
+    """Return the custom fields that a project has."""
+    with store.transaction() as tx:
+        return _project_fields(tx)
 
 
 def refusal(tx: Transaction, messages: Sequence[str]) -> FormRefused:

@@ -76,3 +76,9 @@ def end(store: Store) -> Recovering | None:
         if before is not None:
             tx.changes.note(Did.RECOVERY_ENDED())
     return before
+
+
+def is_recovering(store: Store) -> bool:
+    """Tell whether the tracker is asked before each creation."""
+    with store.transaction() as tx:
+        return tx.recovery.get() is not None

@@ -17,6 +17,8 @@ from shared.sentences.render import because, sentence
 from shared.store import Store, Transaction
 from shared.store.due import content_of
 from shared.store.ledger import Row
+from shared.store.links import Link
+from shared.store.metadata import MetadataKind
 from shared.store.models import EventState, JournalEvent, LedgerState, TicketState
 
 UNFINISHED = (EventState.PENDING, EventState.HELD, EventState.FAILED)
@@ -114,6 +116,38 @@ class TicketTrace:
         failed = [row.id for row in self.open_events if row.state == EventState.FAILED]
         last = self.last_event
         return failed or ([last.id] if last and last.state == EventState.SKIPPED else [])
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where a ticket's issue is, or would be.
+
+    Attributes:
+        link: by which it goes there; None: nothing of it is linked.
+        project_id: the tracker project.
+        project: its name, where the cache knows it.
+        statuses: the tracker's, by id.
+    """
+
+    link: Link | None
+    project_id: int | None
+    project: str | None
+    statuses: dict[int, str]
+
+
+def destination(store: Store, found: TicketTrace) -> Destination:
+    """Return where a ticket's issue is, or would be."""
+    snapshot = found.state.snapshot if found.state else None
+    with store.transaction() as tx:
+        link = (
+            tx.links.resolve(snapshot.get("project_id"), snapshot.get("entity_id") or 0) if snapshot else None
+        )
+        project_id = found.link.tracker_project_id if found.link else None
+        if project_id is None and link is not None:
+            project_id = link.tracker_project_id
+        project = tx.metadata.get(MetadataKind.PROJECT, project_id) if project_id else None
+        statuses = {one.tracker_id: one.name for one in tx.metadata.of_kind(MetadataKind.STATUS)}
+    return Destination(link, project_id, project.name if project else None, statuses)
 
 
 def trace_ticket(store: Store, ticket_id: int) -> TicketTrace:

@@ -13,7 +13,7 @@ from datetime import datetime
 from sqlalchemy.exc import IntegrityError
 
 from producer.admin.template_values import unfit_constant
-from shared.bodies.contexts import engine_for, operation_of
+from shared.bodies.contexts import custom_fields_of, engine_for, operation_of
 from shared.characters import NOT_STORABLE
 from shared.codes.changes import Did
 from shared.codes.coded import Coded
@@ -25,6 +25,7 @@ from shared.store.models import PayloadTemplate, TemplateChange
 from shared.store.templates import Change, Kept
 from shared.templating import Operation
 from shared.templating.limits import BODY_BYTES
+from shared.templating.operations import CustomField
 
 LONGEST_NAME = 100
 STORABLE = "text without U+0000 and lone surrogates"
@@ -84,6 +85,11 @@ class TemplateStore:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+
+    def custom_fields(self) -> tuple[CustomField, ...]:
+        """Return the tracker's custom fields, which templates can give a value."""
+        with self._store.transaction() as tx:
+            return custom_fields_of(tx)
 
     def list(self, operation: str | None = None) -> list[Described]:
         """Return the templates, of one operation where one is named.

@@ -51,13 +51,16 @@ def events(
     as_json: Json = False,
 ) -> None:
     """List events, newest first, and what became of them."""
-    with open_desk() as desk, desk.store.transaction() as tx:
-        found = tx.journal.find(state=state, ticket_id=ticket, limit=limit)
-        mode = tx.recovery.get()
+    from producer.admin.events import latest_events
+    from producer.admin.recovery import is_recovering
+
+    with open_desk() as desk:
+        found = latest_events(desk.store, state=state, ticket_id=ticket, limit=limit)
+        recovering = is_recovering(desk.store)
     if as_json:
         print_json([event_json(row) for row in found])
         return
-    if mode:
+    if recovering:
         say("Recovering: the tracker is asked before each creation (`deskbridge recover --end` ends it).")
     if not found:
         say("No such events." if state or ticket else "No event has come in yet.")

@@ -111,8 +111,10 @@ def unlink(kind: From, helpdesk_id: HelpdeskId) -> None:
 
 def links(as_json: Json = False) -> None:
     """List the links."""
-    with open_desk() as desk, desk.store.transaction() as tx:
-        found = tx.links.all()
+    from producer.admin.links import all_links
+
+    with open_desk() as desk:
+        found = all_links(desk.store)
     if as_json:
         print_json([link_json(one) for one in found])
     elif not found:

@@ -194,10 +194,10 @@ def _context(file: str | None, event: int | None) -> dict[str, Any] | None:
 
 def _known(operation: str) -> tuple[Operation, tuple[CustomField, ...]]:
     """Return an operation by its name, and the custom fields of the tracker."""
-    from shared.bodies.contexts import custom_fields_of, operation_of
+    from shared.bodies.contexts import operation_of
 
-    with open_desk() as desk, desk.store.transaction() as tx:
-        return operation_of(operation), custom_fields_of(tx)
+    with open_desk() as desk:
+        return operation_of(operation), desk.templates.custom_fields()
 
 
 def _show_preview(shown: Preview) -> None:

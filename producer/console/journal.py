@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
+from producer.admin.events import latest_events
 from producer.admin.held import held_rows
 from producer.admin.misattributed import misattributed as find_misattributed
 from producer.admin.shapes import event_json, held_json, trace_json, wrong_author_json
@@ -27,8 +28,8 @@ def events(
     limit: Annotated[int, Query(ge=1, le=10_000)] = 100,
 ) -> Any:
     """List events, newest first, and what became of them."""
-    with desk.store.transaction() as tx:
-        return [event_json(row) for row in tx.journal.find(state=state, ticket_id=ticket, limit=limit)]
+    found = latest_events(desk.store, state=state, ticket_id=ticket, limit=limit)
+    return [event_json(row) for row in found]
 
 
 @router.get("/held", response_model=list[models.Held])

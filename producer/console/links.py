@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from producer.admin.desk import Desk
-from producer.admin.links import remove_link
+from producer.admin.links import all_links, link_of, remove_link
 from producer.admin.project_forms import FormRefused, ProjectForm
 from producer.admin.projects import Made
 from producer.admin.shapes import link_json
@@ -49,20 +49,19 @@ class LinkForm(BaseModel):
 @router.get("", response_model=list[models.Link])
 def links(desk: AtDesk) -> Any:
     """List every link, projects first."""
-    with desk.store.transaction() as tx:
-        return [link_json(link) for link in tx.links.all()]
+    return [link_json(link) for link in all_links(desk.store)]
 
 
 @router.get("/projects/{helpdesk_id}", responses=refusals(404), response_model=models.Link)
 def project_link(desk: AtDesk, helpdesk_id: Id) -> Any:
     """Show the link of a helpdesk project."""
-    return _show(desk, LinkKind.PROJECT, helpdesk_id)
+    return link_json(link_of(desk.store, LinkKind.PROJECT, helpdesk_id))
 
 
 @router.get("/entities/{helpdesk_id}", responses=refusals(404), response_model=models.Link)
 def entity_link(desk: AtDesk, helpdesk_id: IdOrZero) -> Any:
     """Show the link of a helpdesk entity."""
-    return _show(desk, LinkKind.ENTITY, helpdesk_id)
+    return link_json(link_of(desk.store, LinkKind.ENTITY, helpdesk_id))
 
 
 @router.put("/projects/{helpdesk_id}", responses=PUT, response_model=models.LinkMade)
@@ -89,14 +88,6 @@ def delete_entity_link(desk: AtDesk, helpdesk_id: IdOrZero) -> Response:
     """Remove the link of a helpdesk entity."""
     remove_link(desk.store, LinkKind.ENTITY, helpdesk_id)
     return Response(status_code=204)
-
-
-def _show(desk: Desk, kind: LinkKind, helpdesk_id: int) -> dict[str, Any]:
-    with desk.store.transaction() as tx:
-        link = tx.links.get(kind, helpdesk_id)
-    if link is None:
-        raise NotFound(f"{kind} {helpdesk_id} is not linked")
-    return link_json(link)
 
 
 def _put(desk: Desk, kind: LinkKind, helpdesk_id: int, form: LinkForm, response: Response) -> dict[str, Any]:

@@ -10,14 +10,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from producer.admin import configuration, people
-from producer.admin.metadata import read_now
+from producer.admin.metadata import cached, entries, read_now
 from producer.admin.shapes import entry_json, mapped_json, person_json, run_json
 from producer.console import models
 from producer.console.answers import AtDesk, Id
 from producer.web.problems import Problem, refusals
 from shared.errors import NotFound, SettingsError
 from shared.ids import LARGEST
-from shared.metadata.synchronisation import PARTS
 
 router = APIRouter(prefix="/api", tags=["setup"])
 API_KEY = "api_key"
@@ -60,14 +59,12 @@ def change_config(
 @router.get("/metadata", response_model=models.Metadata)
 def show_metadata(desk: AtDesk) -> Any:
     """Show how much of the tracker is cached, and the latest synchronisations."""
-    with desk.store.transaction() as tx:
-        counts, good = tx.metadata.counts(), tx.metadata.last_good_run()
-        parts = {name: counts[str(kind)] for name, kind in PARTS.items()}
-        return {
-            "counts": {"users": tx.people.cached_count(), **parts},
-            "synchronised_at": good.ended_at if good else None,
-            "runs": [run_json(run) for run in tx.metadata.runs()],
-        }
+    found = cached(desk.store)
+    return {
+        "counts": found.counts,
+        "synchronised_at": found.synchronised_at,
+        "runs": [run_json(run) for run in found.runs],
+    }
 
 
 @router.post("/metadata/sync", responses=refusals(502), response_model=models.Synchronised)
@@ -94,12 +91,9 @@ def show_part(
     ] = None,
 ) -> Any:
     """List a part of the cache: users, projects, issue_types, statuses, priorities, activities, roles and so on."""
-    with desk.store.transaction() as tx:
-        if part == "users":
-            return [person_json(one) for one in tx.people.cached()]
-        if part not in PARTS:
-            raise NotFound(f"no such part of the metadata: {part} (there are: users, {', '.join(PARTS)})")
-        return [entry_json(one) for one in tx.metadata.of_kind(PARTS[part], tracker_project_id=project)]
+    if part == "users":
+        return [person_json(one) for one in people.tracker_users(desk.store)]
+    return [entry_json(one) for one in entries(desk.store, part, project)]
 
 
 class Override(BaseModel):

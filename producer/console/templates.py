@@ -12,12 +12,10 @@ from producer.admin.template_shapes import change_json, field_json, left_json, t
 from producer.console import models
 from producer.console.answers import AtDesk, Id, Who
 from producer.web.problems import refusals
-from shared.bodies.contexts import custom_fields_of
 from shared.ids import LARGEST
 from shared.templating import Operation, catalogue_for
 from shared.templating.defaults import default_template
 from shared.templating.fields import fields_for
-from shared.templating.operations import CustomField
 
 router = APIRouter(prefix="/api/templates", tags=["templates"])
 Version = Annotated[int, Field(ge=1, le=LARGEST, strict=True)]
@@ -69,19 +67,19 @@ def create_template(desk: AtDesk, who: Who, form: NewTemplate) -> Any:
 @router.get("/variables", response_model=list[models.Variable])
 def variables(desk: AtDesk, operation: OfOperation) -> Any:
     """List the variables that an operation's templates can read."""
-    return [variable_json(one) for one in catalogue_for(operation, _fields(desk)).variables]
+    return [variable_json(one) for one in catalogue_for(operation, desk.templates.custom_fields()).variables]
 
 
 @router.get("/fields", response_model=list[models.Field])
 def fields(desk: AtDesk, operation: OfOperation) -> Any:
     """List the fields that the tracker takes, with its own custom fields."""
-    return [field_json(one) for one in fields_for(operation, _fields(desk))]
+    return [field_json(one) for one in fields_for(operation, desk.templates.custom_fields())]
 
 
 @router.get("/generate", response_model=models.Generated)
 def generate(desk: AtDesk, operation: OfOperation) -> Any:
     """Return a template that sends the standard body, with the tracker's required custom fields."""
-    return {"operation": operation, "body": default_template(operation, _fields(desk))}
+    return {"operation": operation, "body": default_template(operation, desk.templates.custom_fields())}
 
 
 @router.get("/left", response_model=list[models.Left])
@@ -137,8 +135,3 @@ def roll_back(desk: AtDesk, who: Who, template_id: Id, choice: Choice | None = N
     """Put an earlier version in force again."""
     version = choice.version if choice else None
     return template_json(desk.templates.roll_back(template_id, who, version))
-
-
-def _fields(desk: AtDesk) -> tuple[CustomField, ...]:
-    with desk.store.transaction() as tx:
-        return custom_fields_of(tx)

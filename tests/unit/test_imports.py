@@ -1,8 +1,9 @@
-"""No module of the product imports another in a circle, not for its types either."""
+"""What imports say of the house: no circle, not for types either; the doors leave the store to what is behind them."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -30,3 +31,17 @@ def test_no_import_goes_in_a_circle() -> None:
     graph = {name: {one for one in imported(path) if one in FILES} - {name} for name, path in FILES.items()}
     assert sum(map(len, graph.values())) > len(FILES)
     TopologicalSorter(graph).prepare()  # names the circle where there is one
+
+
+def test_the_doors_read_no_store_and_ring_nobody_themselves() -> None:
+    """What people do is in producer/admin; the command line and the console only ask for it and show it."""
+    doors = [
+        path for name, path in FILES.items() if name.startswith(("producer.commands", "producer.console"))
+    ]
+    found = [
+        f"{path.relative_to(ROOT)}: {line.strip()}"
+        for path in doors
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if re.search(r"\.transaction\(|desk\.ring\(", line)
+    ]
+    assert (len(doors) > 40, found) == (True, [])

@@ -7,8 +7,10 @@ from datetime import UTC, datetime
 from fastapi import Request
 from starlette.responses import Response
 
+from producer.admin import configuration
 from producer.admin.correction import correct_author
 from producer.admin.misattributed import WrongAuthor, misattributed
+from producer.admin.people import logins_of
 from producer.console.answers import AtDesk, Id
 from producer.console.fixing import fix
 from producer.console.pages.parts import PAGE, go, page_router, show
@@ -48,9 +50,6 @@ def _show(
 ) -> Response:
     found = misattributed(desk.store, limit=PAGE + 1, below=below)
     rows = found[:PAGE]
-    with desk.store.transaction() as tx:
-        names = tx.people.named(one.author_id for one in rows if one.author_id)
-        base_url = tx.configs.get()[0].base_url
     return show(
         request,
         "authors",
@@ -58,8 +57,8 @@ def _show(
         rows=rows,
         below=below,
         older=address(PATH, below=_named(rows[-1])) if len(found) > PAGE else None,
-        names=names,
-        base_url=base_url,
+        names=logins_of(desk.store, [one.author_id for one in rows if one.author_id]),
+        base_url=configuration.current(desk.store).base_url,
         correctable=desk.settings.correct_authors,
         fault=fault,
         fix=fix,

@@ -7,11 +7,11 @@ from typing import Any
 from fastapi import Request
 from starlette.responses import Response
 
+from producer.admin.changes import change_of, latest_changes
 from producer.console.answers import AtDesk, Id
 from producer.console.pages.parts import page_router, show
 from producer.console.view import address
 from shared.codes.changes import Did
-from shared.errors import NotFound
 from shared.ids import LARGEST
 
 router = page_router()
@@ -24,10 +24,8 @@ def changes(
 ) -> Response:
     """List changes, newest first."""
     below = min(below, LARGEST) if below is not None else None
-    with desk.store.transaction() as tx:
-        found = tx.changes.find(
-            limit=PAGE + 1, older_than=below, who=who or None, code=what if what in list(Did) else None
-        )
+    code = what if what in list(Did) else None
+    found = latest_changes(desk.store, limit=PAGE + 1, below=below, who=who or None, code=code)
     rows = found[:PAGE]
     older = address("/console/changes", who=who, what=what, below=rows[-1].id) if len(found) > PAGE else None
     return show(
@@ -46,12 +44,7 @@ def changes(
 @router.get("/changes/{change_id}")
 def change(request: Request, desk: AtDesk, change_id: Id) -> Response:
     """Show one change; of a replay what became of the events."""
-    with desk.store.transaction() as tx:
-        found = tx.changes.get(change_id)
-        if found is None:
-            raise NotFound(f"there is no change {change_id}")
-        ids = found.after.get("event_ids") if isinstance(found.after, dict) else None
-        became = tx.events.states_of(ids) if isinstance(ids, list) else None
+    found, became = change_of(desk.store, change_id)
     return show(request, "change", one=found, became=became, diff=_diff)
 
 

@@ -10,6 +10,7 @@ from fastapi import Request
 from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
+from producer.admin.events import event_page
 from producer.admin.replay import REPLAYABLE, replay_matching
 from producer.console.answers import AtDesk
 from producer.console.fixing import fix
@@ -35,15 +36,9 @@ def events(request: Request, desk: AtDesk) -> Response:
     given = {name: asked.get(name, "").strip() for name in FILTERS}
     wanted = _wanted(asked)
     below, above = _number(asked.get("below")), _number(asked.get("above"))
-    with desk.store.transaction() as tx:
-        rows = list(tx.events.page(wanted, limit=PAGE + 1, below=below, above=above))
-        newest = tx.events.page(wanted, limit=1)
-        matching = tx.events.count(wanted)
-        groups = tx.events.groups() if wanted.state == EventState.FAILED or not _is_filtered(given) else []
-    more = len(rows) > PAGE
-    rows = (rows[-PAGE:] if above is not None else rows[:PAGE]) if more else rows
-    newer = bool(rows) and bool(newest) and rows[0].id < newest[0].id
-    older = bool(rows) and (more if above is None else True)
+    is_filtered = any(given.values())
+    found = event_page(desk.store, wanted, size=PAGE, below=below, above=above, grouped=not is_filtered)
+    rows = found.rows
     return show(
         request,
         "events",
@@ -51,14 +46,14 @@ def events(request: Request, desk: AtDesk) -> Response:
         rows=rows,
         kinds=KINDS,
         states=list(EventState),
-        matching=matching,
-        groups=groups,
+        matching=found.matching,
+        groups=found.groups,
         fix=fix,
-        is_filtered=_is_filtered(given),
+        is_filtered=is_filtered,
         may_replay=wanted.state in REPLAYABLE,
-        upto=newest[0].id if newest else 0,
-        newer=address(PATH, **given, above=rows[0].id) if newer else None,
-        older=address(PATH, **given, below=rows[-1].id) if older else None,
+        upto=found.newest,
+        newer=address(PATH, **given, above=rows[0].id) if found.has_newer else None,
+        older=address(PATH, **given, below=rows[-1].id) if found.has_older else None,
     )
 
 
@@ -87,10 +82,6 @@ def _wanted(given: QueryParams | Fields) -> Wanted:
         since=_moment(read("from"), read("offset")),
         until=_moment(read("to"), read("offset")),
     )
-
-
-def _is_filtered(given: dict[str, str]) -> bool:
-    return any(given.values())
 
 
 def _number(text: str | None) -> int | None:

@@ -7,6 +7,7 @@ from typing import Any
 from fastapi import Request
 from starlette.responses import Response
 
+from producer.admin import configuration
 from producer.admin.candidates import Candidate, candidates_of
 from producer.admin.held import held_page, held_row, resolve
 from producer.console.answers import AtDesk, Id
@@ -59,8 +60,6 @@ def _show(
     if row is None:
         return go(PATH, "unchanged")
     found, trouble = candidates_of(desk, kind, row)
-    with desk.store.transaction() as tx:
-        config, _ = tx.configs.get()
     return show(
         request,
         "held_one",
@@ -71,7 +70,7 @@ def _show(
         found=found,
         trouble=trouble,
         fault=fault,
-        base_url=config.base_url,
+        base_url=configuration.current(desk.store).base_url,
         differs=_differs,
     )
 

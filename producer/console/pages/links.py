@@ -7,8 +7,10 @@ from typing import Annotated, Any
 from fastapi import Path, Request
 from starlette.responses import Response
 
-from producer.admin.links import remove_link
-from producer.admin.project_forms import FormRefused, ProjectForm
+from producer.admin.links import find_link, named_links, remove_link
+from producer.admin.metadata import names
+from producer.admin.people import find_tracker_users
+from producer.admin.project_forms import FormRefused, ProjectForm, fields_of_projects
 from producer.admin.projects import ProjectInDoubt
 from producer.console.answers import AtDesk
 from producer.console.pages.parts import Form, go, leaf, page_router, show
@@ -18,7 +20,7 @@ from shared.errors import LockBusy, NotFound, SettingsError, TrackerError
 from shared.ids import LARGEST
 from shared.sentences.language import said
 from shared.store.links import Link, LinkKind
-from shared.store.metadata import Entry, MetadataKind
+from shared.store.metadata import MetadataKind
 
 router = page_router()
 PATH = "/console/links"
@@ -34,6 +36,7 @@ MODULES = (
     "calendar",
     "gantt",
 )
+MOST_PEOPLE = 200
 CUSTOM = "custom_field_values."
 HelpdeskId = Annotated[int, Path(ge=0, le=LARGEST)]
 
@@ -42,15 +45,12 @@ HelpdeskId = Annotated[int, Path(ge=0, le=LARGEST)]
 def links(request: Request, desk: AtDesk, kind: str = "entity", find: str = "", after: int = 0) -> Response:
     """List the links of entities, or of projects."""
     shown = LinkKind.PROJECT if kind == "project" else LinkKind.ENTITY
-    with desk.store.transaction() as tx:
-        found = [one for one in tx.links.all() if one.kind is shown]
-        names = tx.metadata.names(MetadataKind.PROJECT, {one.tracker_project_id for one in found})
-        categories = tx.metadata.names(
-            MetadataKind.CATEGORY, {one.default_category_id for one in found if one.default_category_id}
-        )
-    text = find.strip().lower()
+    found = named_links(desk.store, shown)
+    projects, text = found.projects, find.strip().lower()
     rows = [
-        one for one in found if text in f"{one.helpdesk_id} {names.get(one.tracker_project_id, '')}".lower()
+        one
+        for one in found.links
+        if text in f"{one.helpdesk_id} {projects.get(one.tracker_project_id, '')}".lower()
     ]
     return show(
         request,
@@ -58,10 +58,10 @@ def links(request: Request, desk: AtDesk, kind: str = "entity", find: str = "", 
         **leaf(rows, after, PATH, kind=kind, find=find),
         kind=shown,
         kinds=(LinkKind.ENTITY, LinkKind.PROJECT),
-        names=names,
-        categories=categories,
+        names=projects,
+        categories=found.categories,
         find=find.strip(),
-        total=len(found),
+        total=len(found.links),
     )
 
 
@@ -139,7 +139,7 @@ def _create(desk: AtDesk, kind: LinkKind, helpdesk_id: int, form: Fields) -> str
 
 
 def _custom_values(desk: AtDesk, form: Fields) -> dict[str, Any]:
-    several = {str(one.tracker_id) for one in _custom_fields(desk) if one.details["multiple"]}
+    several = {str(one.tracker_id) for one in fields_of_projects(desk.store) if one.details["multiple"]}
     given = form.under(CUSTOM)
     values: dict[str, Any] = {}
     for name, found in given.items():
@@ -147,12 +147,6 @@ def _custom_values(desk: AtDesk, form: Fields) -> dict[str, Any]:
         if filled:
             values[name] = filled if name in several else filled[-1]
     return values
-
-
-def _custom_fields(desk: AtDesk) -> list[Entry]:
-    with desk.store.transaction() as tx:
-        fields = tx.metadata.of_kind(MetadataKind.CUSTOM_FIELD)
-    return [one for one in fields if one.details["customized_type"] == "project"]
 
 
 def _show(
@@ -165,17 +159,12 @@ def _show(
     faults: dict[str, str] | None = None,
     status: int = 200,
 ) -> Response:
-    fields = _custom_fields(desk)
-    with desk.store.transaction() as tx:
-        link = tx.links.get(kind, helpdesk_id)
-        chosen = form.number("tracker_project_id") if form else link.tracker_project_id if link else None
-        category = form.number("default_category_id") if form else link.default_category_id if link else None
-        parent = form.number("parent_id") if form else None
-        names = tx.metadata.names(MetadataKind.PROJECT, {one for one in (chosen, parent) if one})
-        categories = tx.metadata.names(MetadataKind.CATEGORY, [category]) if category else {}
-        people = (
-            tx.people.search("", 200) if any(one.details["field_format"] == "user" for one in fields) else []
-        )
+    store, fields = desk.store, fields_of_projects(desk.store)
+    link = find_link(store, kind, helpdesk_id)
+    chosen = form.number("tracker_project_id") if form else link.tracker_project_id if link else None
+    category = form.number("default_category_id") if form else link.default_category_id if link else None
+    parent = form.number("parent_id") if form else None
+    names_people = any(one.details["field_format"] == "user" for one in fields)
     return show(
         request,
         "link",
@@ -186,10 +175,10 @@ def _show(
         chosen=chosen,
         category=category,
         parent=parent,
-        names=names,
-        categories=categories,
+        names=names(store, MetadataKind.PROJECT, {one for one in (chosen, parent) if one}),
+        categories=names(store, MetadataKind.CATEGORY, [category]) if category else {},
         fields=fields,
-        people=people,
+        people=find_tracker_users(store, "", MOST_PEOPLE) if names_people else [],
         modules=MODULES,
         typed=form,
         faults=faults or {},

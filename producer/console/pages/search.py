@@ -7,11 +7,12 @@ from typing import Annotated
 from fastapi import Query
 from starlette.responses import JSONResponse
 
+from producer.admin.metadata import find_categories, find_projects
+from producer.admin.people import find_tracker_users
 from producer.console.answers import AtDesk
 from producer.console.pages.parts import page_router
 from producer.console.view import plain
 from shared.ids import LARGEST
-from shared.store.metadata import MetadataKind
 
 router = page_router()
 MOST = 20
@@ -21,21 +22,13 @@ Text = Annotated[str, Query(max_length=200)]
 @router.get("/search/projects")
 def projects(desk: AtDesk, q: Text = "") -> JSONResponse:
     """Find active tracker projects by name, identifier or number."""
-    with desk.store.transaction() as tx:
-        found = tx.metadata.search(MetadataKind.PROJECT, q.strip(), MOST)
-        parents = {one.details.get("parent_id") for one in found} - {None}
-        names = tx.metadata.names(MetadataKind.PROJECT, parents)
     rows = [
         {
             "id": one.tracker_id,
             "name": plain(one.name),
-            "more": " · ".join(
-                plain(part)
-                for part in (one.details.get("identifier"), names.get(one.details.get("parent_id") or 0))
-                if part
-            ),
+            "more": " · ".join(plain(part) for part in (one.details.get("identifier"), above) if part),
         }
-        for one in found
+        for one, above in find_projects(desk.store, q.strip(), MOST)
     ]
     return JSONResponse(rows, headers={"Cache-Control": "no-store"})
 
@@ -45,16 +38,14 @@ def categories(
     desk: AtDesk, q: Text = "", project: Annotated[int, Query(ge=0, le=LARGEST)] = 0
 ) -> JSONResponse:
     """Find the issue categories of a tracker project."""
-    with desk.store.transaction() as tx:
-        found = tx.metadata.search(MetadataKind.CATEGORY, q.strip(), MOST, tracker_project_id=project)
+    found = find_categories(desk.store, q.strip(), MOST, project)
     return JSONResponse([{"id": one.tracker_id, "name": plain(one.name)} for one in found])
 
 
 @router.get("/search/users")
 def users(desk: AtDesk, q: Text = "") -> JSONResponse:
     """Find tracker users by login, name or address."""
-    with desk.store.transaction() as tx:
-        found = tx.people.search(q.strip(), MOST)
+    found = find_tracker_users(desk.store, q.strip(), MOST)
     return JSONResponse(
         [{"id": one.tracker_user_id, "name": plain(one.login), "more": plain(one.name)} for one in found]
     )

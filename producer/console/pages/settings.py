@@ -12,14 +12,16 @@ from starlette.responses import Response
 
 from producer.admin import configuration
 from producer.admin.connecting import Tested, try_connection
-from producer.admin.metadata import begin_reading
+from producer.admin.metadata import begin_reading, cached
+from producer.admin.people import logins_of
 from producer.console.answers import AtDesk
 from producer.console.pages.parts import Form, go, page_router, show
 from producer.console.visitors import Fields
 from producer.console.words import N_
 from shared.config import PluginConfig
 from shared.errors import SettingsError
-from shared.metadata.synchronisation import PARTS, under_way
+from shared.metadata.confirming import OF_SPEC
+from shared.metadata.synchronisation import under_way
 from shared.store.metadata import MetadataKind
 
 router = page_router()
@@ -27,14 +29,8 @@ PATH = "/console/settings"
 SOON_S = 2.0
 """So long somebody waits for a reading before the page shows how far it is."""
 
-CHOICES = {
-    "default_tracker_id": MetadataKind.ISSUE_TYPE,
-    "default_priority_id": MetadataKind.PRIORITY,
-    "default_activity_id": MetadataKind.ACTIVITY,
-    "default_role_id": MetadataKind.ROLE,
-}
 BOXES = ("verify_tls", "match_administrators", "project_activities")
-PLAIN = ("base_url", "header_prefix", "membership_for", "in_doubt_policy", "done_state", *CHOICES)
+PLAIN = ("base_url", "header_prefix", "membership_for", "in_doubt_policy", "done_state", *OF_SPEC)
 HELPDESK_STATUSES = {
     1: N_("New"),
     2: N_("Assigned"),
@@ -54,8 +50,7 @@ def settings(request: Request, desk: AtDesk) -> Response:
 @router.post("/settings")
 def save(request: Request, desk: AtDesk, form: Form) -> Response:
     """Save what was changed; a wrong form keeps every value."""
-    with desk.store.transaction() as tx:
-        before, _ = tx.configs.get()
+    before = configuration.current(desk.store)
     typed = _typed(form, before)
     key = form.text("api_key")
     if form.text("seen") != _seen(before):
@@ -82,8 +77,7 @@ def give_statuses(desk: AtDesk) -> Response:
 @router.post("/settings/test")
 def test(request: Request, desk: AtDesk, form: Form) -> Response:
     """Try the connection with what is typed, saved or not."""
-    with desk.store.transaction() as tx:
-        before, _ = tx.configs.get()
+    before = configuration.current(desk.store)
     try:
         wanted = before.changed(
             {
@@ -121,17 +115,10 @@ def _show(
     warnings: list[str] | None = None,
     owed: int = 0,
 ) -> Response:
-    with desk.store.transaction() as tx:
-        config, key = tx.configs.get()
-        cached = tx.metadata.of_kinds(*CHOICES.values(), MetadataKind.STATUS)
-        seen = tx.tickets.statuses_seen()
-        counts, runs = tx.metadata.counts(), tx.metadata.runs(5)
-        watcher_ids = _watchers(form) if form else list(config.default_watcher_ids)
-        watchers = tx.people.named(watcher_ids)
-        parts = {
-            "users": tx.people.cached_count(),
-            **{name: counts[str(kind)] for name, kind in PARTS.items()},
-        }
+    config, choices = configuration.current(desk.store), configuration.choices(desk.store)
+    known = cached(desk.store)
+    watcher_ids = _watchers(form) if form else list(config.default_watcher_ids)
+    watchers = logins_of(desk.store, watcher_ids)
     try:
         reading = under_way(desk.locks) if request.method == "GET" else None
     except RedisError:
@@ -147,16 +134,16 @@ def _show(
         status=status,
         config=config,
         values=values,
-        has_key=key is not None,
-        choices={name: cached[kind] for name, kind in CHOICES.items()},
-        statuses=cached[MetadataKind.STATUS],
+        has_key=choices.has_key,
+        choices={name: choices.entries[kind] for name, kind in OF_SPEC.items()},
+        statuses=choices.entries[MetadataKind.STATUS],
         status_map=json.loads(values["status_map"] or "{}"),
-        helpdesk_statuses=sorted({*HELPDESK_STATUSES, *seen, *config.status_map}),
+        helpdesk_statuses=sorted({*HELPDESK_STATUSES, *choices.statuses_seen, *config.status_map}),
         names=HELPDESK_STATUSES,
-        seen_statuses=seen,
+        seen_statuses=choices.statuses_seen,
         watchers=[(one, watchers.get(one, str(one))) for one in watcher_ids],
-        parts_of=parts,
-        runs=runs,
+        parts_of=known.counts,
+        runs=known.runs[:5],
         reading=reading,
         faults=faults or {},
         tested=tested,

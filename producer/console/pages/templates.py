@@ -10,17 +10,17 @@ from fastapi import Request
 from starlette.responses import JSONResponse, Response
 
 from producer.admin.dryrun.results import DryRun
+from producer.admin.events import recent_events
 from producer.admin.preview import preview as render
 from producer.admin.templates import EditedMeanwhile, TemplateRefused
 from producer.console.answers import AtDesk, Id
 from producer.console.pages.parts import Form, go, page_router, show
 from producer.console.visitors import Fields
 from producer.web.problems import Problem
-from shared.bodies.contexts import NoContext, custom_fields_of
+from shared.bodies.contexts import NoContext
 from shared.errors import BridgeError, NotFound, TemplateError
 from shared.sentences.language import said
 from shared.sentences.render import sentence
-from shared.store.event_search import Wanted
 from shared.store.templates import Change
 from shared.templating import Operation, catalogue_for
 from shared.templating.defaults import default_template
@@ -44,8 +44,7 @@ def templates(request: Request, desk: AtDesk) -> Response:
 @router.get("/templates/new")
 def new(request: Request, desk: AtDesk, operation: Operation) -> Response:
     """Begin a template with the standard body."""
-    with desk.store.transaction() as tx:
-        body = default_template(operation, custom_fields_of(tx))
+    body = default_template(operation, desk.templates.custom_fields())
     return _editor(request, desk, operation, body=body)
 
 
@@ -205,9 +204,7 @@ def _editor(
 ) -> Response:
     found = desk.templates.show(template_id) if template_id else None
     history = desk.templates.history(template_id) if template_id else []
-    with desk.store.transaction() as tx:
-        custom_fields = custom_fields_of(tx)
-        recent = tx.events.page(Wanted(), limit=RECENT) if not operation.from_form else []
+    custom_fields = desk.templates.custom_fields()
     shown = _previewed(desk, operation, body, event)
     saved = [one for one in history if one.what == Change.SAVED]
     return show(
@@ -222,7 +219,7 @@ def _editor(
         versions=saved,
         variables=catalogue_for(operation, custom_fields).variables,
         fields=fields_for(operation, custom_fields),
-        recent=recent,
+        recent=[] if operation.from_form else recent_events(desk.store, RECENT),
         event=event,
         shown=shown,
         made=made,

@@ -8,7 +8,7 @@ from fastapi import Request
 from starlette.responses import Response
 
 from producer.admin import replay as events
-from producer.admin.story import trace_ticket
+from producer.admin.story import destination, trace_ticket
 from producer.console.answers import AtDesk, Id
 from producer.console.fixing import HINTS, fix
 from producer.console.pages.parts import go, page_router, show
@@ -16,7 +16,6 @@ from shared.codes.coded import Coded, codes_in
 from shared.codes.steps import What
 from shared.errors import NotFound
 from shared.kinds import Kind
-from shared.store.metadata import MetadataKind
 from shared.store.models import EventState, LedgerState
 
 router = page_router()
@@ -46,15 +45,7 @@ def ticket(request: Request, desk: AtDesk, ticket_id: Id) -> Response:
     except NotFound:
         return show(request, "ticket_unknown", status=404, ticket_id=ticket_id)
     snapshot: dict[str, Any] = found.state.snapshot if found.state else {}
-    with desk.store.transaction() as tx:
-        resolved = (
-            tx.links.resolve(snapshot.get("project_id"), snapshot.get("entity_id") or 0) if snapshot else None
-        )
-        project_id = (found.link and found.link.tracker_project_id) or (
-            resolved and resolved.tracker_project_id
-        )
-        project = tx.metadata.get(MetadataKind.PROJECT, project_id) if project_id else None
-        statuses = {one.tracker_id: one.name for one in tx.metadata.of_kind(MetadataKind.STATUS)}
+    place = destination(desk.store, found)
     body = next(
         (one.coded for one in reversed(found.steps) if one.coded.code == What.BODY_FROM_TEMPLATE), None
     )
@@ -66,10 +57,10 @@ def ticket(request: Request, desk: AtDesk, ticket_id: Id) -> Response:
         title=snapshot.get("title") or "",
         helpdesk=desk.settings.glpi_api_url,
         base_url=found.config.base_url,
-        resolved=resolved,
-        project_id=project_id,
-        project=project.name if project else None,
-        statuses=statuses,
+        resolved=place.link,
+        project_id=place.project_id,
+        project=place.project,
+        statuses=place.statuses,
         mapped=found.config.status_map.get(found.state.status) if found.state else None,
         template=body,
         person=person,
