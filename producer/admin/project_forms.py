@@ -7,18 +7,20 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, ValidationError
 
+from shared.codes.hints import Hint
 from shared.codes.refusals import Refusal
-from shared.errors import BridgeError, NotFound
-from shared.metadata.confirming import confirm
-from shared.payloads import IDENTIFIER, LONGEST_IDENTIFIER, LONGEST_NAME, RESERVED, Body
+from shared.errors import BridgeError
+from shared.payloads import Body
+from shared.refusals.hints import hints
+from shared.refusals.known import known_of
+from shared.sentences.render import sentence
 from shared.store import Store, Transaction
 from shared.store.metadata import Entry, MetadataKind
+from shared.templating import Operation
 from shared.tracker.answers import clean
 from shared.validation import Id, model_faults
 
 MOST_FIELDS = 500
-FIELD_RECORD = "KB-TRACKER-003"
-"""The knowledge record on required custom fields."""
 
 Faults = list[tuple[str, str]]
 Text = Annotated[str, Field(max_length=100_000), AfterValidator(clean)]
@@ -94,7 +96,13 @@ def faults_of(tx: Transaction, project: Mapping[str, Any]) -> Faults:
         tx: an open transaction.
         project: what is to be sent: the form itself, or what a template made of it.
     """
-    return [*_name_faults(project), *_parent_faults(tx, project), *_custom_field_faults(tx, project)]
+    found = hints(Operation.PROJECT_CREATE, {"project": dict(project)}, known_of(tx, None))
+    # an identifier may have been taken by this form's own first try, which is looked up later
+    return [
+        (one.field.removeprefix("project."), f"{sentence(one.why)} ({one.record})")
+        for one in found
+        if one.why.code != Hint.IDENTIFIER_TAKEN
+    ]
 
 
 def fields_of_projects(store: Store) -> list[Entry]:
@@ -117,72 +125,6 @@ def refusal(tx: Transaction, messages: Sequence[str]) -> FormRefused:
     return FormRefused(
         [(place(one), one) for one in messages] or [("", "the tracker refused it without a reason")]
     )
-
-
-def _name_faults(project: Mapping[str, Any]) -> Faults:
-    faults: Faults = []
-    name, identifier = str(project.get("name") or ""), str(project.get("identifier") or "")
-    if not name.strip():
-        faults.append(("name", "a name is needed"))
-    if len(name) > LONGEST_NAME:
-        faults.append(("name", f"at most {LONGEST_NAME} characters"))
-    if len(identifier) > LONGEST_IDENTIFIER:
-        faults.append(("identifier", f"at most {LONGEST_IDENTIFIER} characters"))
-    elif not IDENTIFIER.fullmatch(identifier) or identifier in RESERVED:
-        faults.append(
-            (
-                "identifier",
-                "lowercase letters a to z, digits, dashes and underscores, not only digits, and not `new`",
-            )
-        )
-    return faults
-
-
-def _parent_faults(tx: Transaction, project: Mapping[str, Any]) -> Faults:
-    if project.get("parent_id") is None:
-        return []
-    try:
-        confirm(tx, MetadataKind.PROJECT, project["parent_id"])
-    except NotFound as unknown:
-        return [("parent_id", str(unknown))]
-    return []
-
-
-def _custom_field_faults(tx: Transaction, project: Mapping[str, Any]) -> Faults:
-    """Ask for required fields before the call, and refuse values that the tracker would drop or refuse."""
-    fields = {str(one.tracker_id): one for one in _project_fields(tx)}
-    values = _custom_values(project)
-    faults: Faults = []
-    for field_id in values:
-        if not field_id.isascii() or not field_id.isdigit() or (fields and field_id not in fields):
-            known = ", ".join(map(str, fields.values())) or "none"
-            faults.append(
-                (f"custom_field_values.{field_id[:20]}", f"no such field of projects; there are: {known}")
-            )
-    for field_id, field in fields.items():
-        given, place = values.get(field_id), f"custom_field_values.{field_id}"
-        value = given.strip() if isinstance(given, str) else given
-        if (
-            value in (None, "", [])
-            and field.details["is_required"]
-            and field.details["default_value"] is None
-        ):
-            faults.append((place, f"the tracker requires {field.name} ({FIELD_RECORD})"))
-        choices = [one["value"] for one in field.details["possible_values"]]
-        closed = choices and field.details["field_format"] in ("list", "enumeration")
-        unknown = [
-            one for one in (value if isinstance(value, list) else [value]) if one and one not in choices
-        ]
-        if closed and unknown:
-            faults.append((place, f"{field.name} is one of: {', '.join(choices[:20])}"))
-    return faults
-
-
-def _custom_values(project: Mapping[str, Any]) -> dict[str, Any]:
-    """Return custom-field values by id; a template may also give them as a list, as the tracker's own API does."""
-    listed = project.get("custom_fields") or ()
-    values = {str(one["id"]): one.get("value") for one in listed if isinstance(one, dict) and "id" in one}
-    return {**values, **(project.get("custom_field_values") or {})}
 
 
 def _project_fields(tx: Transaction) -> list[Entry]:

@@ -11,6 +11,7 @@ from shared.refusals.known import Explanation, Known
 from shared.store.metadata import Entry
 
 MOST_CHOICES = 20
+LONGEST_NAMED = 20
 BOOLEANS = ("0", "1", 0, 1, True, False)
 
 
@@ -29,6 +30,8 @@ def rule_for(top_key: str) -> Rule:
         strange = given.keys() - {one.tracker_id for one in own} if known.custom_fields else ()
         for field_id in sorted(strange):
             yield Explanation(place(top_key, field_id), Hint.UNKNOWN_CUSTOM_FIELD(**choices_of(own)))
+        for name in _names_without_id(fields):
+            yield Explanation(place(top_key, name), Hint.UNKNOWN_CUSTOM_FIELD(**choices_of(own)))
 
     return rule
 
@@ -73,7 +76,14 @@ def given_values(fields: Fields) -> dict[int, Any]:
     return found
 
 
-def place(top_key: str, field_id: int) -> str:
+def _names_without_id(fields: Fields) -> list[str]:
+    mapped = fields.get("custom_field_values")
+    return (
+        [str(key)[:LONGEST_NAMED] for key in mapped if whole(key) is None] if isinstance(mapped, dict) else []
+    )
+
+
+def place(top_key: str, field_id: int | str) -> str:
     """Return where in a payload a custom field stands."""
     shape = "custom_field_values.{}" if top_key == "project" else "custom_fields[{}]"
     return f"{top_key}.{shape.format(field_id)}"

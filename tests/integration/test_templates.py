@@ -247,6 +247,6 @@ def test_a_project_template_whose_identifier_cannot_be_is_refused_before_anythin
 ) -> None:
     forms = forms_of(bridge)
     activate(bridge, "project.create", name="{{form.name}}", identifier="{{form.name}}")
-    with pytest.raises(FormRefused, match="identifier: lowercase"):
+    with pytest.raises(FormRefused, match="identifier: expected lowercase"):
         forms.create(LinkKind.ENTITY, 9, ProjectForm.of({"name": "Lab Nord", "identifier": "lab"}))
     assert not sent(stand_in, "POST", "/projects.json")

@@ -19,7 +19,6 @@ import shared.codes
 from producer.admin.doctor import RECORDS
 from producer.admin.knowledge.by_code import BY_CODE, NOTHING_WRONG
 from producer.admin.knowledge.record import NotARecord, faults_between, faults_of, parse_record
-from producer.admin.project_forms import FIELD_RECORD
 from producer.commands.main import app
 from shared.codes.changes import Did
 from shared.codes.coded import Code, Written
@@ -197,7 +196,6 @@ def test_our_own_records_are_well_formed() -> None:
 def test_every_check_of_the_doctor_has_its_record() -> None:
     records = {path.stem for path in OURS.glob("KB-*.md")}
     assert set(RECORDS.values()) <= records
-    assert FIELD_RECORD in records
 
 
 def test_a_record_is_in_the_file_of_its_id() -> None:

@@ -76,7 +76,7 @@ def test_each_fault_of_the_form_is_told_by_field(shell: Shell, tracker: StandIn)
     tracker.settings(required_custom_fields=[2])
     assert "Cost centre cannot be blank" in shell.fail("create-project", "entity", "9", *LAB)
     shell.do("sync-metadata")
-    assert "KB-TRACKER-003" in shell.fail("create-project", "entity", "9", *LAB)
+    assert "KB-HINT-003" in shell.fail("create-project", "entity", "9", *LAB)
 
 
 def test_wrong_usage_exits_with_2(shell: Shell) -> None:
