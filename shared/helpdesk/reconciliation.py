@@ -9,8 +9,8 @@ from datetime import UTC, date, datetime, timedelta
 from itertools import islice
 from typing import TypeVar
 
-from shared.config import PluginConfig
 from shared.events import Delivery, Event, parse_delivery
+from shared.gate import closed_gate
 from shared.helpdesk.lookup import Changed, HelpdeskLookup
 from shared.store import Store, Transaction
 from shared.store.models import LedgerState, TicketState
@@ -132,7 +132,7 @@ def _missing(
                 yield one
             continue
         row = rows.get(event.task.id)
-        if (row is not None and row.state != LedgerState.FREE) or not _logs_time(event, config):
+        if (row is not None and row.state != LedgerState.FREE) or closed_gate(event, config):
             continue
         if hours_since and event.task.date and event.task.date < hours_since:
             found.left_out += 1
@@ -144,11 +144,6 @@ def _missing(
 def _is_status_missing(state: TicketState | None, event: Event) -> bool:
     """Tell whether a ticket that is known has got a status that nobody told of; others wait for their first task."""
     return state is not None and state.occurred_at < event.occurred_at and state.status != event.ticket.status
-
-
-def _logs_time(event: Event, config: PluginConfig) -> bool:
-    task = event.task
-    return task is not None and task.state == config.done_state and task.actiontime > 0
 
 
 def _count(tx: Transaction, missing: Iterable[Changed], found: Reconciled) -> None:
