@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from producer.commands.desk import open_desk, settings
-from producer.commands.output import in_words, print_json, say, table
+from producer.commands.output import print_json, say, table
 from producer.commands.register import Json, add
+from shared.sentences.moments import when
 
 if TYPE_CHECKING:
     from shared.store.rights import Right
@@ -50,7 +51,7 @@ def list_accounts(as_json: Json = False) -> None:
         say("Nobody may sign in yet: `deskbridge account add NAME --role administrator`.")
     else:
         rows = [
-            (one.name, one.right, in_words(one.created_at), "disabled" if one.disabled_at else "")
+            (one.name, one.right, when(one.created_at), "disabled" if one.disabled_at else "")
             for one in found
         ]
         table(("Name", "Role", "Since", ""), rows)
@@ -124,8 +125,8 @@ def tokens(as_json: Json = False) -> None:
             (
                 one.name,
                 one.right,
-                in_words(one.created_at),
-                in_words(one.used_at) or "never",
+                when(one.created_at),
+                when(one.used_at) or "never",
                 "revoked" if one.revoked_at else "",
             )
             for one in found

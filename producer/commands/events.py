@@ -9,8 +9,9 @@ import typer
 from producer.admin.shapes import event_json
 from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
-from producer.commands.output import count, in_words, print_json, say, state_text, table, warn
+from producer.commands.output import count, print_json, say, state_text, table, warn
 from producer.commands.register import Json, add, fit, fits
+from shared.sentences.moments import when
 
 if TYPE_CHECKING:
     from shared.store.models import JournalEvent
@@ -110,6 +111,6 @@ def replay(
 def _cells(row: JournalEvent) -> tuple[object, ...]:
     why = row.reason or ""
     if row.state == "pending" and row.next_attempt_at:
-        why = f"{why} (next attempt {in_words(row.next_attempt_at)})".strip()
+        why = f"{why} (next attempt {when(row.next_attempt_at)})".strip()
     what = f"{row.event} {row.task_id or ''}".strip()
-    return row.id, in_words(row.received_at), what, row.ticket_id or "", state_text(row.state), why
+    return row.id, when(row.received_at), what, row.ticket_id or "", state_text(row.state), why

@@ -9,9 +9,10 @@ import typer
 from producer.admin.shapes import held_json, wrong_author_json
 from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
-from producer.commands.output import in_words, print_json, say, table, warn
+from producer.commands.output import print_json, say, table, warn
 from producer.commands.register import Json, add, fits
 from shared.kinds import Kind
+from shared.sentences.moments import when
 
 
 def register(app: typer.Typer, look: str, decide: str) -> None:
@@ -47,7 +48,7 @@ def held(as_json: Json = False) -> None:
         (
             f"{kind} {row.key}",
             row.ticket_id,
-            in_words(row.changed_at),
+            when(row.changed_at),
             row.reason,
             ", ".join(f"#{one}" for one in row.candidates or ()),
         )
@@ -77,7 +78,7 @@ def misattributed(as_json: Json = False) -> None:
                 f"{one.kind} {one.key}",
                 f"{one.kind.noun} #{one.tracker_id}",
                 one.author_id,
-                in_words(one.since),
+                when(one.since),
                 one.reason,
                 one.todo,
             )

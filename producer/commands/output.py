@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from producer.admin.shapes import stamp
@@ -31,7 +30,6 @@ COLOURS = {
     "in_doubt": "yellow",
     "gone": "magenta",
 }
-MINUTE, HOUR, DAY = 60, 3600, 86400
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -91,30 +89,6 @@ def state_text(state: str) -> Text:
 def plain(value: object) -> str:
     """Return text without what a terminal would obey, what is invisible in it marked; an empty cell for None."""
     return "" if value is None else visible(NOT_FOR_A_TERMINAL.sub("", str(value)))
-
-
-def in_words(moment: datetime | None, now: datetime | None = None) -> str:
-    """Return a time as a person would say it: `2 minutes ago`, `in 5 seconds`, or its date in UTC.
-
-    Args:
-        moment: the time, None for none.
-        now: the time to count from, now by default.
-    """
-    if moment is None:
-        return ""
-    seconds = ((now or datetime.now(UTC)) - moment).total_seconds()
-    distance = abs(seconds)
-    if distance < 1:
-        return "now"
-    if distance >= 7 * DAY:
-        return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M}"
-    unit, name = next(
-        (size, name)
-        for size, name in ((DAY, "day"), (HOUR, "hour"), (MINUTE, "minute"), (1, "second"))
-        if distance >= size
-    )
-    text = count(int(distance // unit), name)
-    return f"{text} ago" if seconds > 0 else f"in {text}"
 
 
 def count(number: int, noun: str) -> str:

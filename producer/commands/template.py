@@ -10,8 +10,9 @@ from producer.admin.template_shapes import change_json, template_json
 from producer.commands import trials
 from producer.commands.desk import open_desk, who_types
 from producer.commands.failures import WrongUsage
-from producer.commands.output import in_words, print_json, say, table, warn
+from producer.commands.output import print_json, say, table, warn
 from producer.commands.register import Json, add, fits
+from shared.sentences.moments import when
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -126,7 +127,7 @@ def history(number: Number, as_json: Json = False) -> None:
         return
     table(
         ("When", "What", "Version", "By"),
-        [(in_words(one.at), one.what, one.version, one.who) for one in changes],
+        [(when(one.at), one.what, one.version, one.who) for one in changes],
     )
 
 
@@ -161,7 +162,7 @@ def _row(one: Described) -> tuple[object, ...]:
     if one.fault:
         place = f"line {one.fault.line}, column {one.fault.column}"
         newest = Text(f"version {one.version}, a draft ({place})", style="yellow")
-    return one.id, one.operation, one.name, force, newest, in_words(one.changed_at), one.changed_by
+    return one.id, one.operation, one.name, force, newest, when(one.changed_at), one.changed_by
 
 
 add(app, list_templates, None, "deskbridge template list", name="list")

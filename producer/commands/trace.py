@@ -9,8 +9,9 @@ import typer
 
 from producer.admin.shapes import trace_json
 from producer.commands.desk import open_desk
-from producer.commands.output import console, in_words, plain, print_json, say, state_text, table
+from producer.commands.output import console, plain, print_json, say, state_text, table
 from producer.commands.register import Json, add, fits
+from shared.sentences.moments import when
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -67,7 +68,7 @@ def _tell(found: TicketTrace) -> None:
         table(
             ("Open event", "State", "Next attempt", "Why"),
             [
-                (row.id, state_text(row.state), in_words(row.next_attempt_at), row.reason)
+                (row.id, state_text(row.state), when(row.next_attempt_at), row.reason)
                 for row in found.open_events
             ],
         )

@@ -21,10 +21,11 @@ from producer.admin.overview import needs_a_person
 from producer.console.assets import Assets
 from producer.console.languages import Languages
 from producer.console.notices import NOTICES
-from producer.console.words import STATES, TONES, in_words, label
+from producer.console.words import STATES, TONES, label
 from shared.characters import NOT_FOR_A_TERMINAL
 from shared.codes.coded import Coded
 from shared.sentences.language import counted, language, numeral, said
+from shared.sentences.moments import when
 from shared.sentences.render import because, sentence
 from shared.store.rights import Right
 from shared.visible import visible
@@ -202,5 +203,5 @@ def _ago(moment: datetime | None, *, exactly: bool = False) -> Markup:
     if moment is None:
         return Markup()
     exact, machine = _exact(moment), moment.astimezone(UTC).isoformat(timespec="seconds")
-    words = escape(in_words(moment)) + (f" ({exact})" if exactly else "")
+    words = escape(when(moment)) + (f" ({exact})" if exactly else "")
     return Markup('<time datetime="{}" title="{}">{}</time>').format(machine, exact, words)

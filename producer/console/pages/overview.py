@@ -9,7 +9,7 @@ from producer.admin.overview import overview as look
 from producer.console.answers import AtDesk
 from producer.console.fixing import fix
 from producer.console.pages.parts import page_router, show
-from producer.console.words import lasting
+from shared.sentences.moments import lasting
 
 router = page_router()
 HOURS = 24

@@ -13,9 +13,9 @@ import pytest
 from deploy.sandbox.tracker.control import StandIn
 from producer.console.languages import Languages
 from producer.console.view import _exact, _many
-from producer.console.words import in_words
 from shared.metadata.synchronisation import synchronise
 from shared.sentences.language import speaking
+from shared.sentences.moments import when
 from shared.sentences.template import Plural, names
 from shared.store.rights import Right
 from tests.browser.pages import PAGES, filled
@@ -187,7 +187,7 @@ def test_knowledge_records_are_french_to_their_last_step(visitor: Visitor) -> No
 def test_dates_and_numbers_are_written_as_in_french() -> None:
     with speaking(french()):
         assert _exact(datetime(2026, 11, 5, 14, 30, 9, tzinfo=UTC)) == "05/11/2026 14:30:09 UTC"
-        assert in_words(datetime(2026, 1, 5, 14, 30, tzinfo=UTC)) == "05/01/2026 14:30"
+        assert when(datetime(2026, 1, 5, 14, 30, tzinfo=UTC)) == "05/01/2026 14:30"
         assert _many(1000) == "1\u202f000"
     assert _many(1000) == "1,000"
 

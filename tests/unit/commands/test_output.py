@@ -8,9 +8,10 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from producer.admin.shapes import stamp
-from producer.commands.output import count, in_words, plain
+from producer.commands.output import count, plain
 from shared.codes.coded import Written
 from shared.events import HelpdeskUser
+from shared.sentences.moments import when
 from shared.store.metadata import Entry, MetadataKind
 from shared.store.models import EventState
 from shared.store.people import TrackerPerson
@@ -37,11 +38,11 @@ NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
     ],
 )
 def test_times_are_said_as_a_person_would(seconds: float, words: str) -> None:
-    assert in_words(NOW - timedelta(seconds=seconds), NOW) == words
+    assert when(NOW - timedelta(seconds=seconds), NOW) == words
 
 
 def test_no_time_is_no_words() -> None:
-    assert in_words(None) == ""
+    assert when(None) == ""
 
 
 def test_json_times_are_utc_with_z() -> None:
