@@ -108,11 +108,6 @@ class AccountStore:
         except IntegrityError:
             raise AccountRefused(said("there is an account %(name)s already") % {"name": name}) from None
 
-    def ensure(self, name: str, right: Right) -> None:
-        """Add an account without a password, unless it is there."""
-        if all(one.name != name for one in self.all()):
-            self.add(name, None, right)
-
     def set_password(self, name: str, password: str) -> None:
         """Replace a password, and end every session of the account.
 

@@ -31,10 +31,6 @@ def register(app: typer.Typer, panel: str) -> None:
 
 
 def doctor(
-    _probe: Annotated[
-        bool,
-        typer.Option("--probe", hidden=True, help="Of before: each linked project is always asked about."),
-    ] = False,
     helpdesk: Annotated[
         bool, typer.Option("--helpdesk", help="Only whether the helpdesk is connected.")
     ] = False,

@@ -22,7 +22,6 @@ from shared.sentences.render import sentence
 log = get_logger("pause")
 
 KEY = "deskbridge:pause"
-PROBE_KEY = "deskbridge:pause:probe"
 HELPDESK_KEY = "deskbridge:helpdesk"
 FIRST_PAUSE_S = 5.0
 LONGEST_PAUSE_S = 60.0

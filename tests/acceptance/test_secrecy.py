@@ -46,7 +46,7 @@ COMMANDS = [
     ["config", "set", f"api_key={CANARY}"],
     ["config", "set", "done_state=x"],
     ["sync-metadata"],
-    ["doctor", "--json", "--probe"],
+    ["doctor", "--json", "--all"],
     ["doctor"],
     ["events", "--json"],
     ["trace", "1"],

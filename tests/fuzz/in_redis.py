@@ -18,7 +18,7 @@ from shared.coordination.ahead import KEY as AHEAD
 from shared.coordination.call_limit import KEYS as CALL_LIMIT
 from shared.coordination.doorbell import PRUNE, QUEUE, SWEEP, SYNC_METADATA, SYNC_TICKET
 from shared.coordination.locks import Locks
-from shared.coordination.pause import KEY, PROBE_KEY
+from shared.coordination.pause import KEY
 from shared.coordination.presence import BEAT, WORKER, Presence
 from shared.coordination.presence import KEY as SEEN
 from shared.coordination.throttle import KEY as THROTTLE
@@ -33,7 +33,7 @@ KEYS = (
     *CALL_LIMIT,
     AHEAD,
     KEY,
-    PROBE_KEY,
+    f"{KEY}:probe",
     THROTTLE,
     SEEN + WORKER,
     SEEN + BEAT,

@@ -20,12 +20,12 @@ from shared.coordination.pause import (
     KEY,
     LONGEST_NAMED_S,
     LONGEST_PAUSE_S,
-    PROBE_KEY,
     Pause,
 )
 from shared.errors import LockBusy
 from tests.support.waiting import until
 
+PROBE_KEY = f"{KEY}:probe"
 LEASE = 0.4
 """Of locks that are to run out."""
 

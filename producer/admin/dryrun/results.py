@@ -12,18 +12,9 @@ from shared.refusals.known import Explanation
 
 
 class DryRunRefused(BridgeError):
-    """A dry run that cannot be made, with the reason in words; whatever was made for it is deleted or in the list.
-
-    Args:
-        reason: for a person.
-        hints: what explains the tracker's refusal, where it was one.
-    """
+    """A dry run that cannot be made, with the reason in words; whatever was made for it is deleted or in the list."""
 
     otherwise = Refusal.DRY_RUN_NOT_POSSIBLE
-
-    def __init__(self, reason: str, hints: tuple[Explanation, ...] = ()) -> None:
-        self.hints = hints
-        super().__init__(reason)
 
 
 @dataclass(frozen=True, slots=True)

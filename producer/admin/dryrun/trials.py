@@ -145,9 +145,7 @@ class Trial:
             hints = explain(creating, body, self.known, thing.answer.status)
         words = "; ".join(messages(thing.answer.body.encode())) or "without a reason"
         told = "".join(f"; {one}" for one in hints)
-        return DryRunRefused(
-            f"{what}, and the tracker refused it: {thing.answer.status}, {words}{told}", tuple(hints)
-        )
+        return DryRunRefused(f"{what}, and the tracker refused it: {thing.answer.status}, {words}{told}")
 
     def _send(self, method: str, path: str, payload: Body, within: Thing) -> RawAnswer | None:
         """Make the call that is tried; None where no answer came: whatever it made is inside what is temporary."""
