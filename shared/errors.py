@@ -218,3 +218,8 @@ class TrackerRejected(TrackerError):
     """The administrator's call was refused for good; a person fixes the cause and replays."""
 
     code = Fault.TRACKER_REJECTED
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of what somebody else's error says; where it says nothing, what it is."""
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)

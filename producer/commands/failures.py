@@ -11,7 +11,7 @@ import typer
 
 from shared.codes.coded import Coded
 from shared.codes.refusals import Refusal
-from shared.errors import BridgeError, SettingsError
+from shared.errors import BridgeError, SettingsError, first_line
 
 FAILED = 1
 WRONG_USAGE = 2
@@ -61,7 +61,7 @@ def _of_the_database(error: BaseException) -> Coded | None:
 
     if not isinstance(error, SQLAlchemyError):
         return None
-    cause = _first_line(error.orig if isinstance(error, DBAPIError) and error.orig else error)
+    cause = first_line(error.orig if isinstance(error, DBAPIError) and error.orig else error)
     if isinstance(error, IntegrityError):
         return Refusal.DATABASE_CONFLICT(error=cause)
     if "no such table" in cause or isinstance(error, ProgrammingError):
@@ -78,14 +78,10 @@ def _of_others(error: BaseException) -> Coded:
         from redis.exceptions import RedisError
 
         if isinstance(error, RedisError):
-            return Refusal.REDIS_DOWN(error=_first_line(error))
+            return Refusal.REDIS_DOWN(error=first_line(error))
     if isinstance(error, OSError):
-        reason = error.strerror if error.filename and error.strerror else _first_line(error)
+        reason = error.strerror if error.filename and error.strerror else first_line(error)
         return Refusal.FILE_NOT_USABLE(file=error.filename and str(error.filename), error=reason)
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else None
-    return Refusal.UNEXPECTED_ERROR(type=type(error).__name__, error=_first_line(error), place=place)
-
-
-def _first_line(error: BaseException) -> str:
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+    return Refusal.UNEXPECTED_ERROR(type=type(error).__name__, error=first_line(error), place=place)

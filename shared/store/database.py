@@ -16,6 +16,8 @@ from sqlalchemy.exc import DBAPIError, DisconnectionError, SQLAlchemyError
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from shared.errors import first_line
+
 BUSY_TIMEOUT_S = 30
 IDLE_S = 5.0
 IDLE_IN_TRANSACTION_S = 10.0
@@ -119,7 +121,7 @@ class Database:
                 connection.execute(text(TAKE_ROOM))
             except DBAPIError as error:
                 is_short = str(getattr(error.orig, "pgcode", None)).startswith(INSUFFICIENT_RESOURCES)
-                return str(error.orig).strip().splitlines()[0] if is_short else None
+                return first_line(error.orig or error) if is_short else None
             finally:
                 connection.rollback()
         return None

@@ -17,7 +17,7 @@ from shared.codes.findings import Finding
 from shared.coordination.call_limit import CallLimit
 from shared.coordination.doorbell import PREFIX
 from shared.coordination.presence import BEAT, CONSOLE, WORKER, Presence, Sign
-from shared.errors import SettingsError
+from shared.errors import SettingsError, first_line
 from shared.store.migrations import HEAD, require_current
 from shared.store.producers import Producer
 
@@ -61,7 +61,7 @@ def database(installation: Installation) -> Iterator[CheckResult]:
 def _cause(error: SQLAlchemyError) -> str:
     """Return the driver's own first line: a missing database or a wrong password is not a server that is down."""
     told = error.orig if isinstance(error, DBAPIError) and error.orig else error
-    return next(iter(str(told).strip().splitlines()), type(error).__name__)[:LONGEST_ERROR]
+    return first_line(told)[:LONGEST_ERROR]
 
 
 def _kind(installation: Installation) -> str:
