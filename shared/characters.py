@@ -19,5 +19,11 @@ NOT_FOR_A_TERMINAL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 NOT_ON_ONE_LINE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 """Every control character and line separator: what could forge a line of the log. Surrogates are escaped there."""
 
+LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
+"""What JSON can hold and UTF-8 cannot: an event's other control characters are kept as they came."""
+
+NOT_IN_A_HEADER = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+"""What ends or forges a header of HTTP, tab and line feed among it; C1 is part of Latin-1 and passes."""
+
 NOT_STORABLE = re.compile(r"[\x00\ud800-\udfff]")
 """What PostgreSQL refuses, and nothing more: a template is kept as it was typed, or refused."""

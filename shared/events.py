@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from shared.characters import LONE_SURROGATE
 from shared.errors import InvalidEvent
 from shared.ids import LARGEST
 from shared.validation import Id, model_faults
@@ -20,7 +21,6 @@ Fact = Literal["ticket.project_id", "ticket.technician", "ticket.technician.emai
 """What a helpdesk's own webhooks leave out of an event."""
 Integer = Annotated[int, Field(ge=-LARGEST, le=LARGEST)]
 RFC3339 = re.compile(r"(19[7-9]\d|2\d{3})-\d\d-\d\d[Tt ]\d\d:\d\d")
-SURROGATE = re.compile(r"[\ud800-\udfff]")
 ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 DEEPEST = 20
 LONGEST_NAME = 100
@@ -266,7 +266,7 @@ def _without_surrogates(value: Any, mark: str = "") -> Any:
     In an address a mark stays in their place: it must not become somebody else's.
     """
     if isinstance(value, str):
-        return SURROGATE.sub(mark, value)
+        return LONE_SURROGATE.sub(mark, value)
     if isinstance(value, dict):
         return {
             key: _without_surrogates(item, "\ufffd" if key == "email" else mark)

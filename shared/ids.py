@@ -6,8 +6,21 @@ from typing import TypeGuard
 
 LARGEST = 2**63 - 1
 """The largest integer that the database keeps (BIGINT); JSON and Python know larger ones."""
+MOST_DIGITS = len(str(LARGEST))
 
 
 def is_id(value: object) -> TypeGuard[int]:
     """Tell whether a value of somebody's JSON is an id."""
     return type(value) is int and 0 < value <= LARGEST
+
+
+def id_in(reference: object) -> int | None:
+    """Return the id in the tracker's `{"id": N, "name": …}`; None for anything else."""
+    found = reference.get("id") if isinstance(reference, dict) else None
+    return found if is_id(found) else None
+
+
+def read_id(text: str) -> int | None:
+    """Return the id, or the 0, that a text of digits is; None for any other text."""
+    digits = text if text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS else ""
+    return int(digits) if digits and int(digits) <= LARGEST else None

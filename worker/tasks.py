@@ -10,7 +10,7 @@ from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
 from shared.coordination.doorbell import PRUNE, SWEEP, SYNC_METADATA, SYNC_TICKET
-from shared.coordination.rings import is_ticket
+from shared.ids import is_id
 from shared.logs import get_logger
 from shared.traceparent import read_of_tickets
 from worker.bootstrap import Worker
@@ -37,11 +37,8 @@ def register(app: Celery, worker: Worker) -> None:
         A broker that anybody can write to may bring anything.
         """
         with worker.watchdog.at_work():
-            tickets = [
-                one
-                for one in (ticket_id, *(others if isinstance(others, Sequence) else ()))
-                if is_ticket(one)
-            ]
+            named = (ticket_id, *(others if isinstance(others, Sequence) else ()))
+            tickets = [one for one in named if is_id(one)]
             if if_due is True:
                 tickets = worker.still_due(tickets)
             if left := worker.coordinator.take(tickets, read_of_tickets(traces, tickets)):

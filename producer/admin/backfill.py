@@ -14,7 +14,7 @@ from producer.admin.desk import Desk
 from shared.codes.changes import Did
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound, SettingsError, TrackerError
-from shared.ids import LARGEST
+from shared.ids import read_id
 from shared.kinds import Kind
 from shared.metadata.confirming import confirm_link
 from shared.store import Store, Transaction
@@ -238,9 +238,9 @@ def _line(number: int, row: Mapping[str | None, Any]) -> Line | str:
     for name in COLUMNS[1:-1]:
         cell = (row.get(name) or "").strip()
         least = 0 if name == "id" and kind is LinkKind.ENTITY else 1
-        if cell and not (cell.isascii() and cell.isdigit() and least <= int(cell[:20]) <= LARGEST):
+        values[name] = found = read_id(cell)
+        if cell and (found is None or found < least):
             return f"{name}: expected an id, got {cell[:20]!r}"
-        values[name] = int(cell) if cell else None
     missing = [name for name in ("id", *NEEDED[kind]) if values[name] is None]
     return f"{', '.join(missing)}: missing" if missing else Line(number, kind, values)
 

@@ -27,7 +27,6 @@ from shared.store import Store, Transaction
 from shared.store.metadata import Entry, MetadataKind
 from shared.store.tickets import AT_ONCE
 from shared.store.trace import Step
-from shared.tracker.answers import clean
 from shared.tracker.client import MYSELF, USERS
 from shared.vault import Vault
 
@@ -290,11 +289,9 @@ def ask_whose_key(connect: Connect) -> str:
     _, client = connect()
     try:
         client.call("GET", USERS, params={"limit": 1})
-        answer = client.call("GET", MYSELF)
+        return client.call("GET", MYSELF).login or "?"
     finally:
         client.close()
-    user = answer.data.get("user") if isinstance(answer.data, dict) else None
-    return clean(str(user.get("login") or "?")) if isinstance(user, dict) else "?"
 
 
 def rotate_keys(store: Store, vault: Vault) -> bool:

@@ -16,7 +16,7 @@ from producer.admin.doctor.tracker import connection
 from shared.config import PluginConfig
 from shared.errors import SettingsError, TrackerError
 from shared.sentences.language import said
-from shared.tracker.client import Target, TrackerClient
+from shared.tracker.client import MYSELF, Target, TrackerClient
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,6 @@ def try_connection(desk: Desk, wanted: PluginConfig, typed_key: str) -> Tested:
 
 def _whose(client: TrackerClient) -> str:
     try:
-        found = client.call("GET", "/users/current.json").object("user")
-    except (TrackerError, KeyError):
+        return client.call("GET", MYSELF).login or ""
+    except TrackerError:
         return ""
-    return str(found.get("login") or "")

@@ -9,6 +9,7 @@ from shared.codes.refusals import Refusal
 from shared.codes.steps import What
 from shared.config import PluginConfig
 from shared.errors import BridgeError, NotFound, TrackerRejected
+from shared.ids import id_in
 from shared.kinds import Kind
 from shared.metadata.synchronisation import Connect
 from shared.sentences.language import said
@@ -124,5 +125,4 @@ def _author_of(client: TrackerClient, row: Row, entry_id: int) -> int | None:
     """Return whose a time entry is: to a change that it ignores the tracker answers 204, too."""
     kind = Kind.TICKET_TASK
     found = TrackerLists(client).find(kind.path, kind.list_name, entry_id, {"issue_id": row.issue_id or 0})
-    user = found.get("user") if found else None
-    return user.get("id") if isinstance(user, dict) else None
+    return id_in(found.get("user")) if found else None

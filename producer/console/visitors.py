@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from producer.web.problems import Problem
+from shared.ids import read_id
 
 PATH = "/console"
 COOKIE = "deskbridge_session"
@@ -48,9 +49,8 @@ class Fields:
         return [one for one in self._values.get(name, []) if one]
 
     def number(self, name: str) -> int | None:
-        """Return a field that is an id; None where it is empty or none."""
-        text = self.text(name)
-        return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
+        """Return a field that is an id, or 0; None where it is empty or none."""
+        return read_id(self.text(name))
 
     def has(self, name: str) -> bool:
         """Tell whether a box is ticked, or a field sent at all."""

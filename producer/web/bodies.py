@@ -14,6 +14,7 @@ from starlette.types import Message, Receive, Scope
 from producer.web.problems import Problem
 from producer.web.sources import source_of
 from shared.codes.deliveries import Undelivered
+from shared.ids import read_id
 
 LARGEST_BODY = 1024 * 1024
 BODY_S = 10.0
@@ -137,5 +138,4 @@ def replayed(body: bytes, receive: Receive) -> Receive:
 
 
 def _length(headers: Headers) -> int:
-    text = headers.get("content-length", "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
+    return read_id(headers.get("content-length", "")) or 0

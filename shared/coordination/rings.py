@@ -15,6 +15,7 @@ from typing import Any
 
 from kombu.transport import redis, virtual
 
+from shared.ids import is_id
 from shared.traceparent import read_of_tickets
 
 SYNC_TICKET = "deskbridge.sync_ticket"
@@ -29,7 +30,6 @@ LARGEST_RING = 64 * 1024
 """Characters; one of ours has some hundreds."""
 
 LONGEST_NAME = 200
-LARGEST_ID = 2**63 - 1
 NOTHING_READABLE = "Pz8/"
 """To Celery a message that it cannot decode: it is logged and acknowledged."""
 
@@ -97,7 +97,7 @@ def _body(text: str, task: str) -> str:
     named: Mapping[str, Any] = {}
     if task == SYNC_TICKET:
         tickets = [given["ticket_id"], *given.get("others", [])]
-        if len(tickets) > MOST_RUNG_TOGETHER or not all(map(is_ticket, tickets)):
+        if len(tickets) > MOST_RUNG_TOGETHER or not all(map(is_id, tickets)):
             raise ValueError("no tickets")
         traces = read_of_tickets(given.get("traces"), tickets)
         named = ring_of(tickets, traces, if_due=given.get("if_due") is True)
@@ -125,11 +125,6 @@ def ring_of(
     if if_due:
         ring["if_due"] = True
     return ring
-
-
-def is_ticket(value: Any) -> bool:
-    """Tell whether something can be a ticket's id."""
-    return type(value) is int and 1 <= value <= LARGEST_ID
 
 
 def _name(text: Any) -> str:

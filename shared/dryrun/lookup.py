@@ -13,6 +13,7 @@ from shared.codes.coded import Coded
 from shared.codes.reasons import Reason
 from shared.dryrun.marks import ObjectKind
 from shared.errors import TrackerRejected
+from shared.ids import id_in
 from shared.metadata.reading import find_project
 from shared.store.models import DryRunObject
 from shared.tracker.answers import Answer
@@ -52,7 +53,7 @@ def in_use(client: TrackerClient, row: DryRunObject, tracker_id: int) -> Coded |
 
     def below(rows: list[Row], _: Answer | None = None) -> bool:
         # a tracker that does not know the filter gives any issues
-        return any(_reference(one.get("parent")) == tracker_id for one in rows)
+        return any(id_in(one.get("parent")) == tracker_id for one in rows)
 
     if row.kind == ObjectKind.PROJECT:
         projects = TrackerLists(client).whole("/projects.json", "projects")
@@ -115,10 +116,6 @@ def _one_page(_rows: list[Row], _answer: Answer) -> bool:
 def _id_of(rows: list[dict[str, Any]]) -> int | None:
     """Return the oldest: a later one is somebody's copy, marks and all."""
     return min((one["id"] for one in rows if isinstance(one.get("id"), int)), default=None)
-
-
-def _reference(value: Any) -> Any:
-    return value.get("id") if isinstance(value, dict) else None
 
 
 def _is_before(created_on: Any, moment: datetime) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from shared.codes.faults import Detail
 from shared.errors import OutcomeUnknown
-from shared.ids import is_id
+from shared.ids import id_in, is_id
 from shared.logs import get_logger
 from shared.store.metadata import Entry, MetadataKind
 from shared.store.people import TrackerPerson
@@ -68,11 +68,11 @@ def project(row: Row, path: str) -> Entry | None:
     identifier, activities = row.get("identifier"), row.get("time_entry_activities")
     details: dict[str, Any] = {
         "identifier": clean(identifier) if isinstance(identifier, str) else None,
-        "parent_id": _reference(row.get("parent")),
+        "parent_id": id_in(row.get("parent")),
         "is_public": row.get("is_public") is True,
     }
     if isinstance(activities, list):
-        details["activity_ids"] = sorted(one for one in map(_reference, activities) if one is not None)
+        details["activity_ids"] = sorted(one for one in map(id_in, activities) if one is not None)
     return _entry(MetadataKind.PROJECT, row, path, details)
 
 
@@ -112,7 +112,7 @@ def _custom_field(row: Row, path: str) -> Entry | None:
         "multiple": row.get("multiple") is True,
         "default_value": clean(str(default)) if default not in (None, "") else None,
         "possible_values": _possible_values(row.get("possible_values")),
-        "tracker_ids": [one for one in map(_reference, _list(row.get("trackers"))) if one is not None],
+        "tracker_ids": [one for one in map(id_in, _list(row.get("trackers"))) if one is not None],
     }
     return _entry(MetadataKind.CUSTOM_FIELD, row, path, details)
 
@@ -135,12 +135,6 @@ def _entry(
     if not is_id(row.get("id")) or not isinstance(name, str):
         raise OutcomeUnknown("GET", path, detail=Detail.ROW_WITHOUT_ID())
     return Entry(kind, row["id"], clean(name)[:LONGEST_NAME], details, tracker_project_id)
-
-
-def _reference(value: Any) -> int | None:
-    """Return the id of `{"id": N, "name": …}`."""
-    found = value.get("id") if isinstance(value, dict) else None
-    return found if is_id(found) else None
 
 
 def _list(value: Any) -> list[Any]:

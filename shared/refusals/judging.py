@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any
 
+from shared.ids import read_id
 from shared.metadata.confirming import MOST_NAMED
 from shared.refusals.known import Entries, Explanation, Known
 from shared.store.metadata import Entry
@@ -20,8 +21,7 @@ def whole(value: Any) -> int | None:
     """Return an id, also one written as text; None for anything else."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    text = value.strip() if isinstance(value, str) else ""
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else None
+    return read_id(value.strip()) if isinstance(value, str) else None
 
 
 def number(value: Any) -> float | None:

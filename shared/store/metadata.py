@@ -12,6 +12,7 @@ from sqlalchemy import String, Table, delete, func, literal, select, type_coerce
 from sqlalchemy.orm import Session
 
 from shared.codes.coded import Coded
+from shared.ids import read_id
 from shared.store.basis import note_change
 from shared.store.explained import keeping
 from shared.store.models import MetadataRow, MetadataRun, TrackerUser
@@ -126,7 +127,7 @@ class Metadata:
             found = named | type_coerce(MetadataRow.details, String).contains(
                 f'"identifier": "{text.lower()}', autoescape=True
             )
-            number = int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
+            number = read_id(text)
             statement = statement.where(
                 found if number is None else found | (MetadataRow.tracker_id == number)
             )

@@ -56,6 +56,13 @@ class Answer:
             raise KeyError(name)
         return found
 
+    @property
+    def login(self) -> str | None:
+        """Whose key it is, where the answer is to `MYSELF`; None where it does not tell."""
+        user = self.data.get("user") if isinstance(self.data, dict) else None
+        login = user.get("login") if isinstance(user, dict) else None
+        return clean(str(login)) if login else None
+
 
 @dataclass(frozen=True, slots=True)
 class RawAnswer:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import ssl
 import threading
 import time
@@ -22,6 +21,7 @@ from pydantic import SecretStr
 
 from shared import metrics, tracing
 from shared.alive import alive
+from shared.characters import NOT_IN_A_HEADER
 from shared.codes.coded import Coded
 from shared.codes.faults import Detail
 from shared.errors import (
@@ -37,7 +37,7 @@ from shared.errors import (
     TrackerUnreachable,
 )
 from shared.logs import get_logger
-from shared.tracker.answers import Answer, RawAnswer, clean, raw_answer, read_answer
+from shared.tracker.answers import Answer, RawAnswer, raw_answer, read_answer
 from shared.tracker.connection import Connection, Watch
 from shared.tracker.meter import LOST, Meter
 
@@ -46,7 +46,7 @@ log = get_logger("tracker")
 TIMEOUT_S = 5.0
 IDLE_S = 1.0
 IN_A_PATH = "/%!$&'()*+,;=:@~"
-LOGIN = re.compile(r"(?! )[^\x00-\x1f\x7f\ud800-\udfff]{1,255}(?<! )")
+LONGEST_LOGIN = 255
 USERS = "/users.json"
 """What anybody else's key, and anything else than the tracker, does not answer as it should."""
 MYSELF = "/users/current.json"
@@ -207,9 +207,7 @@ class TrackerClient:
         except TrackerError:
             detail = None
         else:
-            user = answer.data.get("user") if isinstance(answer.data, dict) else None
-            login = user.get("login") if isinstance(user, dict) else None
-            detail = Detail.KEY_NOT_ADMINISTRATORS(login=clean(str(login or "?")))
+            detail = Detail.KEY_NOT_ADMINISTRATORS(login=answer.login or "?")
         return TrackerClosed(closed.method, closed.path, status=closed.status, detail=detail)
 
     def _ask_whether_there(self, failure: TrackerError, observe: Callable[[CallRecord], None] | None) -> None:
@@ -347,7 +345,7 @@ def _tell_refusal(method: str, path: str, status: int) -> None:
 
 def is_header(login: str) -> bool:
     """Tell whether a login can be sent as a header: one line, without blanks around it, of no great length."""
-    return LOGIN.fullmatch(login) is not None
+    return 0 < len(login) <= LONGEST_LOGIN and login == login.strip(" ") and not NOT_IN_A_HEADER.search(login)
 
 
 def _failure(watch: Watch, method: str, path: str, name: str) -> TrackerError:

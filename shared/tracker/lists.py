@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from shared.codes.faults import Detail
 from shared.errors import OutcomeUnknown
+from shared.ids import id_in
 from shared.tracker.answers import Answer
 from shared.tracker.client import USERS, CallRecord, TrackerClient
 from shared.tracker.lanes import LONG_ANSWERS, in_lanes
@@ -286,9 +287,7 @@ def rows_of(answer: Answer, name: str, path: str) -> list[Row]:
 
 def project_of(issue: Row) -> int | None:
     """Return the tracker project of an issue's row, as far as it names one."""
-    project = issue.get("project")
-    project_id = project.get("id") if isinstance(project, dict) else None
-    return project_id if isinstance(project_id, int) else None
+    return id_in(issue.get("project"))
 
 
 def _is_row(row: Any) -> bool:

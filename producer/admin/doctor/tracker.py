@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from producer.admin.doctor.finding import CheckResult, failure, ok, unknown, warning
@@ -12,13 +12,13 @@ from shared.codes.coded import Coded
 from shared.codes.faults import Detail
 from shared.codes.findings import Finding
 from shared.errors import ImpersonationRefused, SettingsError, TrackerClosed, TrackerError
+from shared.refusals.judging import names_of
 from shared.store.links import Link
 from shared.tracker.client import USERS, TrackerClient
 from shared.tracker.lists import PAGE_SIZE
 from shared.tracker.projects import ProjectNow, Standing
 
 MODULES = ("issue_tracking", "time_tracking")
-MOST_NAMED = 10
 NOT_FOUND = 404
 GONE = {
     Standing.CLOSED: Finding.LINKED_PROJECT_CLOSED,
@@ -138,7 +138,7 @@ def _category(link: Link, project: ProjectNow) -> list[CheckResult]:
         link=str(link),
         category_id=wanted,
         project=str(project),
-        choices=_choices(categories) or None,
+        choices=names_of(categories)["choices"] or None,
         kind=str(link.kind),
         id=link.helpdesk_id,
         project_id=project.id,
@@ -155,7 +155,7 @@ def _usable(project: ProjectNow, activity_id: int | None) -> list[CheckResult]:
         found.append(failure("modules", Finding.MODULES_MISSING(project=name, modules=missing)))
     usable = project.activities
     if activity_id and usable is not None and activity_id not in usable and "time_tracking" not in missing:
-        choices = _choices(usable) or None
+        choices = names_of(usable)["choices"] or None
         why = Finding.ACTIVITY_NOT_USABLE(activity_id=activity_id, project=name, choices=choices)
         found.append(failure("activity", why))
     return found
@@ -171,13 +171,9 @@ def _issue_type(project: ProjectNow, issue_type_id: int | None) -> list[CheckRes
         or issue_type_id in usable
     ):
         return []
-    name, choices = f"tracker project {project}", _choices(usable)
+    name, choices = f"tracker project {project}", names_of(usable)["choices"]
     why = Finding.ISSUE_TYPE_NOT_USABLE(issue_type_id=issue_type_id, project=name, choices=choices)
     return [failure("ids", why)]
-
-
-def _choices(named: Mapping[int, str]) -> list[str]:
-    return [f"{one} ({name})" for one, name in sorted(named.items())][:MOST_NAMED]
 
 
 CHECKS = (projects,)

@@ -18,7 +18,7 @@ from producer.console.pages.parts import Form, go, page_router, show
 from producer.console.view import address
 from producer.console.visitors import Fields
 from producer.web.problems import Problem
-from shared.ids import LARGEST
+from shared.ids import read_id
 from shared.store.event_search import Wanted
 from shared.store.models import EventState
 
@@ -85,8 +85,7 @@ def _wanted(given: QueryParams | Fields) -> Wanted:
 
 
 def _number(text: str | None) -> int | None:
-    text = (text or "").strip().removeprefix("#")
-    return min(int(text), LARGEST) if text.isascii() and text.isdigit() and len(text) < 20 else None
+    return read_id((text or "").strip().removeprefix("#"))
 
 
 def _moment(text: str, offset: str) -> datetime | None:

@@ -17,7 +17,7 @@ from producer.console.pages.parts import Form, go, leaf, page_router, show
 from producer.console.visitors import Fields
 from producer.web.problems import Problem
 from shared.errors import LockBusy, NotFound, SettingsError, TrackerError
-from shared.ids import LARGEST
+from shared.ids import LARGEST, read_id
 from shared.sentences.language import said
 from shared.store.links import Link, LinkKind
 from shared.store.metadata import MetadataKind
@@ -69,9 +69,9 @@ def links(request: Request, desk: AtDesk, kind: str = "entity", find: str = "", 
 def open_form(request: Request) -> Response:
     """Lead to the form of the helpdesk project or entity whose number was typed."""
     kind = "project" if request.query_params.get("kind") == "project" else "entity"
-    number = (request.query_params.get("id") or "").strip()
-    if number.isascii() and number.isdigit() and len(number) < 19:
-        return go(f"{PATH}/{kind}/{int(number)}")
+    number = read_id((request.query_params.get("id") or "").strip())
+    if number is not None:
+        return go(f"{PATH}/{kind}/{number}")
     return go(f"{PATH}?kind={kind}")
 
 

@@ -20,6 +20,7 @@ from producer.console.visitors import Fields
 from producer.console.words import N_
 from shared.config import PluginConfig
 from shared.errors import SettingsError
+from shared.ids import read_id
 from shared.metadata.confirming import OF_SPEC
 from shared.metadata.synchronisation import under_way
 from shared.store.metadata import MetadataKind
@@ -159,21 +160,20 @@ def _typed(form: Fields, before: PluginConfig) -> dict[str, str]:
     typed = {name: form.text(name) for name in PLAIN if form.has(name)}
     typed |= {name: json.dumps(form.has(name)) for name in BOXES}
     typed["default_watcher_ids"] = json.dumps(_watchers(form))
-    roles = [int(one) for one in form.all("template_role_ids") if one.isdigit()]
-    typed["template_role_ids"] = json.dumps(roles)
-    mapped = {
-        name: int(values[-1])
-        for name, values in form.under("status.").items()
-        if name.isdigit() and values[-1].isdigit()
-    }
-    typed["status_map"] = json.dumps(dict(sorted(mapped.items(), key=lambda one: int(one[0]))))
+    typed["template_role_ids"] = json.dumps(_ids(form, "template_role_ids"))
+    mapped = {read_id(name): read_id(values[-1]) for name, values in form.under("status.").items()}
+    known = sorted((name, value) for name, value in mapped.items() if name is not None and value is not None)
+    typed["status_map"] = json.dumps(dict(known))
     return {**{name: _as_typed(before, name) for name in PluginConfig.model_fields}, **typed}
 
 
 def _watchers(form: Fields) -> list[int]:
-    kept = [int(one) for one in form.all("default_watcher_ids") if one.isdigit() and len(one) < 19]
     more = form.number("watcher")
-    return list(dict.fromkeys([*kept, *([more] if more else [])]))
+    return list(dict.fromkeys([*_ids(form, "default_watcher_ids"), *([more] if more else [])]))
+
+
+def _ids(form: Fields, name: str) -> list[int]:
+    return [found for one in form.all(name) if (found := read_id(one)) is not None]
 
 
 def _as_typed(config: PluginConfig, name: str) -> str:

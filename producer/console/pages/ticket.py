@@ -15,6 +15,7 @@ from producer.console.pages.parts import go, page_router, show
 from shared.codes.coded import Coded, codes_in
 from shared.codes.steps import What
 from shared.errors import NotFound
+from shared.ids import read_id
 from shared.kinds import Kind
 from shared.store.models import EventState, LedgerState
 
@@ -31,10 +32,8 @@ BAD = (
 @router.get("/tickets")
 def find_ticket(request: Request) -> Response:
     """Lead to the ticket whose number somebody typed."""
-    text = request.query_params.get("number", "").strip().removeprefix("#")
-    if text.isascii() and text.isdigit() and 0 < len(text) < 19 and int(text):
-        return go(f"/console/tickets/{int(text)}")
-    return go("/console/events")
+    ticket_id = read_id(request.query_params.get("number", "").strip().removeprefix("#"))
+    return go(f"/console/tickets/{ticket_id}" if ticket_id else "/console/events")
 
 
 @router.get("/tickets/{ticket_id}")

@@ -361,3 +361,20 @@ def linked_by(somebody: Visitor) -> str:
     somebody.open("/console/links/entity/9")
     where = somebody.do("/console/links/entity/9", {"how": "existing", "tracker_project_id": "1"})
     return where.rpartition("did=")[2]
+
+
+def test_a_form_with_digits_that_are_no_number_is_none(come_in: ComeIn) -> None:
+    administrator = come_in(Right.ADMINISTRATOR, "ada")
+    administrator.open("/console/settings")
+    (seen,) = re.findall(r'name="seen" value="(\w+)"', administrator.page)
+    strange = {
+        "template_role_ids": "\u00b2",
+        "status.\u00b2": "1",
+        "status.1": "\u00b2",
+        "default_watcher_ids": "\u00b9",
+    }
+    answer = administrator.send(
+        "/console/settings", {"seen": seen, "verify_tls": "on", **strange}, follow=True
+    )
+    assert answer.status_code == 200
+    assert "Saved" in answer.text
