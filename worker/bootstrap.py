@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from celery import Celery
+from redis import Redis
 from sqlalchemy.exc import SQLAlchemyError
 
 from shared.connection import Connector
@@ -51,6 +52,7 @@ class Worker:
     app: Celery
     settings: Settings
     store: Store
+    redis: Redis
     locks: Locks
     pause: Pause
     connector: Connector
@@ -113,6 +115,7 @@ def bootstrap(settings: Settings, *, concurrency: int) -> Worker:
         app=app,
         settings=settings,
         store=store,
+        redis=redis,
         locks=locks,
         pause=pause,
         presence=Presence(redis),
@@ -126,7 +129,7 @@ def bootstrap(settings: Settings, *, concurrency: int) -> Worker:
         sweep=Sweep(
             store,
             settings,
-            redis,
+            locks,
             pause,
             lambda: backlog(app),
             doorbell.ring,

@@ -85,7 +85,7 @@ def work(settings: Settings, concurrency: int) -> int:
 
 def _take_ahead(worker: Worker) -> None:
     """Look for tickets that are to go ahead, as long as others wait; else each is done as soon as it is rung."""
-    ahead = Ahead(worker.sweep.redis)
+    ahead = Ahead(worker.redis)
     while not worker.stopping.wait(AHEAD_LOOKED_FOR_EVERY_S):
         if worker.coordinator.is_at_work and worker.limiter.share:
             with suppress(RedisError):  # they are rung as well
@@ -111,7 +111,7 @@ def _work_until_it_ends(worker: Worker) -> int:
 
 def _shown(worker: Worker) -> tuple[CollectorRegistry, Looks]:
     """Return what a monitor is shown: the metrics, and what nothing can be done without."""
-    redis, store = worker.sweep.redis, worker.store
+    redis, store = worker.redis, worker.store
     standing = Standing(redis, store, worker.settings.rate_limit, lambda: backlog(worker.app))
     needed: Looks = {
         "database": store.database.ping,

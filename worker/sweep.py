@@ -6,18 +6,17 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from redis import Redis
-
-from shared.coordination.locks import drop_endless
+from shared.coordination.locks import Locks
 from shared.coordination.pause import Pause
 from shared.logs import get_logger
 from shared.settings import Settings
 from shared.store import Store
 
 log = get_logger("sweep")
-KEY = "deskbridge:swept"
 MOST_RUNG = 2000
 JUST_RUNG_S = 3.0
+A_TICK = 0.8
+"""The part of the interval after which somebody may sweep again: a tick comes a little early or late."""
 PRUNED_AT_ONCE = 1000
 MOST_PRUNED = 100
 
@@ -34,7 +33,7 @@ class Sweep:
 
     store: Store
     settings: Settings
-    redis: Redis
+    locks: Locks
     pause: Pause
     backlog: Callable[[], int]
     ring: Callable[[list[int]], bool]
@@ -42,11 +41,7 @@ class Sweep:
 
     def run(self) -> int:
         """Ring what is due, unless somebody swept a moment ago; return how many tickets were rung."""
-        interval = max(1, round(self.settings.sweep_interval * 800))
-        if not self.redis.set(KEY, "1", nx=True, px=interval):
-            drop_endless(self.redis, KEY)
-            return 0
-        return self.ring_due()
+        return self.ring_due() if self.locks.once("sweep", self.settings.sweep_interval * A_TICK) else 0
 
     def ring_due(self) -> int:
         """Ring what is due now; during a pause nobody, after it one who probes."""

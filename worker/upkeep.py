@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shared.coordination.keys import OURS
 from shared.coordination.locks import drop_endless
 from shared.errors import LockBusy
 from shared.helpdesk.lookup import HelpdeskUnreachable
@@ -12,11 +13,11 @@ from worker import sweep
 from worker.bootstrap import Worker
 
 log = get_logger("upkeep")
-PRUNED = "deskbridge:pruned"
+PRUNED = f"{OURS}pruned"
 PRUNE_INTERVAL_S = 3600
 PRUNE_AGAIN_S = 60
 """Where more was past its retention than is deleted in one go."""
-RECONCILED = "deskbridge:reconciled"
+RECONCILED = "reconcile"
 RECONCILE_INTERVAL_S = 86400
 RECONCILE_AGAIN_S = 3600
 """So often somebody looks whether it is due, and so long after a failure it is tried again."""
@@ -43,7 +44,7 @@ def sync_metadata(worker: Worker) -> bool:
 
 def prune(worker: Worker) -> bool:
     """Delete what is past its retention where that is due; True where it was."""
-    redis = worker.sweep.redis
+    redis = worker.redis
     try:
         with worker.locks.hold("prune"):
             if redis.exists(PRUNED):
@@ -65,11 +66,7 @@ def compare_with_helpdesk(worker: Worker) -> bool:
     The first time it only sets the mark from which on events should have come in: what was before is for a person to
     import.
     """
-    redis = worker.sweep.redis
-    if worker.lookup is None:
-        return False
-    if not redis.set(RECONCILED, "1", nx=True, ex=RECONCILE_AGAIN_S):
-        drop_endless(redis, RECONCILED)
+    if worker.lookup is None or not worker.locks.once(RECONCILED, RECONCILE_AGAIN_S):
         return False
     with worker.store.transaction() as tx:
         last, now = tx.reconciliation.get(), tx.now()

@@ -9,9 +9,10 @@ from typing import Any
 from redis import Redis
 from redis.exceptions import ResponseError
 
+from shared.coordination.keys import OURS
 from shared.ids import is_id
 
-KEY = "deskbridge:ahead"
+KEY = f"{OURS}ahead"
 KEPT_S = 60
 DIGITS = re.compile("[0-9]{1,19}")
 MOST = 100

@@ -19,14 +19,15 @@ from redis.exceptions import NoPermissionError, OutOfMemoryError, ReadOnlyError,
 
 from shared.codes.coded import Coded
 from shared.codes.limits import CallLimitBy
+from shared.coordination.keys import OURS
 
 Calls = Mapping[str, tuple[int, float]]
 """By operation, how many calls were answered, and how many seconds they took in all."""
 
-KEY = "deskbridge:calls:limit"
-WORKERS_KEY = "deskbridge:calls:workers"
-SEEN_KEY = "deskbridge:calls:seen"
-TURN_KEY = "deskbridge:calls:turn"
+KEY = f"{OURS}calls:limit"
+WORKERS_KEY = f"{OURS}calls:workers"
+SEEN_KEY = f"{OURS}calls:seen"
+TURN_KEY = f"{OURS}calls:turn"
 KEYS = (KEY, WORKERS_KEY, SEEN_KEY, TURN_KEY)
 
 TOLD_EVERY_S = 0.1

@@ -14,6 +14,7 @@ from kombu.entity import Queue
 from kombu.exceptions import BatchPublishError, ChannelError, ConnectionError, DecodeError, OperationalError
 from redis.exceptions import RedisError
 
+from shared.coordination.keys import OURS
 from shared.coordination.locks import connected
 from shared.coordination.rings import (
     MOST_RUNG_TOGETHER,
@@ -47,13 +48,12 @@ QUIET = {"argsrepr": "", "kwargsrepr": ""}
 """What a message would say of itself to people, who never look; a worker takes nothing of it."""
 
 QUEUE = "deskbridge"
-PREFIX = "deskbridge:"
 TYPES = {
-    f"{PREFIX}{QUEUE}": "list",
-    f"{PREFIX}unacked": "hash",
-    f"{PREFIX}unacked_index": "zset",
-    f"{PREFIX}unacked_mutex": "string",
-    f"{PREFIX}_kombu.binding.{QUEUE}": "set",
+    f"{OURS}{QUEUE}": "list",
+    f"{OURS}unacked": "hash",
+    f"{OURS}unacked_index": "zset",
+    f"{OURS}unacked_mutex": "string",
+    f"{OURS}_kombu.binding.{QUEUE}": "set",
 }
 """What Celery keeps in Redis, by key."""
 
@@ -123,7 +123,7 @@ def _transport_options(broker: str, *, publish_only: bool) -> dict[str, object]:
     return {
         **asked,
         **patience,
-        "global_keyprefix": PREFIX,
+        "global_keyprefix": OURS,
         "visibility_timeout": 300,
         "unacked_restore_interval": 5,
         "socket_keepalive": True,

@@ -16,13 +16,15 @@ from redis.exceptions import RedisError
 from redis.sentinel import Sentinel
 
 from shared.codes.faults import Fault
+from shared.coordination.keys import OURS
 from shared.errors import LockBusy
 from shared.logs import get_logger
 from shared.sentinels import sentinels
 from shared.settings import Settings
 
 log = get_logger("locks")
-PREFIX = "deskbridge:lock:"
+PREFIX = f"{OURS}lock:"
+ONCE = f"{PREFIX}once:"
 WITHOUT_END = -1
 RENEWED_AFTER = 1 / 3
 """The part of its lease after which a lock is renewed."""
@@ -178,10 +180,10 @@ class Locks:
         if begins:
             threading.Thread(target=self._keep, daemon=True, name="locks").start()
 
-    def once(self, name: str, seconds: int) -> bool:
+    def once(self, name: str, seconds: float) -> bool:
         """Tell whether nobody has asked the same in the last so many seconds."""
-        key = f"{PREFIX}once:{name}"
-        if self._redis.set(key, "1", nx=True, ex=seconds):
+        key = f"{ONCE}{name}"
+        if self._redis.set(key, "1", nx=True, px=max(1, round(seconds * 1000))):
             return True
         drop_endless(self._redis, key)
         return False

@@ -15,14 +15,15 @@ from redis.exceptions import ResponseError
 
 from shared.codes.coded import Coded, from_json, to_json, written
 from shared.coordination.clock import now
+from shared.coordination.keys import OURS
 from shared.coordination.locks import drop_endless
 from shared.logs import get_logger
 from shared.sentences.render import sentence
 
 log = get_logger("pause")
 
-KEY = "deskbridge:pause"
-HELPDESK_KEY = "deskbridge:helpdesk"
+KEY = f"{OURS}pause"
+HELPDESK_KEY = f"{OURS}helpdesk"
 FIRST_PAUSE_S = 5.0
 LONGEST_PAUSE_S = 60.0
 LONGEST_NAMED_S = 3600.0

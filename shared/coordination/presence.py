@@ -13,9 +13,10 @@ from redis import Redis
 from redis.exceptions import RedisError, ResponseError
 
 from shared.coordination.clock import now
+from shared.coordination.keys import OURS
 from shared.process import Process
 
-KEY = "deskbridge:alive:"
+KEY = f"{OURS}alive:"
 KEPT_S = 86400 * 7
 MARKED_EVERY_S = 10
 MOST_READ = 20

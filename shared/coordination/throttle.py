@@ -10,10 +10,11 @@ from redis.exceptions import RedisError, ResponseError
 
 from shared.alive import alive
 from shared.coordination.clock import now
+from shared.coordination.keys import OURS
 from shared.logs import get_logger
 
 log = get_logger("throttle")
-KEY = "deskbridge:throttle"
+KEY = f"{OURS}throttle"
 LONGEST = 40
 FURTHEST_S = 3600
 SIGN_EVERY_S = 60.0

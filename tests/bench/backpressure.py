@@ -34,6 +34,7 @@ from producer.hooks.app import append
 from producer.hooks.intake import deliveries
 from shared.connection import Connector
 from shared.coordination.clock import now
+from shared.coordination.locks import Locks
 from shared.coordination.pause import LONGEST_PAUSE_S
 from shared.coordination.throttle import Throttle
 from shared.logs import configure_logging
@@ -261,7 +262,7 @@ def _an_hour(
         list(workers.map(bridge.service.sync, tickets))
         return True
 
-    sweep = Sweep(bridge.store, bridge.settings, bridge.redis, bridge.pause, lambda: 0, ring, ring)
+    sweep = Sweep(bridge.store, bridge.settings, Locks(bridge.redis, 60), bridge.pause, lambda: 0, ring, ring)
     first = next(event for event in arrays[0] if "task" in event)
     _take(bridge, [first])
     ring([first["ticket"]["id"]])  # whoever is at work when the tracker goes away finds that out by himself
@@ -291,7 +292,7 @@ def _drain(
         rung.extend(tickets)
         return True
 
-    sweep = Sweep(bridge.store, bridge.settings, bridge.redis, bridge.pause, lambda: 0, ring, ring)
+    sweep = Sweep(bridge.store, bridge.settings, Locks(bridge.redis, 60), bridge.pause, lambda: 0, ring, ring)
     started = time.perf_counter()
     sweep.ring_due()
     sweep_ms = (time.perf_counter() - started) * 1000

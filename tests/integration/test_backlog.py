@@ -12,6 +12,7 @@ from sqlalchemy.exc import OperationalError
 
 from deploy.sandbox.tracker.control import StandIn
 from shared.coordination.doorbell import Doorbell, make_celery
+from shared.coordination.locks import Locks
 from shared.coordination.rings import MOST_RUNG_TOGETHER
 from shared.settings import Settings
 from tests.support.bridge import Bridge
@@ -46,7 +47,9 @@ def test_the_sweep_fills_the_queue_up_to_its_bound(
         tickets.extend(due)
         return True
 
-    Sweep(bridge.store, bridge.settings, bridge.redis, bridge.pause, lambda: waiting, ring, ring).ring_due()
+    Sweep(
+        bridge.store, bridge.settings, Locks(bridge.redis, 60), bridge.pause, lambda: waiting, ring, ring
+    ).ring_due()
     assert len(tickets) == rung
 
 
@@ -61,7 +64,7 @@ def test_the_sweep_tells_events_from_what_else_is_due(
     bridge.receive(task_event(of_ticket=ticket(2), of_task=task(2)))
     ring, ring_if_due = Mock(return_value=True), Mock(return_value=True)
     swept = Sweep(
-        bridge.store, bridge.settings, bridge.redis, bridge.pause, lambda: 0, ring, ring_if_due
+        bridge.store, bridge.settings, Locks(bridge.redis, 60), bridge.pause, lambda: 0, ring, ring_if_due
     ).ring_due()
     assert swept == 2
     ring.assert_called_once_with([1])

@@ -14,7 +14,7 @@ from deploy.sandbox.tracker.control import StandIn
 from shared.codes.coded import written
 from shared.codes.refusals import Refusal
 from shared.connection import Connector
-from shared.coordination.locks import Locks
+from shared.coordination.locks import ONCE, Locks
 from shared.helpdesk.glpi import GlpiLookup
 from shared.store.metadata import RUNS_KEPT
 from shared.store.models import MetadataRun, ReconciliationMark, TraceStep
@@ -36,10 +36,13 @@ def worker(bridge: Bridge) -> Any:
         store=bridge.store,
         settings=settings,
         pause=bridge.pause,
+        redis=redis,
         locks=Locks(redis, 60),
         connector=Connector(bridge.store, Vault(settings.secret_keys)),
         lookup=None,
-        sweep=Sweep(bridge.store, settings, redis, bridge.pause, lambda: 0, lambda _: True, lambda _: True),
+        sweep=Sweep(
+            bridge.store, settings, Locks(redis, 60), bridge.pause, lambda: 0, lambda _: True, lambda _: True
+        ),
     )
 
 
@@ -151,7 +154,7 @@ def api(worker: Any) -> Iterator[GlpiApi]:
 
 def days_later(bridge: Bridge, days: float) -> None:
     """Let the last comparison be so much older, and somebody look again."""
-    bridge.redis.delete(RECONCILED)
+    bridge.redis.delete(f"{ONCE}{RECONCILED}")
     with bridge.store.database.transaction() as session:
         for mark in session.query(ReconciliationMark):
             mark.ran_at -= timedelta(days=days)
@@ -198,7 +201,7 @@ def test_a_helpdesk_that_cannot_be_compared_is_tried_again_an_hour_later(
     calls = len(api.calls)
     assert not compare_with_helpdesk(worker)
     assert len(api.calls) == calls
-    assert 0 < bridge.redis.ttl(RECONCILED) <= 3600
+    assert 0 < bridge.redis.ttl(f"{ONCE}{RECONCILED}") <= 3600
     days_later(bridge, 0)
     assert compare_with_helpdesk(worker)
     assert missed(bridge) == 1

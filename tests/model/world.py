@@ -156,17 +156,18 @@ class World:
             in_doubt_policy=self.rules.policy,
         )
         pause = Pause(self.redis)  # type: ignore[arg-type]
+        locks = Locks(self.redis, self.settings.lock_lease)  # type: ignore[arg-type]
         self.service = SyncService(
             self.store,
             self.settings,
-            Locks(self.redis, self.settings.lock_lease),  # type: ignore[arg-type]
+            locks,
             pause,
             self._connect,
             lambda _tickets: True,  # a ring may always get lost: the sweep rings again
             Completion(self.store, None, pause, 0),
         )
         self._rung: list[int] = []
-        self.sweeper = Sweep(self.store, self.settings, self.redis, pause, lambda: 0, self._ring, self._ring)  # type: ignore[arg-type]
+        self.sweeper = Sweep(self.store, self.settings, locks, pause, lambda: 0, self._ring, self._ring)
         self._stack.enter_context(self.clock.in_force())
         self._stack.enter_context(mock.patch.object(Ledger, "claim_all", self._claiming(Ledger.claim_all)))
         self._stack.enter_context(mock.patch.object(Call, "carry_out", self._calling(Call.carry_out)))

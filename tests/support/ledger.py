@@ -11,6 +11,7 @@ from sqlalchemy import update
 
 from deploy.sandbox.tracker.control import StandIn
 from shared.codes.coded import written
+from shared.coordination.locks import Locks
 from shared.kinds import Kind
 from shared.store.ledger import Claim, Row
 from shared.store.models import JournalEvent, LedgerState, TaskTimeLink, TicketIssueLink
@@ -111,4 +112,4 @@ def a_sweep(bridge: Bridge) -> Sweep:
         bridge.rung += tickets
         return True
 
-    return Sweep(bridge.store, bridge.settings, bridge.redis, bridge.pause, lambda: 0, ring, ring)
+    return Sweep(bridge.store, bridge.settings, Locks(bridge.redis, 60), bridge.pause, lambda: 0, ring, ring)

@@ -18,13 +18,13 @@ from kombu.transport import redis as transport
 from redis import Redis
 
 from shared.coordination.doorbell import SYNC_TICKET, make_celery
+from shared.coordination.locks import ONCE, Locks
 from shared.coordination.pause import KEY as PAUSED
 from shared.coordination.pause import Pause
 from shared.coordination.presence import KEY, MOST_READ, WORKER, Presence
 from shared.coordination.rings import LARGEST_RING, NOTHING_READABLE, read, understood
 from shared.process import Process
 from shared.settings import Settings
-from worker.sweep import KEY as SWEPT
 from worker.sweep import Sweep
 
 MIB = 1024 * 1024
@@ -77,9 +77,9 @@ def test_a_sign_of_life_is_told(redis: Redis) -> None:
 
 def test_a_mark_without_an_end_stops_no_sweep(redis: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Sweep, "ring_due", lambda _: 7)
-    redis.set(SWEPT, "for ever")
+    redis.set(f"{ONCE}sweep", "for ever")
     sweep: Any = Sweep.__new__(Sweep)
-    object.__setattr__(sweep, "redis", redis)
+    object.__setattr__(sweep, "locks", Locks(redis, 60))
     object.__setattr__(sweep, "settings", Settings())
     assert [sweep.run(), sweep.run(), sweep.run()] == [0, 7, 0]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from itertools import islice
 
 from redis.exceptions import AuthenticationError, OutOfMemoryError, RedisError, ResponseError
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
@@ -14,8 +13,8 @@ from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
 from shared.codes.coded import Coded
 from shared.codes.findings import Finding
+from shared.coordination import health
 from shared.coordination.call_limit import CallLimit
-from shared.coordination.doorbell import PREFIX
 from shared.coordination.presence import BEAT, CONSOLE, WORKER, Presence, Sign
 from shared.errors import SettingsError, first_line
 from shared.store.migrations import HEAD, require_current
@@ -24,10 +23,7 @@ from shared.store.producers import Producer
 CLOCK_WARNING_S = 5.0
 CLOCK_FAILURE_S = 120.0
 ALIVE_S = 30.0
-CHECKED = f"{PREFIX}checked"
-CHECKED_S = 60
 LONGEST_ERROR = 200
-MOST_KEYS = 5000
 MIB = 1024 * 1024
 
 
@@ -71,10 +67,10 @@ def _kind(installation: Installation) -> str:
 def redis(installation: Installation) -> Iterator[CheckResult]:
     """Redis answers, and keeps what it is given."""
     try:
-        installation.redis.set(CHECKED, "1", ex=CHECKED_S)
-        policy = _policy(installation)
+        health.write(installation.redis)
+        policy = health.policy(installation.redis)
     except OutOfMemoryError:
-        yield failure("redis", _full(installation))
+        yield failure("redis", _full(health.memory(installation.redis)))
         return
     except ResponseError as error:
         yield failure("redis", Finding.REDIS_NOT_WRITABLE(error=str(error)[:LONGEST_ERROR]))
@@ -91,29 +87,10 @@ def redis(installation: Installation) -> Iterator[CheckResult]:
         yield ok("redis", Finding.REDIS_ANSWERS())
 
 
-def _full(installation: Installation) -> Coded:
-    """Say whose memory is used up, as far as the first keys tell."""
-    redis = installation.redis
-    memory = redis.info("memory")
-    keys = list(islice(redis.scan_iter(count=1000), MOST_KEYS))
-    pipe = redis.pipeline(transaction=False)
-    for key in keys:
-        pipe.memory_usage(key)
-    sizes = dict(zip(keys, pipe.execute(), strict=True))
-    ours = sum(size or 0 for key, size in sizes.items() if key.startswith(PREFIX.encode()))
-    others = sum(size or 0 for size in sizes.values()) - ours
-    return Finding.REDIS_FULL(
-        most=int(memory["maxmemory"]) / MIB, ours=ours / MIB, others=others / MIB, keys=len(keys)
-    )
-
-
-def _policy(installation: Installation) -> str | None:
-    """Return what Redis does when its memory is full, None where it does not say (hosted ones often forbid CONFIG)."""
-    try:
-        found = installation.redis.config_get("maxmemory-policy")
-    except ResponseError:
-        return None
-    return found.get("maxmemory-policy") if isinstance(found, dict) else None
+def _full(memory: health.Memory) -> Coded:
+    """Say whose memory is used up."""
+    ours, others = memory.ours / MIB, memory.others / MIB
+    return Finding.REDIS_FULL(most=memory.most / MIB, ours=ours, others=others, keys=memory.keys)
 
 
 def broker(installation: Installation) -> Iterator[CheckResult]:

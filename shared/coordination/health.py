@@ -1,0 +1,62 @@
+"""How Redis itself is: whether it keeps what it is given, and who fills its memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+
+from redis import Redis
+from redis.exceptions import ResponseError
+
+from shared.coordination.keys import OURS
+
+CHECKED = f"{OURS}checked"
+CHECKED_S = 60
+MOST_KEYS = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """The memory of a Redis, in bytes.
+
+    Attributes:
+        most: how much it may use.
+        ours: how much our keys use, of the keys that were looked at.
+        others: how much other keys use.
+        keys: how many keys were looked at.
+    """
+
+    most: int
+    ours: int
+    others: int
+    keys: int
+
+
+def write(redis: Redis) -> None:
+    """Write a key that ends by itself.
+
+    Raises:
+        RedisError: it is not taken.
+    """
+    redis.set(CHECKED, "1", ex=CHECKED_S)
+
+
+def policy(redis: Redis) -> str | None:
+    """Return what Redis does when its memory is full, None where it does not say (hosted ones often forbid CONFIG)."""
+    try:
+        found = redis.config_get("maxmemory-policy")
+    except ResponseError:
+        return None
+    return found.get("maxmemory-policy") if isinstance(found, dict) else None
+
+
+def memory(redis: Redis) -> Memory:
+    """Return who uses the memory, as far as the first keys tell."""
+    most = int(redis.info("memory")["maxmemory"])
+    keys = list(islice(redis.scan_iter(count=1000), MOST_KEYS))
+    pipe = redis.pipeline(transaction=False)
+    for key in keys:
+        pipe.memory_usage(key)
+    sizes = dict(zip(keys, pipe.execute(), strict=True))
+    ours = sum(size or 0 for key, size in sizes.items() if key.startswith(OURS.encode()))
+    return Memory(most, ours, sum(size or 0 for size in sizes.values()) - ours, len(keys))
