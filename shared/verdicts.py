@@ -231,7 +231,7 @@ class Verdicts:
                 given_up = Reason.ISSUE_GIVEN_UP(issue_id=before, adopted_id=tracker_id)
                 for key in self._hold_times(ticket_id, before, given_up):
                     self.tell(What.TIME_FOR_PERSON(because=given_up), ticket_id=ticket_id, task_id=key)
-            self.tx.tickets.owe({ticket_id: None}, self.tx.configs.status_map())
+            self.tx.statuses.owe({ticket_id: None}, self.tx.configs.status_map())
 
     def create_again(self, row: Row) -> bool:
         """Let a held or gone row be created again, as a person said; False where no event is left that asks for it."""
@@ -261,7 +261,7 @@ class Verdicts:
 
     def _owe(self, ticket_id: int, tracker_status_id: int | None) -> None:
         if self.kind is Kind.TICKET:
-            self.tx.tickets.owe({ticket_id: tracker_status_id}, self.tx.configs.status_map())
+            self.tx.statuses.owe({ticket_id: tracker_status_id}, self.tx.configs.status_map())
 
     def _narrow(self, tracker_id: int) -> None:
         """Let what was held because it might have been this object go on."""

@@ -155,7 +155,7 @@ class Administration:
         """Tell whether the tracker still has to be given the status of one of these tickets' issues."""
         with self._store.transaction() as tx:
             for ticket_id in ticket_ids:
-                state, issue = tx.tickets.get(ticket_id), tx.issues.get(ticket_id)
+                state, issue = tx.statuses.get(ticket_id), tx.issues.get(ticket_id)
                 if state and state.status_due and issue and issue.tracker_id is not None:
                     return True
         return False

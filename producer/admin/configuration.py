@@ -98,7 +98,7 @@ def choices(store: Store) -> Choices:
     with store.transaction() as tx:
         kinds = (*OF_SPEC.values(), MetadataKind.STATUS)
         return Choices(
-            tx.metadata.of_kinds(*kinds), tx.tickets.statuses_seen(), tx.configs.get()[1] is not None
+            tx.metadata.of_kinds(*kinds), tx.statuses.statuses_seen(), tx.configs.get()[1] is not None
         )
 
 
@@ -212,11 +212,11 @@ def _owed(store: Store, config: PluginConfig, before: PluginConfig, *, replay: b
     In transactions of their own, which may take their time: nobody concludes by the map of before any more.
     """
     with store.transaction() as tx:
-        owed = tx.tickets.owed(config.status_map, before.status_map)
+        owed = tx.statuses.owed(config.status_map, before.status_map)
     for start in range(0, len(owed) if replay else 0, AT_ONCE):
         some = owed[start : start + AT_ONCE]
         with store.transaction() as tx:
-            tx.tickets.give(some)
+            tx.statuses.give(some)
             tx.journal.replay_statuses(some)
             tx.trace.append([Step(ticket_id, What.STATUS_MAP_CHANGED()) for ticket_id in some])
     return owed

@@ -173,7 +173,7 @@ def with_what_waited(store: Store, made: Linked, *, replay: bool) -> Linked:
         skipped = [one for one in tx.journal.skipped_tickets(Reason.NO_LINK) if _belongs(one[2], link)]
         # a status may have been dropped without an event: its own had ended before
         dropped = [
-            one for one, snapshot in tx.tickets.dropped_for(Reason.NO_LINK) if _belongs(snapshot, link)
+            one for one, snapshot in tx.statuses.dropped_for(Reason.NO_LINK) if _belongs(snapshot, link)
         ]
         tickets = sorted({*(ticket_id for ticket_id, _, _ in skipped), *dropped})
         events = sum(count for _, count, _ in skipped)
@@ -210,6 +210,6 @@ def _belongs(snapshot: Mapping[str, Any], link: Link) -> bool:
 
 def _replay(tx: Transaction, tickets: list[int], link: Link) -> None:
     tx.journal.replay_skipped(tickets, Reason.NO_LINK)
-    tx.tickets.give(tickets)  # the status was dropped with it, also where its own event had ended before
+    tx.statuses.give(tickets)  # the status was dropped with it, also where its own event had ended before
     what = What.REPLAYED_FOR_LINK(link=str(link), tracker_project_id=link.tracker_project_id)
     tx.trace.append([Step(ticket_id, what) for ticket_id in tickets])

@@ -161,7 +161,7 @@ def trace_ticket(store: Store, ticket_id: int) -> TicketTrace:
         rows = list(reversed(tx.journal.find(ticket_id=ticket_id, limit=None)))
         events = [(row, event) for row in rows if (event := content_of(row))]
         issue_row, time_rows = tx.issues.get(ticket_id), tx.times.of_ticket(ticket_id)
-        state, noted = tx.tickets.get(ticket_id), tx.trace.of_ticket(ticket_id)
+        state, noted = tx.statuses.get(ticket_id), tx.trace.of_ticket(ticket_id)
         if not (rows or issue_row or time_rows or state or noted):
             raise NotFound(f"nothing was ever heard of ticket {ticket_id} (see `deskbridge events`)")
         link = _link(tx, issue_row)

@@ -127,7 +127,7 @@ def _missing(
         if event.key in newest and newest[event.key] >= one.changed_at:
             continue
         if event.task is None:
-            if _is_status_missing(tx.tickets.get(event.ticket.id), event):
+            if _is_status_missing(tx.statuses.get(event.ticket.id), event):
                 found.missing_statuses += 1
                 yield one
             continue
@@ -151,7 +151,7 @@ def _count(tx: Transaction, missing: Iterable[Changed], found: Reconciled) -> No
     with_issue: set[int] = set()
     for one in missing:
         event = _delivery(one).event
-        ticket, state = event.ticket, tx.tickets.get(event.ticket.id)
+        ticket, state = event.ticket, tx.statuses.get(event.ticket.id)
         found.tickets.add(ticket.id)
         if event.task is None:
             continue

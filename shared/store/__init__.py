@@ -56,7 +56,7 @@ class Transaction:
         self.journal = Journal(session)
         self.issues = Ledger(session, Kind.TICKET)
         self.times = Ledger(session, Kind.TICKET_TASK)
-        self.tickets = TicketStates(session)
+        self.statuses = TicketStates(session)
         self.links = Links(session)
         self.people = People(session)
         self.metadata = Metadata(session)

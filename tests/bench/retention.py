@@ -77,7 +77,7 @@ QUESTIONS: dict[str, Question] = {
     "sweep: events that are due": lambda tx: tx.journal.due_tickets(2000, older_than=3),
     "sweep: issues to settle": lambda tx: tx.issues.due_tickets(2000, 15),
     "sweep: time entries to settle": lambda tx: tx.times.due_tickets(2000, 15),
-    "sweep: statuses that are due": lambda tx: tx.tickets.due_tickets(2000),
+    "sweep: statuses that are due": lambda tx: tx.statuses.due_tickets(2000),
     "drain: events of a ticket": lambda tx: tx.journal.due_of([50])[50],
     "drain: equal creations": lambda tx: tx.issues.in_doubt_like("0" * 64),
     "events": lambda tx: tx.journal.find(),

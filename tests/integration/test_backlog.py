@@ -60,7 +60,7 @@ def test_the_sweep_tells_events_from_what_else_is_due(
     bridge.forward(task_event(of_ticket=ticket(1), of_task=task(1)), ticket_id=1)
     assert len(ours(stand_in)) == 1
     with bridge.store.transaction() as tx:
-        tx.tickets.give([1])
+        tx.statuses.give([1])
     bridge.receive(task_event(of_ticket=ticket(2), of_task=task(2)))
     ring, ring_if_due = Mock(return_value=True), Mock(return_value=True)
     swept = Sweep(

@@ -209,7 +209,7 @@ def test_a_helpdesk_project_that_was_told_is_not_forgotten_by_an_event_that_does
     bridge.forward(ticket_event(of_ticket=ticket(project_id=55)))
     bridge.forward(done_task(1, state=1))
     with bridge.store.transaction() as tx:
-        state = tx.tickets.get(4711)
+        state = tx.statuses.get(4711)
         assert state is not None
         assert state.snapshot["project_id"] == 55
 
@@ -219,7 +219,7 @@ def test_a_project_or_technician_that_was_taken_away_is_gone(bridge: Bridge) -> 
     bridge.forward(ticket_event(1, of_ticket=ticket(project_id=None, technician=None)))
     bridge.forward(done_task(2, state=1))
     with bridge.store.transaction() as tx:
-        state = tx.tickets.get(4711)
+        state = tx.statuses.get(4711)
         assert state is not None
         assert (state.snapshot["project_id"], state.snapshot["technician"]) == (None, None)
 

@@ -233,7 +233,7 @@ def test_a_process_that_dies_after_it_gave_a_status_by_a_map_of_before_leaves_it
     action.carry_out()
     kill(way)
     with bridge.store.transaction() as tx:
-        assert tx.tickets.due_tickets(10) == [4711]
+        assert tx.statuses.due_tickets(10) == [4711]
     let_leases_run_out(bridge)
     until_settled(bridge)
     assert ours(stand_in)[0]["status_id"] == 4

@@ -122,7 +122,7 @@ def test_a_time_far_ahead_does_not_win_for_ever(
     forge(bridge, payload=forged, occurred_at=LATER, **times)
     bridge.sync()
     with bridge.store.transaction() as tx:
-        state = tx.tickets.get(4711)
+        state = tx.statuses.get(4711)
         assert state is not None
         assert (state.status, state.occurred_at < tx.now() + timedelta(minutes=6)) == (6, True)
 

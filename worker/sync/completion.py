@@ -112,7 +112,7 @@ def _keep(
     because: Coded,
 ) -> list[Step]:
     """Keep with each event what is known of it now; return the steps that say what is not."""
-    state = tx.tickets.get(ticket_id)
+    state = tx.statuses.get(ticket_id)
     newest = Ticket.model_validate(state.snapshot) if state else None
     steps = []
     for one in events:

@@ -310,7 +310,7 @@ class Drain:
             return
         is_given = isinstance(issue, Created) and issue.is_status_given
         if not work.is_issue_linked and not is_given:  # to have come to its issue may have settled it
-            now = await run.write(lambda tx: tx.tickets.get(run.ticket_id))
+            now = await run.write(lambda tx: tx.statuses.get(run.ticket_id))
             state = now or state
         newest = [one.id for one in work.ticket_events if one.id == state.event_id]
         older = [one.id for one in work.ticket_events if one.id != state.event_id]

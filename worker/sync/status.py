@@ -133,9 +133,9 @@ def note_given(
     Returns:
         The tickets of which nothing is due.
     """
-    newest = tx.tickets.given_all([(run.ticket_id, state.event_id, has) for run, state, has in given])
+    newest = tx.statuses.given_all([(run.ticket_id, state.event_id, has) for run, state, has in given])
     owed = [run for run, state, has in given if status_map.get(state.status, has) != has]
-    tx.tickets.give([run.ticket_id for run in owed])
+    tx.statuses.give([run.ticket_id for run in owed])
     for run in owed:
         run.note(What.STATUS_MAP_CHANGED())
         run.rung.add(run.ticket_id)
@@ -152,7 +152,7 @@ def drop(
     warning: bool = False,
 ) -> None:
     """Give a status no more, unless a newer one comes or a person has it given again."""
-    tx.tickets.dropped(run.ticket_id, state.event_id, reason)
+    tx.statuses.dropped(run.ticket_id, state.event_id, reason)
     if issue_id is not None:
         run.note(What.STATUS_KEPT(issue_id=issue_id, because=reason), warning=warning)
 
@@ -163,7 +163,7 @@ def _wait(run: Run, work: Work, unclear: TrackerError | NotYet) -> Waiting:
     with run.transaction() as tx:
         settled = tx.now() + timedelta(seconds=run.settings.settling_time)
         until = max(run.later(work.now, state.status_attempts), settled)
-        tx.tickets.wait(run.ticket_id, state.event_id, until, unclear.coded, attempt=True)
+        tx.statuses.wait(run.ticket_id, state.event_id, until, unclear.coded, attempt=True)
     return Waiting(unclear.coded, until=until, attempt=True)
 
 

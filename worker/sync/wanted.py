@@ -199,7 +199,7 @@ class IssueCreation(Creation):
                     match=creation.work.technician.why,
                 )
             )
-        tx.tickets.owe(owing, status_map)
+        tx.statuses.owe(owing, status_map)
         newest = note_given(tx, status_map, given)
         return [one.creation.run.ticket_id in newest for one in links]
 

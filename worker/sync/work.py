@@ -131,7 +131,7 @@ def load(
             read[ticket_id] = one
     states = _fold(tx, read, settling, config)
     tx.people.note_seen(user for one in read.values() for user in _people(one.events))
-    states |= tx.tickets.some(read.keys() - states.keys())
+    states |= tx.statuses.some(read.keys() - states.keys())
     read = {ticket_id: one for ticket_id, one in read.items() if ticket_id in states}
     return found | _works(tx, read, states, config, known)
 
@@ -184,13 +184,13 @@ def _fold(
     states = dict[int, TicketState]()
     for together in zip_longest(*(one.moving for one in read.values())):
         folded = [one for one in together if one is not None]
-        moved = tx.tickets.fold_all([(row, pending.event) for row, pending in folded], settling)
+        moved = tx.statuses.fold_all([(row, pending.event) for row, pending in folded], settling)
         states |= moved
         for row, pending in folded:
             if row.ticket_id not in moved:
                 wanted = config.status_map.get(pending.event.ticket.status)
                 is_update, is_fresh = pending.event.task is None, row.attempts == 0
-                tx.tickets.give_again(
+                tx.statuses.give_again(
                     row.ticket_id, row.id, settling, wanted, is_update=is_update, is_fresh=is_fresh
                 )
     return states

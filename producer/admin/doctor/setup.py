@@ -101,7 +101,7 @@ def statuses(installation: Installation) -> Iterator[CheckResult]:
     """Every status that events have named is mapped, and to one that exists."""
     with installation.store.transaction() as tx:
         config, _ = tx.configs.get()
-        seen = tx.tickets.statuses_seen()
+        seen = tx.statuses.statuses_seen()
         faults = [
             fault
             for status_id in sorted(set(config.status_map.values()))

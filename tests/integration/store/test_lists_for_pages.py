@@ -69,15 +69,15 @@ def test_statuses_are_counted_up_to_a_limit_and_not_more_than_some(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with store.transaction() as tx:
-        assert tx.tickets.statuses_seen() == {}
+        assert tx.statuses.statuses_seen() == {}
     blank = {"event_id": 1, "occurred_at": START, "sequence": 0, "snapshot": {}, "status_due": False}
     with store.database.transaction() as session:
         for ticket_id in range(1, 31):
             status = {1: 9, 2: 2, 3: 5}.get(ticket_id, 4)
             session.execute(insert(TicketState).values(ticket_id=ticket_id, status=status, **blank))
     with store.transaction() as tx:
-        assert tx.tickets.statuses_seen() == {2: 1, 4: 27, 5: 1, 9: 1}
+        assert tx.statuses.statuses_seen() == {2: 1, 4: 27, 5: 1, 9: 1}
     monkeypatch.setattr(tickets, "MOST_COUNTED", 11)
     monkeypatch.setattr(tickets, "MOST_STATUSES", 3)
     with store.transaction() as tx:
-        assert tx.tickets.statuses_seen() == {2: 1, 4: 11, 5: 1}
+        assert tx.statuses.statuses_seen() == {2: 1, 4: 11, 5: 1}

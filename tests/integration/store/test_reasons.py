@@ -87,7 +87,7 @@ def test_what_the_version_before_codes_wrote_reads_as_it_did(database: Database)
     with store.transaction() as tx:
         third, second, first = tx.journal.find()
         held = held_json(Kind.TICKET, tx.issues.waiting_for_a_person()[0])
-        state = tx.tickets.get(4711)
+        state = tx.statuses.get(4711)
     assert (event_json(first)["code"], first.reason) == ("no_link", OLD_NO_LINK)
     assert {
         "code": "as_written",
@@ -118,7 +118,7 @@ def test_a_status_that_was_dropped_before_is_still_owed(store: Store, append: An
     with store.transaction() as tx:
         row = tx.journal.get(first.event_id)
         assert row is not None
-        tx.tickets.fold_all([(row, stored_event(row.payload))], 15)
+        tx.statuses.fold_all([(row, stored_event(row.payload))], 15)
     for columns in (
         {"status_reason": "refused", "status_code": None, "status_dropped": None},
         {"status_reason": "refused", "status_code": "tracker_busy", "status_dropped": None},
@@ -126,8 +126,8 @@ def test_a_status_that_was_dropped_before_is_still_owed(store: Store, append: An
         with store.database.transaction() as session:
             set_columns(session, TicketState.__table__, status_due=False, **columns)
         with store.transaction() as tx:
-            tx.tickets.give_again(4711, first.event_id, 15, 2, is_update=False, is_fresh=True)
-            state = tx.tickets.get(4711)
+            tx.statuses.give_again(4711, first.event_id, 15, 2, is_update=False, is_fresh=True)
+            state = tx.statuses.get(4711)
             assert state is not None
             assert state.status_due, columns
 

@@ -111,7 +111,7 @@ def test_a_redelivery_after_its_event_was_pruned_creates_nothing_and_turns_no_st
     old, new = append(ticket_event(0), ticket_event(9, of_ticket=ticket(status=5)), ids=["old", "new"])
     with store.transaction() as tx:
         for row in tx.journal.due_of([4711])[4711].rows:
-            tx.tickets.fold_all([(row, stored_event(row.payload or ""))], 15)
+            tx.statuses.fold_all([(row, stored_event(row.payload or ""))], 15)
     for event in (old, new):
         end(store, event.event_id, EventState.DONE)
     age(store)
@@ -120,8 +120,8 @@ def test_a_redelivery_after_its_event_was_pruned_creates_nothing_and_turns_no_st
     assert not again.duplicate
     with store.transaction() as tx:
         (row,) = tx.journal.due_of([4711])[4711].rows
-        tx.tickets.fold_all([(row, stored_event(row.payload or ""))], 15)
-        state = tx.tickets.get(4711)
+        tx.statuses.fold_all([(row, stored_event(row.payload or ""))], 15)
+        state = tx.statuses.get(4711)
         assert state is not None
         assert (state.status, state.event_id) == (5, new.event_id)
 

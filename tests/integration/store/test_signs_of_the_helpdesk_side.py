@@ -21,7 +21,7 @@ def skip(store: Store, append: Any, number: int, **of_ticket: Any) -> None:
     with store.transaction() as tx:
         row = tx.journal.get(one.event_id)
         assert row is not None
-        tx.tickets.fold_all([(row, stored_event(row.payload))], 15)
+        tx.statuses.fold_all([(row, stored_event(row.payload))], 15)
         tx.journal.end([row.id], EventState.SKIPPED, Reason.NO_LINK())
 
 

@@ -25,13 +25,13 @@ def fold(store: Store, event_ids: list[int]) -> TicketState:
     with store.transaction() as tx:
         by_id = {row.id: row for row in tx.journal.find(limit=None)}
         for event_id in event_ids:
-            tx.tickets.fold_all([(by_id[event_id], stored_event(by_id[event_id].payload))], SETTLING)
+            tx.statuses.fold_all([(by_id[event_id], stored_event(by_id[event_id].payload))], SETTLING)
     return state(store)
 
 
 def state(store: Store) -> TicketState:
     with store.transaction() as tx:
-        found = tx.tickets.get(4711)
+        found = tx.statuses.get(4711)
     assert found is not None
     return found
 
@@ -72,7 +72,7 @@ def test_folding_twice_changes_nothing(store: Store, append: Append) -> None:
     (one,) = append(titled(0, "a"))
     fold(store, [one.event_id])
     with store.transaction() as tx:
-        tx.tickets.given_all([(4711, one.event_id, 2)])
+        tx.statuses.given_all([(4711, one.event_id, 2)])
     assert fold(store, [one.event_id]).status_due is False
 
 
@@ -80,7 +80,7 @@ def test_a_status_that_was_given_is_due_again_with_a_newer_update(store: Store, 
     first, second = append(titled(0, "a"), titled(1, "b"))
     fold(store, [first.event_id])
     with store.transaction() as tx:
-        tx.tickets.given_all([(4711, first.event_id, 2)])
+        tx.statuses.given_all([(4711, first.event_id, 2)])
     assert fold(store, [second.event_id]).status_due is True
 
 
@@ -88,7 +88,7 @@ def test_a_task_event_makes_the_status_due_only_where_it_differs(store: Store, a
     first, same, other = append(task_event(0), task_event(1), task_event(2, of_ticket=ticket(status=5)))
     fold(store, [first.event_id])
     with store.transaction() as tx:
-        tx.tickets.given_all([(4711, first.event_id, 2)])
+        tx.statuses.given_all([(4711, first.event_id, 2)])
     found = fold(store, [same.event_id])
     assert (found.event_id, found.status_due) == (same.event_id, False)
     assert fold(store, [other.event_id]).status_due is True
@@ -98,7 +98,7 @@ def test_an_older_event_that_comes_late_does_not_make_the_status_due(store: Stor
     newer, older = append(titled(5, "newer"), titled(1, "old"))
     fold(store, [newer.event_id])
     with store.transaction() as tx:
-        tx.tickets.given_all([(4711, newer.event_id, 2)])
+        tx.statuses.given_all([(4711, newer.event_id, 2)])
     found = fold(store, [older.event_id])
     assert (found.event_id, found.status_due) == (newer.event_id, False)
 
@@ -109,7 +109,7 @@ def test_what_was_given_of_an_older_snapshot_does_not_settle_a_newer_one(
     first, second = append(titled(0, "a"), titled(1, "b"))
     fold(store, [first.event_id, second.event_id])
     with store.transaction() as tx:
-        tx.tickets.given_all([(4711, first.event_id, 2)])
+        tx.statuses.given_all([(4711, first.event_id, 2)])
     assert state(store).status_due is True
 
 
@@ -117,7 +117,7 @@ def test_a_dropped_status_is_not_tried_again_until_a_newer_one(store: Store, app
     first, second = append(titled(0, "a"), titled(1, "b"))
     fold(store, [first.event_id])
     with store.transaction() as tx:
-        tx.tickets.dropped(4711, first.event_id, written("refused"))
+        tx.statuses.dropped(4711, first.event_id, written("refused"))
     assert (state(store).status_due, state(store).status_reason) == (False, "refused")
     found = fold(store, [second.event_id])
     assert (found.status_due, found.status_reason, found.status_attempts) == (True, None, 0)
@@ -127,15 +127,15 @@ def test_the_sweep_finds_linked_tickets_whose_status_is_due_now(store: Store, ap
     (one,) = append(titled(0, "a"))
     fold(store, [one.event_id])
     with store.transaction() as tx:
-        assert tx.tickets.due_tickets(10) == [], "not linked yet"
+        assert tx.statuses.due_tickets(10) == [], "not linked yet"
         link(tx)
-        assert tx.tickets.due_tickets(10) == [4711]
-        tx.tickets.wait(4711, one.event_id, tx.now() + timedelta(hours=1), written("later"), attempt=True)
-        assert tx.tickets.due_tickets(10) == []
-        tx.tickets.wait(4711, one.event_id, tx.now() - timedelta(seconds=1), written("now"), attempt=True)
-        assert tx.tickets.due_tickets(10) == [4711]
-        tx.tickets.given_all([(4711, one.event_id, 2)])
-        assert tx.tickets.due_tickets(10) == []
+        assert tx.statuses.due_tickets(10) == [4711]
+        tx.statuses.wait(4711, one.event_id, tx.now() + timedelta(hours=1), written("later"), attempt=True)
+        assert tx.statuses.due_tickets(10) == []
+        tx.statuses.wait(4711, one.event_id, tx.now() - timedelta(seconds=1), written("now"), attempt=True)
+        assert tx.statuses.due_tickets(10) == [4711]
+        tx.statuses.given_all([(4711, one.event_id, 2)])
+        assert tx.statuses.due_tickets(10) == []
 
 
 def test_a_newer_status_waits_until_one_without_a_clear_answer_can_have_no_effect_any_more(
@@ -144,7 +144,7 @@ def test_a_newer_status_waits_until_one_without_a_clear_answer_can_have_no_effec
     first, second = append(titled(0, "a"), titled(1, "b"))
     fold(store, [first.event_id])
     with store.transaction() as tx:
-        tx.tickets.wait(
+        tx.statuses.wait(
             4711, first.event_id, tx.now() + timedelta(hours=1), written("no answer"), attempt=True
         )
         now = tx.now()
@@ -162,7 +162,7 @@ def test_after_a_creation_the_status_is_due_unless_the_tracker_took_it(
     (one,) = append(ticket_event(of_ticket=ticket(status=2)))
     fold(store, [one.event_id])
     with store.transaction() as tx:
-        tx.tickets.owe({4711: found}, {} if mapped is None else {2: mapped})
+        tx.statuses.owe({4711: found}, {} if mapped is None else {2: mapped})
     assert state(store).status_due is due
 
 
@@ -170,12 +170,12 @@ def test_a_replayed_update_is_given_again_unless_the_tracker_had_it(store: Store
     (one,) = append(titled(0, "a"))
     fold(store, [one.event_id])
     with store.transaction() as tx:
-        tx.tickets.dropped(4711, one.event_id, written("refused"))
-        tx.tickets.give_again(4711, one.event_id, SETTLING, 2, is_update=True, is_fresh=True)
+        tx.statuses.dropped(4711, one.event_id, written("refused"))
+        tx.statuses.give_again(4711, one.event_id, SETTLING, 2, is_update=True, is_fresh=True)
     assert state(store).status_due is True
     with store.transaction() as tx:
-        tx.tickets.given_all([(4711, one.event_id, 2)])
-        tx.tickets.give_again(4711, one.event_id, SETTLING, 2, is_update=True, is_fresh=True)
+        tx.statuses.given_all([(4711, one.event_id, 2)])
+        tx.statuses.give_again(4711, one.event_id, SETTLING, 2, is_update=True, is_fresh=True)
     assert state(store).status_due is False
 
 
@@ -183,5 +183,5 @@ def test_a_snapshot_keeps_any_text(store: Store, append: Append) -> None:
     (one,) = append(titled(0, "a\x00b€😀"))
     assert fold(store, [one.event_id]).snapshot["title"] == "a\x00b€😀"
     with store.transaction() as tx:
-        tx.tickets.give_again(4711, one.event_id, SETTLING, 3, is_update=True, is_fresh=True)
+        tx.statuses.give_again(4711, one.event_id, SETTLING, 3, is_update=True, is_fresh=True)
     assert state(store).status_due is True, "it was given what another map said"

@@ -79,7 +79,7 @@ class Shell:
         with self.store.transaction() as tx:
             for row in tx.journal.find(limit=None):
                 if row.id in event_ids:
-                    tx.tickets.fold_all([(row, stored_event(row.payload))], 15)
+                    tx.statuses.fold_all([(row, stored_event(row.payload))], 15)
             tx.journal.end(event_ids, state, written(reason) if isinstance(reason, str) else reason)
 
     def skip(self, event_ids: list[int]) -> None:

@@ -76,7 +76,7 @@ def test_adopting_an_issue_links_it_and_lets_what_waited_go_on(shell: Shell) -> 
     assert result.exit_code == 0
     assert "issue #12 is adopted without a check: no tracker is configured" in result.stderr
     with shell.store.transaction() as tx:
-        row, state = tx.issues.get(4711), tx.tickets.get(4711)
+        row, state = tx.issues.get(4711), tx.statuses.get(4711)
         steps = [step.what for step in tx.trace.of_ticket(4711)]
     assert row
     assert (row.state, row.tracker_id, row.adopted) == (LedgerState.LINKED, 12, True)

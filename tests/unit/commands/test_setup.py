@@ -281,7 +281,7 @@ def test_a_new_status_map_offers_with_a_count_to_give_what_the_old_one_gave(shel
     shell.end([event_id], EventState.DONE, "given")
     link(shell, Kind.TICKET, 4711, 12, event_id)
     with shell.store.transaction() as tx:
-        tx.tickets.given_all([(4711, event_id, 9)])
+        tx.statuses.given_all([(4711, event_id, 9)])
     assert "1 ticket had been given another status" in shell.do("config", "set", 'status_map={"2": 3}')
     assert not shell.rung
     assert "1 ticket will" in shell.do("config", "set", "--replay", 'status_map={"2": 3}')
