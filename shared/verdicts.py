@@ -50,7 +50,7 @@ from shared.gate import closed_gate
 from shared.kinds import Kind
 from shared.store import Transaction
 from shared.store.due import content_of
-from shared.store.ledger import Claim, Row
+from shared.store.ledger import Claim, LedgerRow
 from shared.store.models import EventState, JournalEvent, LedgerState, TaskTimeLink
 from shared.store.trace import Step
 
@@ -76,7 +76,7 @@ def into_trace(tx: Transaction) -> Tell:
     return tell
 
 
-def asked_by(tx: Transaction, row: Row) -> Event | None:
+def asked_by(tx: Transaction, row: LedgerRow) -> Event | None:
     """Return the event that a row was claimed for; None where it is past its retention."""
     found = tx.journal.get(row.event_id) if row.event_id is not None else None
     return content_of(found) if found else None
@@ -116,7 +116,9 @@ class Verdicts:
     config: PluginConfig
     rung: set[int] = field(default_factory=set)
 
-    def link(self, row: Row, attempt: int, tracker_id: int, author_id: int | None, reason: Coded) -> None:
+    def link(
+        self, row: LedgerRow, attempt: int, tracker_id: int, author_id: int | None, reason: Coded
+    ) -> None:
         """Link a row to what the tracker's own answer to its attempt names."""
         was_held = row.state == LedgerState.HELD
         self.release(row.key, tracker_id)
@@ -130,7 +132,7 @@ class Verdicts:
         what = What.LATE_AND_TWICE(kind=self.kind, tracker_id=tracker_id)
         self.tell(what, ticket_id=ticket_id, task_id=self._task_id(key), warning=True)
 
-    def adopt(self, row: Row, found: Found) -> None:
+    def adopt(self, row: LedgerRow, found: Found) -> None:
         """Link a row in doubt to what a lookup found; one that is no longer in doubt stays as it is.
 
         Raises:
@@ -163,7 +165,7 @@ class Verdicts:
         self.tell(what, ticket_id=claim.ticket_id, task_id=self._task_id(claim.key))
         return True
 
-    def free(self, row: Row, pause: float) -> None:
+    def free(self, row: LedgerRow, pause: float) -> None:
         """Let a row in doubt be created again, not before some seconds: the tracker does not have it."""
         if self.tx.ledger(self.kind).free(row.key, row.attempt, Reason.ABSENT_ON_TRACKER()):
             self._note(row, What.CREATION_ABSENT(kind=self.kind))
@@ -173,7 +175,7 @@ class Verdicts:
             self.tx.journal.hurry(row.ticket_id, self._task_id(row.key))
             self.tx.journal.put_off(row.ticket_id, pause, task_id=self._task_id(row.key))
 
-    def hold(self, row: Row, because: Coded, candidates: Collection[int] = ()) -> None:
+    def hold(self, row: LedgerRow, because: Coded, candidates: Collection[int] = ()) -> None:
         """Give a row in doubt to a person."""
         reason = Reason.STAYS_UNDECIDED(before=row.coded, because=because)
         if self.tx.ledger(self.kind).hold(row.key, row.attempt, reason, candidates):
@@ -221,7 +223,7 @@ class Verdicts:
         self.tell(What.ISSUE_WENT_AWAY(issue_id=issue_id), ticket_id=ticket_id, task_id=None, warning=True)
         return reason
 
-    def adopt_by_person(self, row: Row, tracker_id: int, tracker_project_id: int | None = None) -> None:
+    def adopt_by_person(self, row: LedgerRow, tracker_id: int, tracker_project_id: int | None = None) -> None:
         """Link a held or gone row to what a person named, in the project where it was seen."""
         ticket_id, before = row.ticket_id, row.tracker_id
         adopt = Verdict.ADOPT(kind=self.kind, tracker_id=tracker_id)
@@ -233,7 +235,7 @@ class Verdicts:
                     self.tell(What.TIME_FOR_PERSON(because=given_up), ticket_id=ticket_id, task_id=key)
             self.tx.statuses.owe({ticket_id: None}, self.tx.configs.status_map())
 
-    def create_again(self, row: Row) -> bool:
+    def create_again(self, row: LedgerRow) -> bool:
         """Let a held or gone row be created again, as a person said; False where no event is left that asks for it."""
         ticket_id, before, was_gone = row.ticket_id, row.tracker_id, row.state == LedgerState.GONE
         asked = self._decide(row, Verdict.CREATE_AGAIN(kind=self.kind), None)
@@ -242,7 +244,7 @@ class Verdicts:
         return asked or self.kind is Kind.TICKET or self.tx.journal.has_pending(ticket_id)
 
     def _decide(
-        self, row: Row, verdict: Coded, tracker_id: int | None, tracker_project_id: int | None = None
+        self, row: LedgerRow, verdict: Coded, tracker_id: int | None, tracker_project_id: int | None = None
     ) -> bool:
         """Note the verdict; tell whether an event is pending again that asks for a row that is free now."""
         before, decided = row.coded, Reason.PERSON_DECIDED(verdict=verdict)
@@ -256,7 +258,7 @@ class Verdicts:
         self.rung.add(row.ticket_id)
         return asked
 
-    def _reopen_held(self, row: Row, reason: Coded) -> None:
+    def _reopen_held(self, row: LedgerRow, reason: Coded) -> None:
         self.rung.update(self.tx.journal.reopen_held(row.ticket_id, reason, self._task_id(row.key)))
 
     def _owe(self, ticket_id: int, tracker_status_id: int | None) -> None:
@@ -294,7 +296,7 @@ class Verdicts:
                 what = What.TIME_AGAIN if asked else What.TIME_AGAIN_LATER
                 self.tell(what(because=reason), ticket_id=ticket_id, task_id=row.key)
 
-    def _attribute(self, row: Row, found: Found) -> None:
+    def _attribute(self, row: LedgerRow, found: Found) -> None:
         """Note that what was found has another author than the one who was meant."""
         event = asked_by(self.tx, row)
         if event is None:
@@ -312,7 +314,7 @@ class Verdicts:
         )
         self.tx.misattributed.put(self.kind, row.key, row.ticket_id, found.tracker_id, wrong)
 
-    def _ask_again(self, row: Row, reason: Coded, ended: Collection[EventState] = ENDED_WELL) -> bool:
+    def _ask_again(self, row: LedgerRow, reason: Coded, ended: Collection[EventState] = ENDED_WELL) -> bool:
         """Make the newest event pending again that asks for what a row stood for; False where none is left.
 
         What claimed the row may have been superseded since.
@@ -331,7 +333,7 @@ class Verdicts:
                 return one.state in ended and bool(self.tx.journal.reopen(JournalEvent.id == one.id, reason))
         return False
 
-    def _note(self, row: Row, what: Coded) -> None:
+    def _note(self, row: LedgerRow, what: Coded) -> None:
         task_id = row.task_id if isinstance(row, TaskTimeLink) else None
         self.tell(what, ticket_id=row.ticket_id, task_id=task_id)
 

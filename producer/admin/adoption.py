@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError
 from shared.kinds import Kind
-from shared.store.ledger import Row
+from shared.store.ledger import LedgerRow
 from shared.tracker.client import TrackerClient
 from shared.tracker.lists import PAGE_SIZE, Params, TrackerLists, project_of
 
@@ -18,7 +18,7 @@ class NotThere(BridgeError):
     otherwise = Refusal.NOT_ON_TRACKER
 
 
-def check_there(client: TrackerClient, kind: Kind, row: Row, tracker_id: int) -> int | None:
+def check_there(client: TrackerClient, kind: Kind, row: LedgerRow, tracker_id: int) -> int | None:
     """Make sure that an issue, or a time entry of the row's issue, exists.
 
     Args:

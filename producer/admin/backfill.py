@@ -18,7 +18,7 @@ from shared.ids import read_id
 from shared.kinds import Kind
 from shared.metadata.confirming import confirm_link
 from shared.store import Store, Transaction
-from shared.store.ledger import Row
+from shared.store.ledger import LedgerRow
 from shared.store.links import Link, LinkKind
 from shared.store.models import LedgerState
 
@@ -191,7 +191,7 @@ def add_links(
         raise NotImported([(0, "something was linked at the same moment; try again")]) from None
 
 
-def _cells(kind: Kind, row: Row) -> dict[str, Any]:
+def _cells(kind: Kind, row: LedgerRow) -> dict[str, Any]:
     return {
         "kind": kind,
         "id": row.key,

@@ -8,7 +8,7 @@ from typing import Any
 from producer.admin.desk import Desk
 from shared.errors import SettingsError, TrackerError
 from shared.kinds import Kind
-from shared.store.ledger import Row
+from shared.store.ledger import LedgerRow
 from shared.tracker.lists import Params, TrackerLists
 
 MOST_READ = 10
@@ -29,7 +29,7 @@ class Candidate:
     fields: dict[str, Any]
 
 
-def candidates_of(desk: Desk, kind: Kind, row: Row) -> tuple[list[Candidate], str]:
+def candidates_of(desk: Desk, kind: Kind, row: LedgerRow) -> tuple[list[Candidate], str]:
     """Return the candidates of a row as the tracker has them, and why they could not be read, where that is so."""
     ids = list(dict.fromkeys([*(row.candidates or ()), *([row.tracker_id] if row.tracker_id else [])]))
     try:
@@ -40,7 +40,7 @@ def candidates_of(desk: Desk, kind: Kind, row: Row) -> tuple[list[Candidate], st
         return [Candidate(one, True, "", "", {}) for one in ids], str(failure)
 
 
-def _candidate(lists: TrackerLists, kind: Kind, row: Row, tracker_id: int) -> Candidate:
+def _candidate(lists: TrackerLists, kind: Kind, row: LedgerRow, tracker_id: int) -> Candidate:
     params: Params = {"issue_id": tracker_id, "status_id": "*"}
     if kind is Kind.TICKET_TASK:
         params = {"issue_id": row.issue_id or 0}

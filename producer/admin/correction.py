@@ -14,7 +14,7 @@ from shared.kinds import Kind
 from shared.metadata.synchronisation import Connect
 from shared.sentences.language import said
 from shared.store import Store, Transaction
-from shared.store.ledger import Row
+from shared.store.ledger import LedgerRow
 from shared.store.models import LedgerState
 from shared.store.people import TrackerPerson
 from shared.store.trace import Step
@@ -71,7 +71,7 @@ def correct_author(store: Store, connect: Connect, task_id: int) -> Corrected:
     return Corrected(row.ticket_id, entry_id, person.login)
 
 
-def _logged(tx: Transaction, task_id: int) -> Row:
+def _logged(tx: Transaction, task_id: int) -> LedgerRow:
     row = tx.times.get(task_id)
     if row is None or row.state != LedgerState.LINKED:
         raise NotFound(
@@ -82,7 +82,7 @@ def _logged(tx: Transaction, task_id: int) -> Row:
     return row
 
 
-def _meant(tx: Transaction, row: Row, config: PluginConfig) -> TrackerPerson:
+def _meant(tx: Transaction, row: LedgerRow, config: PluginConfig) -> TrackerPerson:
     event = asked_by(tx, row)
     if event is None or event.task is None:
         raise NotCorrected(
@@ -103,7 +103,7 @@ def _meant(tx: Transaction, row: Row, config: PluginConfig) -> TrackerPerson:
     return match.person
 
 
-def _give(client: TrackerClient, row: Row, entry_id: int, person: TrackerPerson) -> None:
+def _give(client: TrackerClient, row: LedgerRow, entry_id: int, person: TrackerPerson) -> None:
     body = {Kind.TICKET_TASK.wire_name: {"user_id": person.tracker_user_id}}
     try:
         client.call("PUT", f"/time_entries/{entry_id}.json", body=body)
@@ -121,7 +121,7 @@ def _give(client: TrackerClient, row: Row, entry_id: int, person: TrackerPerson)
         )
 
 
-def _author_of(client: TrackerClient, row: Row, entry_id: int) -> int | None:
+def _author_of(client: TrackerClient, row: LedgerRow, entry_id: int) -> int | None:
     """Return whose a time entry is: to a change that it ignores the tracker answers 204, too."""
     kind = Kind.TICKET_TASK
     found = TrackerLists(client).find(kind.path, kind.list_name, entry_id, {"issue_id": row.issue_id or 0})

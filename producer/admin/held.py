@@ -18,7 +18,7 @@ from shared.errors import BridgeError, NotFound, SettingsError, TrackerError
 from shared.kinds import Kind
 from shared.sentences.language import said
 from shared.store import Store, Transaction
-from shared.store.ledger import Row
+from shared.store.ledger import LedgerRow
 from shared.verdicts import WAITING, Verdicts, into_trace
 
 
@@ -28,16 +28,16 @@ class NotResolved(BridgeError):
     otherwise = Refusal.NOT_RESOLVED
 
 
-def held_rows(store: Store) -> list[tuple[Kind, Row]]:
+def held_rows(store: Store) -> list[tuple[Kind, LedgerRow]]:
     """Return every row that waits for a person, those waiting longest first."""
     with store.transaction() as tx:
-        found: Sequence[tuple[Kind, Row]] = [
+        found: Sequence[tuple[Kind, LedgerRow]] = [
             (kind, row) for kind in Kind for row in tx.ledger(kind).waiting_for_a_person()
         ]
     return sorted(found, key=lambda one: one[1].changed_at)
 
 
-def held_page(store: Store, *, limit: int, after: int = 0) -> list[tuple[Kind, Row]]:
+def held_page(store: Store, *, limit: int, after: int = 0) -> list[tuple[Kind, LedgerRow]]:
     """Return some of them, in the same order.
 
     Args:
@@ -51,7 +51,7 @@ def held_page(store: Store, *, limit: int, after: int = 0) -> list[tuple[Kind, R
     return [(kind, rows[kind][key]) for kind, key in wanted if key in rows[kind]]
 
 
-def held_row(store: Store, kind: Kind, key: int) -> Row | None:
+def held_row(store: Store, kind: Kind, key: int) -> LedgerRow | None:
     """Return a row that waits for a person, None where it does not."""
     with store.transaction() as tx:
         row = tx.ledger(kind).get(key)
@@ -147,7 +147,7 @@ def _verdict(kind: Kind, adopt: int | None) -> Coded:
     return Verdict.ADOPT(kind=kind, tracker_id=adopt)
 
 
-def _waiting(tx: Transaction, kind: Kind, key: int) -> Row:
+def _waiting(tx: Transaction, kind: Kind, key: int) -> LedgerRow:
     """Return a row that waits for a person, locked."""
     row = tx.ledger(kind).lock(key)
     if row is None or row.state not in WAITING:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from producer.admin.story import IssueLink, TaskStanding, TicketTrace
     from shared.codes.coded import Coded
     from shared.kinds import Kind
-    from shared.store.ledger import Row
+    from shared.store.ledger import LedgerRow
     from shared.store.links import Link
     from shared.store.metadata import Entry
     from shared.store.models import JournalEvent, MetadataRun
@@ -46,7 +46,7 @@ def event_json(row: JournalEvent) -> Shape:
     return {**named, **reason_json(row.coded), **{name: getattr(row, name) for name in TIMES}}
 
 
-def held_json(kind: Kind, row: Row) -> Shape:
+def held_json(kind: Kind, row: LedgerRow) -> Shape:
     """Return what waits for a person."""
     return {
         "kind": str(kind),

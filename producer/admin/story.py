@@ -16,7 +16,7 @@ from shared.events import Event
 from shared.sentences.render import because, sentence
 from shared.store import Store, Transaction
 from shared.store.due import content_of
-from shared.store.ledger import Row
+from shared.store.ledger import LedgerRow
 from shared.store.links import Link
 from shared.store.metadata import MetadataKind
 from shared.store.models import EventState, JournalEvent, LedgerState, TicketState
@@ -179,7 +179,7 @@ def trace_ticket(store: Store, ticket_id: int) -> TicketTrace:
     )
 
 
-def _link(tx: Transaction, row: Row | None) -> IssueLink | None:
+def _link(tx: Transaction, row: LedgerRow | None) -> IssueLink | None:
     if row is None or row.state == LedgerState.FREE:
         return None
     login = tx.people.named([row.author_id]).get(row.author_id) if row.author_id else None
@@ -196,7 +196,9 @@ def _link(tx: Transaction, row: Row | None) -> IssueLink | None:
     )
 
 
-def _tasks(time_rows: Sequence[Row], events: Sequence[tuple[JournalEvent, Event]]) -> list[TaskStanding]:
+def _tasks(
+    time_rows: Sequence[LedgerRow], events: Sequence[tuple[JournalEvent, Event]]
+) -> list[TaskStanding]:
     """Return the ticket's tasks by id: the ledger's word first, then that of an open event, then the newest's."""
     by_task: dict[int, list[tuple[JournalEvent, Event]]] = defaultdict(list)
     for row, event in sorted(events, key=lambda one: (one[0].occurred_at, one[0].sequence, one[0].id)):
@@ -215,7 +217,7 @@ def _tasks(time_rows: Sequence[Row], events: Sequence[tuple[JournalEvent, Event]
     return standings
 
 
-def _begun(row: Row, seconds: int) -> TaskStanding:
+def _begun(row: LedgerRow, seconds: int) -> TaskStanding:
     sent = ((row.body or {}).get("time_entry") or {}).get("hours")
     hours = float(sent) if isinstance(sent, (int, float)) else seconds / 3600
     return TaskStanding(row.key, row.state, row.tracker_id, hours, row.coded)

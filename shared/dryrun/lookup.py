@@ -18,7 +18,7 @@ from shared.metadata.reading import find_project
 from shared.store.models import DryRunObject
 from shared.tracker.answers import Answer
 from shared.tracker.client import TrackerClient
-from shared.tracker.lists import Row, TrackerLists
+from shared.tracker.lists import Listed, TrackerLists
 
 CLOCKS_APART = timedelta(days=1)
 """How far the tracker's clock may be from the database's."""
@@ -38,7 +38,7 @@ def look_up(client: TrackerClient, row: DryRunObject) -> int | None:
         return _known_issue(client, row, row.tracker_id)
     since = row.begun_at - CLOCKS_APART
 
-    def is_past(rows: list[Row], _: Answer) -> bool:
+    def is_past(rows: list[Listed], _: Answer) -> bool:
         return bool(rows) and _is_before(rows[-1].get("created_on"), since)
 
     return _id_of([one for one in _issues_of_project(client, row, is_past) if carries(one, row.mark)])
@@ -51,7 +51,7 @@ def in_use(client: TrackerClient, row: DryRunObject, tracker_id: int) -> Coded |
         TrackerError: as `look_up`.
     """
 
-    def below(rows: list[Row], _: Answer | None = None) -> bool:
+    def below(rows: list[Listed], _: Answer | None = None) -> bool:
         # a tracker that does not know the filter gives any issues
         return any(id_in(one.get("parent")) == tracker_id for one in rows)
 
@@ -78,8 +78,8 @@ def _known_issue(client: TrackerClient, row: DryRunObject, tracker_id: int) -> i
 
 
 def _issues_of_project(
-    client: TrackerClient, row: DryRunObject, enough: Callable[[list[Row], Answer], bool]
-) -> list[Row]:
+    client: TrackerClient, row: DryRunObject, enough: Callable[[list[Listed], Answer], bool]
+) -> list[Listed]:
     """Read a project's issues, newest first; none where the project is gone and they with it.
 
     Raises:
@@ -108,7 +108,7 @@ def _issues_in(client: TrackerClient, tracker_project_id: int) -> Coded | None:
     return Reason.ISSUES_WITHIN() if rows else None
 
 
-def _one_page(_rows: list[Row], _answer: Answer) -> bool:
+def _one_page(_rows: list[Listed], _answer: Answer) -> bool:
     """Tell that the first page of a list is enough."""
     return True
 

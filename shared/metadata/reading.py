@@ -16,7 +16,7 @@ from shared.store.people import TrackerPerson
 from shared.tracker.answers import Answer
 from shared.tracker.client import USERS, TrackerClient
 from shared.tracker.lanes import in_lanes
-from shared.tracker.lists import PagedList, Row, TrackerLists, rows_of, settled
+from shared.tracker.lists import Listed, PagedList, TrackerLists, rows_of, settled
 from shared.tracker.projects import PROJECTS
 
 MOST_REPEATS = 5
@@ -127,7 +127,7 @@ class _Reading:
             raise self._users.changed()
         return self.found
 
-    def _keep(self, one: PagedList, rows: list[Row]) -> None:
+    def _keep(self, one: PagedList, rows: list[Listed]) -> None:
         for row in rows:
             if one is self._users:
                 self._keep_person(row)

@@ -34,12 +34,12 @@ from shared.codes.coded import Coded
 from shared.codes.reasons import Reason
 from shared.store.basis import CHANGES
 from shared.store.explained import keeping
-from shared.store.ledger_queries import IN_FLIGHT, NOT_LINKED, LedgerQueries, Row
-from shared.store.models import EventState, JournalEvent, LedgerState, RecoveryMode
+from shared.store.ledger_queries import IN_FLIGHT, NOT_LINKED, LedgerQueries
+from shared.store.models import EventState, JournalEvent, LedgerRow, LedgerState, RecoveryMode
 from shared.store.rows import Rows
 from shared.store.types import Insert, Key, clock, insert_for, is_on_postgresql, moment
 
-__all__ = ["IN_FLIGHT", "Answered", "Claim", "Ledger", "Row"]
+__all__ = ["IN_FLIGHT", "Answered", "Claim", "Ledger", "LedgerRow"]
 
 ANSWERED = ("key", "attempt", "tracker_id", "author_id")
 CLAIMED = (
@@ -313,7 +313,7 @@ class Ledger(LedgerQueries):
             **keeping(reason),
         )
 
-    def take_from_sibling(self, key: int, tracker_id: int) -> Row | None:
+    def take_from_sibling(self, key: int, tracker_id: int) -> LedgerRow | None:
         """Release a tracker id that another row holds, for the row whose own answer named it.
 
         A sibling that had adopted it is in doubt again; one that had created it has lost it on the tracker

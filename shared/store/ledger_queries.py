@@ -14,7 +14,6 @@ from shared.kinds import Kind
 from shared.store.models import OPEN_ROWS, LedgerRow, LedgerState, TaskTimeLink, TicketIssueLink
 from shared.store.types import Key, moment
 
-Row = LedgerRow
 MOST_SETTLED = 200
 NOT_LINKED = text(OPEN_ROWS)
 """Said literally, so that either database uses the small index of the rows that are still open."""
@@ -43,27 +42,27 @@ class LedgerQueries:
         self._table = cast(Table, self._model.__table__)
         self._key_column = "ticket_id" if kind is Kind.TICKET else "task_id"
 
-    def get(self, key: int) -> Row | None:
+    def get(self, key: int) -> LedgerRow | None:
         """Return the row of a ticket id or ticket-task id."""
-        row: Row | None = self._session.scalar(_of_key(self._model), {"key": key})
+        row: LedgerRow | None = self._session.scalar(_of_key(self._model), {"key": key})
         return row
 
-    def lock(self, key: int) -> Row | None:
+    def lock(self, key: int) -> LedgerRow | None:
         """Return the row of a key, locked until the end of the transaction."""
         return self._session.scalar(select(self._model).where(self._model.key == key).with_for_update())
 
-    def of_keys(self, keys: Collection[int]) -> dict[int, Row]:
+    def of_keys(self, keys: Collection[int]) -> dict[int, LedgerRow]:
         """Return the rows of several keys, by key."""
         if not keys:
             return {}
         rows = self._session.scalars(select(self._model).where(self._model.key.in_(keys)))
         return {row.key: row for row in rows}
 
-    def of_ticket(self, ticket_id: int) -> Sequence[Row]:
+    def of_ticket(self, ticket_id: int) -> Sequence[LedgerRow]:
         """Return every row that belongs to a ticket."""
         return self._session.scalars(select(self._model).where(self._model.ticket_id == ticket_id)).all()
 
-    def of_drains(self, keys: Mapping[int, Collection[int]]) -> dict[int, dict[int, Row]]:
+    def of_drains(self, keys: Mapping[int, Collection[int]]) -> dict[int, dict[int, LedgerRow]]:
         """Return, by ticket id, the rows of its keys, and those of its own that are claimed or in doubt, by key.
 
         Args:
@@ -81,7 +80,7 @@ class LedgerQueries:
             for ticket_id, some in keys.items()
         }
 
-    def some(self, keys: Collection[int]) -> dict[int, Row]:
+    def some(self, keys: Collection[int]) -> dict[int, LedgerRow]:
         """Return the rows of several keys, by key."""
         return {row.key: row for row in self._session.scalars(_of_keys(self._model), {"keys": list(keys)})}
 
@@ -90,12 +89,12 @@ class LedgerQueries:
         newest = select(self._model.tracker_project_id).order_by(self._model.key.desc()).limit(most)
         return list(dict.fromkeys(one for one in self._session.scalars(newest) if one is not None))
 
-    def linked(self) -> Iterator[Row]:
+    def linked(self) -> Iterator[LedgerRow]:
         """Return every linked row by key, a few at a time."""
         statement = select(self._model).where(self._model.state == LedgerState.LINKED)
         yield from self._session.scalars(statement.order_by(self._model.key).execution_options(yield_per=500))
 
-    def in_doubt_like(self, fingerprint: str, *, settleable: bool = True) -> Sequence[Row]:
+    def in_doubt_like(self, fingerprint: str, *, settleable: bool = True) -> Sequence[LedgerRow]:
         """Return the rows in doubt that might not be told apart on the tracker.
 
         Args:
@@ -110,7 +109,7 @@ class LedgerQueries:
         oldest_first = statement.order_by(self._model.claimed_at, self._model.key).limit(MOST_SETTLED)
         return self._session.scalars(oldest_first).all()
 
-    def unsettleable_like(self, fingerprint: str, moment: datetime) -> Sequence[Row]:
+    def unsettleable_like(self, fingerprint: str, moment: datetime) -> Sequence[LedgerRow]:
         """Return the rows that might not be told apart on the tracker and that nobody could settle at that moment.
 
         Args:
@@ -132,7 +131,7 @@ class LedgerQueries:
         )
         return self._session.scalar(statement.limit(1)) is not None
 
-    def linked_to_issue(self, ticket_id: int, issue_id: int) -> Sequence[Row]:
+    def linked_to_issue(self, ticket_id: int, issue_id: int) -> Sequence[LedgerRow]:
         """Return a ticket's time entries that were logged on an issue."""
         statement = select(self._model).where(
             self._model.ticket_id == ticket_id,
@@ -150,7 +149,7 @@ class LedgerQueries:
         )
         return {tracker_id for tracker_id in self._session.scalars(statement) if tracker_id is not None}
 
-    def holder(self, tracker_id: int) -> Row | None:
+    def holder(self, tracker_id: int) -> LedgerRow | None:
         """Return the live row that holds a tracker id."""
         return self._session.scalar(
             select(self._model).where(
@@ -164,7 +163,7 @@ class LedgerQueries:
         statement = select(func.count()).select_from(self._model).where(self._model.state.not_in(ended))
         return self._session.scalar(statement) or 0
 
-    def waiting_for_a_person(self) -> Sequence[Row]:
+    def waiting_for_a_person(self) -> Sequence[LedgerRow]:
         """Return held and gone rows, those waiting longest first."""
         states = (LedgerState.HELD, LedgerState.GONE)
         statement = select(self._model).where(NOT_LINKED, self._model.state.in_(states))

@@ -23,7 +23,7 @@ MOST_PAGES = 50
 MOST_ROWS = 200_000
 MOST_READINGS = 3
 
-Row = dict[str, Any]
+Listed = dict[str, Any]
 Params = Mapping[str, str | int]
 Result = TypeVar("Result")
 
@@ -53,7 +53,7 @@ class PagedList:
         """Return the query parameters of a page."""
         return {**self._params, "limit": PAGE_SIZE, "offset": offset}
 
-    def take(self, answer: Answer) -> list[Row]:
+    def take(self, answer: Answer) -> list[Listed]:
         """Return a page's rows.
 
         Raises:
@@ -148,7 +148,7 @@ class TrackerLists:
             self._is_asked_around = False
         self.ask_whether_open()
 
-    def whole(self, path: str, name: str, params: Params | None = None) -> list[Row]:
+    def whole(self, path: str, name: str, params: Params | None = None) -> list[Listed]:
         """Read every row of a list, each exactly once; again where it changed meanwhile.
 
         Raises:
@@ -156,8 +156,8 @@ class TrackerLists:
             TrackerError: as `TrackerClient.call`.
         """
 
-        def read() -> list[Row]:
-            found: list[Row] = []
+        def read() -> list[Listed]:
+            found: list[Listed] = []
             self.read_pages([PagedList(path, name, params)], lambda _, rows: found.extend(rows))
             return found
 
@@ -172,9 +172,9 @@ class TrackerLists:
         name: str,
         params: Params,
         *,
-        enough: Callable[[list[Row], Answer], bool],
+        enough: Callable[[list[Listed], Answer], bool],
         most_pages: int = MOST_PAGES,
-    ) -> list[Row]:
+    ) -> list[Listed]:
         """Read a list page by page until a page is enough, or to its end.
 
         Args:
@@ -190,7 +190,7 @@ class TrackerLists:
             TrackerError: as `TrackerClient.call`.
         """
         self.ask_whether_open()
-        pages, found = PagedList(path, name, params, may_grow=True), list[Row]()
+        pages, found = PagedList(path, name, params, may_grow=True), list[Listed]()
         for number in range(most_pages):
             answer = self.get(path, pages.page(number * PAGE_SIZE))
             rows = pages.take(answer)
@@ -203,14 +203,14 @@ class TrackerLists:
                 return found
         raise OutcomeUnknown("GET", path, detail=Detail.TOO_MANY_PAGES(pages=most_pages))
 
-    def find(self, path: str, name: str, tracker_id: int, params: Params) -> Row | None:
+    def find(self, path: str, name: str, tracker_id: int, params: Params) -> Listed | None:
         """Return the row of an id, None where the list does not have it.
 
         Raises:
             TrackerError: as `search`.
         """
 
-        def is_there(rows: list[Row], _: Answer) -> bool:
+        def is_there(rows: list[Listed], _: Answer) -> bool:
             return any(row.get("id") == tracker_id for row in rows)
 
         rows = self.search(path, name, params, enough=is_there)
@@ -219,7 +219,7 @@ class TrackerLists:
     def read_pages(
         self,
         lists: Sequence[PagedList],
-        taken: Callable[[PagedList, list[Row]], None],
+        taken: Callable[[PagedList, list[Listed]], None],
         *,
         begun: Sequence[PagedList] = (),
     ) -> None:
@@ -273,7 +273,7 @@ def settled(read: Callable[[], Result]) -> Result:
     return read()
 
 
-def rows_of(answer: Answer, name: str, path: str) -> list[Row]:
+def rows_of(answer: Answer, name: str, path: str) -> list[Listed]:
     """Return the rows of a list answer.
 
     Raises:
@@ -285,7 +285,7 @@ def rows_of(answer: Answer, name: str, path: str) -> list[Row]:
     return rows
 
 
-def project_of(issue: Row) -> int | None:
+def project_of(issue: Listed) -> int | None:
     """Return the tracker project of an issue's row, as far as it names one."""
     return id_in(issue.get("project"))
 

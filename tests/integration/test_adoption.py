@@ -9,7 +9,7 @@ from producer.admin.adoption import NotThere, check_there
 from shared.connection import Connector
 from shared.errors import TrackerClosed
 from shared.kinds import Kind
-from shared.store.ledger import Row
+from shared.store.ledger import LedgerRow
 from shared.vault import Vault
 from tests.support.bridge import Bridge
 from tests.support.events import task_event
@@ -19,7 +19,7 @@ def check(bridge: Bridge, kind: Kind, key: int, tracker_id: int) -> None:
     """Check what a row of the ledger is to adopt."""
     with bridge.store.transaction() as tx:
         row = tx.ledger(kind).get(key)
-    assert isinstance(row, Row)
+    assert isinstance(row, LedgerRow)
     _, client = Connector(bridge.store, Vault(bridge.settings.secret_keys)).connect()
     check_there(client, kind, row, tracker_id)
 

@@ -13,7 +13,7 @@ from producer.admin.held import decide
 from shared.codes.coded import written
 from shared.coordination.locks import Locks
 from shared.kinds import Kind
-from shared.store.ledger import Row
+from shared.store.ledger import LedgerRow
 from shared.store.models import JournalEvent, LedgerState, TaskTimeLink, TicketIssueLink
 from shared.store.types import clock
 from shared.tracker.lists import TrackerLists
@@ -41,7 +41,7 @@ def ours(stand_in: StandIn) -> list[dict[str, Any]]:
     return [issue for issue in stand_in.state()["issues"] if issue["id"] > 5]
 
 
-def row(bridge: Bridge, kind: Kind, key: int) -> Row:
+def row(bridge: Bridge, kind: Kind, key: int) -> LedgerRow:
     with bridge.store.transaction() as tx:
         found = tx.ledger(kind).get(key)
     assert found is not None

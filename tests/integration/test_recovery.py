@@ -14,7 +14,7 @@ from deploy.sandbox.tracker.control import StandIn
 from producer.admin import recovery
 from producer.admin.held import decide
 from shared.kinds import Kind
-from shared.store.ledger import Row
+from shared.store.ledger import LedgerRow
 from tests.support.bridge import Bridge
 from tests.support.events import ALICE, BOB, task, task_event, ticket, ticket_event
 
@@ -64,7 +64,7 @@ def entries(stand_in: StandIn) -> list[dict[str, Any]]:
     return stand_in.state()["time_entries"]
 
 
-def row(bridge: Bridge, kind: Kind, key: int) -> Row:
+def row(bridge: Bridge, kind: Kind, key: int) -> LedgerRow:
     with bridge.store.transaction() as tx:
         found = tx.ledger(kind).get(key)
     assert found is not None

@@ -10,7 +10,7 @@ from sqlalchemy import select
 from shared.codes.reasons import Reason
 from shared.events import Event, stored_event
 from shared.kinds import Kind
-from shared.store.ledger import IN_FLIGHT, Row
+from shared.store.ledger import IN_FLIGHT, LedgerRow
 from shared.store.models import (
     EventState,
     JournalEvent,
@@ -34,7 +34,7 @@ class Ended:
     journal: list[JournalEvent]
     events: dict[int, Event]
     states: dict[int, TicketState]
-    rows: dict[Kind, dict[int, Row]]
+    rows: dict[Kind, dict[int, LedgerRow]]
 
     def linked(self, kind: Kind) -> dict[int, int]:
         """Return tracker id to key, of what is linked."""
@@ -44,7 +44,7 @@ class Ended:
             if row.state == LedgerState.LINKED and row.tracker_id is not None
         }
 
-    def held(self, kind: Kind) -> list[Row]:
+    def held(self, kind: Kind) -> list[LedgerRow]:
         """Return the rows that wait for a person."""
         return [row for row in self.rows[kind].values() if row.state == LedgerState.HELD]
 
@@ -74,7 +74,7 @@ def look(world: World) -> Ended:
     with world.database.transaction() as session:
         journal = list(session.scalars(select(JournalEvent).order_by(JournalEvent.id)))
         states = {row.ticket_id: row for row in session.scalars(select(TicketState))}
-        rows: dict[Kind, dict[int, Row]] = {
+        rows: dict[Kind, dict[int, LedgerRow]] = {
             Kind.TICKET: {row.key: row for row in session.scalars(select(TicketIssueLink))},
             Kind.TICKET_TASK: {row.key: row for row in session.scalars(select(TaskTimeLink))},
         }
@@ -137,7 +137,7 @@ def _once(ended: Ended) -> Iterator[str]:
             yield f"of these {kind.noun} {len(left) - len(asked)} belong to nothing: {names}"
 
 
-def _may_be_another(ended: Ended, row: Row) -> bool:
+def _may_be_another(ended: Ended, row: LedgerRow) -> bool:
     """Tell whether a person is asked about one that nobody has seen: by `hold` also where one of two is known."""
     return not row.duplicate or ended.world.rules.policy == "hold"
 
@@ -238,7 +238,7 @@ def _held(ended: Ended) -> Iterator[str]:
                 yield f"{kind} {key} is held, and its reason is not true: {row.reason}"
 
 
-def _is_true(ended: Ended, kind: Kind, row: Row) -> bool:
+def _is_true(ended: Ended, kind: Kind, row: LedgerRow) -> bool:
     if row.duplicate:
         its_own = [one for one in row.candidates or () if one not in ended.linked(kind)]
         made = [one for one in ended.world.tracker.made if (one.kind, one.key) == (kind, row.key)]

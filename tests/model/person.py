@@ -6,7 +6,7 @@ from producer.admin.held import decide, held_rows
 from producer.admin.replay import replay_state
 from shared.codes.reasons import Reason
 from shared.kinds import Kind
-from shared.store.ledger import Row
+from shared.store.ledger import LedgerRow
 from shared.store.models import EventState
 from tests.model.oracle import look
 from tests.model.world import World
@@ -20,7 +20,7 @@ def decide_everything(world: World) -> bool:
     return bool(held) or bool(replay_state(world.store, EventState.FAILED).tickets)
 
 
-def _found(world: World, kind: Kind, row: Row) -> int | None:
+def _found(world: World, kind: Kind, row: LedgerRow) -> int | None:
     """Look on the tracker for what may be a row's; of several that are its own keep one (docs/runbooks.md)."""
     ended, data = look(world), world.tracker.data
     delete, there = (
@@ -47,6 +47,6 @@ def _found(world: World, kind: Kind, row: Row) -> int | None:
     return keep
 
 
-def _hours_sent(row: Row) -> set[float]:
+def _hours_sent(row: LedgerRow) -> set[float]:
     """Return the hours that a time entry's attempts sent: a fingerprint leaves them out, a person looks at them."""
     return {body["time_entry"]["hours"] for body in (row.body, *(row.earlier or ())) if body}

@@ -13,7 +13,7 @@ from deploy.sandbox.tracker.control import StandIn
 from shared.codes.coded import written
 from shared.coordination.locks import Locks
 from shared.kinds import Kind
-from shared.store.ledger import Claim, Row
+from shared.store.ledger import Claim, LedgerRow
 from shared.store.models import JournalEvent, LedgerState, TaskTimeLink, TicketIssueLink
 from shared.store.types import clock
 from shared.tracker.client import TrackerClient
@@ -33,7 +33,7 @@ def entries(stand_in: StandIn) -> list[dict[str, Any]]:
     return stand_in.state()["time_entries"]
 
 
-def row(bridge: Bridge, kind: Kind, key: int) -> Row:
+def row(bridge: Bridge, kind: Kind, key: int) -> LedgerRow:
     with bridge.store.transaction() as tx:
         found = tx.ledger(kind).get(key)
     assert found is not None

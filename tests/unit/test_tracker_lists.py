@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from shared.errors import OutcomeUnknown, TrackerClosed
 from shared.tracker.answers import Answer
 from shared.tracker.client import USERS, Target, TrackerClient
-from shared.tracker.lists import ListChanged, Row, TrackerLists
+from shared.tracker.lists import ListChanged, Listed, TrackerLists
 
 ISSUES = "/issues.json"
 
@@ -22,7 +22,7 @@ class Paged(TrackerClient):
 
     def __init__(self, count: int) -> None:
         super().__init__(Target("http://tracker.invalid", SecretStr("key")))
-        self.rows: list[Row] = [{"id": number} for number in range(count, 0, -1)]
+        self.rows: list[Listed] = [{"id": number} for number in range(count, 0, -1)]
         self.asked: list[str] = []
         self.after: Callable[[int], object] = lambda _: None
         self.is_open = True
@@ -46,15 +46,15 @@ class Paged(TrackerClient):
         return answer
 
 
-def never(_rows: list[Row], _answer: Answer) -> bool:
+def never(_rows: list[Listed], _answer: Answer) -> bool:
     return False
 
 
-def search(tracker: Paged, enough: Callable[[list[Row], Answer], bool] = never) -> list[Row]:
+def search(tracker: Paged, enough: Callable[[list[Listed], Answer], bool] = never) -> list[Listed]:
     return TrackerLists(tracker).search(ISSUES, "issues", {}, enough=enough)
 
 
-READINGS: dict[str, Callable[[Paged], list[Row]]] = {
+READINGS: dict[str, Callable[[Paged], list[Listed]]] = {
     "whole": lambda tracker: TrackerLists(tracker).whole(ISSUES, "issues"),
     "search": search,
 }
@@ -63,7 +63,7 @@ BOTH = pytest.mark.parametrize("read", READINGS.values(), ids=READINGS)
 
 @BOTH
 def test_every_page_is_read_between_two_questions_whether_the_key_is_accepted(
-    read: Callable[[Paged], list[Row]],
+    read: Callable[[Paged], list[Listed]],
 ) -> None:
     tracker = Paged(250)
     assert {row["id"] for row in read(tracker)} == set(range(1, 251))
@@ -74,7 +74,7 @@ def test_every_page_is_read_between_two_questions_whether_the_key_is_accepted(
 @BOTH
 @pytest.mark.parametrize("moment", [0, 2])
 def test_a_list_for_anybody_is_never_taken_for_the_trackers_own(
-    read: Callable[[Paged], list[Row]], moment: int
+    read: Callable[[Paged], list[Listed]], moment: int
 ) -> None:
     tracker = Paged(50)
     tracker.is_open = moment > 0
@@ -193,7 +193,7 @@ def test_a_row_is_found_behind_the_first_page_where_the_tracker_ignores_the_filt
 @BOTH
 @pytest.mark.parametrize("total", ["many", None, True, [1], 1e400, 10**12, 3])
 def test_a_total_that_cannot_be_right_is_no_clear_answer(
-    read: Callable[[Paged], list[Row]], total: object
+    read: Callable[[Paged], list[Listed]], total: object
 ) -> None:
     tracker = Paged(50)
     tracker.total = "null" if total is None else total
@@ -217,7 +217,7 @@ def test_a_lost_answer_is_asked_for_again_as_often_as_was_said() -> None:
 
 @BOTH
 @pytest.mark.parametrize("wrong", [{}, [], {"id": 1}, 1.5])
-def test_rows_whose_id_is_none_are_no_list(read: Callable[[Paged], list[Row]], wrong: object) -> None:
+def test_rows_whose_id_is_none_are_no_list(read: Callable[[Paged], list[Listed]], wrong: object) -> None:
     tracker = Paged(3)
     tracker.rows[1] = {"id": wrong}
     with pytest.raises(OutcomeUnknown):

@@ -41,7 +41,7 @@ from shared.kinds import Kind
 from shared.logs import get_logger
 from shared.send_window import SendWindow
 from shared.store import Transaction
-from shared.store.ledger import Answered, Row
+from shared.store.ledger import Answered, LedgerRow
 from shared.store.ledger import Claim as Asked
 from shared.store.models import LedgerState, RecoveryMode
 from shared.verdicts import Verdicts
@@ -60,7 +60,7 @@ LONG_S = 1.0
 LINK_AGAIN_S = (0.05, 0.5, 2.0)
 
 
-async def create(creation: Creation, row: Row | None) -> Created | Waiting:
+async def create(creation: Creation, row: LedgerRow | None) -> Created | Waiting:
     """Create what is wanted, once.
 
     Args:
@@ -153,7 +153,7 @@ class Claim(Stored[Claimed]):
     """
 
     creation: Creation
-    row: Row | None
+    row: LedgerRow | None
     looked: bool = False
     begins = True
     precedes_a_call = True
@@ -213,7 +213,7 @@ class Claim(Stored[Claimed]):
         return None if number is None else Attempt(number, window)
 
 
-def _is_decided(row: Row | None, mode: RecoveryMode) -> bool:
+def _is_decided(row: LedgerRow | None, mode: RecoveryMode) -> bool:
     """Tell whether a person has decided since the restore that it is to be created."""
     return row is not None and row.first_claimed_at is None and row.changed_at >= mode.began_at
 
@@ -341,7 +341,9 @@ class Link(Stored[Created | Waiting]):
         verdicts.link(row, one.attempt, one.tracker_id, one.author_id, one.reason)
         return None
 
-    def _at_odds(self, tx: Transaction, verdicts: Verdicts, row: Row | None) -> Created | Waiting | None:
+    def _at_odds(
+        self, tx: Transaction, verdicts: Verdicts, row: LedgerRow | None
+    ) -> Created | Waiting | None:
         """Return what is so where somebody else was at the row meanwhile; None: it is to be linked all the same."""
         creation, tracker_id, number = self.creation, self.tracker_id, self.attempt.number
         run, kind, key, project_id = creation.run, creation.kind, creation.key, creation.sender.project_id
@@ -360,7 +362,7 @@ class Link(Stored[Created | Waiting]):
         return None
 
 
-def _is_exchanged(tx: Transaction, kind: Kind, row: Row | None, attempt: int, tracker_id: int) -> bool:
+def _is_exchanged(tx: Transaction, kind: Kind, row: LedgerRow | None, attempt: int, tracker_id: int) -> bool:
     """Whether a sibling adopted what this answer names, and the row has, or is getting, another in its place.
 
     Then there is one object for each of them, and nothing was created twice.
@@ -371,7 +373,7 @@ def _is_exchanged(tx: Transaction, kind: Kind, row: Row | None, attempt: int, tr
     return row.attempt != attempt or row.duplicate or row.state == LedgerState.LINKED
 
 
-def _orphans(tx: Transaction, kind: Kind, row: Row, linked_to: int | None) -> bool:
+def _orphans(tx: Transaction, kind: Kind, row: LedgerRow, linked_to: int | None) -> bool:
     """Whether what the row had adopted would belong to nobody once its own answer replaces it."""
     if linked_to is None:
         return False

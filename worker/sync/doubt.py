@@ -10,7 +10,7 @@ from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.errors import LockBusy, TrackerError
 from shared.kinds import Kind
-from shared.store.ledger import Row
+from shared.store.ledger import LedgerRow
 from shared.store.models import LedgerState
 from worker.retry import backoff
 from worker.sync.actions import begin
@@ -22,7 +22,9 @@ from worker.sync.wanted import Creation
 MOST_TURNS = 4
 
 
-async def settled(run: Run, kind: Kind, key: int, row: Row | None, now: datetime) -> Created | Waiting | None:
+async def settled(
+    run: Run, kind: Kind, key: int, row: LedgerRow | None, now: datetime
+) -> Created | Waiting | None:
     """Settle what was begun, as far as its time has come.
 
     Args:
@@ -56,7 +58,7 @@ async def settled(run: Run, kind: Kind, key: int, row: Row | None, now: datetime
     return Waiting(Reason.BEING_WORKED_ON(kind=kind, key=key))
 
 
-def _settle(run: Run, kind: Kind, row: Row, now: datetime) -> Waiting | None:
+def _settle(run: Run, kind: Kind, row: LedgerRow, now: datetime) -> Waiting | None:
     """Settle a claimed or doubtful row where its time has come; else return what it waits for."""
     settling = run.settings.settling_time
     if row.state == LedgerState.CLAIMED:

@@ -12,7 +12,7 @@ from shared.errors import OutcomeUnknown
 from shared.ids import is_id
 from shared.kinds import Kind
 from shared.tracker.answers import Answer
-from shared.tracker.lists import MOST_PAGES, Row
+from shared.tracker.lists import MOST_PAGES, Listed
 from worker.sync.matching import Essence, found_essence, moment_of
 from worker.sync.run import Run
 
@@ -25,7 +25,7 @@ def look_up(
     sent: Collection[Essence],
     *,
     most_pages: int = MOST_PAGES,
-) -> tuple[list[Row], timedelta]:
+) -> tuple[list[Listed], timedelta]:
     """Return every object that may be the wanted one, and how far the tracker's clock is ahead of ours (at most).
 
     A list that grows meanwhile hides nothing: what is wanted was there before, and new rows only push it on. An issue
@@ -45,7 +45,7 @@ def look_up(
     """
     offset: timedelta | None = None
 
-    def is_past(rows: list[Row], answer: Answer) -> bool:
+    def is_past(rows: list[Listed], answer: Answer) -> bool:
         nonlocal offset
         offset = offset if offset is not None else _offset(run, answer)
         return _is_past(kind, rows, since + offset)
@@ -64,7 +64,7 @@ def _filter(kind: Kind, within: int | None) -> dict[str, str | int]:
     return {"status_id": "*", "sort": "created_on:desc"}
 
 
-def _as_created(run: Run, row: Row, within: int | None, sent: Collection[Essence]) -> Row | None:
+def _as_created(run: Run, row: Listed, within: int | None, sent: Collection[Essence]) -> Listed | None:
     """Return a listed issue in the tracker project in which it was created; None where that is another one.
 
     Its journal, which tells that, is read only where its text is one that is looked for.
@@ -106,7 +106,7 @@ def _offset(run: Run, answer: Answer) -> timedelta:
         return answer.at - tx.now()
 
 
-def _is_past(kind: Kind, rows: list[Row], since: datetime) -> bool:
+def _is_past(kind: Kind, rows: list[Listed], since: datetime) -> bool:
     """Issues come newest first, so that the rest of the list is older still; time entries do not."""
     if kind is not Kind.TICKET or not rows:
         return False

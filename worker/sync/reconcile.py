@@ -15,7 +15,7 @@ from shared.codes.coded import Coded
 from shared.codes.reasons import Reason
 from shared.errors import OutcomeUnknown, TrackerError, TrackerRejected
 from shared.kinds import Kind
-from shared.store.ledger import Row
+from shared.store.ledger import LedgerRow
 from worker.retry import backoff, is_given_up, is_undecidable, round_delay
 from worker.sync.lookup import look_up
 from worker.sync.matching import Candidate, Doubt, Verdict, candidates, fingerprint, sent_essence, settle
@@ -26,7 +26,7 @@ CLOCK_MARGIN = timedelta(minutes=15)
 BUSY_S = 2.0
 
 
-def reconcile(run: Run, kind: Kind, row: Row) -> None:
+def reconcile(run: Run, kind: Kind, row: LedgerRow) -> None:
     """Bring a row in doubt to `linked`, `free` or `held`, together with those that may not be told apart from it.
 
     Args:
@@ -43,7 +43,7 @@ def reconcile(run: Run, kind: Kind, row: Row) -> None:
         _settle_alike(run, kind, row, shared)
 
 
-def _settle_alike(run: Run, kind: Kind, row: Row, shared: str) -> None:
+def _settle_alike(run: Run, kind: Kind, row: LedgerRow, shared: str) -> None:
     with run.transaction() as tx:
         moment = tx.now()
         if row.issue_id is not None:
@@ -85,7 +85,12 @@ def _settle_alike(run: Run, kind: Kind, row: Row, shared: str) -> None:
 
 
 def _of_earlier(
-    run: Run, kind: Kind, row: Row, within: int | None, listed: Sequence[Mapping[str, Any]], since: datetime
+    run: Run,
+    kind: Kind,
+    row: LedgerRow,
+    within: int | None,
+    listed: Sequence[Mapping[str, Any]],
+    since: datetime,
 ) -> list[Candidate]:
     """Return what an earlier attempt of a row may have created, with the text that it had then."""
     found: list[Candidate] = []
@@ -102,7 +107,7 @@ def _of_earlier(
     return found
 
 
-def _wait_for(run: Run, kind: Kind, alike: Sequence[Row], others: Sequence[Row]) -> None:
+def _wait_for(run: Run, kind: Kind, alike: Sequence[LedgerRow], others: Sequence[LedgerRow]) -> None:
     """Wait for rows of the same text that are still under way: what was found may be theirs.
 
     All of them become due at the same moment, so that none waits for one that waits for it.
@@ -115,12 +120,12 @@ def _wait_for(run: Run, kind: Kind, alike: Sequence[Row], others: Sequence[Row])
             ledger.another_round(row.key, row.attempt, due, Reason.EQUAL_UNDER_WAY(), count=False)
 
 
-def _since(row: Row) -> datetime:
+def _since(row: LedgerRow) -> datetime:
     claimed_at = row.first_claimed_at or row.claimed_at or datetime.fromtimestamp(0, UTC)
     return claimed_at - CLOCK_MARGIN
 
 
-def _apply(run: Run, kind: Kind, alike: Sequence[Row], verdict: Verdict) -> None:
+def _apply(run: Run, kind: Kind, alike: Sequence[LedgerRow], verdict: Verdict) -> None:
     for row in alike:
         try:
             with run.transaction() as tx:
@@ -140,13 +145,13 @@ def _apply(run: Run, kind: Kind, alike: Sequence[Row], verdict: Verdict) -> None
             run.rung.add(row.ticket_id)
 
 
-def _hold_all(run: Run, kind: Kind, alike: Sequence[Row], because: Coded) -> None:
+def _hold_all(run: Run, kind: Kind, alike: Sequence[LedgerRow], because: Coded) -> None:
     with run.transaction() as tx:
         for row in alike:
             run.verdicts(tx, kind).hold(row, because)
 
 
-def _another_round(run: Run, kind: Kind, alike: Sequence[Row], failure: TrackerError) -> None:
+def _another_round(run: Run, kind: Kind, alike: Sequence[LedgerRow], failure: TrackerError) -> None:
     refused = isinstance(failure, TrackerRejected)
     undecided = [row for row in alike if is_undecidable(row.rounds + 1, refused=refused)]
     if undecided:

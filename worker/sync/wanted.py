@@ -18,7 +18,7 @@ from shared.kinds import Kind
 from shared.payloads import Body, issue_body, time_entry_body
 from shared.store import Transaction
 from shared.store.journal import Done
-from shared.store.ledger import Claim, Row
+from shared.store.ledger import Claim, LedgerRow
 from shared.store.models import TicketState
 from shared.store.people import Match, nobody, who
 from shared.templating import Operation
@@ -111,7 +111,7 @@ class Creation(ABC):
         user_id = self.body[self.kind.wire_name].get("user_id")
         return [user_id] if isinstance(user_id, int) else []
 
-    def claim(self, row: Row | None = None) -> Claim:
+    def claim(self, row: LedgerRow | None = None) -> Claim:
         """Return what is stored before it is sent.
 
         Args:

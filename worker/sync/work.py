@@ -12,7 +12,7 @@ from shared.config import PluginConfig
 from shared.events import Event, HelpdeskUser, Ticket
 from shared.store import Transaction
 from shared.store.due import Due, DueEvents, content_of
-from shared.store.ledger import IN_FLIGHT, Row
+from shared.store.ledger import IN_FLIGHT, LedgerRow
 from shared.store.links import Link
 from shared.store.models import EventState, LedgerState, TicketState
 from shared.store.people import Match, nobody, who
@@ -58,8 +58,8 @@ class Work:
     state: TicketState
     ticket: Ticket
     link: Link | None
-    issue_row: Row | None
-    time_rows: dict[int, Row]
+    issue_row: LedgerRow | None
+    time_rows: dict[int, LedgerRow]
     technician: Match
     people: Mapping[tuple[int, str | None], Match]
     members: Mapping[tuple[int, int], bool]
@@ -80,7 +80,7 @@ class Work:
         return [pending for pending in self.events if not pending.event.task]
 
     @property
-    def unsettled_times(self) -> dict[int, Row]:
+    def unsettled_times(self) -> dict[int, LedgerRow]:
         """Time entries that were begun and are not settled, by ticket-task id."""
         return {task_id: row for task_id, row in self.time_rows.items() if row.state in IN_FLIGHT}
 
@@ -249,7 +249,7 @@ def _works(
     }
 
 
-def _logged(rows: Mapping[int, Row]) -> dict[int, int]:
+def _logged(rows: Mapping[int, LedgerRow]) -> dict[int, int]:
     """Return ticket-task id to time entry, where time was logged."""
     return {
         task_id: row.tracker_id
@@ -261,7 +261,7 @@ def _logged(rows: Mapping[int, Row]) -> dict[int, int]:
 def _members(
     tx: Transaction,
     links: Collection[Link | None],
-    issue_rows: Collection[Row],
+    issue_rows: Collection[LedgerRow],
     people: Collection[Match],
 ) -> dict[tuple[int, int], bool]:
     """Return which memberships are known of the linked projects and of those where the issues are."""

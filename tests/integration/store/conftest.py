@@ -14,7 +14,7 @@ from shared.kinds import Kind
 from shared.store import Store
 from shared.store.database import Database
 from shared.store.journal import Accepted
-from shared.store.ledger import Claim, Ledger, Row
+from shared.store.ledger import Claim, Ledger, LedgerRow
 from shared.store.ledger_queries import LedgerQueries
 from shared.store.models import LedgerState
 from tests.support.databases import empty, make_tables
@@ -90,8 +90,8 @@ class Book:
         attempt: int | None = self.claim(claim, lease)
         return attempt
 
-    def row(self, key: int = 1) -> Row:
-        found: Row | None = self.get(key)
+    def row(self, key: int = 1) -> LedgerRow:
+        found: LedgerRow | None = self.get(key)
         assert found is not None
         return found
 
