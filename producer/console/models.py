@@ -165,7 +165,7 @@ class Difference(Shape):
     removed: list[str]
 
 
-class Run(Shape):
+class Synchronisation(Shape):
     """A synchronisation of the metadata."""
 
     started_at: AwareDatetime
@@ -181,7 +181,7 @@ class Metadata(Shape):
 
     counts: dict[str, int]
     synchronised_at: AwareDatetime | None
-    runs: list[Run]
+    runs: list[Synchronisation]
 
 
 class Synchronised(Shape):

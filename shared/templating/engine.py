@@ -14,7 +14,7 @@ from shared.templating.catalogue import Catalogue
 from shared.templating.checks import Checks, check_constants, check_shape
 from shared.templating.document import read
 from shared.templating.program import Program, compile_program
-from shared.templating.run import Clock
+from shared.templating.state import Clock
 from shared.templating.values import pruned
 
 MOST_KEPT = 200

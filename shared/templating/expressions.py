@@ -9,8 +9,8 @@ from shared.templating.filters import FILTERS
 from shared.templating.functions import Function
 from shared.templating.limits import OUTPUT_BYTES, TOO_LONG
 from shared.templating.nodes import Call, Expression, Literal, Path
-from shared.templating.run import Evaluate, Run
 from shared.templating.source import Source
+from shared.templating.state import Evaluate, State
 from shared.templating.values import Fault, Json, follow
 
 FUNCTIONS: dict[str, Function] = {function.name: function for function in (*FILTERS, *CONDITIONS)}
@@ -75,13 +75,13 @@ class Expressions:
         inner = segments[0] == THIS
         below = segments[1:] if inner else segments
 
-        def read(run: Run) -> Json:
+        def read(state: State) -> Json:
             try:
-                found, value = follow(run.items[-1] if inner else run.context, below)
+                found, value = follow(state.items[-1] if inner else state.context, below)
             except Fault as fault:
                 raise source.error(f"{name} holds {fault}", at) from None
             if not found:
-                run.absent = name
+                state.absent = name
             return value
 
         return read
@@ -92,13 +92,13 @@ class Expressions:
         rest = [self._argument(function, i, one, items) for i, one in enumerate(call.arguments[1:])]
         source, at = self._source, call.at
 
-        def apply(run: Run) -> Json:
-            value = first(run)
+        def apply(state: State) -> Json:
+            value = first(state)
             if value is None and not function.takes_null:
                 return None
-            run.tick(at)
+            state.tick(at)
             try:
-                result = function.apply(value, *[argument(run) for argument in rest])
+                result = function.apply(value, *[argument(state) for argument in rest])
                 if isinstance(result, str) and len(result) > OUTPUT_BYTES:
                     raise Fault(TOO_LONG)
             except Fault as fault:
@@ -119,7 +119,7 @@ class Expressions:
                 raise self._source.error(f"{function.name}: {fault}", argument.at) from None
             return lambda _run: value
         evaluate = self.evaluator(argument, items)
-        return lambda run: convert(evaluate(run))
+        return lambda state: convert(evaluate(state))
 
     def _function(self, call: Call) -> Function:
         function = FUNCTIONS.get(call.name)

@@ -19,8 +19,8 @@ from shared.templating.catalogue import ANY, Catalogue, Shape
 from shared.templating.expressions import Expressions
 from shared.templating.grammar import TagCount, parse
 from shared.templating.nodes import If, Literal, Output, Part
-from shared.templating.run import Choice, Clock, Entry, Put, Run
 from shared.templating.source import Array, Node, Object, Source, Text
+from shared.templating.state import Choice, Clock, Entry, Put, State
 from shared.templating.values import Json
 
 CANONICAL = re.compile(
@@ -63,9 +63,9 @@ class Program:
         Raises:
             TemplateError: a value does not fit, or a limit is reached.
         """
-        run = Run(self.source, self.table, self.slots, context, clock)
-        self.run({}, helpers=run.helpers())
-        return _filled(self.skeleton, run), tuple(run.warnings)
+        state = State(self.source, self.table, self.slots, context, clock)
+        self.run({}, helpers=state.helpers())
+        return _filled(self.skeleton, state), tuple(state.warnings)
 
 
 def compile_program(source: Source, document: Node, catalogue: Catalogue) -> Program:
@@ -165,9 +165,9 @@ class _Builder:
         self.words.append(f"{{{{/{word}}}}}")
 
 
-def _filled(skeleton: Json, run: Run) -> Json:
+def _filled(skeleton: Json, state: State) -> Json:
     if isinstance(skeleton, dict):
-        return {key: _filled(member, run) for key, member in skeleton.items()}
+        return {key: _filled(member, state) for key, member in skeleton.items()}
     if isinstance(skeleton, list):
-        return [_filled(item, run) for item in skeleton]
-    return run.result(skeleton.number, skeleton.whole) if isinstance(skeleton, Slot) else skeleton
+        return [_filled(item, state) for item in skeleton]
+    return state.result(skeleton.number, skeleton.whole) if isinstance(skeleton, Slot) else skeleton

@@ -30,7 +30,7 @@ from tests.support.ledger import (
     stopped,
     until_settled,
 )
-from worker.sync.forward import Drain
+from worker.sync.forward import Forwarding
 
 
 def test_a_refused_status_leaves_the_hour_that_still_waits_alone(bridge: Bridge, stand_in: StandIn) -> None:
@@ -62,15 +62,15 @@ def test_time_whose_entry_went_to_a_sibling_is_logged_anew(
     entry_id = entries(stand_in)[0]["id"]
     change(bridge, Kind.TICKET_TASK, 512, adopted=True)
     change_event(bridge, event_id, state="pending", ended_at=None)
-    real = Drain._end_what_sends_nothing
+    real = Forwarding._end_what_sends_nothing
 
-    async def take_it_away_first(self: Drain, plan: Any) -> None:
+    async def take_it_away_first(self: Forwarding, plan: Any) -> None:
         if row(bridge, Kind.TICKET_TASK, 512).state == LedgerState.LINKED:
             sibling_is_answered(bridge, entry_id, event_id)
         await real(self, plan)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Drain, "_end_what_sends_nothing", take_it_away_first)
+        patched.setattr(Forwarding, "_end_what_sends_nothing", take_it_away_first)
         bridge.sync()
     assert row(bridge, Kind.TICKET_TASK, 999).tracker_id == entry_id
     until_settled(bridge)

@@ -23,7 +23,7 @@ from tests.support.ledger import let_leases_run_out, ours, until_settled
 from tests.support.ways import going_on, kill, way_up_to
 from worker.sync.actions import Action, drive
 from worker.sync.creation import Link
-from worker.sync.run import Conclude
+from worker.sync.drain import Conclude
 from worker.sync.status import Given
 
 NOT_THERE = 77

@@ -14,20 +14,20 @@ from shared.store.models import LedgerState
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket, ticket_event
 from tests.support.ledger import change, entries, ours, row, stopped, until_settled
-from worker.sync.forward import Drain
+from worker.sync.forward import Forwarding
 
 
 def after_the_load(monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[[], object]) -> None:
     """Let something happen once, between what a drain reads and what it does."""
-    real, hit = Drain.carry_out, list[bool]()
+    real, hit = Forwarding.carry_out, list[bool]()
 
-    async def carry_out(self: Drain) -> Any:
+    async def carry_out(self: Forwarding) -> Any:
         if not hit:
             hit.append(True)
             meanwhile()
         return await real(self)
 
-    monkeypatch.setattr(Drain, "carry_out", carry_out)
+    monkeypatch.setattr(Forwarding, "carry_out", carry_out)
 
 
 @pytest.mark.parametrize(("kind", "key"), [(Kind.TICKET, 4711), (Kind.TICKET_TASK, 512)])

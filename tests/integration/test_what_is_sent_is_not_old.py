@@ -236,7 +236,7 @@ def test_what_is_put_off_is_due_later_however_long_it_has_waited_for_its_turn(
         happens(desk, monkeypatch)
         waited.append(300.0)
 
-    monkeypatch.setattr("worker.sync.run.time", SimpleNamespace(monotonic=lambda: real() + sum(waited)))
+    monkeypatch.setattr("worker.sync.drain.time", SimpleNamespace(monotonic=lambda: real() + sum(waited)))
     waiting(desk, at_turn=1, do=wait).sync(4711)
     until = desk.event(event_id).next_attempt_at
     assert until is not None

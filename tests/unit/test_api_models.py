@@ -33,4 +33,4 @@ def test_a_model_has_the_fields_of_what_it_shows(
 
 def test_events_and_runs_are_shown_as_the_command_line_does() -> None:
     assert set(models.Event.model_fields) == {*shapes.EVENT, *shapes.TIMES, *CODED, "reason"}
-    assert set(models.Run.model_fields) == set(shapes.RUN)
+    assert set(models.Synchronisation.model_fields) == set(shapes.RUN)

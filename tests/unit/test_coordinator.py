@@ -34,8 +34,8 @@ from worker.sync.coordinator import (
     _groups,
 )
 from worker.sync.creation import Claim, Link
+from worker.sync.drain import Stored, Write
 from worker.sync.forward import Leave, Load
-from worker.sync.run import Stored, Write
 
 PATIENCE_S = 60.0
 Begin = Callable[[int], Way[Any]]

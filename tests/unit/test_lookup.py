@@ -11,9 +11,9 @@ import pytest
 from shared.errors import OutcomeUnknown
 from shared.kinds import Kind
 from shared.tracker.answers import Answer
+from worker.sync.drain import Drain
 from worker.sync.lookup import look_up
 from worker.sync.matching import sent_essence
-from worker.sync.run import Run
 
 HERE, ELSEWHERE = 1, 4
 TEXT = {"subject": "Printer", "description": "burns"}
@@ -37,7 +37,11 @@ def found(answer: Any, **changes: Any) -> list[int]:
 
     lists = SimpleNamespace(search=lambda *_, **__: [{**LISTED, **changes}], get=get)
     rows, _ = look_up(
-        cast("Run", SimpleNamespace(lists=lists)), Kind.TICKET, HERE, datetime(2026, 1, 5, tzinfo=UTC), [SENT]
+        cast("Drain", SimpleNamespace(lists=lists)),
+        Kind.TICKET,
+        HERE,
+        datetime(2026, 1, 5, tzinfo=UTC),
+        [SENT],
     )
     assert set(asked) <= {"/issues/14.json"}
     return [row["id"] for row in rows]

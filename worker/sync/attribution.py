@@ -26,8 +26,8 @@ from shared.tracker.answers import Answer
 from shared.tracker.lists import Params, project_of
 from worker.sync.actions import begin
 from worker.sync.bodies import body_for
+from worker.sync.drain import Drain
 from worker.sync.probes import call_as_administrator
-from worker.sync.run import Run
 
 MEMBERSHIP_MAY_HELP = (403, 422)
 IS_MEMBER = (422,)
@@ -51,7 +51,7 @@ class Sender:
         refused: why the administrator acted in the person's place.
     """
 
-    run: Run
+    run: Drain
     match: Match
     about: About
     is_member: bool = False
@@ -76,7 +76,7 @@ class Sender:
         Raises:
             TrackerError: an outage; a refusal never blocks what is to be sent.
             NotYet: whether there is a membership is not known yet.
-            Outdated, LockBusy: nothing was sent; see `Run.may_send`.
+            Outdated, LockBusy: nothing was sent; see `Drain.may_send`.
         """
         if self.person is not None and self.about.issue_id is not None and not self.project_id:
             await begin(self._learn_project, self.about.issue_id)

@@ -12,13 +12,13 @@ from shared.payloads import Body
 from shared.templating import Operation
 from shared.templating.contexts import Context
 from worker.sync.actions import apart
-from worker.sync.run import Run
+from worker.sync.drain import Drain
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-async def built(run: Run, build: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+async def built(run: Drain, build: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Return what is to be sent: at once, or apart from the other tickets where that may take long.
 
     To render a template takes its time; of a project that was not known when the drain began, or of people who are to
@@ -29,7 +29,7 @@ async def built(run: Run, build: Callable[P, T], *args: P.args, **kwargs: P.kwar
     return build(*args, **kwargs)
 
 
-def choose_body(run: Run, operation: Operation, about: About, plain: Callable[[], Body]) -> Chosen:
+def choose_body(run: Drain, operation: Operation, about: About, plain: Callable[[], Body]) -> Chosen:
     """Return the body to send; a template that fails stops nothing.
 
     Args:
@@ -46,7 +46,7 @@ def choose_body(run: Run, operation: Operation, about: About, plain: Callable[[]
     return choose(run.templates.get(operation), lambda: engine_for(operation), context, plain)
 
 
-def tell_choice(run: Run, operation: Operation, chosen: Chosen, task_id: int | None = None) -> None:
+def tell_choice(run: Drain, operation: Operation, chosen: Chosen, task_id: int | None = None) -> None:
     """Tell in the trace which template was used, or failed."""
     if chosen.fault:
         template = str(run.templates[operation])
@@ -58,7 +58,7 @@ def tell_choice(run: Run, operation: Operation, chosen: Chosen, task_id: int | N
         run.note(made, task_id=task_id)
 
 
-def body_for(run: Run, operation: Operation, about: About, plain: Callable[[], Body]) -> Body:
+def body_for(run: Drain, operation: Operation, about: About, plain: Callable[[], Body]) -> Body:
     """Return the body to send, as `choose_body`, and tell of it."""
     chosen = choose_body(run, operation, about, plain)
     tell_choice(run, operation, chosen)

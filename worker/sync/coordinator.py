@@ -30,7 +30,7 @@ from shared.errors import LockBusy, NotBegun, SettingsError, TrackerOutage
 from shared.logs import get_logger
 from worker.sync.actions import Action, Apart, Aside, Ask, Together, Way
 from worker.sync.context import OwnContext
-from worker.sync.run import Stored, transaction_of
+from worker.sync.drain import Stored, transaction_of
 
 log = get_logger("sync")
 T = TypeVar("T")

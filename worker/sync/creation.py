@@ -48,11 +48,11 @@ from shared.verdicts import Verdicts
 from worker.sync.actions import Action, aside, begin
 from worker.sync.bodies import tell_choice
 from worker.sync.doubt import doubt
+from worker.sync.drain import Drain, Stored
 from worker.sync.matching import sent_essence
 from worker.sync.recovery import look_first
 from worker.sync.refusals import explained
 from worker.sync.results import Created, Waiting
-from worker.sync.run import Run, Stored
 from worker.sync.wanted import Creation, Linked
 
 log = get_logger("sync")
@@ -114,7 +114,7 @@ async def create(creation: Creation, row: LedgerRow | None) -> Created | Waiting
     return created
 
 
-def _tell_wait(run: Run, seconds: float, task_id: int | None) -> None:
+def _tell_wait(run: Drain, seconds: float, task_id: int | None) -> None:
     """Note that a claim waited for one of the calls that may be made at once."""
     limit = run.call_limit()
     if limit and seconds > LONG_S:
@@ -133,7 +133,7 @@ class Attempt:
 Claimed = Attempt | RecoveryMode | Outdated | None
 
 
-async def _turn(run: Run) -> None:
+async def _turn(run: Drain) -> None:
     """Wait until a call may be made: before the claim, whose lease does not wait for it.
 
     Raises:
@@ -158,7 +158,7 @@ class Claim(Stored[Claimed]):
     begins = True
     precedes_a_call = True
 
-    def drain(self) -> Run:
+    def drain(self) -> Drain:
         """Return it."""
         return self.creation.run
 
@@ -264,7 +264,7 @@ class Link(Stored[Created | Waiting]):
         """With an issue its status is given, or owed."""
         return self.creation.kind is Kind.TICKET
 
-    def drain(self) -> Run:
+    def drain(self) -> Drain:
         """Return it."""
         return self.creation.run
 

@@ -14,16 +14,16 @@ from shared.store.ledger import LedgerRow
 from shared.store.models import LedgerState
 from worker.retry import backoff
 from worker.sync.actions import begin
+from worker.sync.drain import Drain
 from worker.sync.reconcile import reconcile
 from worker.sync.results import Created, Waiting
-from worker.sync.run import Run
 from worker.sync.wanted import Creation
 
 MOST_TURNS = 4
 
 
 async def settled(
-    run: Run, kind: Kind, key: int, row: LedgerRow | None, now: datetime
+    run: Drain, kind: Kind, key: int, row: LedgerRow | None, now: datetime
 ) -> Created | Waiting | None:
     """Settle what was begun, as far as its time has come.
 
@@ -58,7 +58,7 @@ async def settled(
     return Waiting(Reason.BEING_WORKED_ON(kind=kind, key=key))
 
 
-def _settle(run: Run, kind: Kind, row: LedgerRow, now: datetime) -> Waiting | None:
+def _settle(run: Drain, kind: Kind, row: LedgerRow, now: datetime) -> Waiting | None:
     """Settle a claimed or doubtful row where its time has come; else return what it waits for."""
     settling = run.settings.settling_time
     if row.state == LedgerState.CLAIMED:

@@ -14,8 +14,8 @@ from shared.kinds import Kind
 from shared.store import Transaction
 from shared.store.models import EventState
 from worker.sync.actions import apart
+from worker.sync.drain import Drain
 from worker.sync.results import Result, Skipped, Waiting
-from worker.sync.run import Run
 
 SOON = timedelta(seconds=2)
 
@@ -31,7 +31,7 @@ class Endings:
         results: what came of it, in order.
     """
 
-    def __init__(self, run: Run, now: datetime) -> None:
+    def __init__(self, run: Drain, now: datetime) -> None:
         self._run, self._now = run, now
         self.results: list[Result] = []
 

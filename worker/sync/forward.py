@@ -22,11 +22,11 @@ from worker.sync.bodies import built
 from worker.sync.context import tell
 from worker.sync.creation import create
 from worker.sync.doubt import settled
+from worker.sync.drain import Collaborators, Drain, Stored
 from worker.sync.endings import Endings
 from worker.sync.gates import Pending, Plan, TimeWanted
 from worker.sync.probes import found_gone
 from worker.sync.results import AlreadyDone, Created, Result, Sent, Skipped, Waiting
-from worker.sync.run import Collaborators, Run, Stored
 from worker.sync.status import drop, give_status
 from worker.sync.wanted import IssueCreation, TimeEntryCreation, logged
 from worker.sync.work import Incomplete, Loaded, Much, Work, load
@@ -90,18 +90,18 @@ async def forward(
     return Forwarded(results, run.answered, is_more_due)
 
 
-async def _drained(run: Run, work: Work) -> list[Result]:
+async def _drained(run: Drain, work: Work) -> list[Result]:
     """Carry the work out; where its settings were replaced meanwhile, what is left stays due, and is read anew."""
-    drain = Drain(run, work)
+    forwarding = Forwarding(run, work)
     try:
-        return await drain.carry_out()
+        return await forwarding.carry_out()
     except Outdated:
         log.info("settings were changed meanwhile; the rest is read anew", ticket_id=run.ticket_id)
         run.is_outdated = True
-        return drain.results
+        return forwarding.results
 
 
-async def _loaded(using: Collaborators, ticket_id: int, lock: HeldLock) -> tuple[Run, Loaded]:
+async def _loaded(using: Collaborators, ticket_id: int, lock: HeldLock) -> tuple[Drain, Loaded]:
     run, work = await Load(using, ticket_id, lock)
     if isinstance(work, Much):
         return await apart(Load(using, ticket_id, lock, alone=True).carry_out)
@@ -115,12 +115,12 @@ class Leave(Stored[bool]):
     Whoever rang while the lock was held has found it busy, so that what is due now is looked for after its release.
     """
 
-    run: Run
+    run: Drain
     by_reader = True
     can_wait = True
     lasts = False
 
-    def drain(self) -> Run:
+    def drain(self) -> Drain:
         """Return it."""
         return self.run
 
@@ -132,7 +132,7 @@ class Leave(Stored[bool]):
 
 
 @dataclass(frozen=True)
-class Load(Stored[tuple[Run, Loaded]]):
+class Load(Stored[tuple[Drain, Loaded]]):
     """Read all that a ticket's way needs to know, and move the ticket's snapshot to its newest event."""
 
     using: Collaborators
@@ -147,7 +147,7 @@ class Load(Stored[tuple[Run, Loaded]]):
         return self.using
 
     @classmethod
-    def all_within(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[tuple[Run, Loaded]]:
+    def all_within(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[tuple[Drain, Loaded]]:
         """Read what some tickets' ways need to know, in as many statements as for one."""
         using, settings = actions[0].using, actions[0].using.settings
         config, tracker = using.connect(tx)
@@ -159,7 +159,7 @@ class Load(Stored[tuple[Run, Loaded]]):
         found = []
         for one in actions:
             work = works[one.ticket_id]
-            run = Run(
+            run = Drain(
                 one.ticket_id,
                 using.store,
                 settings,
@@ -178,7 +178,7 @@ class Load(Stored[tuple[Run, Loaded]]):
         return found
 
 
-class Drain:
+class Forwarding:
     """Carries out the work of one ticket.
 
     Args:
@@ -186,7 +186,7 @@ class Drain:
         work: what is known of the ticket.
     """
 
-    def __init__(self, run: Run, work: Work) -> None:
+    def __init__(self, run: Drain, work: Work) -> None:
         self._run = run
         self._work = work
         self._events = Endings(run, work.now)

@@ -13,12 +13,12 @@ from shared.ids import is_id
 from shared.kinds import Kind
 from shared.tracker.answers import Answer
 from shared.tracker.lists import MOST_PAGES, Listed
+from worker.sync.drain import Drain
 from worker.sync.matching import Essence, found_essence, moment_of
-from worker.sync.run import Run
 
 
 def look_up(
-    run: Run,
+    run: Drain,
     kind: Kind,
     within: int | None,
     since: datetime,
@@ -64,7 +64,7 @@ def _filter(kind: Kind, within: int | None) -> dict[str, str | int]:
     return {"status_id": "*", "sort": "created_on:desc"}
 
 
-def _as_created(run: Run, row: Listed, within: int | None, sent: Collection[Essence]) -> Listed | None:
+def _as_created(run: Drain, row: Listed, within: int | None, sent: Collection[Essence]) -> Listed | None:
     """Return a listed issue in the tracker project in which it was created; None where that is another one.
 
     Its journal, which tells that, is read only where its text is one that is looked for.
@@ -78,7 +78,7 @@ def _as_created(run: Run, row: Listed, within: int | None, sent: Collection[Esse
     return {**row, "project": {"id": within}} if _was_created_in(run, issue_id, within) else None
 
 
-def _was_created_in(run: Run, issue_id: int, within: int | None) -> bool:
+def _was_created_in(run: Drain, issue_id: int, within: int | None) -> bool:
     """Tell whether an issue was created in a tracker project, by the first move that its journals tell of."""
     path = f"/issues/{issue_id}.json"
     found = run.lists.get(path, {"include": "journals"}).data
@@ -95,7 +95,7 @@ def _dicts(listed: Any) -> list[dict[str, Any]]:
     return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
 
 
-def _offset(run: Run, answer: Answer) -> timedelta:
+def _offset(run: Drain, answer: Answer) -> timedelta:
     """Our clock is read after the answer came, so that a slow answer can only widen the search.
 
     A bare puma sends no Date header: its clock may be anywhere near ours.

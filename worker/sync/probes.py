@@ -9,12 +9,12 @@ from shared.errors import NotYet, OutcomeUnknown, TrackerRejected
 from shared.kinds import Kind
 from shared.payloads import Body
 from shared.tracker.answers import Answer
+from worker.sync.drain import Drain
 from worker.sync.results import Waiting
-from worker.sync.run import Run
 
 
 def call_as_administrator(
-    run: Run,
+    run: Drain,
     method: str,
     path: str,
     body: Body,
@@ -45,7 +45,7 @@ def call_as_administrator(
     return run.tracker.call(method, path, body=body, before_send=before_send, observe=run.observe)
 
 
-def found_gone(run: Run, issue_id: int) -> Waiting | None:
+def found_gone(run: Drain, issue_id: int) -> Waiting | None:
     """Mark the ticket's issue as no longer there where it is not, for a person to decide on; else None.
 
     Raises:
@@ -58,7 +58,7 @@ def found_gone(run: Run, issue_id: int) -> Waiting | None:
     return Waiting(reason, held=(Kind.TICKET, run.ticket_id))
 
 
-def _is_gone(run: Run, issue_id: int) -> bool:
+def _is_gone(run: Drain, issue_id: int) -> bool:
     """Tell whether an issue no longer exists: an empty PUT answers 404, and the list does not have it.
 
     An issue of an archived project is in no list either, but its PUT answers 403.

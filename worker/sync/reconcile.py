@@ -17,16 +17,16 @@ from shared.errors import OutcomeUnknown, TrackerError, TrackerRejected
 from shared.kinds import Kind
 from shared.store.ledger import LedgerRow
 from worker.retry import backoff, is_given_up, is_undecidable, round_delay
+from worker.sync.drain import Drain
 from worker.sync.lookup import look_up
 from worker.sync.matching import Candidate, Doubt, Verdict, candidates, fingerprint, sent_essence, settle
-from worker.sync.run import Run
 
 # the tracker's clock may have been put right since it dated what we look for (docs/decisions/0006)
 CLOCK_MARGIN = timedelta(minutes=15)
 BUSY_S = 2.0
 
 
-def reconcile(run: Run, kind: Kind, row: LedgerRow) -> None:
+def reconcile(run: Drain, kind: Kind, row: LedgerRow) -> None:
     """Bring a row in doubt to `linked`, `free` or `held`, together with those that may not be told apart from it.
 
     Args:
@@ -43,7 +43,7 @@ def reconcile(run: Run, kind: Kind, row: LedgerRow) -> None:
         _settle_alike(run, kind, row, shared)
 
 
-def _settle_alike(run: Run, kind: Kind, row: LedgerRow, shared: str) -> None:
+def _settle_alike(run: Drain, kind: Kind, row: LedgerRow, shared: str) -> None:
     with run.transaction() as tx:
         moment = tx.now()
         if row.issue_id is not None:
@@ -85,7 +85,7 @@ def _settle_alike(run: Run, kind: Kind, row: LedgerRow, shared: str) -> None:
 
 
 def _of_earlier(
-    run: Run,
+    run: Drain,
     kind: Kind,
     row: LedgerRow,
     within: int | None,
@@ -107,7 +107,7 @@ def _of_earlier(
     return found
 
 
-def _wait_for(run: Run, kind: Kind, alike: Sequence[LedgerRow], others: Sequence[LedgerRow]) -> None:
+def _wait_for(run: Drain, kind: Kind, alike: Sequence[LedgerRow], others: Sequence[LedgerRow]) -> None:
     """Wait for rows of the same text that are still under way: what was found may be theirs.
 
     All of them become due at the same moment, so that none waits for one that waits for it.
@@ -125,7 +125,7 @@ def _since(row: LedgerRow) -> datetime:
     return claimed_at - CLOCK_MARGIN
 
 
-def _apply(run: Run, kind: Kind, alike: Sequence[LedgerRow], verdict: Verdict) -> None:
+def _apply(run: Drain, kind: Kind, alike: Sequence[LedgerRow], verdict: Verdict) -> None:
     for row in alike:
         try:
             with run.transaction() as tx:
@@ -145,13 +145,13 @@ def _apply(run: Run, kind: Kind, alike: Sequence[LedgerRow], verdict: Verdict) -
             run.rung.add(row.ticket_id)
 
 
-def _hold_all(run: Run, kind: Kind, alike: Sequence[LedgerRow], because: Coded) -> None:
+def _hold_all(run: Drain, kind: Kind, alike: Sequence[LedgerRow], because: Coded) -> None:
     with run.transaction() as tx:
         for row in alike:
             run.verdicts(tx, kind).hold(row, because)
 
 
-def _another_round(run: Run, kind: Kind, alike: Sequence[LedgerRow], failure: TrackerError) -> None:
+def _another_round(run: Drain, kind: Kind, alike: Sequence[LedgerRow], failure: TrackerError) -> None:
     refused = isinstance(failure, TrackerRejected)
     undecided = [row for row in alike if is_undecidable(row.rounds + 1, refused=refused)]
     if undecided:

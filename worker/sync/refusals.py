@@ -12,11 +12,11 @@ from shared.refusals.known import Known, known_of
 from shared.refusals.reading import known_now
 from shared.refusals.records import IGNORED
 from shared.templating import Operation
-from worker.sync.run import Run
+from worker.sync.drain import Drain
 
 
 def explained(
-    run: Run,
+    run: Drain,
     operation: Operation,
     body: Body,
     project_id: int,
@@ -44,7 +44,7 @@ def explained(
     return refusal
 
 
-def _known(run: Run, operation: Operation, body: Body, project_id: int) -> Known:
+def _known(run: Drain, operation: Operation, body: Body, project_id: int) -> Known:
     """Return the tracker as it is now; as the cache has it where it cannot be read."""
     run.people.clear()  # the cache of people may be read afresh, too
     try:

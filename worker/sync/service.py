@@ -17,9 +17,9 @@ from shared.logs import get_logger, reason_fields
 from shared.store.models import EventState
 from worker.retry import backoff, is_exhausted
 from worker.sync.actions import Together, apart, aside, drive
+from worker.sync.drain import Collaborators
 from worker.sync.forward import forward
 from worker.sync.results import Result, Waiting
-from worker.sync.run import Collaborators
 
 log = get_logger("sync")
 MOST_PASSES = 20

@@ -23,14 +23,14 @@ from shared.templating import Operation
 from worker.retry import is_exhausted
 from worker.sync.actions import apart, begin
 from worker.sync.bodies import body_for, built
+from worker.sync.drain import Drain, Stored
 from worker.sync.probes import call_as_administrator, found_gone
 from worker.sync.refusals import explained
 from worker.sync.results import Created, Result, Sent, Skipped, Waiting
-from worker.sync.run import Run, Stored
 from worker.sync.work import Work
 
 
-async def give_status(run: Run, work: Work, issue: Created) -> Result:
+async def give_status(run: Drain, work: Work, issue: Created) -> Result:
     """Give the tracker the newest status, as the administrator, who may make any transition.
 
     Args:
@@ -40,7 +40,7 @@ async def give_status(run: Run, work: Work, issue: Created) -> Result:
 
     Raises:
         TrackerRejected: the tracker refused it for good, has no such status, or never gave a clear answer.
-        Outdated, LockBusy: nothing was sent; see `Run.may_send`.
+        Outdated, LockBusy: nothing was sent; see `Drain.may_send`.
         TrackerError: an outage.
     """
     state = work.state
@@ -55,7 +55,7 @@ async def give_status(run: Run, work: Work, issue: Created) -> Result:
         return await apart(_wait, run, work, unclear)
 
 
-async def _given(run: Run, work: Work, issue: Created) -> Result:
+async def _given(run: Drain, work: Work, issue: Created) -> Result:
     state, issue_id = work.state, issue.tracker_id
     body = await built(run, _body, run, work, issue)
     if not body["issue"]:
@@ -97,7 +97,7 @@ async def _given(run: Run, work: Work, issue: Created) -> Result:
 class Given(Stored[None]):
     """Note that the tracker has a status."""
 
-    run: Run
+    run: Drain
     state: TicketState
     tracker_status_id: int | None
 
@@ -106,7 +106,7 @@ class Given(Stored[None]):
         """It does."""
         return True
 
-    def drain(self) -> Run:
+    def drain(self) -> Drain:
         """Return it."""
         return self.run
 
@@ -119,7 +119,7 @@ class Given(Stored[None]):
 
 
 def note_given(
-    tx: Transaction, status_map: Mapping[int, int], given: Sequence[tuple[Run, TicketState, int | None]]
+    tx: Transaction, status_map: Mapping[int, int], given: Sequence[tuple[Drain, TicketState, int | None]]
 ) -> set[int]:
     """Note which statuses the tracker has, and that others are owed where status_map was changed meanwhile.
 
@@ -143,7 +143,7 @@ def note_given(
 
 
 def drop(
-    run: Run,
+    run: Drain,
     state: TicketState,
     issue_id: int | None,
     reason: Coded,
@@ -157,7 +157,7 @@ def drop(
         run.note(What.STATUS_KEPT(issue_id=issue_id, because=reason), warning=warning)
 
 
-def _wait(run: Run, work: Work, unclear: TrackerError | NotYet) -> Waiting:
+def _wait(run: Drain, work: Work, unclear: TrackerError | NotYet) -> Waiting:
     """Have the status given again, not before a call that got no clear answer can have taken effect."""
     state = work.state
     with run.transaction() as tx:
@@ -172,14 +172,14 @@ def _is_known(work: Work, status_id: object) -> bool:
     return not isinstance(status_id, int) or not work.statuses or status_id in work.statuses
 
 
-def _is_there(run: Run, status_id: int) -> bool:
+def _is_there(run: Drain, status_id: int) -> bool:
     """Tell whether the tracker has a status: to a PUT with another one it answers 204, and keeps what it has."""
     refresh(run.store, run.lists, MetadataKind.STATUS)
     with run.store.transaction() as tx:
         return tx.metadata.get(MetadataKind.STATUS, status_id) is not None
 
 
-def _body(run: Run, work: Work, issue: Created) -> Body:
+def _body(run: Drain, work: Work, issue: Created) -> Body:
     """Return the request; its object is empty where the status is mapped to nothing."""
     state = work.state
     about = About(

@@ -24,10 +24,10 @@ from shared.store.people import Match, nobody, who
 from shared.templating import Operation
 from worker.sync.attribution import Sender
 from worker.sync.bodies import choose_body
+from worker.sync.drain import Drain
 from worker.sync.gates import Pending
 from worker.sync.matching import fingerprint
 from worker.sync.results import Created
-from worker.sync.run import Run
 from worker.sync.status import note_given
 from worker.sync.work import Work, as_of
 
@@ -65,7 +65,7 @@ class Creation(ABC):
     kind: ClassVar[Kind]
     operation: ClassVar[Operation]
 
-    run: Run
+    run: Drain
     work: Work
     asking: Pending
     key: int
@@ -140,7 +140,7 @@ class IssueCreation(Creation):
     operation = Operation.ISSUE_CREATE
 
     @classmethod
-    def of(cls, run: Run, work: Work, asking: Pending, tried: int = 0) -> IssueCreation:
+    def of(cls, run: Drain, work: Work, asking: Pending, tried: int = 0) -> IssueCreation:
         """Return the issue that an event asks for.
 
         Args:
@@ -181,7 +181,7 @@ class IssueCreation(Creation):
     def all_linked(cls, tx: Transaction, links: Sequence[Linked[Self]]) -> list[bool]:
         """Note which status is still owed, by the map as it is now."""
         status_map = tx.configs.status_map()
-        given, owing, is_given = list[tuple[Run, TicketState, int | None]](), dict[int, int | None](), []
+        given, owing, is_given = list[tuple[Drain, TicketState, int | None]](), dict[int, int | None](), []
         for one in links:
             creation, has = one.creation, (one.found.get("status") or {}).get("id")
             run, state = creation.run, creation.work.state
@@ -226,7 +226,7 @@ class TimeEntryCreation(Creation):
 
     @classmethod
     def of(
-        cls, run: Run, work: Work, asking: Pending, issue: Created, event: Event | None = None
+        cls, run: Drain, work: Work, asking: Pending, issue: Created, event: Event | None = None
     ) -> TimeEntryCreation:
         """Return the time entry that an event asks for.
 
@@ -278,7 +278,7 @@ class TimeEntryCreation(Creation):
         return [False] * len(links)
 
 
-def _match(run: Run, user: HelpdeskUser | None, project_id: int) -> tuple[Match, bool]:
+def _match(run: Drain, user: HelpdeskUser | None, project_id: int) -> tuple[Match, bool]:
     """Return who a helpdesk user is on the tracker, and whether their membership of a project is known."""
     match = run.people.get(who(user)) if user else nobody()
     if match is None:
@@ -287,7 +287,7 @@ def _match(run: Run, user: HelpdeskUser | None, project_id: int) -> tuple[Match,
     return match, _is_member(run, match, project_id)
 
 
-def _is_member(run: Run, match: Match, project_id: int) -> bool:
+def _is_member(run: Drain, match: Match, project_id: int) -> bool:
     """Tell whether a person's membership is known: as it was read, or as it came to be in this drain."""
     if match.person is None or not project_id:
         return False

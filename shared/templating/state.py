@@ -11,7 +11,7 @@ from shared.templating.limits import ITEMS_PER_EACH, OUTPUT_BYTES, SECONDS
 from shared.templating.source import Source
 from shared.templating.values import Json, kind_of, size, to_text
 
-Evaluate = Callable[["Run"], Json]
+Evaluate = Callable[["State"], Json]
 Clock = Callable[[], float]
 
 
@@ -43,7 +43,7 @@ class Choice:
 Entry = Put | Choice
 
 
-class Run:
+class State:
     """The state of one rendering.
 
     Args:

@@ -63,7 +63,7 @@ class Collaborators:
 
 
 @dataclass
-class Run:
+class Drain:
     """One drain of one ticket: its collaborators, and the steps for the trace.
 
     Attributes:
@@ -195,12 +195,12 @@ class Run:
 
 
 @contextmanager
-def transaction_of(drains: Sequence[Run | Collaborators]) -> Iterator[Transaction]:
+def transaction_of(drains: Sequence[Drain | Collaborators]) -> Iterator[Transaction]:
     """Open a transaction for some drains; the steps that each has noted are committed with it.
 
     What was noted within one that fails has not happened.
     """
-    runs = [one for one in drains if isinstance(one, Run)]
+    runs = [one for one in drains if isinstance(one, Drain)]
     before = [len(run.steps) for run in runs]
     try:
         with drains[0].store.transaction() as tx:
@@ -236,7 +236,7 @@ class Stored(Action[R]):
         return False
 
     @abstractmethod
-    def drain(self) -> Run | Collaborators:
+    def drain(self) -> Drain | Collaborators:
         """Return the drain whose steps are committed with it; before there is one, what it will work with."""
 
     @classmethod
@@ -255,10 +255,10 @@ class Stored(Action[R]):
 class Write(Stored[T]):
     """A change of the store for one ticket."""
 
-    run: Run
+    run: Drain
     change: Callable[[Transaction], T]
 
-    def drain(self) -> Run:
+    def drain(self) -> Drain:
         """Return it."""
         return self.run
 
@@ -275,7 +275,7 @@ class Conclude(Stored[T | Outdated]):
     Comes to why it was not made where they were changed since the drain began.
     """
 
-    run: Run
+    run: Drain
     change: Callable[[Transaction], T]
     of_status: int | None = None
 
@@ -284,7 +284,7 @@ class Conclude(Stored[T | Outdated]):
         """It does."""
         return True
 
-    def drain(self) -> Run:
+    def drain(self) -> Drain:
         """Return it."""
         return self.run
 
