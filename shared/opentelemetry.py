@@ -24,7 +24,7 @@ from opentelemetry.trace import (
 )
 from opentelemetry.trace import Span as Recorded
 
-from shared.spans import Attributes, Kind, Span, Tracing
+from shared.spans import Attributes, KindOfSpan, Span, Tracing
 
 PATIENCE_S = 2.0
 """A collector that is away keeps no process from ending for longer."""
@@ -53,7 +53,12 @@ class OpenTelemetry(Tracing):
         self._tracer = self._provider.get_tracer("deskbridge", version("deskbridge"))
 
     def begin(
-        self, name: str, kind: Kind, parent: str | None, attributes: Attributes, since: float | None = None
+        self,
+        name: str,
+        kind: KindOfSpan,
+        parent: str | None,
+        attributes: Attributes,
+        since: float | None = None,
     ) -> Span:
         """Begin a span."""
         context = set_span_in_context(NonRecordingSpan(_named(parent)), Context()) if parent else Context()

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Literal
 
-Kind = Literal["server", "producer", "consumer", "client"]
+KindOfSpan = Literal["server", "producer", "consumer", "client"]
 Attributes = Mapping[str, str | int]
 
 
@@ -31,7 +31,12 @@ class Tracing(ABC):
 
     @abstractmethod
     def begin(
-        self, name: str, kind: Kind, parent: str | None, attributes: Attributes, since: float | None = None
+        self,
+        name: str,
+        kind: KindOfSpan,
+        parent: str | None,
+        attributes: Attributes,
+        since: float | None = None,
     ) -> Span:
         """Begin a span; see `shared.tracing.begin`."""
 

@@ -28,7 +28,7 @@ PATIENCE_S = 2.0
 """Who asks while somebody else looks waits no longer than that."""
 
 
-class Standing(Collector):
+class StandingCollector(Collector):
     """Looks at database, Redis and broker; what cannot be asked is left out, and `deskbridge_reachable` says so.
 
     Args:

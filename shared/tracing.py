@@ -13,7 +13,7 @@ from contextvars import ContextVar
 
 from shared.errors import SettingsError
 from shared.settings import Settings
-from shared.spans import Attributes, Kind, Span, Tracing
+from shared.spans import Attributes, KindOfSpan, Span, Tracing
 
 NOTHING = Span()
 CURRENT: ContextVar[Span] = ContextVar("CURRENT", default=NOTHING)
@@ -54,7 +54,7 @@ def stop() -> None:
 
 def begin(
     name: str,
-    kind: Kind,
+    kind: KindOfSpan,
     parent: str | None = None,
     attributes: Attributes | None = None,
     since: float | None = None,
@@ -72,7 +72,7 @@ def begin(
 
 
 @contextmanager
-def span(name: str, kind: Kind, parent: str | None = None) -> Iterator[Span]:
+def span(name: str, kind: KindOfSpan, parent: str | None = None) -> Iterator[Span]:
     """Have a span for the length of a `with`; an error that leaves it makes it a failed one."""
     begun = begin(name, kind, parent)
     try:

@@ -21,7 +21,7 @@ from shared.coordination.presence import WORKER, is_there
 from shared.errors import BridgeError, SettingsError
 from shared.logs import get_logger
 from shared.settings import Settings
-from shared.standing import Standing
+from shared.standing import StandingCollector
 from shared.store.migrations import is_current
 from worker.bootstrap import Worker, backlog, bootstrap
 from worker.monitor import Looks, monitored
@@ -112,7 +112,7 @@ def _work_until_it_ends(worker: Worker) -> int:
 def _shown(worker: Worker) -> tuple[CollectorRegistry, Looks]:
     """Return what a monitor is shown: the metrics, and what nothing can be done without."""
     redis, store = worker.redis, worker.store
-    standing = Standing(redis, store, worker.settings.rate_limit, lambda: backlog(worker.app))
+    standing = StandingCollector(redis, store, worker.settings.rate_limit, lambda: backlog(worker.app))
     needed: Looks = {
         "database": store.database.ping,
         "redis": lambda: is_there(redis),

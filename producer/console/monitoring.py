@@ -10,10 +10,10 @@ from starlette.responses import JSONResponse
 
 from producer.admin.desk import Desk
 from producer.web.problems import Problem
-from producer.web.readiness import Readiness, told
+from producer.web.readiness import FreshLook, told
 from shared import metrics
 from shared.coordination.presence import is_there
-from shared.standing import Standing
+from shared.standing import StandingCollector
 
 PATHS = ("/livez", "/readyz", "/metrics")
 WITHIN_S = 5.0
@@ -27,11 +27,13 @@ class Monitoring:
     """
 
     def __init__(self, desk: Desk) -> None:
-        shown = metrics.registry("console", Standing(desk.redis, desk.store, desk.settings.rate_limit))
-        self._needed = Readiness(
+        shown = metrics.registry(
+            "console", StandingCollector(desk.redis, desk.store, desk.settings.rate_limit)
+        )
+        self._needed = FreshLook(
             {"database": lambda: desk.store.database.ping(), "redis": lambda: is_there(desk.redis)}
         )
-        self._metrics = Readiness({"text": lambda: generate_latest(shown)})
+        self._metrics = FreshLook({"text": lambda: generate_latest(shown)})
 
     def router(self) -> APIRouter:
         """Return the routes."""

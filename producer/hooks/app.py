@@ -33,7 +33,7 @@ from producer.web.bodies import Bodies
 from producer.web.buckets import Buckets
 from producer.web.connections import ANSWER_S, KNOWN
 from producer.web.problems import Problem
-from producer.web.readiness import Readiness, told
+from producer.web.readiness import FreshLook, told
 from producer.web.shield import ShieldedApp
 from shared import metrics, traceparent, tracing
 from shared.codes.coded import Coded
@@ -110,10 +110,10 @@ class Producer:
         self._registry = metrics.registry("producer")
         self._refused = Refused()
         self._sign = SignOfLife(self._store, self._refused, port)
-        self._readiness = Readiness(
+        self._readiness = FreshLook(
             {"database": lambda: self._store.database.ping(), "broker": lambda: self._doorbell.is_answering()}
         )
-        self._mark = Readiness({"mark": self._last_comparison})
+        self._mark = FreshLook({"mark": self._last_comparison})
         self._bodies = Bodies()
         limit = settings.event_limit
         self._sources = Buckets(limit, max(FLOOD_S * limit, 1)) if limit else None

@@ -16,7 +16,7 @@ NO_ADDRESS = "?"
 
 
 @dataclass(slots=True)
-class Reason:
+class OfOneReason:
     """The deliveries that were refused for one reason.
 
     Attributes:
@@ -38,14 +38,14 @@ class Refused:
     """Counts what was refused; reasons are few, of each the latest addresses are kept, and nothing of a body is."""
 
     def __init__(self) -> None:
-        self._reasons: dict[str, Reason] = {}
+        self._reasons: dict[str, OfOneReason] = {}
         self._lock = threading.Lock()
 
     def note(self, client: str, why: Coded) -> None:
         """Count a refusal."""
         address = _address(client)
         with self._lock:
-            reason = self._reasons.setdefault(str(why.code), Reason(why))
+            reason = self._reasons.setdefault(str(why.code), OfOneReason(why))
             reason.why, reason.at = why, time.monotonic()
             reason.count += 1
             reason.since += 1

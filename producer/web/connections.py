@@ -131,7 +131,7 @@ class Phase(Enum):
     ALL = "all of it, and the answer is under way"
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """A request that the parser takes and we do not; the parser stops with it."""
 
 
@@ -199,7 +199,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Begin with a request, unless it comes before the answer to the one before."""
         if self._phase is Phase.ALL:
-            raise Refused
+            raise RequestRefused
         self._unset_keepalive_if_required()
         super().on_message_begin()
         self._phase = Phase.HEAD
@@ -282,7 +282,7 @@ class GuardedProtocol(HttpToolsProtocol):
         """Refuse what HTTP/1.1 refuses, or lets whoever stands in front of us understand in another way.
 
         Raises:
-            Refused: it is such a request.
+            RequestRefused: it is such a request.
         """
         method, version = self.parser.get_method(), self.parser.get_http_version()
         hosts, codings, size = 0, [], len(self.url)
@@ -294,9 +294,9 @@ class GuardedProtocol(HttpToolsProtocol):
                 codings.append(value.lower())
         is_whole = hosts == 1 or (hosts == 0 and version == "1.0")
         if version not in ("1.0", "1.1") or not is_whole or codings not in ([], [b"chunked"]):
-            raise Refused
+            raise RequestRefused
         if size > LARGEST_HEAD or not self.url.startswith(b"/") or b"#" in self.url or method == b"CONNECT":
-            raise Refused
+            raise RequestRefused
 
     def _refuse(self) -> None:
         """End the connection after what the parser cannot read, with an answer unless there is one already."""

@@ -17,7 +17,7 @@ def told(seen: Mapping[str, bool]) -> dict[str, str]:
     return {name: "ok" if answers else "unreachable" for name, answers in seen.items()}
 
 
-class Readiness(Generic[Seen]):
+class FreshLook(Generic[Seen]):
     """Looks at what a process needs. However many ask, nobody else waits for it.
 
     Args:

@@ -24,7 +24,7 @@ WORKER, BEAT, CONSOLE = "worker", "beat", "console"
 
 
 @dataclass(frozen=True, slots=True)
-class Sign:
+class ProcessSign:
     """The last sign of life of a process.
 
     Attributes:
@@ -71,7 +71,7 @@ class Presence:
 
         threading.Thread(target=mark, daemon=True, name="presence").start()
 
-    def seen(self, kind: str) -> list[Sign]:
+    def seen(self, kind: str) -> list[ProcessSign]:
         """Return the processes of a kind that were seen within a week, the latest first, and not all of very many."""
         at = now(self._redis)
         try:
@@ -81,7 +81,7 @@ class Presence:
         except ResponseError:  # no process of ours wrote it
             return []
         signs = [(_process(name), at - score) for name, score in found]
-        return [Sign(process, max(0.0, seconds)) for process, seconds in signs if process]
+        return [ProcessSign(process, max(0.0, seconds)) for process, seconds in signs if process]
 
     def seconds_since(self, kind: str) -> float | None:
         """Return how long ago the last sign of life of a kind was, None where there is none."""

@@ -66,7 +66,7 @@ class Group:
     reasons: frozenset[str]
 
 
-class Standing(NamedTuple):
+class EventCounts(NamedTuple):
     """How many events there are, each at most MOST_COUNTED."""
 
     last_hour: int
@@ -138,7 +138,7 @@ class EventSearch:
             bad[int(at)] += failures
         return {at: (counted[at], bad[at]) for at in counted}
 
-    def standing(self) -> Standing:
+    def standing(self) -> EventCounts:
         """Return how many events came in within the hour, wait, and failed, each at most MOST_COUNTED."""
         conditions = (
             JournalEvent.received_at > moment(-3600),
@@ -153,7 +153,7 @@ class EventSearch:
             .scalar_subquery()
             for one in conditions
         )
-        return Standing(*self._session.execute(select(*counts)).one())
+        return EventCounts(*self._session.execute(select(*counts)).one())
 
     def needs_a_person(self, most: int = 100) -> tuple[int, int]:
         """Return how many events failed, and how many creations wait for a decision, each up to a limit."""

@@ -143,14 +143,14 @@ def test_the_doctor_finds_a_configured_tracker_well(desk: Desk) -> None:
     }
     configuration.change(desk.store, values)
     desk.project_forms.link(Link(LinkKind.ENTITY, 3, seed.Project.SUPPORT, seed.Category.HARDWARE))
-    patient = Installation(
+    installation = Installation(
         desk.settings, desk.store, desk.redis, desk.vault, desk.connector.connect, lambda: True
     )
-    wrong = {one.check: one.what for one in examine(patient) if one.status is not Status.OK}
+    wrong = {one.check: one.what for one in examine(installation) if one.status is not Status.OK}
     assert {check: what for check, what in wrong.items() if check not in {*NOT_HERE, "role"}} == {}
     with desk.store.transaction() as tx:
         tx.links.put(Link(LinkKind.ENTITY, 4, seed.Project.NO_TIME, None))
-    assert "lacks time_tracking" in {one.check: one.what for one in examine(patient)}["modules"]
+    assert "lacks time_tracking" in {one.check: one.what for one in examine(installation)}["modules"]
 
 
 def test_a_project_without_the_issue_module_refuses_its_categories_and_spoils_nothing(

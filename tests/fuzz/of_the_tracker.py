@@ -155,9 +155,9 @@ class OfTheTracker:
 
     def _examine(self) -> None:
         desk = Desk(self._bridge.settings, self._bridge.store)
-        patient = Installation(
+        installation = Installation(
             desk.settings, desk.store, desk.redis, desk.vault, desk.connector.connect, lambda: True
         )
-        for finding in examine(patient):
+        for finding in examine(installation):
             str(finding)
         desk.redis.close()

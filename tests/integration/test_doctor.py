@@ -42,7 +42,7 @@ from tests.support.events import ALICE, BOB, task, task_event, ticket, ticket_ev
 Change = Callable[[Bridge, StandIn], object]
 
 
-def patient(bridge: Bridge) -> Installation:
+def installation(bridge: Bridge) -> Installation:
     """Return an installation as its administrator's command line sees it."""
     vault = Vault(bridge.settings.secret_keys)
     connect = Connector(bridge.store, vault).connect
@@ -65,7 +65,7 @@ def healthy(bridge: Bridge) -> Bridge:
 
 
 def findings(bridge: Bridge) -> list[CheckResult]:
-    return list(examine(patient(bridge)))
+    return list(examine(installation(bridge)))
 
 
 def wrong(bridge: Bridge) -> dict[str, CheckResult]:
@@ -286,7 +286,7 @@ def impatient(bridge: Bridge, monkeypatch: pytest.MonkeyPatch) -> Installation:
     monkeypatch.setattr(live, "listed_now", taking_long)
     monkeypatch.setattr(live, "IN_ONE_CALL", 1)
     monkeypatch.setattr(live, "LONG_ANSWERS", 1)
-    return replace(patient(bridge), patience_s=0.5)
+    return replace(installation(bridge), patience_s=0.5)
 
 
 def test_where_the_tracker_takes_too_long_projects_of_the_newest_tickets_come_first_and_others_are_unknown(
@@ -320,7 +320,7 @@ def test_a_database_without_tables_or_servers_that_are_down_end_in_findings(
     bridge: Bridge, tmp_path: Path
 ) -> None:
     down = Redis(port=free_port(), socket_connect_timeout=1)
-    ill = patient(bridge)
+    ill = installation(bridge)
     ill.redis, ill.is_broker_answering = down, lambda: False
     (tmp_path / "empty.sqlite3").touch()
     ill.store = Store(Database(f"sqlite:///{tmp_path}/empty.sqlite3"))
@@ -358,7 +358,7 @@ def test_a_database_that_cannot_be_used_is_told_with_the_drivers_own_cause(
                     f"ALTER DATABASE {database} SET default_transaction_read_only = on"
                 )
             store.database.engine.dispose()
-        patient_of = patient(bridge)
+        patient_of = installation(bridge)
         patient_of.store = store
         told[name] = next(examine(patient_of))
         store.database.close()

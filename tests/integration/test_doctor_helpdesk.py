@@ -41,8 +41,8 @@ def found(bridge: Bridge, api: GlpiApi | None = None) -> dict[str, tuple[Status,
         )
     vault = Vault(settings.secret_keys)
     connect = Connector(bridge.store, vault).connect
-    patient = Installation(settings, bridge.store, bridge.redis, vault, connect, lambda: True)
-    return {one.check: (one.status, one.found.code) for one in examine_helpdesk(patient)}
+    installation = Installation(settings, bridge.store, bridge.redis, vault, connect, lambda: True)
+    return {one.check: (one.status, one.found.code) for one in examine_helpdesk(installation)}
 
 
 def test_before_the_first_event_it_says_so(bridge: Bridge) -> None:

@@ -16,7 +16,7 @@ from deploy.embedded.postgres import PostgresServer
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.doctor import Status, examine
 from shared.codes.findings import Finding
-from tests.integration.test_doctor import patient
+from tests.integration.test_doctor import installation
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event
 
@@ -75,16 +75,16 @@ def test_a_full_disk_is_named_and_when_there_is_room_again_it_goes_on(
     bridge_on_small_disk: Bridge, small_disk: Path, stand_in: StandIn
 ) -> None:
     bridge = bridge_on_small_disk
-    assert next(examine(patient(bridge))).status is Status.OK
+    assert next(examine(installation(bridge))).status is Status.OK
     filling = fill(small_disk)
     long = [task_event(number, of_task=task(number, content="x" * 20_000)) for number in range(1, 30)]
     with pytest.raises(OperationalError, match="No space left on device"):
         for one in long:
             bridge.receive(one)
-    first = next(examine(patient(bridge)))
+    first = next(examine(installation(bridge)))
     assert (first.status, first.found.code) == (Status.FAILURE, Finding.DATABASE_FULL)
     assert "No space left on device" in first.what
     assert "make room" in first.todo
     filling.unlink()
-    assert next(examine(patient(bridge))).status is Status.OK
+    assert next(examine(installation(bridge))).status is Status.OK
     assert bridge.forward(task_event(40, of_task=task(40))) == ["done"]

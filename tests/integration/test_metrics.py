@@ -16,7 +16,7 @@ from shared.coordination.call_limit import CallLimit, Limit
 from shared.coordination.presence import WORKER, Presence
 from shared.coordination.throttle import Throttle
 from shared.process import Process
-from shared.standing import Standing
+from shared.standing import StandingCollector
 from shared.store import Store
 from shared.store.database import Database
 from shared.store.journal import Done
@@ -34,7 +34,7 @@ def _nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def shown(bridge: Bridge, rate: float = 0, store: Store | None = None) -> Shown:
     """Return every sample that a worker shows."""
-    looks = Standing(bridge.redis, store or bridge.store, rate, lambda: 3)
+    looks = StandingCollector(bridge.redis, store or bridge.store, rate, lambda: 3)
     text = generate_latest(metrics.registry("worker", looks)).decode()
     return {
         (sample.name, tuple(sorted(sample.labels.items()))): sample.value
@@ -168,7 +168,7 @@ def test_however_many_ask_it_is_looked_up_once(bridge: Bridge, monkeypatch: pyte
         asked.append(1)
         return 0
 
-    looks = Standing(bridge.redis, bridge.store, 0, backlog)
+    looks = StandingCollector(bridge.redis, bridge.store, 0, backlog)
     for _ in range(5):
         assert list(looks.collect())
     assert asked == [1]

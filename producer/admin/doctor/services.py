@@ -15,7 +15,7 @@ from shared.codes.coded import Coded
 from shared.codes.findings import Finding
 from shared.coordination import health
 from shared.coordination.call_limit import CallLimit
-from shared.coordination.presence import BEAT, CONSOLE, WORKER, Presence, Sign
+from shared.coordination.presence import BEAT, CONSOLE, WORKER, Presence, ProcessSign
 from shared.errors import SettingsError, first_line
 from shared.store.migrations import HEAD, require_current
 from shared.store.producers import Producer
@@ -140,7 +140,7 @@ def producer(installation: Installation) -> Iterator[CheckResult]:
     )
 
 
-def _alive(check: str, seen: Sequence[Sign | Producer], found: Finding) -> CheckResult | None:
+def _alive(check: str, seen: Sequence[ProcessSign | Producer], found: Finding) -> CheckResult | None:
     """Return that a process of a kind is alive, None where none is."""
     alive = [one for one in seen if one.seconds <= ALIVE_S]
     if not alive:
@@ -150,7 +150,7 @@ def _alive(check: str, seen: Sequence[Sign | Producer], found: Finding) -> Check
     return ok(check, found(count=len(alive), seconds=alive[0].seconds, **about))
 
 
-def _last(seen: Sequence[Sign | Producer]) -> dict[str, float]:
+def _last(seen: Sequence[ProcessSign | Producer]) -> dict[str, float]:
     return {"seconds": seen[0].seconds} if seen else {}
 
 

@@ -49,8 +49,8 @@ def test_with_all_it_waits_for_the_tracker_as_long_as_it_takes(
 ) -> None:
     asked: list[float | None] = []
 
-    def examine(patient: Installation) -> list[CheckResult]:
-        asked.append(patient.patience_s)
+    def examine(installation: Installation) -> list[CheckResult]:
+        asked.append(installation.patience_s)
         return []
 
     monkeypatch.setattr("producer.admin.doctor.examine", examine)
