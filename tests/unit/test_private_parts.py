@@ -13,6 +13,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import celery.apps.beat
+import celery.apps.worker
 import pytest
 from httptools import HttpRequestParser
 from inscriptis.html_properties import Display
@@ -20,12 +22,15 @@ from inscriptis.model.canvas import Canvas
 from inscriptis.model.config import ParserConfig
 from inscriptis.model.html_document_state import HtmlDocumentState
 from inscriptis.model.html_element import HtmlElement
+from kombu.transport import redis, virtual
 from uvicorn import Config
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-PINNED = ("httptools", "inscriptis", "uvicorn")
+from shared.coordination.rings import Ring
+
+PINNED = ("celery", "httptools", "inscriptis", "kombu", "uvicorn")
 
 
 def parts_of_uvicorn() -> dict[str, object]:
@@ -91,7 +96,32 @@ def parts_of_inscriptis() -> dict[str, object]:
     }
 
 
-@pytest.mark.parametrize("parts", [parts_of_uvicorn, parts_of_inscriptis])
+def parts_of_celery() -> dict[str, object]:
+    """A worker's last words go to the log; beat ends at once, also where it waits for the broker."""
+    worker = inspect.getsource(celery.apps.worker)
+    return {
+        "safe_say, called with a text": next(iter(inspect.signature(celery.apps.worker.safe_say).parameters))
+        == "msg"
+        and "safe_say(f'worker: {how} shutdown" in worker,
+        "install_sync_handler, called with the service": list(
+            inspect.signature(celery.apps.beat.Beat.install_sync_handler).parameters
+        )
+        == ["self", "service"]
+        and "self.install_sync_handler(service)" in inspect.getsource(celery.apps.beat.Beat.start_scheduler),
+    }
+
+
+def parts_of_kombu() -> dict[str, object]:
+    """What Redis holds is read by us, before Celery sees it: anybody may have put it there."""
+    return {
+        "Message of a channel, made of what Redis holds": issubclass(Ring, virtual.Message)
+        and "Message" in vars(virtual.Channel),
+        "loads, by which the transport reads": callable(vars(redis)["loads"])
+        and "loads(bytes_to_str(" in inspect.getsource(redis.Channel._brpop_read),
+    }
+
+
+@pytest.mark.parametrize("parts", [parts_of_uvicorn, parts_of_inscriptis, parts_of_celery, parts_of_kombu])
 def test_the_private_parts_that_we_use_are_there(parts: Any) -> None:
     gone = [name for name, there in parts().items() if not there]
     assert gone == []
@@ -103,4 +133,5 @@ def test_a_library_of_which_we_use_private_parts_is_pinned_to_the_minor_version_
 ) -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
     major, minor = version(name).split(".")[:2]
-    assert f"{name}>={major}.{minor},<{major}.{int(minor) + 1}" in project["dependencies"]
+    pinned = f">={major}.{minor},<{major}.{int(minor) + 1}"
+    assert {f"{name}{pinned}", f"{name}[redis]{pinned}"} & set(project["dependencies"])
