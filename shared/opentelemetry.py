@@ -60,7 +60,6 @@ class OpenTelemetry(Tracing):
         attributes: Attributes,
         since: float | None = None,
     ) -> Span:
-        """Begin a span."""
         context = set_span_in_context(NonRecordingSpan(_named(parent)), Context()) if parent else Context()
         began = None if since is None else int(since * NS)
         return _Begun(self._tracer.start_span(name, context, KINDS[kind], attributes, start_time=began))

@@ -31,7 +31,6 @@ class Desk:
 
     @cached_property
     def redis(self) -> Redis:
-        """Redis."""
         from shared.coordination import locks
 
         return locks.make_redis(self.settings)
@@ -61,7 +60,6 @@ class Desk:
 
     @cached_property
     def project_forms(self) -> ProjectForms:
-        """The project and entity forms."""
         from producer.admin.projects import ProjectForms
 
         connect, settling = self.connector.connect, self.settings.settling_time
@@ -76,14 +74,12 @@ class Desk:
 
     @property
     def templates(self) -> TemplateStore:
-        """The template store."""
         from producer.admin.templates import TemplateStore
 
         return TemplateStore(self.store)
 
     @property
     def dry_runs(self) -> DryRuns:
-        """Dry runs of templates."""
         from producer.admin.dryrun.run import DryRuns
 
         return DryRuns(self.store, self.connector.connect, self.settings.settling_time)

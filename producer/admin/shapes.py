@@ -29,7 +29,6 @@ RUN = ("started_at", "ended_at", "ok", "counts", "differences", "error")
 
 
 def coded_json(coded: Coded) -> Shape:
-    """Return a code with its parameters."""
     return {"code": str(coded.code), "params": to_json(coded.params)}
 
 
@@ -41,7 +40,6 @@ def reason_json(coded: Coded | None) -> Shape:
 
 
 def event_json(row: JournalEvent) -> Shape:
-    """Return an event of the journal."""
     named = {name: getattr(row, name) for name in EVENT}
     return {**named, **reason_json(row.coded), **{name: getattr(row, name) for name in TIMES}}
 
@@ -91,7 +89,6 @@ def _standing(one: IssueLink | TaskStanding) -> Shape:
 
 
 def finding_json(result: CheckResult) -> Shape:
-    """Return a finding of the doctor."""
     return {
         "check": result.check,
         "status": str(result.status),
@@ -103,7 +100,6 @@ def finding_json(result: CheckResult) -> Shape:
 
 
 def link_json(link: Link) -> Shape:
-    """Return a link."""
     return {
         "kind": str(link.kind),
         "id": link.helpdesk_id,

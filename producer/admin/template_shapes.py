@@ -21,7 +21,6 @@ Shape = dict[str, Any]
 
 
 def template_json(found: Described) -> Shape:
-    """Return a template."""
     plain = {each.name: getattr(found, each.name) for each in fields(found)}
     return {**plain, "operation": str(found.operation), "fault": fault_json(found.fault)}
 
@@ -37,17 +36,14 @@ def change_json(change: TemplateChange) -> Shape:
 
 
 def variable_json(variable: Variable) -> Shape:
-    """Return a variable of the catalogue."""
     return asdict(variable)
 
 
 def field_json(field: Field) -> Shape:
-    """Return a field of the dictionary."""
     return asdict(field)
 
 
 def preview_json(shown: Preview) -> Shape:
-    """Return a preview."""
     return {**asdict(shown), "operation": str(shown.operation)}
 
 

@@ -143,7 +143,6 @@ class ProducerClient:
             ) from None
 
     def close(self) -> None:
-        """Close the connection."""
         self._session.close()
 
     def _headers(self, body: str) -> dict[str, str]:

@@ -124,7 +124,6 @@ class Limit:
 
     @property
     def because(self) -> Coded:
-        """Why it is what it is."""
         return self.why(gain=self.gain)
 
     @property

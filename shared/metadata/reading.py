@@ -43,7 +43,6 @@ class Found:
             self.entries[entry.key] = entry
 
     def of_kind(self, kind: MetadataKind) -> list[Entry]:
-        """Return the entries of a kind."""
         return [entry for entry in self.entries.values() if entry.kind == kind]
 
 

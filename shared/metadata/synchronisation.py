@@ -96,7 +96,6 @@ class MetadataResult:
         return self.parts["users"]
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON data."""
         parts = {name: asdict(differences) for name, differences in self.parts.items()}
         return parts if self else {"error": self.error}
 

@@ -75,7 +75,6 @@ class Transaction:
         self.helpdesk_users = PeopleSearch(session)
 
     def ledger(self, kind: Kind) -> Ledger:
-        """Return the ledger of a kind."""
         return self.issues if kind is Kind.TICKET else self.times
 
     def wait_briefly(self, *, lasts: bool = True, settles: bool = False) -> None:

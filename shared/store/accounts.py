@@ -25,11 +25,9 @@ class Accounts:
         return self._session.scalars(select(ConsoleAccount).order_by(ConsoleAccount.name)).all()
 
     def named(self, name: str) -> ConsoleAccount | None:
-        """Return an account by its name."""
         return self._session.scalar(select(ConsoleAccount).where(ConsoleAccount.name == name))
 
     def add(self, name: str, password_hash: str | None, right: str) -> None:
-        """Add an account."""
         values = {"name": name, "password_hash": password_hash, "right": right, "created_at": clock()}
         self._session.execute(insert(ConsoleAccount).values(values))
 
@@ -75,7 +73,6 @@ class Accounts:
         return account
 
     def end_session(self, digest: str) -> None:
-        """End one session."""
         self._session.execute(delete(ConsoleSession).where(ConsoleSession.digest == digest))
 
     def end_sessions(self, account_id: int) -> int:
@@ -107,7 +104,6 @@ class Accounts:
         self._session.execute(insert(ApiToken).values(values))
 
     def token_named(self, name: str) -> ApiToken | None:
-        """Return a token by its name."""
         return self._session.scalar(select(ApiToken).where(ApiToken.name == name))
 
     def token_with(self, digest: str) -> ApiToken | None:

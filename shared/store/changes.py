@@ -52,7 +52,6 @@ class Changes:
         return self._session.execute(made).scalar_one()
 
     def get(self, change_id: int) -> ChangeRecord | None:
-        """Return one change."""
         return self._session.get(ChangeRecord, change_id)
 
     def find(

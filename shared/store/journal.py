@@ -582,7 +582,6 @@ class Journal:
         return dict(self._session.execute(statement.group_by(JournalEvent.key)).all())
 
     def get(self, event_id: int) -> JournalEvent | None:
-        """Return one event."""
         return self._session.get(JournalEvent, event_id)
 
     def find(

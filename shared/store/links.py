@@ -96,7 +96,6 @@ class Links:
         }
 
     def get(self, kind: LinkKind, helpdesk_id: int) -> Link | None:
-        """Return one link."""
         model, key = _model(kind)
         row = self._session.scalar(select(model).where(key == helpdesk_id))
         return _link(kind, row) if row else None

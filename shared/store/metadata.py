@@ -103,7 +103,6 @@ class Metadata:
         return found
 
     def get(self, kind: MetadataKind, tracker_id: int) -> Entry | None:
-        """Return one entry."""
         where = (MetadataRow.kind == kind, MetadataRow.tracker_id == tracker_id)
         row = self._session.execute(select(*COLUMNS).where(*where)).first()
         return _entry(row) if row else None

@@ -60,7 +60,6 @@ class Json(TypeDecorator[Any]):
         return None if value is None else json.dumps(value)
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> Any:  # noqa: ARG002
-        """Decode."""
         return None if value is None else json.loads(value)
 
 

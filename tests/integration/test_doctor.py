@@ -358,9 +358,9 @@ def test_a_database_that_cannot_be_used_is_told_with_the_drivers_own_cause(
                     f"ALTER DATABASE {database} SET default_transaction_read_only = on"
                 )
             store.database.engine.dispose()
-        patient_of = installation(bridge)
-        patient_of.store = store
-        told[name] = next(examine(patient_of))
+        ill = installation(bridge)
+        ill.store = store
+        told[name] = next(examine(ill))
         store.database.close()
     assert {one.status for one in told.values()} == {Status.FAILURE}
     assert 'database "nowhere" does not exist' in told["missing"].what

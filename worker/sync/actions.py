@@ -161,7 +161,6 @@ class TicketLock:
         self._locks, self._name = locks, f"ticket:{ticket_id}"
 
     async def __aenter__(self) -> HeldLock:
-        """Take it."""
         self._held = await TakeLock(self._locks, self._name)
         return self._held
 

@@ -62,7 +62,6 @@ class Sender:
 
     @property
     def project_id(self) -> int:
-        """The tracker project."""
         return self.about.project_id
 
     @property

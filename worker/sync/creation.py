@@ -159,7 +159,6 @@ class Claim(Stored[Claimed]):
     precedes_a_call = True
 
     def drain(self) -> Drain:
-        """Return it."""
         return self.creation.run
 
     @classmethod
@@ -265,7 +264,6 @@ class Link(Stored[Created | Waiting]):
         return self.creation.kind is Kind.TICKET
 
     def drain(self) -> Drain:
-        """Return it."""
         return self.creation.run
 
     def carry_out(self) -> Created | Waiting:

@@ -245,7 +245,6 @@ class Stored(Action[R]):
         """Do some of this kind, of as many tickets; return what came of each, in their order."""
 
     def carry_out(self) -> R:
-        """Do it and commit."""
         with transaction_of([self.drain()]) as tx:
             (found,) = self.all_within(tx, [self])
             return found
@@ -259,7 +258,6 @@ class Write(Stored[T]):
     change: Callable[[Transaction], T]
 
     def drain(self) -> Drain:
-        """Return it."""
         return self.run
 
     @classmethod
@@ -281,11 +279,9 @@ class Conclude(Stored[T | Outdated]):
 
     @property
     def settles(self) -> bool:
-        """It does."""
         return True
 
     def drain(self) -> Drain:
-        """Return it."""
         return self.run
 
     @classmethod

@@ -121,7 +121,6 @@ class Leave(Stored[bool]):
     lasts = False
 
     def drain(self) -> Drain:
-        """Return it."""
         return self.run
 
     @classmethod
@@ -143,7 +142,6 @@ class Load(Stored[tuple[Drain, Loaded]]):
     lasts = False  # it follows from the journal
 
     def drain(self) -> Collaborators:
-        """Return what it will work with."""
         return self.using
 
     @classmethod

@@ -103,11 +103,9 @@ class Given(Stored[None]):
 
     @property
     def settles(self) -> bool:
-        """It does."""
         return True
 
     def drain(self) -> Drain:
-        """Return it."""
         return self.run
 
     @classmethod

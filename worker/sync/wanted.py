@@ -102,7 +102,6 @@ class Creation(ABC):
 
     @property
     def body(self) -> Body:
-        """The request body."""
         return self.chosen.body
 
     @property
