@@ -50,10 +50,10 @@ def console(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8081,
 ) -> None:
-    """Serve the API for administrators.
+    """Serve the pages and the API for administrators.
 
-    Every request needs one of DESKBRIDGE_CONSOLE_TOKENS; /api/openapi.json describes what there is. Put TLS in front
-    of it wherever it is not on a loopback address.
+    Pages for people under /console, the API for programs under /api; who may come in is said with `deskbridge account`.
+    Put TLS in front of it wherever it is not on a loopback address.
     """
     from producer.console.app import create_console
     from shared.coordination.locks import make_redis
@@ -78,9 +78,10 @@ def worker(
 
 
 def beat() -> None:
-    """Start what is due by the clock: sweep and metadata.
+    """Have a worker look at each interval for what is due.
 
-    One of it is enough, and a second one is harmless.
+    That worker sweeps, and does what is due by the age of its last success: metadata, pruning, comparing with the
+    helpdesk. One beat is enough, and a second one is harmless.
     """
     _become("beat")
 

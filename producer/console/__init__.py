@@ -1,0 +1,1 @@
+"""The pages and the API: doors to what people do."""

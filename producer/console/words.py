@@ -22,7 +22,7 @@ STATES = {
     "in_doubt": N_("In doubt"),
     "gone": N_("Gone"),
     "free": N_("Not created"),
-    "ok": N_("Well"),
+    "ok": N_("OK"),
     "warning": N_("Warning"),
     "failure": N_("Failure"),
     "unknown": N_("Not known"),

@@ -1,0 +1,1 @@
+"""HTTP into the journal: an event is checked, kept, acknowledged and rung."""

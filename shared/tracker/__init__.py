@@ -1,0 +1,1 @@
+"""The tracker's HTTP API: its calls, its answers, its lists."""

@@ -154,11 +154,24 @@ def test_every_link_to_a_file_leads_somewhere() -> None:
             assert (page.parent / target).exists(), (page, target)
 
 
-@pytest.mark.parametrize("page", ["architecture", "operations", "alerts", "guarantees"])
+@pytest.mark.parametrize("page", ["architecture", "how-it-works", "operations", "alerts", "guarantees"])
 def test_every_file_that_a_page_names_exists(page: str) -> None:
     text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
     for name in re.findall(r"`((?:worker|producer|shared|deploy|tests)/[\w/.]+)`", text):
         assert (ROOT / name).exists(), name
+
+
+def test_every_room_has_its_line_in_the_architecture() -> None:
+    rooms = {
+        f"{path.parent.relative_to(ROOT)}/"
+        for side in ("worker", "producer", "shared")
+        for path in (ROOT / side).rglob("*.py")
+        if path.stem != "__init__"
+    } - {"shared/store/migrations/versions/"}
+    listed = re.findall(
+        r"^\| `([\w/]+/)` \|", (ROOT / "docs" / "architecture.md").read_text("utf-8"), re.MULTILINE
+    )
+    assert sorted(rooms - set(listed)) == []
 
 
 def test_every_test_that_a_page_names_exists() -> None:

@@ -1,0 +1,1 @@
+"""One drain of a ticket: everything that is due for it, in its order."""
