@@ -36,7 +36,7 @@ from shared.errors import (
     TrackerOutage,
     TrackerRejected,
 )
-from shared.ids import is_id
+from shared.ids import id_in, is_id
 from shared.kinds import Kind
 from shared.logs import get_logger
 from shared.send_window import SendWindow
@@ -279,9 +279,7 @@ class Link(Stored[Created | Waiting]):
         return super().carry_out()
 
     def _author_id(self) -> int | None:
-        author = self.found.get("author" if self.creation.kind is Kind.TICKET else "user")
-        author_id = author.get("id") if isinstance(author, dict) else None
-        return author_id if isinstance(author_id, int) else None
+        return id_in(self.found.get("author" if self.creation.kind is Kind.TICKET else "user"))
 
     def _wrong_author(self, author_id: int | None) -> Coded | None:
         """Return why the author is another than was meant, and tell of it (SPEC section 5)."""

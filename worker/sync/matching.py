@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
+from shared.ids import id_in
 from shared.kinds import Kind
 from shared.text import normalised
 
@@ -93,10 +94,10 @@ def sent_essence(kind: Kind, body: Mapping[str, Any]) -> Essence:
 def found_essence(kind: Kind, row: Mapping[str, Any]) -> Essence:
     """Return the same of an object as the tracker lists it."""
     if kind is Kind.TICKET:
-        return _issue_essence(_id(row, "project"), row)
+        return _issue_essence(id_in(row.get("project")), row)
     hours = _number(row.get("hours"))
     return _time_essence(
-        _id(row, "issue"), row, frozenset() if hours is None else frozenset([_two_decimals(hours)])
+        id_in(row.get("issue")), row, frozenset() if hours is None else frozenset([_two_decimals(hours)])
     )
 
 
@@ -139,7 +140,11 @@ def unheld(kind: Kind, rows: Sequence[Mapping[str, Any]], held: Collection[int])
         tracker_id = row.get("id")
         if isinstance(tracker_id, int) and tracker_id not in held and created_on is not None:
             yield Candidate(
-                tracker_id, _id(row, person), _id(row, "status"), created_on, found_essence(kind, row)
+                tracker_id,
+                id_in(row.get(person)),
+                id_in(row.get("status")),
+                created_on,
+                found_essence(kind, row),
             )
 
 
@@ -248,11 +253,6 @@ def _two_decimals(hours: float) -> Decimal:
 def _whole_minutes(hours: float) -> Decimal:
     """Round to minutes as the tracker does: the binary product, its halves away from zero."""
     return (Decimal(hours * 60).quantize(Decimal(1), ROUND_HALF_UP) / 60).quantize(CENT, ROUND_HALF_UP)
-
-
-def _id(row: Mapping[str, Any], name: str) -> int | None:
-    part = row.get(name)
-    return part.get("id") if isinstance(part, dict) else None
 
 
 def moment_of(value: Any) -> datetime | None:
