@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
+from producer.admin.desk import Desk
+from producer.admin.reconcile import compare
 from shared.helpdesk.glpi import GlpiLookup
 from shared.helpdesk.lookup import HelpdeskUnreachable
 from shared.helpdesk.reconciliation import HoursOf, Reconciled, reconcile
@@ -277,3 +279,16 @@ def test_a_look_back_over_less_than_what_is_due_moves_no_mark(bridge: Bridge, ap
         moved = tx.reconciliation.get()
         assert moved is not None
         assert moved.read_until > before
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_what_a_person_compares_is_rung_unless_nothing_is_to_be_done(
+    bridge: Bridge, api: GlpiApi, monkeypatch: pytest.MonkeyPatch, dry_run: bool
+) -> None:
+    api.ticket(1, at(0), assigned=7)
+    api.task(1, 10, at(0), seconds=5400)
+    rung: list[int] = []
+    monkeypatch.setattr("producer.admin.reconcile.configured_lookup", lambda _: GlpiLookup(api.access))
+    monkeypatch.setattr(Desk, "ring", lambda _, ticket_ids: rung.extend(ticket_ids))
+    compare(Desk(bridge.settings, bridge.store), START, hours_since=None, dry_run=dry_run)
+    assert rung == ([] if dry_run else [1])
