@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
 from typing import Any
@@ -68,8 +68,7 @@ class Database:
 
     def __init__(self, url: str, *, pool_size: int = 5) -> None:
         self.engine = _engine(url, pool_size)
-        # SQLite has one writer, and who waits for it looks again now and then only; threads of one process take turns
-        self._turn = RLock() if self.engine.dialect.name == "sqlite" else nullcontext()
+        self._threads = RLock() if self.engine.dialect.name == "sqlite" else None
 
     @property
     def missing_file(self) -> str | None:
@@ -88,8 +87,24 @@ class Database:
     @contextmanager
     def transaction(self) -> Iterator[Session]:
         """Open one transaction: committed at the end of the block, rolled back when it raises."""
-        with self._turn, Session(self.engine, expire_on_commit=False) as session, session.begin():
+        with self._turn(), Session(self.engine, expire_on_commit=False) as session, session.begin():
             yield session
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Have threads take turns at SQLite: it has one writer, and who waits for it looks again only now and then.
+
+        Who waits for too long is told so by SQLite.
+        """
+        if self._threads is None:
+            yield
+            return
+        has_turn = self._threads.acquire(timeout=BUSY_TIMEOUT_S)
+        try:
+            yield
+        finally:
+            if has_turn:
+                self._threads.release()
 
     def ping(self) -> bool:
         """Tell whether the database answers."""

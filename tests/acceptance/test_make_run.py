@@ -144,8 +144,8 @@ def test_it_stays_up_until_ctrl_c_and_then_leaves_no_process(up: Start) -> None:
     assert all(is_free(port) for port in ports.values())
 
 
-def test_ctrl_c_while_it_starts_leaves_no_process(directory: Path, starts: list[Start]) -> None:
-    start = Start(directory)
+def test_ctrl_c_while_it_starts_leaves_no_process(tmp_path: Path, starts: list[Start]) -> None:
+    start = Start(tmp_path / "var")
     starts.append(start)
     while "worker beat" not in str(start.children()):
         time.sleep(0.01)

@@ -33,7 +33,7 @@ class MemoryDatabase(Database):
     """One connection for everybody, since only one runs at a time; a fresh copy of the tables for each example."""
 
     def __init__(self) -> None:
-        self._connection = _connect()
+        self._connection, self._threads = _connect(), None
         self.engine = create_engine("sqlite://", creator=lambda: self._connection, poolclass=StaticPool)
         event.listen(self.engine, "begin", _begin)
         upgrade(self)

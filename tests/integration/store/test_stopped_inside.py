@@ -8,7 +8,7 @@ from pathlib import Path
 from secrets import token_hex
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import event, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
@@ -108,4 +108,27 @@ def test_a_busy_sqlite_file_is_told_from_a_broken_one(
     with pytest.raises(DBAPIError) as failed, database.transaction() as session:
         session.execute(text("SELECT 1 FROM nowhere"))
     assert not is_held_by_others(failed.value)
+    database.close()
+
+
+def test_threads_of_one_process_take_turns_at_sqlite(tmp_path: Path) -> None:
+    """Each goes on when the one before it ends, and not when SQLite looks again."""
+    database = Database(f"sqlite:///{tmp_path}/turns.sqlite3")
+    event.listen(
+        database.engine, "connect", lambda connection, _: connection.execute("PRAGMA busy_timeout=0")
+    )
+    entered = threading.Event()
+
+    def hold() -> None:
+        with database.transaction() as session:
+            session.execute(text("SELECT 1"))
+            entered.set()
+            time.sleep(0.2)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    entered.wait()
+    with database.transaction() as session:
+        session.execute(text("SELECT 1"))
+    holder.join()
     database.close()
