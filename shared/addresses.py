@@ -5,6 +5,9 @@ from __future__ import annotations
 import socket
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
+from shared.codes.coded import Coded
+from shared.codes.invalid import Invalid
+
 NAMES = (
     "metadata.google.internal",
     "metadata.goog",
@@ -13,18 +16,18 @@ NAMES = (
     "instance-data.ec2.internal",
 )
 NETWORKS = {
-    ip_network("169.254.0.0/16"): "a link-local address",
-    ip_network("fe80::/10"): "a link-local address",
-    ip_network("fd00:ec2::/32"): "a cloud's metadata service",  # Amazon
-    ip_network("fd20:ce::/32"): "a cloud's metadata service",  # Google
-    ip_network("100.100.100.200/32"): "a cloud's metadata service",  # Alibaba
-    ip_network("192.0.0.192/32"): "a cloud's metadata service",  # Oracle
-    ip_network("168.63.129.16/32"): "a cloud's metadata service",  # Azure
+    ip_network("169.254.0.0/16"): Invalid.LINK_LOCAL_ADDRESS,
+    ip_network("fe80::/10"): Invalid.LINK_LOCAL_ADDRESS,
+    ip_network("fd00:ec2::/32"): Invalid.METADATA_SERVICE,  # Amazon
+    ip_network("fd20:ce::/32"): Invalid.METADATA_SERVICE,  # Google
+    ip_network("100.100.100.200/32"): Invalid.METADATA_SERVICE,  # Alibaba
+    ip_network("192.0.0.192/32"): Invalid.METADATA_SERVICE,  # Oracle
+    ip_network("168.63.129.16/32"): Invalid.METADATA_SERVICE,  # Azure
 }
 NAT64 = ip_network("64:ff9b::/96")
 
 
-def why_forbidden(host: str) -> str | None:
+def why_forbidden(host: str) -> Coded | None:
     """Say why a host is none that a tracker may have; None where nothing speaks against it. Asks no name server.
 
     Args:
@@ -32,11 +35,11 @@ def why_forbidden(host: str) -> str | None:
     """
     name = host.strip("[]").rstrip(".").lower()
     if name in NAMES:
-        return f"{host} is a cloud's metadata service"
+        return Invalid.METADATA_SERVICE(host=host)
     for address in _addresses(name):
         for network, what in NETWORKS.items():
             if address in network:
-                return f"{host} is {what}"
+                return what(host=host)
     return None
 
 

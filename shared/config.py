@@ -9,8 +9,10 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from shared.codes.invalid import Invalid, faulty
+from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
-from shared.validation import Id, model_faults
+from shared.validation import Id, Unfit, model_faults
 
 
 class PluginConfig(BaseModel):
@@ -84,13 +86,13 @@ class PluginConfig(BaseModel):
         if value is None:
             return None
         if not value.strip().isprintable():  # urlsplit leaves some out without a word
-            raise ValueError("expected an address without control or invisible characters")
+            raise Unfit(Invalid.ADDRESS_NOT_PRINTABLE())
         parts = urlsplit(value.strip())
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError("expected an address such as https://redmine.example.org")
+            raise Unfit(Invalid.TRACKER_ADDRESS_EXPECTED())
         _ = parts.port  # raises ValueError where it is not one
         if parts.username or parts.password or parts.query or parts.fragment:
-            raise ValueError("expected an address without user, password, query or fragment")
+            raise Unfit(Invalid.ADDRESS_WITH_MORE())
         return value.strip().rstrip("/")
 
     def changed(self, assignments: Mapping[str, str]) -> PluginConfig:
@@ -101,14 +103,12 @@ class PluginConfig(BaseModel):
         """
         unknown = sorted(set(assignments) - set(type(self).model_fields))
         if unknown:
-            known = ", ".join(type(self).model_fields)
-            raise SettingsError(f"no such configuration key: {', '.join(unknown)} (there are: {known})")
+            raise SettingsError(Refusal.CONFIG_KEY_UNKNOWN(keys=unknown, known=list(type(self).model_fields)))
         values = {name: _typed(name, text) for name, text in assignments.items()}
         try:
             return type(self).model_validate({**self.model_dump(), **values})
         except ValidationError as error:
-            faults = "; ".join(f"{path}: {problem}" for path, problem in model_faults(error))
-            raise SettingsError(faults) from None
+            raise SettingsError(faulty(Refusal.CONFIG_NOT_VALID, model_faults(error))) from None
 
 
 def _typed(name: str, text: str) -> Any:

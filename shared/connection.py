@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+from shared.codes.refusals import Refusal
 from shared.config import PluginConfig
 from shared.errors import SettingsError
 from shared.store import Store, Transaction
@@ -56,9 +57,9 @@ class Connector:
                 return self.connect(own)
         config, encrypted = tx.configs.get()
         if config.base_url is None:
-            raise SettingsError("no tracker is configured: `deskbridge config set base_url=https://…`")
+            raise SettingsError(Refusal.TRACKER_NOT_CONFIGURED())
         if encrypted is None:
-            raise SettingsError("no API key is stored: `deskbridge config set-api-key`")
+            raise SettingsError(Refusal.API_KEY_NOT_STORED())
         return config, self._client_for(config.base_url, encrypted, config)
 
     def _client_for(self, base_url: str, encrypted: str, config: PluginConfig) -> TrackerClient:

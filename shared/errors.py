@@ -19,10 +19,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
-from shared.codes.coded import Code, Coded, Written
+from shared.codes.coded import Code, Coded
 from shared.codes.faults import Fault
+from shared.codes.invalid import Faults, faults_in, faulty
 from shared.codes.refusals import Refusal
 from shared.sentences.render import sentence
 
@@ -31,15 +31,17 @@ class BridgeError(Exception):
     """Base of everything deskbridge raises on purpose; its text is fit to be shown to a person.
 
     Args:
-        told: what happened, as a code; a text has the one of its class.
+        coded: what happened.
     """
 
-    otherwise: ClassVar[Code] = Written.AS_WRITTEN
-    coded: Coded
+    def __init__(self, coded: Coded) -> None:
+        self.coded = coded
+        super().__init__(coded)
 
-    def __init__(self, told: Coded | str) -> None:
-        self.coded = told if isinstance(told, Coded) else self.otherwise(text=told)
-        super().__init__(told)
+    @property
+    def faults(self) -> Faults:
+        """What is wrong with which field, where it is about fields."""
+        return faults_in(self.coded)
 
     def __str__(self) -> str:
         return sentence(self.coded)
@@ -47,8 +49,6 @@ class BridgeError(Exception):
 
 class SettingsError(BridgeError):
     """A setting or a configuration value is missing or wrong; the text names it and what was expected."""
-
-    otherwise = Refusal.SETTING_NOT_VALID
 
 
 class InvalidEvent(BridgeError):
@@ -58,23 +58,16 @@ class InvalidEvent(BridgeError):
         faults: one entry per fault: (path such as `ticket.id`, what was expected).
     """
 
-    otherwise = Refusal.EVENT_NOT_VALID
-
-    def __init__(self, faults: Sequence[tuple[str, str]]) -> None:
-        self.faults = tuple(faults)
-        super().__init__("; ".join(f"{path}: {problem}" for path, problem in self.faults))
+    def __init__(self, faults: Faults) -> None:
+        super().__init__(faulty(Refusal.EVENT_NOT_VALID, faults))
 
 
 class BadSignature(BridgeError):
     """An inbound request is unsigned, signed with another secret, or its time-stamp is out of the window."""
 
-    otherwise = Refusal.SIGNATURE_NOT_VALID
-
 
 class NotFound(BridgeError):
     """What a person named (an event, a held row, a link) does not exist."""
-
-    otherwise = Refusal.DOES_NOT_EXIST
 
 
 class TemplateError(BridgeError):
@@ -125,7 +118,7 @@ class TrackerError(BridgeError):
         foreign: whether the answer is none that the tracker's API gives, so that somebody else may have given it.
     """
 
-    code = Fault.TRACKER_FAILED
+    code: Code = Fault.TRACKER_FAILED
     foreign = False
 
     def __init__(

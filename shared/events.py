@@ -12,9 +12,10 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from shared.characters import LONE_SURROGATE
+from shared.codes.invalid import Invalid
 from shared.errors import InvalidEvent
 from shared.ids import LARGEST
-from shared.validation import Id, model_faults
+from shared.validation import Id, Unfit, model_faults
 
 EventName = Literal["ticket_task.added", "ticket_task.updated", "ticket.updated"]
 Fact = Literal["ticket.project_id", "ticket.technician", "ticket.technician.email", "task.user.email"]
@@ -71,7 +72,7 @@ class TicketTask(Shape):
 
 def _only_text(value: object) -> object:
     if not isinstance(value, str) or not RFC3339.match(value):
-        raise ValueError("expected RFC 3339 with an offset, such as 2026-11-21T09:30:00Z")
+        raise Unfit(Invalid.TIME_WITHOUT_OFFSET())
     return value
 
 
@@ -152,9 +153,9 @@ def parse_event(data: object, *, clean: bool = False) -> Event:
         InvalidEvent: naming every fault by its path.
     """
     if not isinstance(data, dict):
-        raise InvalidEvent([("(event)", "expected a JSON object")])
+        raise InvalidEvent([("(event)", Invalid.JSON_OBJECT_EXPECTED())])
     if _is_deeper(data, DEEPEST):
-        raise InvalidEvent([("(event)", f"nested more than {DEEPEST} levels deep")])
+        raise InvalidEvent([("(event)", Invalid.NESTED_TOO_DEEP(most=DEEPEST))])
     data = dict(data)
     if data.get("event") == "ticket.updated":
         data.pop("task", None)
@@ -163,10 +164,10 @@ def parse_event(data: object, *, clean: bool = False) -> Event:
     except ValidationError as error:
         faults = model_faults(error)
         if _task_missing(data):
-            faults.append(("task", "required for ticket_task.* events"))
+            faults.append(("task", Invalid.TASK_REQUIRED()))
         raise InvalidEvent(faults) from None
     if _task_missing(data):
-        raise InvalidEvent([("task", "required for ticket_task.* events")])
+        raise InvalidEvent([("task", Invalid.TASK_REQUIRED())])
     return event
 
 
@@ -186,11 +187,11 @@ def parse_delivery(data: object, delivery_id: str, *, clean: bool = False) -> De
     """
     event = parse_event(data, clean=clean)
     if not DELIVERY_ID.fullmatch(delivery_id):
-        raise InvalidEvent([("delivery_id", "expected 1 to 255 printable ASCII characters without blanks")])
+        raise InvalidEvent([("delivery_id", Invalid.DELIVERY_ID_EXPECTED())])
     try:
         payload = json.dumps(data, allow_nan=False)
     except ValueError:
-        raise InvalidEvent([("(event)", "has a number that is out of range")]) from None
+        raise InvalidEvent([("(event)", Invalid.NUMBER_OUT_OF_RANGE())]) from None
     ordered = json.dumps(data, sort_keys=True, separators=(",", ":"))
     return Delivery(delivery_id, event, payload, hashlib.sha256(ordered.encode()).hexdigest())
 
@@ -227,7 +228,7 @@ def stored_data(payload: str, completion: str | None = None) -> Any:
     try:
         data, facts = json.loads(payload), json.loads(completion or "{}")
     except (ValueError, RecursionError):
-        raise InvalidEvent([("(event)", "is not JSON")]) from None
+        raise InvalidEvent([("(event)", Invalid.JSON_EXPECTED())]) from None
     if not isinstance(data, dict) or not isinstance(facts, dict) or not facts:
         return data
     lacking = _known_facts(data.get("incomplete"))

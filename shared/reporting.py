@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
+from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
 from shared.logs import CHANNEL, report_to
 from shared.settings import Settings
@@ -49,11 +50,12 @@ def start(settings: Settings, process: str, transport: type[Transport] | None = 
     try:
         reporter = Reporter(settings.sentry_dsn, process, set(secrets(settings)), transport)
     except ImportError:
-        raise SettingsError(
-            "DESKBRIDGE_SENTRY_DSN is set and sentry-sdk is not installed: pip install 'deskbridge[sentry]'"
-        ) from None
+        why = Refusal.EXTRA_NOT_INSTALLED(
+            variable="DESKBRIDGE_SENTRY_DSN", package="sentry-sdk", extra="[sentry]"
+        )
+        raise SettingsError(why) from None
     except ValueError:
-        raise SettingsError("DESKBRIDGE_SENTRY_DSN is no DSN of a Sentry project") from None
+        raise SettingsError(Refusal.SENTRY_DSN_MALFORMED()) from None
     report_to(reporter.report)
     atexit.register(reporter.close)
 

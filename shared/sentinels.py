@@ -12,9 +12,11 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from shared.codes.invalid import Invalid
+from shared.validation import Unfit
+
 SCHEME = "redis+sentinel"
 PORT = 26379
-EXPECTED = f"expected {SCHEME}://HOST:PORT,HOST:PORT/NUMBER?master=NAME"
 QUESTIONS = {"master", "sentinel_password"}
 
 
@@ -71,7 +73,7 @@ def sentinels(url: str) -> Sentinels | None:
     username, _, password = (unquote(one) for one in account.partition(":"))
     number, master = parts.path.strip("/") or "0", asked.get("master", [""])[0]
     if not (number.isascii() and number.isdigit() and master and asked.keys() <= QUESTIONS):
-        raise ValueError(EXPECTED)
+        raise Unfit(Invalid.SENTINELS_EXPECTED())
     return Sentinels(
         tuple(_host(one) for one in hosts.split(",")),
         master,
@@ -85,7 +87,7 @@ def sentinels(url: str) -> Sentinels | None:
 def _host(text: str) -> tuple[str, int]:
     parts = urlsplit(f"//{text}")
     if not parts.hostname:
-        raise ValueError(EXPECTED)
+        raise Unfit(Invalid.SENTINELS_EXPECTED())
     return parts.hostname, parts.port or PORT
 
 

@@ -18,10 +18,12 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
+from shared.codes.invalid import Invalid, faulty
+from shared.codes.refusals import Refusal
 from shared.environment import PREFIX
 from shared.errors import SettingsError
-from shared.sentinels import EXPECTED, sentinels
-from shared.validation import model_faults
+from shared.sentinels import sentinels
+from shared.validation import Unfit, model_faults
 
 DATABASE = re.compile(
     r"(?:postgresql\+psycopg2|sqlite(?:\+pysqlite)?)://(?:[^@]*@)?(?:\[[^/?]+\]|[^/:?]*)(?::\d+)?(?:[/?].*)?"
@@ -307,7 +309,7 @@ class Settings(BaseSettings):
         try:
             return json.loads(value or "{}") if isinstance(value, str) else value
         except ValueError:
-            raise ValueError('expected a JSON object such as {"desk-admins": "administrator"}') from None
+            raise Unfit(Invalid.ROLES_EXPECTED(example='{"desk-admins": "administrator"}')) from None
 
     @field_validator("secret_keys")
     @classmethod
@@ -318,19 +320,14 @@ class Settings(BaseSettings):
             except ValueError:
                 length = 0
             if length != FERNET_KEY_BYTES:
-                raise ValueError(
-                    "each must be a Fernet key: 32 bytes in URL-safe base64 (make one: `deskbridge make-key`)"
-                )
+                raise Unfit(Invalid.FERNET_KEY_EXPECTED())
         return keys
 
     @field_validator("console_tokens")
     @classmethod
     def _guessable(cls, tokens: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
         if any(len(token.get_secret_value().encode()) < SHORTEST_TOKEN for token in tokens):
-            raise ValueError(
-                f"a token has less than {SHORTEST_TOKEN} bytes, so that it could be guessed "
-                "(make one: `deskbridge make-token`)"
-            )
+            raise Unfit(Invalid.TOKEN_TOO_SHORT(least=SHORTEST_TOKEN))
         return tokens
 
     @field_validator("trusted_proxies")
@@ -339,7 +336,7 @@ class Settings(BaseSettings):
         cls, networks: tuple[IPv4Network | IPv6Network, ...]
     ) -> tuple[IPv4Network | IPv6Network, ...]:
         if any(network.prefixlen == 0 for network in networks):
-            raise ValueError("a network of all addresses would let everybody name an address of their choice")
+            raise Unfit(Invalid.NETWORK_OF_EVERYBODY())
         return networks
 
     @field_validator("monitor_listen")
@@ -347,7 +344,7 @@ class Settings(BaseSettings):
     def _address(cls, address: str | None) -> str | None:
         host, _, port = (address or "").rpartition(":")
         if address and not (host and port.isascii() and port.isdigit() and int(port) < 65536):
-            raise ValueError("expected HOST:PORT, such as 127.0.0.1:9101")
+            raise Unfit(Invalid.HOST_AND_PORT_EXPECTED())
         return address or None
 
     @field_validator("console_url")
@@ -355,14 +352,14 @@ class Settings(BaseSettings):
     def _origin(cls, url: str | None) -> str | None:
         parts = urlsplit(url or "")
         if url and (parts.scheme not in ("http", "https") or not parts.netloc or parts.path.strip("/")):
-            raise ValueError("expected an address without a path, such as https://deskbridge.example.org")
+            raise Unfit(Invalid.ORIGIN_EXPECTED())
         return url.rstrip("/") if url else None
 
     @field_validator("database_url")
     @classmethod
     def _database(cls, url: SecretStr) -> SecretStr:
         if not DATABASE.fullmatch(url.get_secret_value()):
-            raise ValueError("expected postgresql+psycopg2://USER@HOST/DATABASE or sqlite:///FILE")
+            raise Unfit(Invalid.DATABASE_URL_EXPECTED())
         return url
 
     @field_validator("redis_url")
@@ -370,7 +367,7 @@ class Settings(BaseSettings):
     def _redis(cls, url: SecretStr) -> SecretStr:
         text = url.get_secret_value()
         if not sentinels(text) and not text.startswith(("redis://", "rediss://", "unix://")):
-            raise ValueError("expected redis://HOST:PORT/NUMBER")
+            raise Unfit(Invalid.REDIS_URL_EXPECTED())
         return url
 
     @field_validator("broker_url")
@@ -378,13 +375,13 @@ class Settings(BaseSettings):
     def _broker(cls, url: SecretStr | None) -> SecretStr | None:
         text = url.get_secret_value() if url else ""
         if sentinels(text) is None and text.startswith("sentinel:"):
-            raise ValueError(EXPECTED)
+            raise Unfit(Invalid.SENTINELS_EXPECTED())
         return url
 
     @model_validator(mode="after")
     def _leases(self) -> Settings:
         if self.lock_lease < self.claim_lease:
-            raise ValueError("LOCK_LEASE must not be shorter than CLAIM_LEASE: the lock outlives the work")
+            raise Unfit(Invalid.LEASES_REVERSED())
         return self
 
     @model_validator(mode="after")
@@ -392,9 +389,8 @@ class Settings(BaseSettings):
         parts = ("client_id", "client_secret", "user", "password")
         missing = [part for part in parts if getattr(self, f"glpi_api_{part}") is None]
         if self.glpi_api_url and missing:
-            raise ValueError(
-                "GLPI_API_URL needs " + ", ".join(f"GLPI_API_{part.upper()}" for part in missing)
-            )
+            needed = [f"GLPI_API_{part.upper()}" for part in missing]
+            raise Unfit(Invalid.SETTINGS_INCOMPLETE(setting="GLPI_API_URL", missing=needed))
         return self
 
     @model_validator(mode="after")
@@ -405,10 +401,11 @@ class Settings(BaseSettings):
         if not parts.netloc or not (
             parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK)
         ):
-            raise ValueError("OIDC_ISSUER must be an https address (http only on this machine)")
+            raise Unfit(Invalid.ISSUER_EXPECTED())
         missing = [name for name in ("oidc_client_id", "console_url") if getattr(self, name) is None]
         if missing:
-            raise ValueError("OIDC_ISSUER needs " + ", ".join(name.upper() for name in missing))
+            needed = [name.upper() for name in missing]
+            raise Unfit(Invalid.SETTINGS_INCOMPLETE(setting="OIDC_ISSUER", missing=needed))
         return self
 
     @property
@@ -437,18 +434,15 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
     given = _with_files(environ if environ is not None else os.environ)
     unknown = sorted(PREFIX + name.upper() for name in given if name not in Settings.model_fields)
     if unknown:
-        raise SettingsError(
-            f"unknown variable{'s' if len(unknown) > 1 else ''} {', '.join(unknown)}: "
-            "see `deskbridge --help` and docs/configuration.md for those that exist"
-        )
+        raise SettingsError(Refusal.VARIABLES_UNKNOWN(count=len(unknown), variables=unknown))
     try:
         return Settings.model_validate(given)
     except ValidationError as error:
         faults = [
-            f"{PREFIX}{path.partition('.')[0].upper()}: {problem}" if path else problem
+            (f"{PREFIX}{path.partition('.')[0].upper()}" if path else "", problem)
             for path, problem in model_faults(error)
         ]
-        raise SettingsError("; ".join(faults)) from None
+        raise SettingsError(faulty(Refusal.ENVIRONMENT_NOT_VALID, faults)) from None
 
 
 def _with_files(environ: Mapping[str, str]) -> dict[str, str]:
@@ -462,6 +456,7 @@ def _with_files(environ: Mapping[str, str]) -> dict[str, str]:
             try:
                 value = Path(value).read_text(encoding="utf-8").strip()
             except (OSError, UnicodeDecodeError) as error:
-                raise SettingsError(f"{variable}: the file cannot be read ({type(error).__name__})") from None
+                why = Refusal.VARIABLE_NOT_READ(variable=variable, error=type(error).__name__)
+                raise SettingsError(why) from None
         given[name.lower()] = value
     return given

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
 from shared.settings import Settings
 from shared.spans import Attributes, KindOfSpan, Span, Tracing
@@ -38,9 +39,10 @@ def start(settings: Settings, process: str) -> None:
     try:
         from shared.opentelemetry import OpenTelemetry
     except ImportError as missing:
-        raise SettingsError(
-            f"DESKBRIDGE_OTLP_ENDPOINT is set and {missing.name} is not installed: pip install 'deskbridge[otel]'"
-        ) from None
+        why = Refusal.EXTRA_NOT_INSTALLED(
+            variable="DESKBRIDGE_OTLP_ENDPOINT", package=missing.name, extra="[otel]"
+        )
+        raise SettingsError(why) from None
     _tracing = OpenTelemetry(settings.otlp_endpoint, process)
 
 

@@ -7,51 +7,65 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
 
+from shared.codes.coded import Coded
+from shared.codes.invalid import Faults, Invalid
 from shared.ids import LARGEST
 
 Id = Annotated[int, Field(ge=1, le=LARGEST)]
 OF_A_KEY = "[key]"
-WORDS: Mapping[str, str] = {
-    "missing": "required",
-    "extra_forbidden": "there is no such field",
-    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "expected a whole number"),
-    "int_parsing_size": "expected a smaller number",
-    **dict.fromkeys(("float_type", "float_parsing", "finite_number"), "expected a number"),
-    "greater_than_equal": "expected {ge} or more",
-    "greater_than": "expected more than {gt}",
-    "less_than_equal": "expected {le} or less",
-    "less_than": "expected less than {lt}",
-    **dict.fromkeys(("bool_type", "bool_parsing"), "expected true or false"),
-    **dict.fromkeys(("string_type", "string_unicode"), "expected text"),
-    "string_too_short": "too short: {min_length} is the least number of characters",
-    "string_too_long": "too long: {max_length} is the largest number of characters",
-    "string_pattern_mismatch": "expected text of the form {pattern}",
+CODES: Mapping[str, tuple[Invalid, Mapping[str, str]]] = {
+    "missing": (Invalid.FIELD_REQUIRED, {}),
+    "extra_forbidden": (Invalid.FIELD_UNKNOWN, {}),
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), (Invalid.WHOLE_NUMBER_EXPECTED, {})),
+    "int_parsing_size": (Invalid.SMALLER_NUMBER_EXPECTED, {}),
+    **dict.fromkeys(("float_type", "float_parsing", "finite_number"), (Invalid.NUMBER_EXPECTED, {})),
+    "greater_than_equal": (Invalid.NUMBER_TOO_SMALL, {"least": "ge"}),
+    "greater_than": (Invalid.NUMBER_NOT_ABOVE, {"limit": "gt"}),
+    "less_than_equal": (Invalid.NUMBER_TOO_LARGE, {"most": "le"}),
+    "less_than": (Invalid.NUMBER_NOT_BELOW, {"limit": "lt"}),
+    **dict.fromkeys(("bool_type", "bool_parsing"), (Invalid.TRUTH_EXPECTED, {})),
+    **dict.fromkeys(("string_type", "string_unicode"), (Invalid.TEXT_EXPECTED, {})),
+    "string_too_short": (Invalid.TEXT_TOO_SHORT, {"least": "min_length"}),
+    "string_too_long": (Invalid.TEXT_TOO_LONG, {"most": "max_length"}),
+    "string_pattern_mismatch": (Invalid.TEXT_OF_FORM, {"form": "pattern"}),
     **dict.fromkeys(
-        ("dict_type", "mapping_type", "model_type", "model_attributes_type"), "expected an object"
+        ("dict_type", "mapping_type", "model_type", "model_attributes_type"), (Invalid.OBJECT_EXPECTED, {})
     ),
-    **dict.fromkeys(("list_type", "tuple_type", "set_type"), "expected a list"),
-    "too_short": "too few: {min_length} is the least number",
-    "too_long": "too many: {max_length} is the largest number",
-    **dict.fromkeys(("literal_error", "enum"), "expected {expected}"),
-    "json_invalid": "not JSON: {error}",
+    **dict.fromkeys(("list_type", "tuple_type", "set_type"), (Invalid.LIST_EXPECTED, {})),
+    "too_short": (Invalid.LIST_TOO_SHORT, {"least": "min_length"}),
+    "too_long": (Invalid.LIST_TOO_LONG, {"most": "max_length"}),
+    **dict.fromkeys(("literal_error", "enum"), (Invalid.CHOICE_EXPECTED, {"choices": "expected"})),
+    "json_invalid": (Invalid.JSON_FAULTY, {"error": "error"}),
     **dict.fromkeys(
         ("datetime_type", "datetime_parsing", "datetime_from_date_parsing", "datetime_object_invalid"),
-        "expected a time such as 2026-11-21T09:30:00Z",
+        (Invalid.TIME_EXPECTED, {}),
     ),
-    "timezone_aware": "expected a time with its zone, such as 2026-11-21T09:30:00Z",
+    "timezone_aware": (Invalid.TIME_WITHOUT_ZONE, {}),
     **dict.fromkeys(
         ("date_type", "date_parsing", "date_from_datetime_parsing", "date_from_datetime_inexact"),
-        "expected a day such as 2026-11-21",
+        (Invalid.DAY_EXPECTED, {}),
     ),
-    **dict.fromkeys(("ip_v4_network", "ip_v6_network"), "expected a network such as 10.0.0.0/8"),
-    **dict.fromkeys(("value_error", "assertion_error"), "{error}"),
+    **dict.fromkeys(("ip_v4_network", "ip_v6_network"), (Invalid.NETWORK_EXPECTED, {})),
+    **dict.fromkeys(("value_error", "assertion_error"), (Invalid.VALUE_REFUSED, {"error": "error"})),
 }
-"""What is said for a kind of fault, with what pydantic tells of it."""
+"""What a kind of fault is here, and as which parameter what pydantic tells of it is kept."""
 
 
-def model_faults(error: ValidationError) -> list[tuple[str, str]]:
+class Unfit(ValueError):
+    """What a validator of ours raises.
+
+    Args:
+        coded: what is wrong with the value.
+    """
+
+    def __init__(self, coded: Coded) -> None:
+        self.coded = coded
+        super().__init__(str(coded.code))
+
+
+def model_faults(error: ValidationError) -> Faults:
     """Return (path, what was expected) for each fault; never the value, which may be a secret."""
-    return [(path_of(fault["loc"]), in_words(fault)) for fault in error.errors(include_url=False)]
+    return [(path_of(fault["loc"]), expected(fault)) for fault in error.errors(include_url=False)]
 
 
 def path_of(location: tuple[int | str, ...]) -> str:
@@ -59,8 +73,18 @@ def path_of(location: tuple[int | str, ...]) -> str:
     return ".".join(str(part) for part in location if part != OF_A_KEY)
 
 
-def in_words(fault: Mapping[str, Any]) -> str:
+def expected(fault: Mapping[str, Any]) -> Coded:
     """Return what was expected, of a fault as pydantic describes it."""
-    words = WORDS.get(fault["type"])
-    told = words.format(**fault.get("ctx", {})) if words else f"not as expected ({fault['type']})"
-    return f"{told} before the colon" if OF_A_KEY in fault["loc"] else told
+    kind, told = fault["type"], fault.get("ctx", {})
+    if isinstance(told.get("error"), Unfit):
+        problem: Coded = told["error"].coded
+    elif kind in CODES:
+        code, names = CODES[kind]
+        problem = code(**{name: _plain(told[theirs]) for name, theirs in names.items()})
+    else:
+        problem = Invalid.NOT_AS_EXPECTED(type=kind)
+    return Invalid.KEY_NOT_AS_EXPECTED(problem=problem) if OF_A_KEY in fault["loc"] else problem
+
+
+def _plain(value: object) -> object:
+    return value if isinstance(value, (int, float)) else str(value)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from pydantic import SecretStr
 
+from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
 
 
@@ -38,10 +39,7 @@ class Vault:
         try:
             return SecretStr(self._keys().decrypt(token.encode()).decode())
         except InvalidToken:
-            raise SettingsError(
-                "the stored API key cannot be opened with DESKBRIDGE_SECRET_KEYS: add the key it was stored "
-                "with, or store it again with `deskbridge config set-api-key`"
-            ) from None
+            raise SettingsError(Refusal.API_KEY_NOT_OPENED()) from None
 
     def rotate(self, token: str) -> str:
         """Return the same secret encrypted with the first key.
@@ -62,5 +60,5 @@ class Vault:
 
     def _keys(self) -> MultiFernet:
         if self._fernet is None:
-            raise SettingsError("DESKBRIDGE_SECRET_KEYS is not set: make a key with `deskbridge make-key`")
+            raise SettingsError(Refusal.SECRET_KEYS_NOT_SET())
         return self._fernet

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
+from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
 from shared.logs import get_logger
 from shared.settings import Settings
@@ -40,7 +41,7 @@ def monitored(settings: Settings, registry: CollectorRegistry, needed: Looks) ->
             server = Monitor((host.strip("[]"), int(port)), registry, needed)
         except OSError as error:
             raise SettingsError(
-                f"DESKBRIDGE_MONITOR_LISTEN: {settings.monitor_listen} cannot be bound ({error.strerror})"
+                Refusal.MONITOR_NOT_BOUND(address=settings.monitor_listen, error=error.strerror)
             ) from None
         threading.Thread(target=server.serve_forever, daemon=True, name="monitor").start()
         log.info("monitored", at=settings.monitor_listen)

@@ -19,7 +19,6 @@ from sqlalchemy.exc import IntegrityError
 from shared.codes.changes import Did
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound
-from shared.sentences.language import said
 from shared.store import Store, Transaction
 from shared.store.changes import acting
 from shared.store.rights import OF_ACCOUNTS, Right
@@ -47,13 +46,9 @@ PROVIDER = "single sign-on"
 class AccountRefused(BridgeError):
     """An account or a token that cannot be made or changed so."""
 
-    otherwise = Refusal.ACCOUNT_REFUSED
-
 
 class TooBusy(BridgeError):
     """Too many sign in at this moment."""
-
-    otherwise = Refusal.SIGN_IN_BUSY
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +94,14 @@ class AccountStore:
         """
         _check_name(name)
         if right not in OF_ACCOUNTS:
-            raise AccountRefused(f"an account's right is one of {', '.join(OF_ACCOUNTS)}")
+            raise AccountRefused(Refusal.ACCOUNT_RIGHT_UNKNOWN(rights=[str(one) for one in OF_ACCOUNTS]))
         hashed = None if password is None else _hash(_checked(password))
         try:
             with self._store.transaction() as tx:
                 tx.accounts.add(name, hashed, right)
                 tx.changes.note(Did.ACCOUNT_ADDED(account=name, right=right))
         except IntegrityError:
-            raise AccountRefused(said("there is an account %(name)s already") % {"name": name}) from None
+            raise AccountRefused(Refusal.ACCOUNT_NAME_TAKEN(name=name)) from None
 
     def set_password(self, name: str, password: str) -> None:
         """Replace a password, and end every session of the account.
@@ -146,7 +141,7 @@ class AccountStore:
             AccountRefused: nobody else could administer, or it is no right of an account.
         """
         if right not in OF_ACCOUNTS:
-            raise AccountRefused(f"an account's right is one of {', '.join(OF_ACCOUNTS)}")
+            raise AccountRefused(Refusal.ACCOUNT_RIGHT_UNKNOWN(rights=[str(one) for one in OF_ACCOUNTS]))
         with self._store.transaction() as tx:
             account = _found(tx, name)
             if right is not Right.ADMINISTRATOR:
@@ -221,13 +216,11 @@ class AccountStore:
         with self._store.transaction() as tx:
             account = tx.accounts.named(name)
         if account is not None and account.disabled_at is not None:
-            raise AccountRefused(said("the account %(name)s is shut") % {"name": name})
+            raise AccountRefused(Refusal.ACCOUNT_SHUT(name=name))
         with acting(PROVIDER):
             if account is None:
                 if not add:
-                    raise AccountRefused(
-                        said("there is no account %(name)s: an administrator can add it") % {"name": name}
-                    )
+                    raise AccountRefused(Refusal.ACCOUNT_NOT_ADDED(name=name))
                 self.add(name, None, right or Right.VIEWER)
             elif right is not None and account.right != right:
                 self.set_right(name, right)
@@ -286,9 +279,7 @@ class AccountStore:
                 tx.accounts.add_token(name, digest(token), right)
                 tx.changes.note(Did.TOKEN_ADDED(token=name, right=right))
         except IntegrityError:
-            raise AccountRefused(
-                said("there is, or was, a token %(name)s; choose another name") % {"name": name}
-            ) from None
+            raise AccountRefused(Refusal.TOKEN_NAME_TAKEN(name=name)) from None
         return token
 
     def revoke_token(self, name: str) -> None:
@@ -300,7 +291,7 @@ class AccountStore:
         with self._store.transaction() as tx:
             token = tx.accounts.token_named(name)
             if token is None:
-                raise NotFound(f"there is no API token {name}")
+                raise NotFound(Refusal.TOKEN_UNKNOWN(name=name))
             if token.revoked_at is None:
                 tx.accounts.revoke_token(token.id)
                 tx.changes.note(Did.TOKEN_REVOKED(token=name))
@@ -320,28 +311,24 @@ def digest(text: str) -> str:
 def _found(tx: Transaction, name: str) -> ConsoleAccount:
     account = tx.accounts.named(name)
     if account is None:
-        raise NotFound(f"there is no account {name} (`deskbridge account list`)")
+        raise NotFound(Refusal.ACCOUNT_UNKNOWN(name=name))
     return account
 
 
 def _keep_an_administrator(tx: Transaction, account: ConsoleAccount) -> None:
     others = [one for one in tx.accounts.all() if one.id != account.id and one.disabled_at is None]
     if account.right == Right.ADMINISTRATOR and not any(one.right == Right.ADMINISTRATOR for one in others):
-        raise AccountRefused(
-            said("%(name)s is the only administrator: make another one first") % {"name": account.name}
-        )
+        raise AccountRefused(Refusal.LAST_ADMINISTRATOR(name=account.name))
 
 
 def _check_name(name: str) -> None:
     if not NAME.fullmatch(name):
-        raise AccountRefused(said("a name has 1 to 100 letters, digits, blanks or any of . _ @ + -"))
+        raise AccountRefused(Refusal.ACCOUNT_NAME_UNFIT())
 
 
 def _checked(password: str) -> str:
     if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
-        raise AccountRefused(
-            said("a password has at least %(least)d characters") % {"least": SHORTEST_PASSWORD}
-        )
+        raise AccountRefused(Refusal.PASSWORD_TOO_SHORT(least=SHORTEST_PASSWORD))
     return password
 
 
@@ -377,7 +364,7 @@ def _turn() -> Iterator[None]:
     Raises:
         TooBusy: it is, or it does not move.
     """
-    busy = TooBusy(said("too many sign in at this moment: try again"))
+    busy = TooBusy(Refusal.SIGN_IN_BUSY())
     if not LINE.acquire(blocking=False):
         raise busy
     try:

@@ -15,8 +15,6 @@ from shared.tracker.lists import PAGE_SIZE, Params, TrackerLists, project_of
 class NotThere(BridgeError):
     """The tracker was asked and does not have it."""
 
-    otherwise = Refusal.NOT_ON_TRACKER
-
 
 def check_there(client: TrackerClient, kind: Kind, row: LedgerRow, tracker_id: int) -> int | None:
     """Make sure that an issue, or a time entry of the row's issue, exists.
@@ -35,12 +33,12 @@ def check_there(client: TrackerClient, kind: Kind, row: LedgerRow, tracker_id: i
         TrackerError: the tracker could not be asked.
     """
     params: Params = {"issue_id": tracker_id, "status_id": "*"}
-    where = ""
+    issue_id = None
     if kind is Kind.TICKET_TASK:
-        params, where = {"issue_id": row.issue_id or 0}, f" on issue #{row.issue_id}"
+        params, issue_id = {"issue_id": row.issue_id or 0}, row.issue_id
     found = TrackerLists(client).find(kind.path, kind.list_name, tracker_id, params)
     if found is None:
-        raise NotThere(f"the tracker has no {kind.noun} #{tracker_id}{where}: check the number")
+        raise NotThere(Refusal.NOT_ON_TRACKER(kind=str(kind), tracker_id=tracker_id, issue_id=issue_id))
     return project_of(found) if kind is Kind.TICKET else None
 
 

@@ -12,6 +12,8 @@ from sqlalchemy.exc import IntegrityError
 from producer.admin.adoption import projects_of
 from producer.admin.desk import Desk
 from shared.codes.changes import Did
+from shared.codes.coded import Coded
+from shared.codes.invalid import Invalid, Unimported
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound, SettingsError, TrackerError
 from shared.ids import read_id
@@ -44,7 +46,7 @@ NEEDED = {
     Kind.TICKET_TASK: ("tracker_id", "ticket_id"),
 }
 MOST_FAULTS = 50
-Faults = list[tuple[int, str]]
+Faults = list[tuple[int, Coded]]
 
 
 class NotImported(BridgeError):
@@ -54,13 +56,10 @@ class NotImported(BridgeError):
         faults: (line of the file, what is wrong with it).
     """
 
-    otherwise = Refusal.LINKS_NOT_IMPORTED
-
-    def __init__(self, faults: Sequence[tuple[int, str]]) -> None:
-        self.faults = tuple(faults)
-        shown = "; ".join(f"line {line}: {fault}" for line, fault in self.faults[:MOST_FAULTS])
-        more = f"; and {len(self.faults) - MOST_FAULTS} more" if len(self.faults) > MOST_FAULTS else ""
-        super().__init__(f"nothing was imported: {shown}{more}")
+    def __init__(self, faults: Faults) -> None:
+        shown = [Invalid.FAULT_ON_LINE(line=line, problem=problem) for line, problem in faults[:MOST_FAULTS]]
+        more = max(0, len(faults) - MOST_FAULTS) or None
+        super().__init__(Refusal.LINKS_NOT_IMPORTED(faults=shown, more=more))
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,13 +181,13 @@ def add_links(
     lines, faults = _read(text, None if same_tracker else config.base_url)
     faults += _twice(lines)
     if faults:
-        raise NotImported(sorted(faults))
+        raise NotImported(sorted(faults, key=lambda fault: fault[0]))
     lines = _with_projects(lines, projects_of)
     try:
         with store.transaction() as tx:
             return _add_all(tx, lines)
     except IntegrityError:
-        raise NotImported([(0, "something was linked at the same moment; try again")]) from None
+        raise NotImported([(0, Unimported.SOMETHING_LINKED_MEANWHILE())]) from None
 
 
 def _cells(kind: Kind, row: LedgerRow) -> dict[str, Any]:
@@ -213,36 +212,35 @@ def _read(text: Iterable[str], tracker: str | None) -> tuple[list[Line], Faults]
             name for name in ("kind", "id", "tracker_project_id") if name not in (rows.fieldnames or ())
         ]
         if missing:
-            return [], [(1, f"the first line must name the columns; missing: {', '.join(missing)}")]
+            return [], [(1, Unimported.COLUMNS_MISSING(columns=missing))]
         for row in rows:
             line = _line(rows.line_num, row)
-            if isinstance(line, str):
+            if isinstance(line, Coded):
                 faults.append((rows.line_num, line))
             elif tracker and row.get("tracker") and row["tracker"] != tracker:
-                faults.append(
-                    (rows.line_num, f"it is of another tracker ({row['tracker']:.100}), not of {tracker}")
-                )
+                theirs = Unimported.OTHER_TRACKERS_LINE(theirs=row["tracker"][:100], ours=tracker)
+                faults.append((rows.line_num, theirs))
             else:
                 lines.append(line)
     except (csv.Error, UnicodeDecodeError) as error:
-        faults.append((rows.line_num + 1, f"not CSV in UTF-8: {error}"))
+        faults.append((rows.line_num + 1, Unimported.NOT_CSV(error=str(error))))
     return lines, faults
 
 
-def _line(number: int, row: Mapping[str | None, Any]) -> Line | str:
+def _line(number: int, row: Mapping[str | None, Any]) -> Line | Coded:
     """Return a link, or what is wrong with it."""
     kind = next((one for one in KINDS if one == row["kind"]), None)
     if kind is None:
-        return f"kind: expected one of {', '.join(KINDS)}"
+        return Unimported.KIND_EXPECTED(kinds=[str(one) for one in KINDS])
     values: dict[str, int | None] = {}
     for name in COLUMNS[1:-1]:
         cell = (row.get(name) or "").strip()
         least = 0 if name == "id" and kind is LinkKind.ENTITY else 1
         values[name] = found = read_id(cell)
         if cell and (found is None or found < least):
-            return f"{name}: expected an id, got {cell[:20]!r}"
+            return Unimported.ID_EXPECTED(name=name, got=repr(cell[:20]))
     missing = [name for name in ("id", *NEEDED[kind]) if values[name] is None]
-    return f"{', '.join(missing)}: missing" if missing else Line(number, kind, values)
+    return Unimported.CELLS_MISSING(columns=missing) if missing else Line(number, kind, values)
 
 
 def _twice(lines: Sequence[Line]) -> Faults:
@@ -256,7 +254,8 @@ def _twice(lines: Sequence[Line]) -> Faults:
         for kind, name, value in keys:
             first = seen.setdefault((kind, name, value), line.number)
             if first != line.number:
-                faults.append((line.number, f"{kind} with {name} {value} is in line {first}, too"))
+                again = Unimported.TWICE_IN_FILE(kind=str(kind), name=name, value=value, line=first)
+                faults.append((line.number, again))
     return faults
 
 
@@ -289,7 +288,7 @@ def _add_all(tx: Transaction, lines: Sequence[Line]) -> Imported:
             done = _add_link(tx, line.kind, line)
         else:
             done = _add_override(tx, line)
-        if isinstance(done, str):
+        if isinstance(done, Coded):
             faults.append((line.number, done))
         elif done:
             added += 1
@@ -301,49 +300,49 @@ def _add_all(tx: Transaction, lines: Sequence[Line]) -> Imported:
     return Imported(added, len(lines) - added, list(tickets))
 
 
-def _add_link(tx: Transaction, kind: LinkKind, line: Line) -> bool | str:
+def _add_link(tx: Transaction, kind: LinkKind, line: Line) -> bool | Coded:
     """Add the link of a helpdesk project or entity; False where it is here, or why it cannot be added."""
     link = Link(kind, line.id, line.values["tracker_project_id"] or 0, line.values["default_category_id"])
     before = tx.links.get(kind, link.helpdesk_id)
     if before == link:
         return False
     if before is not None:
-        return f"{link} is linked to tracker project {before.tracker_project_id} here; unlink it first"
+        return Unimported.LINKED_TO_ANOTHER(
+            kind=str(kind), id=line.id, tracker_project_id=before.tracker_project_id
+        )
     try:
         confirm_link(tx, link)
     except NotFound as unknown:
-        return str(unknown)
+        return unknown.coded
     tx.links.put(link)
     return True
 
 
-def _add_override(tx: Transaction, line: Line) -> bool | str:
+def _add_override(tx: Transaction, line: Line) -> bool | Coded:
     """Add a manual override; False where it is here, or why it cannot be added."""
     tracker_user_id = line.values["tracker_id"] or 0
     before = tx.people.overrides().get(line.id)
     if before is not None and before != tracker_user_id:
-        return f"helpdesk user {line.id} is mapped to tracker user {before} here; unmap them first"
+        return Unimported.MAPPED_TO_ANOTHER(helpdesk_user_id=line.id, tracker_user_id=before)
     tx.people.put_override(line.id, tracker_user_id)
     return before is None
 
 
-def _add_created(tx: Transaction, kind: Kind, line: Line) -> bool | str:
+def _add_created(tx: Transaction, kind: Kind, line: Line) -> bool | Coded:
     """Add the link of a ticket or ticket task; False where it is here, or why it would break "one per ticket"."""
     ledger, tracker_id = tx.ledger(kind), line.values["tracker_id"] or 0
     row = ledger.lock(line.id)
     if row is not None and row.state == LedgerState.LINKED and row.tracker_id == tracker_id:
         return False
     if row is not None and row.state != LedgerState.FREE:
-        has = (
-            f"is {kind.noun} #{row.tracker_id}"
-            if row.state == LedgerState.LINKED
-            else f"is {row.state} and undecided"
-        )
-        return f"{kind} {line.id} {has} here; it cannot be {kind.noun} #{tracker_id}, too"
+        named = {"kind": str(kind), "id": line.id, "wanted": tracker_id}
+        if row.state == LedgerState.LINKED:
+            return Unimported.CREATED_AS_ANOTHER(**named, present=row.tracker_id)
+        return Unimported.UNDECIDED_HERE(**named, state=row.state)
     holder = ledger.holder(tracker_id)
     if holder is not None:
-        return f"{kind.noun} #{tracker_id} belongs to {kind} {holder.key} here"
+        return Unimported.OBJECT_OF_ANOTHER(kind=str(kind), tracker_id=tracker_id, id=holder.key)
     wanted = {name: line.values[name] for name in ("tracker_project_id", "issue_id", "author_id")}
     if not ledger.take_over(line.id, line.ticket_id, tracker_id, **wanted):
-        return f"{kind} {line.id} was begun at the same moment; try again"
+        return Unimported.BEGUN_MEANWHILE(kind=str(kind), id=line.id)
     return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from shared.codes.refusals import Refusal
 from shared.errors import NotFound
 from shared.store import Store
 from shared.store.console_models import ChangeRecord
@@ -27,6 +28,6 @@ def change_of(store: Store, change_id: int) -> tuple[ChangeRecord, Any]:
     with store.transaction() as tx:
         found = tx.changes.get(change_id)
         if found is None:
-            raise NotFound(f"there is no change {change_id}")
+            raise NotFound(Refusal.CHANGE_UNKNOWN(change_id=change_id))
         ids = found.after.get("event_ids") if isinstance(found.after, dict) else None
         return found, tx.events.states_of(ids) if isinstance(ids, list) else None

@@ -15,14 +15,17 @@ from redis.exceptions import RedisError
 from producer.admin.desk import Desk
 from producer.admin.people import confirm_people
 from shared.addresses import why_forbidden
+from shared.codes.cautions import Amount, Caution
 from shared.codes.changes import Did
+from shared.codes.coded import Coded
+from shared.codes.invalid import Faults, Invalid, faulty
+from shared.codes.refusals import Refusal
 from shared.codes.steps import What
 from shared.config import PluginConfig
 from shared.coordination.pause import Pause
 from shared.errors import NotFound, SettingsError, TrackerError
 from shared.metadata.confirming import OF_SPEC, confirm
 from shared.metadata.synchronisation import Connect
-from shared.sentences.language import said
 from shared.store import Store, Transaction
 from shared.store.metadata import Entry, MetadataKind
 from shared.store.tickets import AT_ONCE
@@ -30,6 +33,7 @@ from shared.store.trace import Step
 from shared.tracker.client import MYSELF, USERS
 from shared.vault import Vault
 
+KEY = "api_key"
 API_KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
 
@@ -45,7 +49,7 @@ class Changed:
     """
 
     config: PluginConfig
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[Coded] = field(default_factory=list)
     owed: list[int] = field(default_factory=list)
     replayed: bool = False
 
@@ -136,8 +140,7 @@ def save(
     if changed.replayed:
         desk.ring(changed.owed)
     if api_key is not None and (failure := _try_key(desk).failure) and isinstance(failure, TrackerError):
-        unusable = said("the API key is stored, but nothing can be sent with it yet: {problem}")
-        changed.warnings.append(unusable.format(problem=failure))
+        changed.warnings.append(Caution.KEY_NOT_USABLE(problem=failure.coded))
     return changed
 
 
@@ -178,7 +181,7 @@ def change(
         config = before.changed(assignments)
         if encrypted and not (knows_key or api_key):
             _check_trust(config, before)
-        warnings = []
+        warnings: list[Coded] = []
         if config.base_url and "base_url" in assignments and not allow_link_local:
             _check_address(config.base_url)
         if config.base_url != before.base_url:
@@ -230,9 +233,9 @@ def checked_key(text: str) -> str:
     """
     key = text.strip()
     if not key:
-        raise SettingsError("the API key is empty")
+        raise SettingsError(Refusal.API_KEY_EMPTY(field=KEY))
     if not API_KEY.fullmatch(key):
-        raise SettingsError("the API key must be one line of printable ASCII characters without blanks")
+        raise SettingsError(Refusal.API_KEY_MALFORMED(field=KEY))
     return key
 
 
@@ -320,26 +323,23 @@ def _note(tx: Transaction, before: PluginConfig, after: PluginConfig) -> None:
         )
 
 
-def _check_ids(tx: Transaction, config: PluginConfig, assignments: Mapping[str, str]) -> list[str]:
+def _check_ids(tx: Transaction, config: PluginConfig, assignments: Mapping[str, str]) -> list[Coded]:
     """Confirm the ids that are set; those that nothing cached can confirm make a warning.
 
     Raises:
         SettingsError: naming each key with an id that a filled cache does not hold, and its choices.
     """
-    unconfirmed, faults = [], []
+    unconfirmed: list[str] = []
+    faults: Faults = []
     for name in [name for name in CHECKS if name in assignments and getattr(config, name)]:
         try:
             if not CHECKS[name](tx, getattr(config, name)):
                 unconfirmed.append(name)
         except NotFound as unknown:
-            faults.append(f"{name}: {unknown}")
+            faults.append((name, unknown.coded))
     if faults:
-        raise SettingsError("; ".join(faults))
-    if not unconfirmed:
-        return []
-    return [
-        f"accepted without a check, since no metadata of the tracker confirms it: {', '.join(unconfirmed)}"
-    ]
+        raise SettingsError(faulty(Refusal.CONFIG_NOT_VALID, faults))
+    return [Caution.IDS_NOT_CONFIRMED(keys=unconfirmed)] if unconfirmed else []
 
 
 def _check_statuses(tx: Transaction, status_map: Mapping[int, int]) -> bool:
@@ -381,11 +381,9 @@ def _check_trust(config: PluginConfig, before: PluginConfig) -> None:
         SettingsError: the stored key would be sent to another address, or to whoever stands in for the tracker.
     """
     if config.base_url != before.base_url:
-        raise SettingsError(
-            "base_url: " + said("another address needs the API key given anew with it (`api_key`)")
-        )
+        raise _wrong("base_url", Invalid.KEY_NEEDED_ELSEWHERE())
     if before.verify_tls and not config.verify_tls:
-        raise SettingsError("verify_tls: " + said("false needs the API key given anew with it (`api_key`)"))
+        raise _wrong("verify_tls", Invalid.KEY_NEEDED_UNVERIFIED())
 
 
 def _check_address(base_url: str) -> None:
@@ -398,12 +396,12 @@ def _check_address(base_url: str) -> None:
     """
     reason = why_forbidden(urlsplit(base_url).hostname or "")
     if reason:
-        raise SettingsError(
-            f"base_url: {reason}, which is not where a tracker is (DESKBRIDGE_ALLOW_LINK_LOCAL=1 lets it be there)"
-        )
+        raise _wrong("base_url", Invalid.ADDRESS_FORBIDDEN_HERE(place=reason))
 
 
-def _change_address(tx: Transaction, before: PluginConfig, base_url: str | None, *, moved: bool) -> list[str]:
+def _change_address(
+    tx: Transaction, before: PluginConfig, base_url: str | None, *, moved: bool
+) -> list[Coded]:
     """Let base_url change where nothing was created on the old tracker, or where it is the same one.
 
     Raises:
@@ -419,27 +417,30 @@ def _change_address(tx: Transaction, before: PluginConfig, base_url: str | None,
     tx.people.forget_tracker()
     tx.metadata.forget_tracker()
     tx.project_claims.forget_tracker()
-    warnings = [f"a dry run left {one.kind} {one.tracker_id or '?'} “{one.mark}” on {before.base_url}: delete it there"
-                for one in tx.dry_runs.all()]  # fmt: skip
+    on = {"base_url": before.base_url}
+    warnings = [
+        Caution.DRY_RUN_LEFT_BEHIND(kind=one.kind, tracker_id=one.tracker_id, mark=one.mark, **on)
+        for one in tx.dry_runs.all()
+    ]
     tx.dry_runs.forget_tracker()
     left = {
-        "links (`deskbridge links`)": tx.links.all(),
-        "user overrides (`deskbridge users`)": tx.people.overrides(),
+        Caution.LINKS_OF_OTHER_TRACKER: len(tx.links.all()),
+        Caution.OVERRIDES_OF_OTHER_TRACKER: len(tx.people.overrides()),
     }
-    return warnings + [
-        f"{len(found)} {what} hold ids of the tracker at {before.base_url}: check each, or make it anew"
-        for what, found in left.items()
-        if found
-    ]
+    return warnings + [caution(count=count, **on) for caution, count in left.items() if count]
 
 
-def _why_guarded(before: str, base_url: str | None, issues: int, times: int) -> str:
+def _why_guarded(before: str, base_url: str | None, issues: int, times: int) -> Coded:
     """Return why the address stays, and what to do in each of the cases that a person may have in mind."""
-    issue, entry = "issue" if issues == 1 else "issues", "time entry" if times == 1 else "time entries"
-    made = f"{issues} {issue} and {times} {entry} were created at {before}"
+    made = {
+        "before": before,
+        "issues": Amount.ISSUES_COUNTED(count=issues),
+        "entries": Amount.ENTRIES_COUNTED(count=times),
+    }
     if base_url is None:
-        return f"base_url cannot be emptied: {made}; to stop sending, stop the workers"
-    return (
-        f"base_url stays {before}: {made}, and their numbers mean something else at {base_url}. Is it the same tracker "
-        "under a new address? Then add --moved. Another tracker needs an installation and a database of its own"
-    )
+        return Refusal.ADDRESS_NOT_EMPTIED(field="base_url", **made)
+    return Refusal.ADDRESS_IN_USE(field="base_url", base_url=base_url, **made)
+
+
+def _wrong(field: str, problem: Coded) -> SettingsError:
+    return SettingsError(faulty(Refusal.CONFIG_NOT_VALID, [(field, problem)]))

@@ -13,9 +13,10 @@ from producer.admin.desk import Desk
 from producer.admin.doctor import CheckResult, Status
 from producer.admin.doctor.installation import Installation
 from producer.admin.doctor.tracker import connection
+from shared.codes.invalid import Invalid, faulty
+from shared.codes.refusals import Refusal
 from shared.config import PluginConfig
 from shared.errors import SettingsError, TrackerError
-from shared.sentences.language import said
 from shared.tracker.client import MYSELF, Target, TrackerClient
 
 
@@ -52,14 +53,14 @@ def try_connection(desk: Desk, wanted: PluginConfig, typed_key: str) -> Tested:
     with desk.store.transaction() as tx:
         before, encrypted = tx.configs.get()
     if wanted.base_url is None:
-        raise SettingsError("base_url: " + said("an address is needed"))
+        raise SettingsError(faulty(Refusal.CONFIG_NOT_VALID, [("base_url", Invalid.ADDRESS_NEEDED())]))
     change_of_address(wanted, before, typed=bool(typed_key), allow_link_local=desk.settings.allow_link_local)
     if typed_key:
         key = SecretStr(checked_key(typed_key))
     elif encrypted:
         key = desk.vault.decrypt(encrypted)
     else:
-        raise SettingsError("api_key: " + said("a key is needed"))
+        raise SettingsError(faulty(Refusal.CONFIG_NOT_VALID, [("api_key", Invalid.KEY_NEEDED())]))
     target = Target(
         wanted.base_url, key, wanted.header_prefix, wanted.verify_tls, desk.settings.allow_link_local
     )

@@ -12,7 +12,6 @@ from shared.errors import BridgeError, NotFound, TrackerRejected
 from shared.ids import id_in
 from shared.kinds import Kind
 from shared.metadata.synchronisation import Connect
-from shared.sentences.language import said
 from shared.store import Store, Transaction
 from shared.store.ledger import LedgerRow
 from shared.store.models import LedgerState
@@ -25,8 +24,6 @@ from shared.verdicts import asked_by
 
 class NotCorrected(BridgeError):
     """The time entry has the author that it had."""
-
-    otherwise = Refusal.AUTHOR_NOT_CORRECTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,32 +71,19 @@ def correct_author(store: Store, connect: Connect, task_id: int) -> Corrected:
 def _logged(tx: Transaction, task_id: int) -> LedgerRow:
     row = tx.times.get(task_id)
     if row is None or row.state != LedgerState.LINKED:
-        raise NotFound(
-            said("ticket task {task_id} has no time entry (see `deskbridge misattributed`)").format(
-                task_id=task_id
-            )
-        )
+        raise NotFound(Refusal.TIME_ENTRY_UNKNOWN(task_id=task_id))
     return row
 
 
 def _meant(tx: Transaction, row: LedgerRow, config: PluginConfig) -> TrackerPerson:
     event = asked_by(tx, row)
     if event is None or event.task is None:
-        raise NotCorrected(
-            said(
-                "the event that logged ticket task {task_id} is past its retention: correct it on the tracker"
-            ).format(task_id=row.key)
-        )
+        raise NotCorrected(Refusal.LOGGING_EVENT_PRUNED(task_id=row.key))
     match = tx.people.match(event.task.user, administrators=config.match_administrators)
     if match.person is None:
         if event.task.user is None:
-            raise NotCorrected(said("the ticket task names nobody whose hours these are"))
-        raise NotCorrected(
-            said(
-                "the hours are those of helpdesk user {helpdesk_user_id}, who is nobody on the tracker yet: "
-                "say who they are (`deskbridge map-user`), then try again"
-            ).format(helpdesk_user_id=event.task.user.id)
-        )
+            raise NotCorrected(Refusal.HOURS_OF_NOBODY())
+        raise NotCorrected(Refusal.HOURS_OF_SOMEBODY_UNKNOWN(helpdesk_user_id=event.task.user.id))
     return match.person
 
 
@@ -108,17 +92,9 @@ def _give(client: TrackerClient, row: LedgerRow, entry_id: int, person: TrackerP
     try:
         client.call("PUT", f"/time_entries/{entry_id}.json", body=body)
     except TrackerRejected as refused:
-        raise NotCorrected(
-            said(
-                "the tracker refused {login} ({problem}); only a member of the issue's project can have hours there"
-            ).format(login=person.login, problem=refused)
-        ) from None
+        raise NotCorrected(Refusal.AUTHOR_REFUSED(login=person.login, problem=refused.coded)) from None
     if _author_of(client, row, entry_id) != person.tracker_user_id:
-        raise NotCorrected(
-            said("the tracker did not give time entry #{number} to {login}").format(
-                number=entry_id, login=person.login
-            )
-        )
+        raise NotCorrected(Refusal.AUTHOR_IGNORED(time_entry_id=entry_id, login=person.login))
 
 
 def _author_of(client: TrackerClient, row: LedgerRow, entry_id: int) -> int | None:

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from shared.codes.cautions import Caution
 from shared.codes.changes import Did
+from shared.codes.coded import Coded
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound
 from shared.scrubbing import Person, Scrubber
@@ -20,8 +22,6 @@ MOST_NAMED = 10
 
 class StillNeeded(BridgeError):
     """Something that names the person is not done yet; nothing was changed."""
-
-    otherwise = Refusal.DATA_STILL_NEEDED
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Forgotten:
     person: Person
     changed: dict[str, int]
     failed_events: list[int] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[Coded] = field(default_factory=list)
 
 
 def forget(store: Store, helpdesk_user_id: int | None, email: str | None) -> Forgotten:
@@ -59,17 +59,14 @@ def forget(store: Store, helpdesk_user_id: int | None, email: str | None) -> For
     mails = frozenset({email.strip().casefold()}) if email else frozenset()
     person, waiting, failed = _find(store, Person(ids, mails))
     if waiting:
-        tickets = ", ".join(map(str, sorted(waiting)[:MOST_NAMED]))
-        raise StillNeeded(
-            f"what names this person is not done yet in {len(waiting)} of the tickets ({tickets}): wait until "
-            "`deskbridge events --state pending` and `deskbridge held` show them no more, then forget"
-        )
+        some = sorted(waiting)[:MOST_NAMED]
+        raise StillNeeded(Refusal.DATA_STILL_NEEDED(tickets=len(waiting), examples=some))
     changed: Counter[str] = Counter()
     for name, count in _erase(store, person):
         changed[name] += count
     changed = +changed
     if not changed:
-        raise NotFound("nothing that is kept names this person")
+        raise NotFound(Refusal.PERSON_UNKNOWN())
     with store.transaction() as tx:
         tx.changes.note(Did.PERSON_FORGOTTEN(), after=dict(changed))
     return Forgotten(person, dict(changed), failed, _warnings(store, person))
@@ -128,10 +125,8 @@ def _erase(store: Store, person: Person) -> Iterator[tuple[str, int]]:
                 break
 
 
-def _warnings(store: Store, person: Person) -> list[str]:
+def _warnings(store: Store, person: Person) -> list[Coded]:
     with store.transaction() as tx:
         config, _ = tx.configs.get()
     watching = sorted(set(config.default_watcher_ids) & person.tracker_ids)
-    if not watching:
-        return []
-    return [f"default_watcher_ids still has {', '.join(map(str, watching))}: `deskbridge config set`"]
+    return [Caution.STILL_A_WATCHER(users=watching)] if watching else []

@@ -16,7 +16,6 @@ from shared.codes.reasons import Verdict
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound, SettingsError, TrackerError
 from shared.kinds import Kind
-from shared.sentences.language import said
 from shared.store import Store, Transaction
 from shared.store.ledger import LedgerRow
 from shared.verdicts import WAITING, Verdicts, into_trace
@@ -24,8 +23,6 @@ from shared.verdicts import WAITING, Verdicts, into_trace
 
 class NotResolved(BridgeError):
     """A verdict that cannot be carried out; nothing was changed."""
-
-    otherwise = Refusal.NOT_RESOLVED
 
 
 def held_rows(store: Store) -> list[tuple[Kind, LedgerRow]]:
@@ -122,23 +119,14 @@ def decide(store: Store, kind: Kind, key: int, adopt: int | None, project_id: in
             if adopt is not None:
                 verdicts.adopt_by_person(row, adopt, project_id)
             elif not verdicts.create_again(row):
-                raise NotResolved(
-                    said(
-                        "nothing would have the time logged again: the events of ticket task {task_id} are past "
-                        "their retention; have the helpdesk send it again, then resolve it"
-                    ).format(task_id=key)
-                )
+                raise NotResolved(Refusal.EVENTS_PAST_RETENTION(task_id=key))
             verdict = _verdict(kind, adopt)
             tx.changes.note(
                 Did.HELD_RESOLVED(kind=kind, id=key, verdict=verdict), before=was and coded_json(was)
             )
             return ticket_id
     except IntegrityError:
-        raise NotResolved(
-            said("{noun} #{number} was linked to something else just now").format(
-                noun=said(kind.noun), number=adopt
-            )
-        ) from None
+        raise NotResolved(Refusal.LINKED_MEANWHILE(kind=str(kind), number=adopt)) from None
 
 
 def _verdict(kind: Kind, adopt: int | None) -> Coded:
@@ -151,16 +139,14 @@ def _waiting(tx: Transaction, kind: Kind, key: int) -> LedgerRow:
     """Return a row that waits for a person, locked."""
     row = tx.ledger(kind).lock(key)
     if row is None or row.state not in WAITING:
-        state = f"it is {row.state.replace('_', ' ')}" if row else "it is not known"
-        raise NotFound(f"{kind} {key} does not wait for a person: {state} (see `deskbridge held`)")
+        named = {"kind": str(kind), "id": key}
+        raise NotFound(
+            Refusal.NOT_HELD_BUT(**named, state=row.state) if row else Refusal.NOT_HELD_NOR_KNOWN(**named)
+        )
     return row
 
 
 def _check_free(tx: Transaction, kind: Kind, key: int, adopt: int) -> None:
     holder = tx.ledger(kind).holder(adopt)
     if holder is not None and holder.key != key:
-        raise NotResolved(
-            said("{noun} #{number} belongs to {kind} {key} already; adopt another one").format(
-                noun=said(kind.noun), number=adopt, kind=said(str(kind)), key=holder.key
-            )
-        )
+        raise NotResolved(Refusal.LINKED_ALREADY(kind=str(kind), number=adopt, id=holder.key))

@@ -9,6 +9,7 @@ from typing import Any
 from producer.admin.shapes import link_json
 from shared.codes.changes import Did
 from shared.codes.reasons import Reason
+from shared.codes.refusals import Refusal
 from shared.codes.steps import What
 from shared.errors import BridgeError, NotFound
 from shared.metadata.confirming import confirm_link
@@ -22,12 +23,9 @@ from shared.tracker.lists import TrackerLists
 from shared.tracker.projects import ProjectNow, Standing, project_now
 
 NOT_CACHED = {
-    Standing.CLOSED: "tracker project {project} is closed: reopen it on the tracker, then link it",
-    Standing.ARCHIVED: "tracker project {project} is archived: unarchive it on the tracker, then link it",
-    Standing.ACTIVE: (
-        "tracker project {project}, or its category, was not there at the last metadata synchronisation: run "
-        "`deskbridge sync-metadata`, then link it"
-    ),
+    Standing.CLOSED: Refusal.PROJECT_CLOSED_NOW,
+    Standing.ARCHIVED: Refusal.PROJECT_ARCHIVED_NOW,
+    Standing.ACTIVE: Refusal.PROJECT_NOT_READ_YET,
 }
 
 
@@ -90,7 +88,7 @@ def link_of(store: Store, kind: LinkKind, helpdesk_id: int) -> Link:
     """
     link = find_link(store, kind, helpdesk_id)
     if link is None:
-        raise NotFound(f"{kind} {helpdesk_id} is not linked")
+        raise NotFound(Refusal.LINK_UNKNOWN(kind=str(kind), id=helpdesk_id))
     return link
 
 
@@ -116,7 +114,8 @@ def make_link(
         now = _now(connect, link.tracker_project_id) if connect else None
         if now is None or not _is_newer(now, link):
             raise
-        raise NotFound(NOT_CACHED[now.standing].format(project=now)) from None
+        named = {"project_id": now.id, "project_name": now.name}
+        raise NotFound(NOT_CACHED[now.standing](**named)) from None
     return with_what_waited(store, made, replay=replay)
 
 
@@ -197,7 +196,7 @@ def remove_link(store: Store, kind: LinkKind, helpdesk_id: int) -> Link:
     with store.transaction() as tx:
         link = tx.links.get(kind, helpdesk_id)
         if link is None:
-            raise NotFound(f"{kind} {helpdesk_id} is not linked (see `deskbridge links`)")
+            raise NotFound(Refusal.LINK_UNKNOWN(kind=str(kind), id=helpdesk_id))
         tx.links.remove(kind, helpdesk_id)
         tx.changes.note(Did.LINK_REMOVED(kind=kind, id=helpdesk_id), before=link_json(link))
     return link

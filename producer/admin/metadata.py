@@ -12,6 +12,7 @@ from datetime import datetime
 
 from producer.admin.desk import Desk
 from shared.codes.changes import Did
+from shared.codes.refusals import Refusal
 from shared.errors import NotFound
 from shared.logs import get_logger
 from shared.metadata.reading import Progress
@@ -54,7 +55,7 @@ def entries(store: Store, part: str, tracker_project_id: int | None = None) -> S
         NotFound: there is no such part.
     """
     if part not in PARTS:
-        raise NotFound(f"no such part of the metadata: {part} (there are: users, {', '.join(PARTS)})")
+        raise NotFound(Refusal.METADATA_PART_UNKNOWN(part=part[:40], parts=["users", *PARTS]))
     with store.transaction() as tx:
         return tx.metadata.of_kind(PARTS[part], tracker_project_id=tracker_project_id)
 

@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 
 from shared.codes.changes import Did
 from shared.codes.coded import Coded
+from shared.codes.refusals import Refusal
 from shared.errors import NotFound
 from shared.events import HelpdeskUser
+from shared.metadata.confirming import named
 from shared.sentences.render import sentence
 from shared.store import Store, Transaction
 from shared.store.people import Match, TrackerPerson
@@ -150,10 +152,7 @@ def confirm_matches(store: Store, helpdesk_user_ids: Collection[int] | None) -> 
         wanted = [one.helpdesk_user_id for one in found.values() if one.new]
     matched = [one for number in wanted if (one := found.get(number)) and one.by == "e-mail"]
     if missing := sorted(set(wanted) - {one.helpdesk_user_id for one in matched}):
-        named = ", ".join(map(str, missing))
-        raise NotFound(
-            f"no match by e-mail to be confirmed: {named} (see `deskbridge users`; `map-user` decides)"
-        )
+        raise NotFound(Refusal.NO_MATCH_TO_CONFIRM(people=missing))
     with store.transaction() as tx:
         for one in matched:
             tx.people.confirm(one.helpdesk_user_id, one.tracker_user_id or 0)
@@ -172,7 +171,7 @@ def unmap_user(store: Store, helpdesk_user_id: int) -> None:
     with store.transaction() as tx:
         before = tx.people.overrides().get(helpdesk_user_id)
         if not (tx.people.remove_override(helpdesk_user_id) | tx.people.remove_pin(helpdesk_user_id)):
-            raise NotFound(f"helpdesk user {helpdesk_user_id} has no override (see `deskbridge users`)")
+            raise NotFound(Refusal.OVERRIDE_UNKNOWN(helpdesk_user_id=helpdesk_user_id))
         tx.changes.note(Did.PERSON_UNMAPPED(helpdesk_user_id=helpdesk_user_id), before=before)
 
 
@@ -189,11 +188,6 @@ def confirm_people(tx: Transaction, tracker_user_ids: Collection[int]) -> bool:
         return False
     unknown = sorted({one for one in tracker_user_ids if not tx.people.is_cached(one)})
     if unknown:
-        known = tx.people.cached()
-        named = ", ".join(f"{person.tracker_user_id} ({person.login})" for person in known[:MOST_NAMED])
-        more = f" and {len(known) - MOST_NAMED} more" if len(known) > MOST_NAMED else ""
-        raise NotFound(
-            f"the tracker has no active user {', '.join(map(str, unknown))}; there are: {named}{more} "
-            "(new ones are known after `deskbridge sync-metadata`)"
-        )
+        choices = [f"{one.tracker_user_id} ({one.login})" for one in tx.people.cached()]
+        raise NotFound(Refusal.TRACKER_USERS_UNKNOWN(users=unknown, **named(choices)))
     return True

@@ -9,6 +9,8 @@ from typing import Any
 
 from producer.admin.template_values import unfit_values
 from shared.bodies.contexts import custom_fields_of, engine_for, preview_context
+from shared.codes.cautions import Caution
+from shared.codes.coded import Coded, written
 from shared.config import PluginConfig
 from shared.payloads import roles_beyond
 from shared.store import Store
@@ -32,7 +34,7 @@ class Preview:
 
     operation: Operation
     payload: dict[str, Any]
-    warnings: tuple[str, ...]
+    warnings: tuple[Coded, ...]
     filled_in: tuple[str, ...]
     pruned: tuple[str, ...]
     unknown: tuple[str, ...]
@@ -72,11 +74,11 @@ def preview(
     rendering = engine.render(body, data)
     ended = time.perf_counter()
     with store.transaction() as tx:
-        unfit = [str(one) for one in unfit_values(tx, operation, rendering.payload)]
+        unfit = [one.coded for one in unfit_values(tx, operation, rendering.payload)]
     return Preview(
         operation,
         rendering.payload,
-        (*rendering.warnings, *unfit, *_refused_roles(operation, rendering.payload, config)),
+        (*map(written, rendering.warnings), *unfit, *_refused_roles(operation, rendering.payload, config)),
         rendering.filled_in,
         rendering.pruned,
         tuple(unknown_fields(operation, rendering.payload, custom_fields)),
@@ -85,15 +87,10 @@ def preview(
     )
 
 
-def _refused_roles(operation: Operation, payload: dict[str, Any], config: PluginConfig) -> list[str]:
+def _refused_roles(operation: Operation, payload: dict[str, Any], config: PluginConfig) -> list[Coded]:
     """Return the warning of a membership whose roles no template may give."""
     beyond = roles_beyond(payload, config) if operation is Operation.MEMBERSHIP_CREATE else []
-    if not beyond:
-        return []
-    named = ", ".join(map(str, beyond))
-    return [
-        f"role {named} is neither default_role_id nor in template_role_ids: the standard body will be sent"
-    ]
+    return [Caution.ROLES_NOT_ALLOWED(roles=list(beyond))] if beyond else []
 
 
 def unknown_fields(

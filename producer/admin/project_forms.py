@@ -7,13 +7,15 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, ValidationError
 
+from shared.codes.coded import written
+from shared.codes.faults import Detail
 from shared.codes.hints import Hint
+from shared.codes.invalid import Faults, Invalid, faulty
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError
 from shared.payloads import Body
 from shared.refusals.hints import hints
 from shared.refusals.known import known_of
-from shared.sentences.render import sentence
 from shared.store import Store, Transaction
 from shared.store.metadata import Entry, MetadataKind
 from shared.templating import Operation
@@ -22,7 +24,6 @@ from shared.validation import Id, model_faults
 
 MOST_FIELDS = 500
 
-Faults = list[tuple[str, str]]
 Text = Annotated[str, Field(max_length=100_000), AfterValidator(clean)]
 """What a person typed; the tracker answers some control characters with an error of its own."""
 
@@ -34,13 +35,8 @@ class FormRefused(BridgeError):
         faults: one entry per fault: (field, what is wrong with it).
     """
 
-    otherwise = Refusal.FORM_NOT_VALID
-
-    def __init__(self, faults: Sequence[tuple[str, str]]) -> None:
-        self.faults = tuple(faults)
-        super().__init__(
-            "; ".join(f"{field}: {problem}" if field else problem for field, problem in self.faults)
-        )
+    def __init__(self, faults: Faults) -> None:
+        super().__init__(faulty(Refusal.FORM_NOT_VALID, faults))
 
 
 class ProjectForm(BaseModel):
@@ -99,7 +95,7 @@ def faults_of(tx: Transaction, project: Mapping[str, Any]) -> Faults:
     found = hints(Operation.PROJECT_CREATE, {"project": dict(project)}, known_of(tx, None))
     # an identifier may have been taken by this form's own first try, which is looked up later
     return [
-        (one.field.removeprefix("project."), f"{sentence(one.why)} ({one.record})")
+        (one.field.removeprefix("project."), Detail.EXPLAINED_BY(problem=one.why, record=one.record))
         for one in found
         if one.why.code != Hint.IDENTIFIER_TAKEN
     ]
@@ -123,7 +119,7 @@ def refusal(tx: Transaction, messages: Sequence[str]) -> FormRefused:
         return f"custom_field_values.{field.tracker_id}" if field else ""
 
     return FormRefused(
-        [(place(one), one) for one in messages] or [("", "the tracker refused it without a reason")]
+        [(place(one), written(one)) for one in messages] or [("", Invalid.NO_REASON_FROM_TRACKER())]
     )
 
 

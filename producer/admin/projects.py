@@ -17,8 +17,11 @@ from producer.admin.links import Linked, make_link, put_link, with_what_waited
 from producer.admin.project_forms import FormRefused, ProjectForm, faults_of, refusal
 from shared.bodies.contexts import engine_for
 from shared.bodies.precedence import choose
+from shared.codes.cautions import Caution
 from shared.codes.changes import Did
-from shared.codes.coded import Coded
+from shared.codes.coded import Coded, written
+from shared.codes.faults import Detail
+from shared.codes.invalid import Invalid
 from shared.codes.refusals import Refusal
 from shared.config import PluginConfig
 from shared.coordination.locks import Locks
@@ -32,7 +35,7 @@ from shared.errors import (
     TrackerOutage,
     TrackerRejected,
 )
-from shared.logs import get_logger
+from shared.logs import get_logger, log_fields
 from shared.metadata.reading import find_project
 from shared.metadata.synchronisation import Connect, MetadataResult, synchronise
 from shared.send_window import SendWindow
@@ -55,8 +58,6 @@ SEND_S = 10.0
 class ProjectInDoubt(BridgeError):
     """Whether the project was created is not known; the same form may be sent again, and is looked up first."""
 
-    otherwise = Refusal.PROJECT_IN_DOUBT
-
 
 @dataclass(frozen=True, slots=True)
 class Made:
@@ -72,7 +73,7 @@ class Made:
     linked: Linked
     created: bool
     metadata: MetadataResult
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Coded, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -146,14 +147,14 @@ class ProjectForms:
                 made = make_link(self.store, replace(link, default_category_id=category), replay=False)
                 linked = replace(linked, link=made.link)
             except NotFound as unknown:
-                warnings = (*warnings, f"linked without a category: {unknown}")
+                warnings = (*warnings, Caution.LINKED_WITHOUT_CATEGORY(problem=unknown.coded))
         return Made(linked, created, metadata, warnings)
 
     def _ring(self, linked: Linked) -> None:
         if linked.replayed:
             self.ring(linked.tickets)
 
-    def _project(self, form: ProjectForm, config: PluginConfig) -> tuple[dict[str, Any], tuple[str, ...]]:
+    def _project(self, form: ProjectForm, config: PluginConfig) -> tuple[dict[str, Any], tuple[Coded, ...]]:
         """Return the object to send, the active template's or else the form's own (SPEC section 9), and warnings.
 
         Raises:
@@ -171,9 +172,9 @@ class ProjectForms:
             if faults := faults_of(tx, project):
                 raise FormRefused(faults)
         if chosen.fault is None:
-            return project, chosen.warnings
-        told = f"{template} failed, so the form was sent as it is: {chosen.fault}"
-        log.error(told)
+            return project, tuple(written(one) for one in chosen.warnings)
+        told = Caution.FORM_SENT_AS_IT_IS(template=str(template), problem=chosen.fault.coded)
+        log.error(**log_fields(told))
         return project, (told,)
 
     @contextmanager
@@ -201,7 +202,12 @@ class ProjectForms:
         if found is not None:
             if claim is None or not _is_ours(claim, kind, helpdesk_id):
                 raise FormRefused(
-                    [("identifier", f"taken by tracker project {found}: link to it, or choose another")]
+                    [
+                        (
+                            "identifier",
+                            Invalid.IDENTIFIER_IN_USE(project_id=found.tracker_id, project_name=found.name),
+                        )
+                    ]
                 )
             return found, False
         settling = SEND_S + TIMEOUT_S + self.settling
@@ -211,10 +217,7 @@ class ProjectForms:
             seen = claim.attempt if claim else 0
             attempt = tx.project_claims.claim(identifier, kind, helpdesk_id, attempt=seen, settling=settling)
         if attempt is None:
-            raise ProjectInDoubt(
-                f"a form asked for the tracker project {identifier} a moment ago, and it is not known yet whether "
-                f"it was created: send the form again in {settling:g} seconds"
-            )
+            raise ProjectInDoubt(Refusal.PROJECT_JUST_ASKED_FOR(identifier=identifier, seconds=settling))
         return self._send(client, project, attempt, window), True
 
     def _send(
@@ -234,25 +237,24 @@ class ProjectForms:
                 raise
             with self.store.transaction() as tx:
                 raise refusal(tx, rejection.errors) from None
-        except (OutcomeUnknown, KeyError) as unclear:
-            return self._look_up(client, identifier, unclear)
+        except OutcomeUnknown as unclear:
+            return self._look_up(client, identifier, unclear.coded)
+        except KeyError:
+            return self._look_up(client, identifier, Detail.NO_PROJECT_ID())
         except (TrackerError, LeaseOver) as failure:
             if isinstance(failure, TrackerOutage) and failure.may_have_acted:
-                return self._look_up(client, identifier, failure)
+                return self._look_up(client, identifier, failure.coded)
             give_back(failure.coded)
             raise
 
-    def _look_up(self, client: TrackerClient, identifier: str, unclear: Exception) -> Entry:
+    def _look_up(self, client: TrackerClient, identifier: str, unclear: Coded) -> Entry:
         log.warning("no clear answer to the creation of a project; looking it up", identifier=identifier)
         try:
             found = find_project(client, identifier)
         except TrackerError:
             found = None
         if found is None:
-            raise ProjectInDoubt(
-                f"whether the tracker project {identifier} was created is not known ({unclear}): send the same "
-                "form again in a moment; it is looked up before anything is sent"
-            ) from None
+            raise ProjectInDoubt(Refusal.PROJECT_IN_DOUBT(identifier=identifier, problem=unclear)) from None
         return found
 
     def _keep(self, link: Link, project: Entry, *, replay: bool, keep_category: bool) -> Linked:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date, datetime
 
 from producer.admin.desk import Desk
+from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
 from shared.helpdesk.configured import configured_lookup
 from shared.helpdesk.reconciliation import Reconciled, reconcile
@@ -25,9 +26,7 @@ def compare(desk: Desk, since: datetime | None, *, hours_since: date | None, dry
     """
     lookup = configured_lookup(desk.settings)
     if lookup is None:
-        raise SettingsError(
-            "no helpdesk can be asked: set DESKBRIDGE_GLPI_API_URL (docs/helpdesks/glpi.md says how)"
-        )
+        raise SettingsError(Refusal.HELPDESK_API_NOT_SET())
     found = reconcile(desk.store, lookup, since, hours_since=hours_since, dry_run=dry_run)
     if not dry_run:
         desk.ring(sorted(found.tickets))

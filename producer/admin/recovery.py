@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from shared.codes.changes import Did
+from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
 from shared.store import Store
 from shared.store.models import EventState
@@ -45,9 +46,7 @@ def begin(store: Store, retention_days: float, since: datetime | None = None) ->
     with store.transaction() as tx:
         now = tx.now()
         if since is not None and since > now:
-            raise SettingsError(
-                f"--since {since:%Y-%m-%d %H:%M} lies in the future: name when the backup was made"
-            )
+            raise SettingsError(Refusal.RESTORED_IN_FUTURE(since=f"{since:%Y-%m-%d %H:%M}"))
         if since is None:
             last = tx.recovery.last_activity()
             since = min(last, now) - MARGIN if last else now - timedelta(days=retention_days)

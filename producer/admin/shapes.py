@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 Shape = dict[str, Any]
 EVENT = ("id", "key", "event", "ticket_id", "task_id", "state")
 TIMES = ("occurred_at", "received_at", "attempts", "next_attempt_at")
-RUN = ("started_at", "ended_at", "ok", "counts", "differences", "error")
+RUN = ("started_at", "ended_at", "ok", "counts", "differences")
 
 
 def coded_json(coded: Coded) -> Shape:
@@ -37,6 +38,18 @@ def reason_json(coded: Coded | None) -> Shape:
     if coded is None:
         return {"code": None, "params": {}, "reason": None}
     return {**coded_json(coded), "reason": sentence(coded)}
+
+
+def failure_json(why: Coded | None) -> Shape:
+    """Return why something failed, its sentence as `error`; nothing where it did not."""
+    told = reason_json(why)
+    return {"error": told.pop("reason"), **told}
+
+
+def warnings_json(warnings: Iterable[Coded]) -> Shape:
+    """Return warnings as sentences, and beside them as codes with parameters."""
+    told = [reason_json(one) for one in warnings]
+    return {"warnings": [one["reason"] for one in told], "cautions": told}
 
 
 def event_json(row: JournalEvent) -> Shape:
@@ -110,7 +123,7 @@ def link_json(link: Link) -> Shape:
 
 def run_json(run: MetadataRun) -> Shape:
     """Return the record of a metadata synchronisation."""
-    return {name: getattr(run, name) for name in RUN}
+    return {**{name: getattr(run, name) for name in RUN}, **failure_json(run.coded)}
 
 
 def entry_json(entry: Entry) -> Shape:

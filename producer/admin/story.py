@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from shared.codes.coded import Coded
+from shared.codes.refusals import Refusal
 from shared.codes.steps import Arrival
 from shared.config import PluginConfig
 from shared.errors import NotFound
@@ -163,7 +164,7 @@ def trace_ticket(store: Store, ticket_id: int) -> TicketTrace:
         issue_row, time_rows = tx.issues.get(ticket_id), tx.times.of_ticket(ticket_id)
         state, noted = tx.statuses.get(ticket_id), tx.trace.of_ticket(ticket_id)
         if not (rows or issue_row or time_rows or state or noted):
-            raise NotFound(f"nothing was ever heard of ticket {ticket_id} (see `deskbridge events`)")
+            raise NotFound(Refusal.TICKET_UNKNOWN(ticket_id=ticket_id))
         link = _link(tx, issue_row)
     happened = [Happening(step.at, step.coded, step.call) for step in noted]
     arrived = [_arrival(row, event, config) for row, event in events]

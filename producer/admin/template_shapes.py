@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
-from producer.admin.shapes import coded_json
+from producer.admin.shapes import coded_json, reason_json, warnings_json
 from shared.sentences.render import sentence
 
 if TYPE_CHECKING:
@@ -27,7 +27,11 @@ def template_json(found: Described) -> Shape:
 
 def fault_json(fault: TemplateError | None) -> Shape | None:
     """Return what is wrong with a template, and where."""
-    return {"message": fault.message, "line": fault.line, "column": fault.column} if fault else None
+    return (
+        {**coded_json(fault.coded), "message": fault.message, "line": fault.line, "column": fault.column}
+        if fault
+        else None
+    )
 
 
 def change_json(change: TemplateChange) -> Shape:
@@ -44,7 +48,8 @@ def field_json(field: Field) -> Shape:
 
 
 def preview_json(shown: Preview) -> Shape:
-    return {**asdict(shown), "operation": str(shown.operation)}
+    plain = {each.name: getattr(shown, each.name) for each in fields(shown)}
+    return {**plain, "operation": str(shown.operation), **warnings_json(shown.warnings)}
 
 
 def dry_run_json(made: DryRun) -> Shape:
@@ -53,9 +58,12 @@ def dry_run_json(made: DryRun) -> Shape:
         {"field": one.field, **coded_json(one.why), "problem": sentence(one.why), "record": one.record}
         for one in made.hints
     ]
-    return {**asdict(made), "hints": hints}
+    plain = {each.name: getattr(made, each.name) for each in fields(made)}
+    left = [left_json(one) for one in made.left]
+    return {**plain, "hints": hints, "left": left, **warnings_json(made.warnings)}
 
 
 def left_json(left: Left) -> Shape:
     """Return something that a dry run left on the tracker."""
-    return asdict(left)
+    plain = {each.name: getattr(left, each.name) for each in fields(left) if each.name != "why"}
+    return {**plain, **reason_json(left.why)}

@@ -17,9 +17,9 @@ from shared.bodies.contexts import custom_fields_of, engine_for, operation_of
 from shared.characters import NOT_STORABLE
 from shared.codes.changes import Did
 from shared.codes.coded import Coded
+from shared.codes.invalid import Invalid, faulty
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound, TemplateError
-from shared.sentences.language import said
 from shared.store import Store, Transaction
 from shared.store.models import PayloadTemplate, TemplateChange
 from shared.store.templates import Change, Kept
@@ -28,28 +28,14 @@ from shared.templating.limits import BODY_BYTES
 from shared.templating.operations import CustomField
 
 LONGEST_NAME = 100
-STORABLE = "text without U+0000 and lone surrogates"
 
 
 class TemplateRefused(BridgeError):
-    """Something that cannot be done with a template.
-
-    Args:
-        field: which field is wrong, empty where it is the whole.
-        problem: what is wrong with it and what was expected.
-    """
-
-    otherwise = Refusal.TEMPLATE_REFUSED
-
-    def __init__(self, field: str, problem: str) -> None:
-        self.field, self.problem = field, problem
-        super().__init__(f"{field}: {problem}" if field else problem)
+    """Something that cannot be done with a template, or a field of it that is wrong."""
 
 
 class EditedMeanwhile(BridgeError):
     """Somebody else saved a version after the one that was edited; nothing was kept."""
-
-    otherwise = Refusal.TEMPLATE_CONFLICT
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +112,7 @@ class TemplateStore:
         wanted = operation_of(operation)
         name = name.strip()
         _check(body, name)
-        already = said("%(operation)s has a template of this name already: %(name)s")
-        taken = TemplateRefused("name", already % {"operation": wanted, "name": name})
+        taken = _wrong("name", Invalid.TEMPLATE_NAME_TAKEN(operation=str(wanted), name=name))
         try:
             with self._store.transaction() as tx:
                 if tx.templates.named(wanted, name) is not None:
@@ -157,8 +142,9 @@ class TemplateStore:
             template = _found(tx, template_id, lock=True)
             if tx.templates.add_version(template_id, based_on, body, who) is None:
                 raise EditedMeanwhile(
-                    f"template {template_id} is at version {template.version}, not {based_on}: look at what changed, "
-                    "and edit that version"
+                    Refusal.TEMPLATE_CONFLICT(
+                        template_id=template_id, version=template.version, based_on=based_on
+                    )
                 )
             _note(tx, Did.TEMPLATE_SAVED(version=template.version, name=template.name), template)
             return _as_it_is(tx, template)
@@ -185,7 +171,7 @@ class TemplateStore:
         with self._store.transaction() as tx:
             template = _found(tx, template_id, lock=True)
             if template.active_version is None:
-                raise TemplateRefused("", f"template {template_id} is not active")
+                raise TemplateRefused(Refusal.TEMPLATE_NOT_ACTIVE(template_id=template_id))
             _note(tx, Did.TEMPLATE_DEACTIVATED(name=template.name), template)
             tx.templates.deactivate(template, who)
             return _as_it_is(tx, template)
@@ -202,7 +188,7 @@ class TemplateStore:
             template = _found(tx, template_id, lock=True)
             wanted = version or _in_force_before(tx.templates.history(template_id), template.active_version)
             if wanted is None:
-                raise NotFound(f"no other version of template {template_id} was in force before")
+                raise NotFound(Refusal.NO_VERSION_BEFORE(template_id=template_id))
             return self._put_in_force(tx, template, wanted, who, Change.ROLLED_BACK)
 
     def delete(self, template_id: int) -> None:
@@ -215,7 +201,7 @@ class TemplateStore:
         with self._store.transaction() as tx:
             template = _found(tx, template_id, lock=True)
             if template.active_version is not None:
-                raise TemplateRefused("", f"template {template_id} is active: deactivate it first")
+                raise TemplateRefused(Refusal.TEMPLATE_IS_ACTIVE(template_id=template_id))
             _note(tx, Did.TEMPLATE_DELETED(name=template.name), template)
             tx.templates.delete(template_id)
 
@@ -239,9 +225,7 @@ class TemplateStore:
         try:
             tx.templates.activate(template, version, who, what)
         except IntegrityError:
-            raise TemplateRefused(
-                "", "another template was activated at the same moment; try again"
-            ) from None
+            raise TemplateRefused(Refusal.TEMPLATE_ACTIVATED_MEANWHILE()) from None
         _note(tx, did(version=version, name=template.name), template, before, {"active_version": version})
         return _as_it_is(tx, template)
 
@@ -259,7 +243,7 @@ def _note(
 def _found(tx: Transaction, template_id: int, *, lock: bool = False) -> PayloadTemplate:
     template = tx.templates.get(template_id, lock=lock)
     if template is None:
-        raise NotFound(f"there is no template {template_id} (`deskbridge template list`)")
+        raise NotFound(Refusal.TEMPLATE_UNKNOWN(template_id=template_id))
     return template
 
 
@@ -271,7 +255,9 @@ def _text(tx: Transaction, template: PayloadTemplate, version: int) -> str:
 
 
 def _no_version(template: PayloadTemplate, version: int) -> NotFound:
-    return NotFound(f"template {template.id} has no version {version}: its newest is {template.version}")
+    return NotFound(
+        Refusal.TEMPLATE_VERSION_UNKNOWN(template_id=template.id, version=version, newest=template.version)
+    )
 
 
 def _as_it_is(tx: Transaction, template: PayloadTemplate, version: int | None = None) -> Described:
@@ -313,9 +299,13 @@ def _in_force_before(history: Sequence[TemplateChange], now: int | None) -> int 
 
 def _check(body: str, name: str | None = None) -> None:
     if name is not None and not 0 < len(name) <= LONGEST_NAME:
-        raise TemplateRefused("name", said("1 to %(most)d characters are expected") % {"most": LONGEST_NAME})
+        raise _wrong("name", Invalid.TEXT_LENGTH_WRONG(least=1, most=LONGEST_NAME))
     for field, text in (("name", name or ""), ("body", body)):
         if NOT_STORABLE.search(text):
-            raise TemplateRefused(field, f"{STORABLE} is expected")
+            raise _wrong(field, Invalid.TEXT_NOT_STORABLE())
     if len(body.encode()) > BODY_BYTES:
-        raise TemplateRefused("body", said("at most %(most)d bytes") % {"most": BODY_BYTES})
+        raise _wrong("body", Invalid.TOO_MANY_BYTES(most=BODY_BYTES))
+
+
+def _wrong(field: str, problem: Coded) -> TemplateRefused:
+    return TemplateRefused(faulty(Refusal.TEMPLATE_FIELD_NOT_VALID, [(field, problem)]))

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 
 from producer.admin.backfill import COLUMNS, NEEDED, USER, NotImported
+from shared.codes.invalid import Unimported
 from shared.kinds import Kind
 from shared.store.links import LinkKind
 
@@ -55,12 +56,14 @@ def as_links(
     rows = csv.DictReader(text, delimiter=delimiter, strict=True)
     there = list(rows.fieldnames or ())
     allowed = [name for name in COLUMNS if name not in ("kind", "tracker")]
-    faults = [f"{name} is none of {', '.join(allowed)}" for name in columns if name not in allowed]
-    faults += [
-        f"{name} is not named: --columns {name}=…" for name in ("id", *NEEDED[kind]) if name not in columns
+    faults = [
+        Unimported.COLUMN_NOT_OURS(name=name, columns=allowed) for name in columns if name not in allowed
     ]
     faults += [
-        f"the file has no column {theirs} for {ours}; it has {', '.join(there)}"
+        Unimported.COLUMN_NOT_NAMED(name=name) for name in ("id", *NEEDED[kind]) if name not in columns
+    ]
+    faults += [
+        Unimported.COLUMN_NOT_THERE(theirs=theirs, ours=ours, columns=there)
         for ours, theirs in columns.items()
         if theirs not in there
     ]

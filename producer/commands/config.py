@@ -12,6 +12,7 @@ from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import count, plain, print_json, say, table, warn
 from producer.commands.register import Json, add
+from shared.sentences.render import sentence
 
 app = typer.Typer(
     help="Show or change the tracker's address, defaults and API key.",
@@ -59,11 +60,11 @@ def change(
     try:
         PluginConfig().changed(given)
     except SettingsError as error:
-        raise WrongUsage(str(error)) from None
+        raise WrongUsage(error.coded) from None
     with open_desk() as desk:
         changed = configuration.save(desk, given, moved=moved, knows_key=True, replay=replay)
     for warning in changed.warnings:
-        warn(warning)
+        warn(sentence(warning))
     values = changed.config.model_dump(mode="json")
     say(*(f"{name} = {_shown(values[name]) or '(nothing)'}" for name in given))
     if changed.replayed:

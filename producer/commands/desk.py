@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from producer.admin.desk import Desk
-from producer.commands.failures import wrong_environment
+from producer.commands.failures import WrongUsage
 from producer.commands.output import count, warn
 from shared.errors import SettingsError
 
@@ -55,7 +55,7 @@ def settings(process: str = "command") -> Settings:
     try:
         loaded = load_settings()
     except SettingsError as error:
-        raise wrong_environment(error) from None
+        raise WrongUsage(error.coded) from None
     configure_logging(loaded.log_format, process=process)
     if process == "command":  # a command says itself what a process would log
         logging.getLogger(CHANNEL).setLevel(logging.ERROR)

@@ -10,6 +10,7 @@ from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import count, print_json, say, table, warn
 from producer.commands.register import Json, add, fits
+from shared.sentences.render import sentence
 
 
 def register(app: typer.Typer, panel: str) -> None:
@@ -42,7 +43,7 @@ def forget(
     with open_desk() as desk:
         done = forgetting.forget(desk.store, user_id, email)
     for warning in done.warnings:
-        warn(warning)
+        warn(sentence(warning))
     if as_json:
         print_json(
             {

@@ -9,7 +9,6 @@ import typer
 from producer.commands.desk import open_desk
 from producer.commands.output import console, print_json, say, table, warn
 from producer.commands.register import Json, add, fit, fits
-from shared.codes.refusals import Refusal
 from shared.errors import BridgeError
 
 if TYPE_CHECKING:
@@ -22,8 +21,6 @@ MOST_NAMED = 20
 
 class NotSynchronised(BridgeError):
     """The tracker could not be read as a whole; the cache is as it was."""
-
-    otherwise = Refusal.METADATA_NOT_SYNCHRONISED
 
 
 def register(app: typer.Typer, panel: str) -> None:
@@ -116,8 +113,8 @@ def sync_metadata(as_json: Json = False) -> None:
 
     with open_desk() as desk:
         result = read_now(desk, None if as_json else _progress())
-    if not result:
-        raise NotSynchronised(result.error or "not synchronised")
+    if result.why is not None:
+        raise NotSynchronised(result.why)
     if as_json:
         print_json(result.as_json())
         return

@@ -12,6 +12,7 @@ from producer.commands.desk import open_desk
 from producer.commands.links import From, HelpdeskId, Replay, check_helpdesk_id, warn_of_metadata
 from producer.commands.output import print_json, say, warn
 from producer.commands.register import Json, add, fits
+from shared.sentences.render import sentence
 
 
 def register(app: typer.Typer, panel: str) -> None:
@@ -74,7 +75,7 @@ def create_project(
     with open_desk() as desk:
         made = desk.project_forms.create(LinkKind(kind), helpdesk_id, form, category=category, replay=replay)
     for warning in made.warnings:
-        warn(warning)
+        warn(sentence(warning))
     warn_of_metadata(made)
     if as_json:
         print_json({**link_json(made.linked.link), "created": made.created})

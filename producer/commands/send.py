@@ -41,6 +41,7 @@ def send(
     Nothing is sent where a line is faulty. Sending a file twice changes nothing.
     """
     from producer.commands.sending import NotSent, ProducerClient, read_events
+    from shared.codes.refusals import Refusal
 
     secret = _secret(settings())
     ready = read_events(_content(file))
@@ -52,8 +53,10 @@ def send(
             event_ids += taken.event_ids
             duplicates += taken.duplicates
     except NotSent as error:
-        before = f" ({count(len(event_ids), 'event')} before it were taken)" if event_ids else ""
-        raise NotSent(f"{error}{before}") from None
+        if not event_ids:
+            raise
+        taken_before = Refusal.EVENTS_SENT_IN_PART(problem=error.coded, count=len(event_ids))
+        raise NotSent(taken_before) from None
     finally:
         sender.close()
     if as_json:

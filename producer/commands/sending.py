@@ -8,12 +8,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 import requests
 from pydantic import SecretStr
 from standardwebhooks import Webhook
 
+from shared.codes.coded import Coded
+from shared.codes.invalid import Invalid
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, InvalidEvent
 from shared.events import parse_delivery
@@ -24,14 +26,15 @@ LARGEST_BATCH = 900 * 1024
 
 MOST_FAULTS = 20
 TIMEOUTS_S = (5, 30)
+Place = tuple[Literal["number", "line"], int]
+"""Which event of a file, or which line."""
+
 LONGEST_WAIT_S = 60.0
 MOST_WAITS = 10
 
 
 class NotSent(BridgeError):
     """The events could not be read, or the producer did not take them; the text says what to do."""
-
-    otherwise = Refusal.EVENTS_NOT_SENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +62,20 @@ def read_events(content: bytes) -> list[Ready]:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
-        raise NotSent(f"line {line}: not UTF-8") from None
+        raise NotSent(Refusal.EVENT_FILE_NOT_TEXT(line=line)) from None
     ready: list[Ready] = []
-    faults: list[str] = []
+    faults: list[Coded] = []
     for place, data, fault in _entries(text):
+        if fault:
+            faults.append(_fault(place, "", Invalid.JSON_FAULTY(error=fault)))
+            continue
         try:
-            if fault:
-                raise InvalidEvent([("not JSON", fault)])
             ready.append(_ready(data))
         except InvalidEvent as invalid:
-            faults += [f"{place}: {path}: {problem}" for path, problem in invalid.faults]
+            faults += [_fault(place, path, problem) for path, problem in invalid.faults]
     if faults:
-        more = [f"… and {len(faults) - MOST_FAULTS} more"] if len(faults) > MOST_FAULTS else []
-        raise NotSent("nothing was sent:\n" + "\n".join([*faults[:MOST_FAULTS], *more]))
+        more = max(0, len(faults) - MOST_FAULTS) or None
+        raise NotSent(Refusal.EVENTS_NOT_SENT(faults=faults[:MOST_FAULTS], more=more))
     return ready
 
 
@@ -126,7 +130,7 @@ class ProducerClient:
             duplicates = sum(bool(one["duplicate"]) for one in accepted)
             return Taken([int(one["event_id"]) for one in accepted], duplicates)
         except (ValueError, KeyError, TypeError):
-            raise NotSent(f"{self._url} does not answer as a producer does") from None
+            raise NotSent(Refusal.PRODUCER_UNLIKE_ONE(url=self._url)) from None
 
     def _post(self, body: str) -> requests.Response:
         try:
@@ -138,9 +142,7 @@ class ProducerClient:
                 allow_redirects=False,
             )
         except requests.RequestException as error:
-            raise NotSent(
-                f"{self._url} cannot be reached: is `deskbridge producer` running? ({type(error).__name__})"
-            ) from None
+            raise NotSent(Refusal.PRODUCER_UNREACHABLE(url=self._url, error=type(error).__name__)) from None
 
     def close(self) -> None:
         self._session.close()
@@ -163,25 +165,25 @@ def _seconds_to_wait(answer: requests.Response) -> float:
     return min(float(said), LONGEST_WAIT_S) if said.isdecimal() else 1.0
 
 
-def _entries(text: str) -> Iterator[tuple[str, Any, str]]:
+def _entries(text: str) -> Iterator[tuple[Place, Any, str]]:
     """Yield (place, data, what is wrong with it) for each event of a file."""
     try:
         whole = json.loads(text)
     except (ValueError, RecursionError):
         whole = None
     if isinstance(whole, list):
-        yield from ((f"event {number}", data, "") for number, data in enumerate(whole, 1))
+        yield from ((("number", number), data, "") for number, data in enumerate(whole, 1))
         return
     if whole is not None:
-        yield "line 1", whole, ""
+        yield ("line", 1), whole, ""
         return
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:
-            yield f"line {number}", json.loads(line), ""
+            yield ("line", number), json.loads(line), ""
         except (ValueError, RecursionError) as error:
-            yield f"line {number}", None, str(error)
+            yield ("line", number), None, str(error)
 
 
 def _ready(data: Any) -> Ready:
@@ -199,8 +201,8 @@ def _ready(data: Any) -> Ready:
     return Ready(json.dumps({**event, "delivery_id": delivery_id}))
 
 
-def _refusal(answer: requests.Response) -> str:
-    """Return a problem document as a sentence."""
+def _refusal(answer: requests.Response) -> Coded:
+    """Return what a problem document says."""
     try:
         problem = answer.json()
     except ValueError:
@@ -213,6 +215,14 @@ def _refusal(answer: requests.Response) -> str:
         for fault in problem.get("errors") or ()
         if isinstance(fault, dict)
     ]
-    if wait := answer.headers.get("Retry-After"):
-        told.append(f"try again in {wait} s")
-    return f"the producer refused with {answer.status_code}: {'; '.join(told) or answer.reason}"
+    return Refusal.PRODUCER_REFUSED(
+        status=answer.status_code, errors=told or [answer.reason], wait=answer.headers.get("Retry-After")
+    )
+
+
+def _fault(place: Place, field: str, problem: Coded) -> Coded:
+    """Return what is wrong with one event of a file."""
+    kind, number = place
+    if kind == "line":
+        return Invalid.FAULT_ON_LINE(line=number, field=field or None, problem=problem)
+    return Invalid.FAULT_OF_EVENT(number=number, field=field, problem=problem)

@@ -14,6 +14,7 @@ from producer.commands.desk import CommandDesk, open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import count, print_json, say, table, warn
 from producer.commands.register import Json, add, fits
+from shared.sentences.render import sentence
 
 if TYPE_CHECKING:
     from producer.admin.dryrun.results import DryRun
@@ -208,7 +209,7 @@ def _show_preview(shown: Preview) -> None:
     for name in shown.unknown:
         warn(f"{name} is no field that is known; the tracker may ignore it")
     for warning in shown.warnings:
-        warn(warning)
+        warn(sentence(warning))
 
 
 def _show_dry_run(made: DryRun) -> None:
@@ -222,7 +223,7 @@ def _show_dry_run(made: DryRun) -> None:
     for hint in made.hints:
         warn(str(hint))
     for warning in made.warnings:
-        warn(warning)
+        warn(sentence(warning))
     if made.left:
         named = "; ".join(map(str, made.left))
         warn(f"{count(len(made.left), 'object')} LEFT on the tracker, deleted as soon as it can be: {named}")

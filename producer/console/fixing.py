@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from producer.console.words import N_
 from shared.codes.coded import Coded
 from shared.codes.faults import Detail, Fault
 from shared.codes.findings import Finding
 from shared.codes.hints import Hint
 from shared.codes.reasons import Matching, Reason
-from shared.sentences.language import said
+from shared.sentences.language import N_, said
 
 
 @dataclass(frozen=True, slots=True)

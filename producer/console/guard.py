@@ -26,6 +26,7 @@ from producer.web.buckets import Buckets
 from producer.web.connections import KNOWN
 from producer.web.problems import Problem
 from producer.web.sources import source_of
+from shared.codes.refusals import Refusal
 from shared.logs import get_logger
 from shared.sentences.language import ENGLISH, speaking
 from shared.store.changes import NOBODY, acting
@@ -131,7 +132,7 @@ class Guard:
             raise Problem(
                 429,
                 "Too many wrong tokens",
-                "wait before you try again",
+                why=Refusal.TOO_MANY_TOKENS(),
                 headers={"Retry-After": str(math.ceil(wait))},
             )
         authorization = headers.get("authorization", "")
@@ -147,7 +148,7 @@ class Guard:
         raise Problem(
             401,
             "Not signed in",
-            "send `Authorization: Bearer TOKEN` with one of DESKBRIDGE_CONSOLE_TOKENS or `deskbridge account token`",
+            why=Refusal.TOKEN_NEEDED(),
             headers={"WWW-Authenticate": 'Bearer realm="deskbridge"'},
         )
 
@@ -164,7 +165,11 @@ class Guard:
             return await run_in_threadpool(self._accounts.token_with, token.strip())
         except SQLAlchemyError:
             raise Problem(
-                503, "The database cannot be used", "try again", headers={"Retry-After": "20"}
+                503,
+                "The database cannot be used",
+                "try again",
+                why=Refusal.DATABASE_DOWN(),
+                headers={"Retry-After": "20"},
             ) from None
 
 

@@ -12,12 +12,14 @@ from producer.admin.desk import Desk
 from producer.admin.links import all_links, link_of, remove_link
 from producer.admin.project_forms import FormRefused, ProjectForm
 from producer.admin.projects import Made
-from producer.admin.shapes import link_json
+from producer.admin.shapes import failure_json, link_json, warnings_json
 from producer.console import models
 from producer.console.answers import AtDesk, Id, IdOrZero
 from producer.web.problems import Problem, refusals
+from shared.codes.refusals import Refusal
 from shared.errors import NotFound
 from shared.ids import LARGEST
+from shared.sentences.render import sentence
 from shared.store.links import Link, LinkKind
 
 router = APIRouter(prefix="/api/links", tags=["links"])
@@ -100,21 +102,21 @@ def _put(desk: Desk, kind: LinkKind, helpdesk_id: int, form: LinkForm, response:
         "confirmed": linked.confirmed,
         "skipped_events": linked.events,
         "replayed": linked.replayed,
-        "warnings": made.warnings,
-        "metadata": {"ok": bool(made.metadata), "error": made.metadata.error},
+        **warnings_json(made.warnings),
+        "metadata": {"ok": bool(made.metadata), **failure_json(made.metadata.why)},
     }
 
 
 def _make(desk: Desk, kind: LinkKind, helpdesk_id: int, form: LinkForm) -> Made:
     if (form.create is None) == (form.tracker_project_id is None):
-        raise Problem(422, "Not valid", "give either `tracker_project_id` or `create`")
+        raise Problem(422, "Not valid", why=Refusal.PROJECT_OR_CREATE())
     keep = "default_category_id" not in form.model_fields_set
     if form.tracker_project_id is not None:
         link = Link(kind, helpdesk_id, form.tracker_project_id, form.default_category_id)
         try:
             return desk.project_forms.link(link, replay=form.replay, keep_category=keep)
         except NotFound as unknown:
-            raise Problem(422, "Not valid", str(unknown)) from None
+            raise Problem(422, "Not valid", why=unknown.coded) from None
     try:
         wanted = ProjectForm.of(form.create or {})
         return desk.project_forms.create(
@@ -127,4 +129,5 @@ def _make(desk: Desk, kind: LinkKind, helpdesk_id: int, form: LinkForm) -> Made:
         )
     except FormRefused as refused:
         faults = [(f"create.{field}" if field else "create", problem) for field, problem in refused.faults]
-        raise Problem(422, "Not valid", "fix the named fields", faults=faults) from None
+        told = sentence(Refusal.REQUEST_NOT_VALID())
+        raise Problem(422, "Not valid", told, why=refused.coded, faults=faults) from None

@@ -9,14 +9,12 @@ from typing import Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict
 
-from producer.admin.dryrun.results import Left
-from producer.admin.preview import Preview
 from shared.config import PluginConfig
 from shared.templating import Operation
 from shared.templating.catalogue import Variable
 from shared.templating.fields import Field
 
-__all__ = ["Field", "Left", "Preview", "Variable"]
+__all__ = ["Field", "Variable"]
 
 
 class Shape(BaseModel):
@@ -123,7 +121,15 @@ class Link(Shape):
     default_category_id: int | None
 
 
-class Refreshed(Shape):
+class Caution(Shape):
+    """A warning: the code and its parameters for programs, the sentence for people."""
+
+    code: str
+    params: dict[str, Any]
+    reason: str
+
+
+class Refreshed(Coded):
     """Whether the metadata was read after a form."""
 
     ok: bool
@@ -138,6 +144,7 @@ class LinkMade(Link):
     skipped_events: int
     replayed: bool
     warnings: list[str]
+    cautions: list[Caution]
     metadata: Refreshed
 
 
@@ -152,6 +159,7 @@ class ConfigChanged(Shape):
 
     config: Config
     warnings: list[str]
+    cautions: list[Caution]
     statuses_owed: int
     replayed: bool
 
@@ -165,7 +173,7 @@ class Difference(Shape):
     removed: list[str]
 
 
-class Synchronisation(Shape):
+class Synchronisation(Coded):
     """A synchronisation of the metadata."""
 
     started_at: AwareDatetime
@@ -236,7 +244,7 @@ class UserMapped(Shape):
     confirmed: bool
 
 
-class TemplateFault(Shape):
+class TemplateFault(Coded):
     """What is wrong with a template, and where."""
 
     message: str
@@ -282,11 +290,37 @@ class Hint(Coded):
     record: str
 
 
+class Left(Coded):
+    """Something that a dry run asked the tracker for and that is not known to be gone."""
+
+    id: int
+    kind: str
+    mark: str
+    tracker_id: int | None
+    begun_at: AwareDatetime
+    reason: str | None
+
+
+class Preview(Shape):
+    """What a template would send; `unknown` are fields that the tracker mostly ignores."""
+
+    operation: Operation
+    payload: dict[str, Any]
+    warnings: list[str]
+    cautions: list[Caution]
+    filled_in: list[str]
+    pruned: list[str]
+    unknown: list[str]
+    compile_ms: float
+    render_ms: float
+
+
 class DryRun(Shape):
     """What a dry run did; `answer` is the tracker's, unchanged."""
 
     payload: dict[str, Any]
     warnings: list[str]
+    cautions: list[Caution]
     filled_in: list[str]
     pruned: list[str]
     method: str

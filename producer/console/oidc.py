@@ -21,9 +21,9 @@ import requests
 from pydantic import SecretStr
 from requests.exceptions import RequestException
 
-from shared.errors import SettingsError
+from shared.codes.refusals import Refusal
+from shared.errors import BridgeError, SettingsError
 from shared.logs import get_logger
-from shared.sentences.language import said
 from shared.settings import Settings
 from shared.store.rights import Right
 from shared.vault import Vault
@@ -40,8 +40,8 @@ ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES
 """Of signatures by a key pair: with one that the client secret makes, whoever knows the secret could be anybody."""
 
 
-class SignOnRefused(Exception):
-    """Somebody is not let in; its text is for them."""
+class SignOnRefused(BridgeError):
+    """Somebody is not let in."""
 
 
 class ProviderFailed(Exception):
@@ -90,9 +90,13 @@ class SingleSignOn:
         try:
             import joserfc  # noqa: F401
         except ImportError:
-            raise SettingsError("OIDC_ISSUER needs the extra `sso`: pip install 'deskbridge[sso]'") from None
+            raise SettingsError(
+                Refusal.EXTRA_NOT_INSTALLED(
+                    variable="DESKBRIDGE_OIDC_ISSUER", package="joserfc", extra="[sso]"
+                )
+            ) from None
         if not settings.secret_keys:
-            raise SettingsError("OIDC_ISSUER needs DESKBRIDGE_SECRET_KEYS (make one: `deskbridge make-key`)")
+            raise SettingsError(Refusal.SIGN_ON_WITHOUT_KEYS())
 
     @property
     def is_on(self) -> bool:
@@ -144,10 +148,10 @@ class SingleSignOn:
         """
         begun = self._begun(sealed)
         if not hmac.compare_digest(begun.state.encode(), answer.get("state", "").encode()):
-            raise SignOnRefused(said("This sign-in was begun elsewhere: begin anew."))
+            raise SignOnRefused(Refusal.SIGN_ON_BEGUN_ELSEWHERE())
         if "code" not in answer:
             log.warning("the provider let nobody in", error=answer.get("error", "")[:100])
-            raise SignOnRefused(said("Your provider did not let you in."))
+            raise SignOnRefused(Refusal.SIGN_ON_DENIED())
         found = self._discovered()
         claims = self._claims(found, self._tokens(found, answer["code"], begun.verifier), begun.nonce)
         return self._person(claims), begun.wanted
@@ -160,9 +164,9 @@ class SingleSignOn:
         try:
             begun = _Begun(**json.loads(self._vault.decrypt(sealed).get_secret_value()))
         except (SettingsError, ValueError, TypeError):
-            raise SignOnRefused(said("This sign-in was begun elsewhere: begin anew.")) from None
+            raise SignOnRefused(Refusal.SIGN_ON_BEGUN_ELSEWHERE()) from None
         if time.time() - begun.at > LASTS_S:
-            raise SignOnRefused(said("This sign-in took too long: begin anew."))
+            raise SignOnRefused(Refusal.SIGN_ON_TOO_LATE())
         return begun
 
     def _discovered(self) -> dict[str, Any]:
@@ -230,9 +234,9 @@ class SingleSignOn:
     def _person(self, claims: Mapping[str, Any]) -> Person:
         name = claims.get(self._settings.oidc_name_claim)
         if not isinstance(name, str) or not name:
-            raise SignOnRefused(said("Your provider does not say who you are."))
+            raise SignOnRefused(Refusal.SIGN_ON_WITHOUT_NAME())
         if self._settings.oidc_name_claim == "email" and claims.get("email_verified") is not True:
-            raise SignOnRefused(said("Your provider has not verified your e-mail address."))
+            raise SignOnRefused(Refusal.SIGN_ON_UNVERIFIED())
         roles = self._settings.oidc_roles
         if not roles:
             return Person(name, None)
@@ -240,7 +244,7 @@ class SingleSignOn:
         theirs = [groups] if isinstance(groups, str) else groups if isinstance(groups, list) else []
         rights = [Right(roles[one]) for one in theirs if isinstance(one, str) and one in roles]
         if not rights:
-            raise SignOnRefused(said("None of your groups may come in here."))
+            raise SignOnRefused(Refusal.SIGN_ON_NO_GROUP())
         return Person(name, next(one for one in rights if all(one.covers(other) for other in rights)))
 
 

@@ -10,21 +10,30 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from producer.admin.failures import why
 from producer.admin.project_forms import FormRefused
 from producer.admin.projects import ProjectInDoubt
-from producer.admin.shapes import coded_json
 from producer.admin.templates import TemplateRefused
 from producer.console.pages.sign_in import sign_in_needed
 from producer.console.visitors import PATH, SignInNeeded
 from producer.web import problems
 from producer.web.problems import Problem
 from shared.bodies.contexts import NoContext
+from shared.codes.coded import Coded, written
+from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, LockBusy, NotFound, SettingsError, TemplateError, TrackerError
 from shared.logs import get_logger
-from shared.validation import in_words, path_of
+from shared.sentences.language import N_, said
+from shared.sentences.render import sentence
+from shared.validation import expected, path_of
 
 log = get_logger("console")
 AGAIN_S = {"Retry-After": "20"}
+AGAIN = N_("try again")
+OF_STATUS = {
+    404: ("Not found", Refusal.ADDRESS_UNKNOWN),
+    405: (N_("Method Not Allowed"), Refusal.METHOD_NOT_POSSIBLE),
+}
 EVERYWHERE = problems.refusals(400, 401, 403, 408, 409, 413, 422, 429, 503)
 """Refusals that any route may answer; those of single routes are named there."""
 
@@ -49,55 +58,64 @@ def problem_of(error: Exception) -> Problem:
     if isinstance(error, Problem):
         return error
     if isinstance(error, RequestValidationError):
-        faults = [(path_of(one["loc"][1:]) or str(one["loc"][0]), in_words(one)) for one in error.errors()]
-        return Problem(422, "Not valid", "fix the named fields", faults=faults)
-    if isinstance(error, HTTPException) and error.status_code == 404:
-        return Problem(404, "Not found", "there is nothing at this address", headers=error.headers)
+        faults = [(path_of(one["loc"][1:]) or str(one["loc"][0]), expected(one)) for one in error.errors()]
+        return Problem(422, "Not valid", why=Refusal.REQUEST_NOT_VALID(), faults=faults)
     if isinstance(error, HTTPException):
-        return Problem(error.status_code, str(error.detail), headers=error.headers)
+        told = OF_STATUS.get(error.status_code)
+        return Problem(
+            error.status_code,
+            told[0] if told else str(error.detail),
+            why=told[1]() if told else None,
+            headers=error.headers,
+        )
     if isinstance(error, BridgeError):
-        problem = _of_ours(error)
-        problem.members |= coded_json(error.coded)
-        return problem
+        return _of_ours(error)
+    code = Coded(why(error).code)  # whoever asks may be a stranger: where the database is, is for the log
     if isinstance(error, SQLAlchemyError):
-        return Problem(503, "The database cannot be used", "try again", headers=AGAIN_S)
+        return Problem(503, N_("The database cannot be used"), said(AGAIN), why=code, headers=AGAIN_S)
     if isinstance(error, RedisError):
-        return Problem(503, "Redis cannot be reached", "try again", headers=AGAIN_S)
-    return Problem(500, "Internal error", "please report it; the log has the details")
+        return Problem(503, N_("Redis cannot be reached"), said(AGAIN), why=code, headers=AGAIN_S)
+    told_to = said("please report it; the log has the details")
+    return Problem(500, N_("Internal error"), told_to, why=Refusal.UNEXPECTED_ERROR())
 
 
 def _of_ours(error: BridgeError) -> Problem:
+    problem = _kind_of(error)
+    problem.why, problem.faults = error.coded, problem.faults or tuple(error.faults)
+    problem.detail = problem.detail or sentence(error.coded)
+    return problem
+
+
+def _kind_of(error: BridgeError) -> Problem:
     if isinstance(error, FormRefused):
-        return Problem(422, "Not valid", "fix the named fields", faults=error.faults)
+        return Problem(422, "Not valid", sentence(Refusal.REQUEST_NOT_VALID()))
     if isinstance(error, TemplateError):
         place = {"line": error.line, "column": error.column}
-        return Problem(
-            422, "The template is faulty", str(error), faults=[("body", error.message)], members=place
-        )
+        faults = [("body", written(error.message))]
+        return Problem(422, N_("The template is faulty"), faults=faults, members=place)
     if isinstance(error, TemplateRefused):
-        faults = [(error.field, error.problem)] if error.field else ()
-        return Problem(422 if error.field else 409, "Not possible", str(error), faults=faults)
+        return Problem(422 if error.faults else 409, N_("Not possible"))
     if isinstance(error, NoContext):
-        return Problem(422, "Not valid", str(error))
+        return Problem(422, "Not valid")
     if isinstance(error, NotFound):
-        return Problem(404, "Not found", str(error))
+        return Problem(404, "Not found")
     if isinstance(error, ProjectInDoubt):
-        return Problem(503, "No clear answer from the tracker", str(error), headers=AGAIN_S)
+        return Problem(503, N_("No clear answer from the tracker"), headers=AGAIN_S)
     if isinstance(error, LockBusy):
-        return Problem(409, "Conflict: another run is in progress", str(error), headers={"Retry-After": "5"})
+        return Problem(409, N_("Conflict: another run is in progress"), headers={"Retry-After": "5"})
     if isinstance(error, TrackerError):
-        return Problem(
-            502, "The tracker failed", str(error), faults=[("tracker", one) for one in error.errors]
-        )
+        faults = [("tracker", written(one)) for one in error.errors]
+        return Problem(502, N_("The tracker failed"), faults=faults)
     if isinstance(error, SettingsError):
-        return Problem(409, "Not set up", str(error))
-    return Problem(409, "Not possible", str(error))
+        return Problem(409, N_("Not set up"))
+    return Problem(409, N_("Not possible"))
 
 
 async def _answer(request: Request, error: Exception) -> Response:
     if isinstance(error, SignInNeeded):
         if getattr(request.state, "trouble", False):
-            error = Problem(503, "The database cannot be used", "try again", headers=AGAIN_S)
+            gone = Refusal.DATABASE_DOWN()
+            error = Problem(503, N_("The database cannot be used"), said(AGAIN), why=gone, headers=AGAIN_S)
         else:
             return sign_in_needed(request)
     problem = problem_of(error)

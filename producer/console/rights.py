@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.requests import Request
 
 from producer.web.problems import Problem
-from shared.sentences.language import said
+from shared.codes.refusals import Refusal
 from shared.store.rights import Right
 
 OPERATOR_MAY = {
@@ -61,8 +61,7 @@ def require(request: Request, needed: Right | None = None) -> None:
         raise Problem(
             403,
             "Not allowed",
-            said("this needs the right %(needed)s; yours is %(has)s")
-            % {"needed": said(needed), "has": said(has)},
+            why=Refusal.RIGHT_NEEDED(needed=str(needed), has=str(has)),
         )
 
 

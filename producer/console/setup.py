@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from producer.admin import configuration, people
 from producer.admin.metadata import cached, entries, read_now
-from producer.admin.shapes import entry_json, mapped_json, person_json, run_json
+from producer.admin.shapes import entry_json, mapped_json, person_json, run_json, warnings_json
 from producer.console import models
 from producer.console.answers import AtDesk, Id
 from producer.web.problems import Problem, refusals
@@ -47,10 +47,10 @@ def change_config(
     try:
         changed = configuration.save(desk, typed, api_key=key, moved=moved, replay=replay)
     except SettingsError as wrong:
-        raise Problem(422, "Not valid", str(wrong)) from None
+        raise Problem(422, "Not valid", why=wrong.coded, faults=wrong.faults) from None
     return {
         "config": configuration.show(desk.store),
-        "warnings": changed.warnings,
+        **warnings_json(changed.warnings),
         "statuses_owed": len(changed.owed),
         "replayed": changed.replayed,
     }
@@ -73,10 +73,10 @@ def sync_metadata(desk: AtDesk) -> Any:
     result = read_now(desk)
     if result.busy:
         raise Problem(
-            409, "Conflict: another run is in progress", str(result.error), headers={"Retry-After": "5"}
+            409, "Conflict: another run is in progress", why=result.why, headers={"Retry-After": "5"}
         )
     if not result:
-        raise Problem(502, "The metadata was not synchronised", str(result.error))
+        raise Problem(502, "The metadata was not synchronised", why=result.why)
     return {"ok": True, "differences": result.as_json()}
 
 
@@ -125,7 +125,7 @@ def map_user(desk: AtDesk, helpdesk_user_id: Id, override: Override) -> Any:
     try:
         person = people.map_user(desk.store, helpdesk_user_id, override.tracker_user_id)
     except NotFound as unknown:
-        raise Problem(422, "Not valid", str(unknown)) from None
+        raise Problem(422, "Not valid", why=unknown.coded) from None
     told = {"helpdesk_user_id": helpdesk_user_id, "tracker_user_id": override.tracker_user_id}
     return {**told, "login": person.login if person else None, "confirmed": person is not None}
 

@@ -15,6 +15,8 @@ from producer.console import models
 from producer.console.answers import AtDesk
 from producer.console.rights import require
 from producer.web.problems import Problem, refusals
+from shared.codes.invalid import Invalid
+from shared.codes.refusals import Refusal
 from shared.ids import LARGEST
 from shared.store.rights import Right
 from shared.templating import Operation
@@ -59,7 +61,7 @@ def try_template(desk: AtDesk, request: Request, action: Action, trial: Trial) -
     """
     operation, body = _template(desk, trial)
     if trial.event_id is not None and trial.context is not None:
-        raise Problem(422, "Not valid", "give `event_id` or `context`, not both")
+        raise Problem(422, "Not valid", why=Refusal.EVENT_OR_CONTEXT())
     if action is Action.PREVIEW:
         shown = previews.preview(desk.store, operation, body, event_id=trial.event_id, context=trial.context)
         return preview_json(shown)
@@ -83,7 +85,7 @@ def preview_template(
         raise Problem(
             405,
             "Not by GET",
-            "a dry run changes the tracker: ask for it with POST",
+            why=Refusal.DRY_RUN_BY_GET(),
             headers={"Allow": "POST"},
         )
     trial = Trial(operation=operation, body=body, template_id=template_id, event_id=event_id)
@@ -95,9 +97,9 @@ def _template(desk: Desk, trial: Trial) -> tuple[Operation, str]:
     if trial.template_id is not None and trial.body is None:
         found = desk.templates.show(trial.template_id)
         if trial.operation not in (None, found.operation):
-            fault = ("operation", f"template {found.id} is for {found.operation}")
-            raise Problem(422, "Not valid", "fix the named fields", faults=[fault])
+            other = Invalid.TEMPLATE_OF_ANOTHER(template_id=found.id, operation=str(found.operation))
+            raise Problem(422, "Not valid", why=Refusal.REQUEST_NOT_VALID(), faults=[("operation", other)])
         return found.operation, found.body
     if trial.body is None or trial.operation is None or trial.template_id is not None:
-        raise Problem(422, "Not valid", "give `operation` and `body`, or `template_id`")
+        raise Problem(422, "Not valid", why=Refusal.OPERATION_AND_BODY())
     return trial.operation, trial.body

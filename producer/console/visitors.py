@@ -10,7 +10,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from producer.web.problems import Problem
+from shared.codes.refusals import Refusal
 from shared.ids import read_id
+from shared.sentences.language import N_
 
 PATH = "/console"
 COOKIE = "deskbridge_session"
@@ -34,7 +36,7 @@ class Fields:
             text = body.decode("ascii")
             self._values = parse_qs(text, keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
         except ValueError:
-            raise Problem(400, "Not a form", "send it again") from None
+            raise Problem(400, N_("Not a form"), why=Refusal.FORM_UNREADABLE()) from None
 
     def text(self, name: str, otherwise: str = "") -> str:
         """Return a field, its outer blanks left out."""
@@ -111,9 +113,7 @@ def check_own_page(request: Request) -> None:
             urlsplit(origin).netloc == request.headers.get("host") or origin == configured
         )
     if not own:
-        raise Problem(
-            403, "Not from this page", "the form was sent by another site; open the page and try again"
-        )
+        raise Problem(403, N_("Not from this page"), why=Refusal.FORM_OF_ANOTHER_SITE())
 
 
 async def visiting(request: Request) -> None:
@@ -132,8 +132,8 @@ async def visiting(request: Request) -> None:
     if not hmac.compare_digest(fields.text(FORM_TOKEN).encode(), request.state.form_token.encode()):
         raise Problem(
             409,
-            "This form is of an earlier session",
-            "you have signed in anew since it was opened: open the page again; nothing was changed",
+            N_("This form is of an earlier session"),
+            why=Refusal.FORM_OF_EARLIER_SESSION(),
         )
 
 

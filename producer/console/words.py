@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from shared.sentences.language import said
-
-
-def N_(text: str) -> str:  # noqa: N802 (as gettext calls it)
-    """Mark a text for translation where it is only kept."""
-    return text
-
+from shared.sentences.language import N_, said
 
 STATES = {
     "pending": N_("Waiting"),
@@ -102,6 +96,19 @@ IN_SENTENCES = (
     N_("skipped"),
     N_("superseded"),
     N_("failed"),
+    N_("linked"),
+    N_("claimed"),
+    N_("in doubt"),
+    N_("gone"),
+    N_("free"),
+    N_("issue"),
+    N_("issue type"),
+    N_("status"),
+    N_("priority"),
+    N_("activity"),
+    N_("role"),
+    N_("category"),
+    N_("custom field"),
 )
 """Words of programs that stand in sentences as they are, and are other words in other languages."""
 
@@ -109,38 +116,3 @@ IN_SENTENCES = (
 def label(word: str) -> str:
     """Return what people call something that programs have a word for."""
     return said(LABELS.get(word, word.replace("_", " ")))
-
-
-REFUSALS = (
-    N_("there is nothing at this address"),
-    N_("Not a form"),
-    N_("Not from this page"),
-    N_("This form is of an earlier session"),
-    N_("The database cannot be used"),
-    N_("Redis cannot be reached"),
-    N_("Internal error"),
-    N_("The template is faulty"),
-    N_("Not possible"),
-    N_("No clear answer from the tracker"),
-    N_("Conflict: another run is in progress"),
-    N_("The tracker failed"),
-    N_("Not set up"),
-    N_("try again"),
-    N_("send it again"),
-    N_("say what to do"),
-    N_("say what to do with it"),
-    N_("say what it is to be"),
-    N_("fix the named fields"),
-    N_("no such operation"),
-    N_("please report it; the log has the details"),
-    N_("the form was sent by another site; open the page and try again"),
-    N_("you have signed in anew since it was opened: open the page again; nothing was changed"),
-    N_("only failed and skipped events are replayed together"),
-    N_("the API key is empty"),
-    N_("the API key must be one line of printable ASCII characters without blanks"),
-    N_("the tracker refused it without a reason"),
-    N_("another template was activated at the same moment; try again"),
-    N_("Method Not Allowed"),
-    N_("Request body too large"),
-)
-"""What refusals of pages say; the API says it in English."""

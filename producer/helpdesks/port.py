@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from fastapi import Request
 
+from shared.codes.invalid import Faults
 from shared.events import Delivery
 
 
@@ -25,7 +25,7 @@ class Unreadable:
     delivery_id: str
     source: str
     body: bytes
-    faults: Sequence[tuple[str, str]]
+    faults: Faults
 
 
 class Intake(Protocol):

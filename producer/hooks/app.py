@@ -38,10 +38,12 @@ from producer.web.shield import ShieldedApp
 from shared import metrics, traceparent, tracing
 from shared.codes.coded import Coded
 from shared.codes.deliveries import Undelivered
+from shared.codes.invalid import faulty
+from shared.codes.refusals import Refusal
 from shared.coordination.doorbell import Doorbell
 from shared.errors import BadSignature, SettingsError
 from shared.events import Delivery
-from shared.logs import get_logger
+from shared.logs import get_logger, reason_fields
 from shared.settings import Settings
 from shared.store import Store
 from shared.store.database import Database
@@ -258,10 +260,17 @@ class Producer:
         refusal = problem if isinstance(problem, Problem) else Problem(500, "Internal error")
         metrics.REFUSED.labels(status=str(refusal.status)).inc()
         client = request.client.host if request.client else ""
-        if why := refusal.why or _reason(request, refusal.status):
-            self._refused.note(client, why)
+        refusal.why = refusal.why or _reason(request, refusal.status)
+        if refusal.why:
+            self._refused.note(client, refusal.why)
             self._sign.hurry()
-        log.warning("refused", status=refusal.status, title=refusal.title, detail=refusal.detail or None)
+        log.warning(
+            "refused",
+            status=refusal.status,
+            title=refusal.title,
+            detail=refusal.detail or None,
+            code=str(refusal.why.code) if refusal.why else None,
+        )
         return refusal.response()
 
     async def refuse_unknown(self, request: Request, error: Exception) -> Response:
@@ -306,7 +315,7 @@ def park(store: Store, unreadable: Unreadable) -> None:
         "a delivery cannot be read",
         delivery_ids=[unreadable.delivery_id],
         source=unreadable.source,
-        faults=unreadable.faults[:MOST_FAULTS],
+        **reason_fields(faulty(Refusal.EVENT_NOT_VALID, unreadable.faults[:MOST_FAULTS])),
     )
     with _as_unwritable(), store.transaction() as tx:
         tx.journal.park(
@@ -347,12 +356,9 @@ def _verifier(settings: Settings, host: str) -> Verifier | None:
     if settings.webhook_secrets or settings.glpi_webhook_secrets:
         return Verifier(settings.webhook_secrets)
     if not settings.allow_unsigned:
-        raise SettingsError(
-            "DESKBRIDGE_WEBHOOK_SECRETS is not set: make a secret with `deskbridge make-secret` and give it to the "
-            "helpdesk, too (or DESKBRIDGE_ALLOW_UNSIGNED=1 for a first try on this machine)"
-        )
+        raise SettingsError(Refusal.WEBHOOK_SECRETS_NOT_SET())
     if not _is_loopback(host):
-        raise SettingsError("DESKBRIDGE_ALLOW_UNSIGNED=1 is only accepted on a loopback address")
+        raise SettingsError(Refusal.UNSIGNED_NOT_ON_LOOPBACK())
     return None
 
 

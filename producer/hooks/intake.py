@@ -6,9 +6,12 @@ import json
 from typing import Any, NoReturn
 
 from producer.web.problems import Problem
+from shared.codes.coded import Coded
 from shared.codes.deliveries import Undelivered
+from shared.codes.invalid import Faults, Invalid
 from shared.errors import InvalidEvent
 from shared.events import Delivery, may_have_surrogates, parse_delivery
+from shared.sentences.render import sentence
 
 MOST_EVENTS = 500
 MOST_FAULTS = 50
@@ -29,8 +32,9 @@ def deliveries(body: str, webhook_id: str) -> list[Delivery]:
     if not isinstance(data, list):
         return _parsed([(data, webhook_id, "")], body)
     if not 1 <= len(data) <= MOST_EVENTS:
-        problem = f"expected 1 to {MOST_EVENTS} events, got {len(data)}"
-        raise Problem(422, "Not valid events", problem, why=Undelivered.EVENT_MALFORMED(first=problem))
+        problem = Invalid.EVENT_COUNT_WRONG(most=MOST_EVENTS, got=len(data))
+        why = Undelivered.EVENT_MALFORMED(first=problem)
+        raise Problem(422, "Not valid events", sentence(problem), why=why)
     return _parsed([_numbered(item, index, webhook_id) for index, item in enumerate(data)], body)
 
 
@@ -44,7 +48,7 @@ def _numbered(item: Any, index: int, webhook_id: str) -> tuple[Any, str, str]:
 
 def _parsed(items: list[tuple[Any, str, str]], source: str) -> list[Delivery]:
     parsed: list[Delivery] = []
-    faults: list[tuple[str, str]] = []
+    faults: Faults = []
     clean = not may_have_surrogates(source)
     for data, delivery_id, where in items:
         try:
@@ -56,10 +60,16 @@ def _parsed(items: list[tuple[Any, str, str]], source: str) -> list[Delivery]:
             422,
             "Not a valid event",
             "nothing was kept; fix the named fields",
-            why=Undelivered.EVENT_MALFORMED(first=": ".join(faults[0])[:LONGEST_FAULT]),
+            why=Undelivered.EVENT_MALFORMED(first=_first(faults)),
             faults=faults[:MOST_FAULTS],
         )
     return parsed
+
+
+def _first(faults: Faults) -> Coded:
+    """Return the first of some faults; of a path, which may be as long as the sender likes, the beginning."""
+    path, problem = faults[0]
+    return Invalid.FAULT_OF_FIELD(field=path[:LONGEST_FAULT], problem=problem)
 
 
 def _decoded(body: str) -> Any:

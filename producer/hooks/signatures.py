@@ -12,6 +12,7 @@ from pydantic import SecretStr
 from standardwebhooks.webhooks import EmptyWebhookSecretError, Webhook
 
 from shared.codes.deliveries import Undelivered
+from shared.codes.refusals import Refusal
 from shared.errors import BadSignature, SettingsError
 
 PREFIX = "whsec_"
@@ -83,17 +84,10 @@ class Verifier:
 
 def _webhook(secret: str) -> Webhook:
     if not secret.startswith(PREFIX):
-        raise SettingsError(
-            f"DESKBRIDGE_WEBHOOK_SECRETS: each must have the form {PREFIX}<base64> (make one: `deskbridge make-secret`)"
-        )
+        raise SettingsError(Refusal.WEBHOOK_SECRET_MALFORMED(prefix=PREFIX))
     try:
         if len(base64.b64decode(secret.removeprefix(PREFIX) + "==")) < SHORTEST:
-            raise SettingsError(
-                f"DESKBRIDGE_WEBHOOK_SECRETS: a secret has fewer than {SHORTEST} bytes and could be guessed "
-                "(make one: `deskbridge make-secret`)"
-            )
+            raise SettingsError(Refusal.WEBHOOK_SECRET_TOO_SHORT(least=SHORTEST))
         return Webhook(secret)
     except (ValueError, RuntimeError, binascii.Error, EmptyWebhookSecretError):
-        raise SettingsError(
-            f"DESKBRIDGE_WEBHOOK_SECRETS: what follows {PREFIX} must be base64 (make one: `deskbridge make-secret`)"
-        ) from None
+        raise SettingsError(Refusal.WEBHOOK_SECRET_NOT_ENCODED(prefix=PREFIX)) from None

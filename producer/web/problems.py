@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import models_json_schema
 from starlette.responses import Response
 
-from shared.codes.coded import Coded
+from shared.codes.coded import Coded, to_json
 from shared.sentences.render import sentence
 
 MEDIA_TYPE = "application/problem+json"
@@ -24,6 +24,8 @@ class FaultDetails(BaseModel):
 
     path: str
     detail: str
+    code: Annotated[str, Field(description="What is wrong, for programs; codes are stable.")]
+    params: Annotated[dict[str, Any], Field(description="The code's parameters.")]
 
 
 class ProblemDetails(BaseModel):
@@ -49,8 +51,8 @@ class Problem(Exception):
         status: HTTP status.
         title: what is wrong, in a few words.
         detail: what to do about it; by default what `why` says.
-        why: why it was refused, where that is told in `deskbridge doctor`, too.
-        faults: (path, what was expected) for each fault of an event.
+        why: why it was refused.
+        faults: (path, what was expected) for each fault.
         headers: further response headers.
         members: further members of the problem, such as line and column.
     """
@@ -62,7 +64,7 @@ class Problem(Exception):
         detail: str = "",
         *,
         why: Coded | None = None,
-        faults: Sequence[tuple[str, str]] = (),
+        faults: Sequence[tuple[str, Coded]] = (),
         headers: Mapping[str, str] | None = None,
         members: Mapping[str, Any] | None = None,
     ) -> None:
@@ -76,12 +78,21 @@ class Problem(Exception):
         content: dict[str, Any] = {"type": "about:blank", "title": self.title, "status": self.status}
         if self.detail:
             content["detail"] = self.detail
+        if self.why:
+            content |= _for_programs(self.why)
         if self.faults:
-            content["errors"] = [{"path": path, "detail": problem} for path, problem in self.faults]
+            content["errors"] = [
+                {"path": path, "detail": sentence(problem), **_for_programs(problem)}
+                for path, problem in self.faults
+            ]
         content |= self.members
         return Response(
             json.dumps(content).encode(), self.status, headers=self.headers, media_type=MEDIA_TYPE
         )
+
+
+def _for_programs(coded: Coded) -> dict[str, Any]:
+    return {"code": str(coded.code), "params": to_json(coded.params)}
 
 
 def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:

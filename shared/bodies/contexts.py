@@ -24,8 +24,6 @@ from shared.templating.operations import CustomField
 class NoContext(BridgeError):
     """A template of this operation cannot be rendered from what was named; the text says why."""
 
-    otherwise = Refusal.NO_TEMPLATE_CONTEXT
-
 
 def operation_of(name: str) -> Operation:
     """Return an operation by its name.
@@ -36,7 +34,9 @@ def operation_of(name: str) -> Operation:
     try:
         return Operation(name)
     except ValueError:
-        raise NotFound(f"no such operation: {name:.40} (there are: {', '.join(Operation)})") from None
+        raise NotFound(
+            Refusal.OPERATION_UNKNOWN(operation=name[:40], operations=[str(one) for one in Operation])
+        ) from None
 
 
 def custom_fields_of(tx: Transaction) -> tuple[CustomField, ...]:
@@ -118,11 +118,9 @@ def preview_context(
         return sample(operation, custom_fields_of(tx))
     row = tx.journal.get(event_id)
     if row is None:
-        raise NotFound(f"there is no event {event_id} (`deskbridge events`)")
+        raise NotFound(Refusal.EVENT_UNKNOWN(event_id=event_id))
     if operation.from_form:
-        raise NoContext(
-            f"{operation} starts from a form: preview it with the sample or a context of your own"
-        )
+        raise NoContext(Refusal.FORM_IS_NO_EVENT(operation=str(operation)))
     return _event_context(tx, operation, row)
 
 
@@ -148,9 +146,7 @@ def trial_context(
         return context | {"form": {**context["form"], "parent_id": None}}
     link = next(iter(tx.links.all()), None)
     if link is None:
-        raise NoContext(
-            "nothing is linked yet, so no tracker project is known: `deskbridge link`, or name an event"
-        )
+        raise NoContext(Refusal.NOTHING_LINKED_YET())
     project = tx.metadata.get(MetadataKind.PROJECT, link.tracker_project_id)
     person = min(tx.people.cached(), key=lambda one: (one.admin, one.tracker_user_id), default=None)
     return context | {
@@ -172,10 +168,10 @@ def _event_context(tx: Transaction, operation: Operation, row: JournalEvent) -> 
     config, _ = tx.configs.get()
     event = stored_event(row.payload, row.completion)
     if operation is Operation.TIME_ENTRY_CREATE and event.task is None:
-        raise NoContext(f"event {row.id} is about no ticket task, so no time is logged for it")
+        raise NoContext(Refusal.EVENT_WITHOUT_TASK(event_id=row.id))
     link = tx.links.resolve(event.ticket.project_id, event.ticket.entity_id)
     if link is None:
-        raise NoContext(f"the ticket of event {row.id} has no project or entity link, so nothing is sent")
+        raise NoContext(Refusal.EVENT_NOT_LINKED(event_id=row.id))
     issue = None if operation is Operation.ISSUE_CREATE else tx.issues.get(event.ticket.id)
     linked = issue if issue and issue.state == LedgerState.LINKED else None
     logged = event.task if operation is Operation.TIME_ENTRY_CREATE else None

@@ -39,6 +39,7 @@ class Detail(Code):
     NOT_JSON = "not_json"
     NOT_THE_TRACKERS = "not_the_trackers"
     NO_OBJECT = "no_object"
+    NO_PROJECT_ID = "no_project_id"
     NO_LIST = "no_list"
     WRONG_TOTAL_COUNT = "wrong_total_count"
     LIST_CHANGED = "list_changed"
@@ -50,8 +51,21 @@ class Detail(Code):
     ROW_WITHOUT_ID = "row_without_id"
     NO_USERS = "no_users"
     STATUS_NOT_THERE = "status_not_there"
+    TEMPORARY_UNCLEAR = "temporary_unclear"
     UNCLEAR_TOO_OFTEN = "unclear_too_often"
     KEY_IS_UNKNOWN = "key_is_unknown"
     KEY_NOT_ADMINISTRATORS = "key_not_administrators"
     REST_SWITCHED_OFF = "rest_switched_off"
     EXPLAINED_BY = "explained_by"
+
+
+class HelpdeskFault(Code):
+    """What was the matter with a call to the helpdesk's API."""
+
+    HELPDESK_TOLD_NO_TIME = "helpdesk_told_no_time"
+    HELPDESK_RIGHT_MISSING = "helpdesk_right_missing"
+    HELPDESK_ANSWER_UNUSABLE = "helpdesk_answer_unusable"
+    HELPDESK_ANSWER_AWAITED = "helpdesk_answer_awaited"
+    HELPDESK_SIGN_IN_REFUSED = "helpdesk_sign_in_refused"
+    HELPDESK_TOO_SLOW = "helpdesk_too_slow"
+    HELPDESK_CALL_FAILED = "helpdesk_call_failed"

@@ -16,6 +16,7 @@ from typing import Any
 import requests
 from pydantic import SecretStr
 
+from shared.codes.faults import HelpdeskFault
 from shared.helpdesk.lookup import Changed, HelpdeskRefused, HelpdeskUnreachable
 
 CALL_S = 5.0
@@ -64,7 +65,9 @@ class GlpiLookup:
         try:
             return datetime.fromisoformat(str(told)).astimezone(UTC)
         except ValueError:
-            raise HelpdeskUnreachable("GET /v2/Session: no current_time") from None
+            raise HelpdeskUnreachable(
+                HelpdeskFault.HELPDESK_TOLD_NO_TIME(method="GET", path="/v2/Session")
+            ) from None
 
     def email_of(self, helpdesk_user_id: int) -> str | None:
         """Return a user's default e-mail address, None where there is none or no such user."""
@@ -160,14 +163,20 @@ class GlpiLookup:
         if status == 404:
             return missing
         if status in (401, 403):
-            raise HelpdeskRefused(f"GET {path}: {status}; has {self._access.user} the right to read it?")
+            raise HelpdeskRefused(
+                HelpdeskFault.HELPDESK_RIGHT_MISSING(
+                    method="GET", path=path, status=status, user=self._access.user
+                )
+            )
         if status not in (200, 206) or not isinstance(answer, type(missing)):
-            raise HelpdeskUnreachable(f"GET {path}: {status}, or not what it should be")
+            raise HelpdeskUnreachable(
+                HelpdeskFault.HELPDESK_ANSWER_UNUSABLE(method="GET", path=path, status=status)
+            )
         return answer
 
     def _bearer(self, *, renew: bool) -> str:
         if not self._lock.acquire(timeout=CALL_S):
-            raise HelpdeskUnreachable("POST /token: another thread still waits for its answer")
+            raise HelpdeskUnreachable(HelpdeskFault.HELPDESK_ANSWER_AWAITED(method="POST", path="/token"))
         try:
             if renew or self._clock() >= self._token_ends:
                 self._sign_in()
@@ -188,10 +197,16 @@ class GlpiLookup:
         status, answer = self._call("POST", "/token", json=body)
         if status in (400, 401, 403):
             named = answer.get("error") if isinstance(answer, dict) else None
-            raise HelpdeskRefused(f"POST /token: {status} {named or ''}".strip())
+            raise HelpdeskRefused(
+                HelpdeskFault.HELPDESK_SIGN_IN_REFUSED(
+                    method="POST", path="/token", status=status, error=named and str(named)
+                )
+            )
         token = answer.get("access_token") if isinstance(answer, dict) else None
         if status != 200 or not isinstance(token, str):
-            raise HelpdeskUnreachable(f"POST /token: {status}, or not what it should be")
+            raise HelpdeskUnreachable(
+                HelpdeskFault.HELPDESK_ANSWER_UNUSABLE(method="POST", path="/token", status=status)
+            )
         lives = answer.get("expires_in")
         self._token = token
         self._token_ends = self._clock() + max(0.0, float(lives if lives else 0) - RENEW_BEFORE_S)
@@ -207,10 +222,12 @@ class GlpiLookup:
                 for part in answer.iter_content(65536):
                     content += part
                     if time.monotonic() > ends or len(content) > LARGEST_ANSWER:
-                        raise HelpdeskUnreachable(f"{method} {path}: too slow or too large")
+                        raise HelpdeskUnreachable(HelpdeskFault.HELPDESK_TOO_SLOW(method=method, path=path))
                 status = answer.status_code
         except requests.RequestException as error:
-            raise HelpdeskUnreachable(f"{method} {path}: {type(error).__name__}") from None
+            raise HelpdeskUnreachable(
+                HelpdeskFault.HELPDESK_CALL_FAILED(method=method, path=path, error=type(error).__name__)
+            ) from None
         try:
             return status, json.loads(content)
         except ValueError:

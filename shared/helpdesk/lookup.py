@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
+from shared.codes.coded import Coded
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError
 
@@ -15,14 +16,12 @@ class HelpdeskUnreachable(BridgeError):
     """The helpdesk gave no usable answer; it may give one later.
 
     Args:
-        problem: for a person, such as `POST /token: connection refused`.
+        problem: what was the matter with the call.
     """
 
-    otherwise = Refusal.HELPDESK_FAILED
-
-    def __init__(self, problem: str) -> None:
+    def __init__(self, problem: Coded) -> None:
         self.problem = problem
-        super().__init__(f"the helpdesk's API gave no usable answer: {problem}")
+        super().__init__(Refusal.HELPDESK_UNANSWERED(problem=problem))
 
 
 class HelpdeskRefused(HelpdeskUnreachable):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+from shared.codes.refusals import Refusal
 from shared.errors import NotFound
 from shared.store import Transaction
 from shared.store.links import Link
-from shared.store.metadata import Entry, MetadataKind
+from shared.store.metadata import MetadataKind
 
 MOST_NAMED = 10
-NEWER = "new ones are known after `deskbridge sync-metadata`"
 OF_SPEC = {
     "default_tracker_id": MetadataKind.ISSUE_TYPE,
     "default_priority_id": MetadataKind.PRIORITY,
@@ -35,12 +36,11 @@ def confirm(tx: Transaction, kind: MetadataKind, tracker_id: int) -> bool:
     if kind is MetadataKind.ACTIVITY and entry is None and _is_of_a_project(tx, tracker_id):
         return True
     choices = [one for one in tx.metadata.of_kind(kind) if one.details.get("active", True)]
-    if entry is None and not choices:
+    if entry is not None:
+        raise NotFound(Refusal.ID_SWITCHED_OFF(id=tracker_id, name=entry.name, **named(choices)))
+    if not choices:
         return False
-    what = (
-        f"{entry} is switched off on the tracker" if entry else f"the tracker has no {kind.noun} {tracker_id}"
-    )
-    raise NotFound(f"{what}; there are: {named(choices)} ({NEWER})")
+    raise NotFound(Refusal.ID_NOT_ON_TRACKER(kind=str(kind), id=tracker_id, **named(choices)))
 
 
 def confirm_link(tx: Transaction, link: Link) -> bool:
@@ -58,18 +58,19 @@ def confirm_link(tx: Transaction, link: Link) -> bool:
         return True
     choices = tx.metadata.of_kind(MetadataKind.CATEGORY, tracker_project_id=link.tracker_project_id)
     if link.default_category_id not in {one.tracker_id for one in choices}:
-        there_are = f"it has: {named(choices)}" if choices else "it has none"
-        raise NotFound(
-            f"tracker project {link.tracker_project_id} has no issue category {link.default_category_id}; "
-            f"{there_are} ({NEWER})"
-        )
+        asked = {"project_id": link.tracker_project_id, "category_id": link.default_category_id}
+        if not choices:
+            raise NotFound(Refusal.PROJECT_WITHOUT_CATEGORIES(**asked))
+        raise NotFound(Refusal.CATEGORY_NOT_OF_PROJECT(**asked, **named(choices)))
     return True
 
 
-def named(choices: Sequence[Entry]) -> str:
-    """Return some of the choices for a person, and how many more there are."""
-    more = f" and {len(choices) - MOST_NAMED} more" if len(choices) > MOST_NAMED else ""
-    return ", ".join(map(str, choices[:MOST_NAMED])) + more
+def named(choices: Sequence[object]) -> dict[str, Any]:
+    """Return the parameters `choices`, some of them, and `more`, how many others there are."""
+    return {
+        "choices": [str(one) for one in choices[:MOST_NAMED]],
+        "more": max(0, len(choices) - MOST_NAMED) or None,
+    }
 
 
 def _is_of_a_project(tx: Transaction, activity_id: int) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from shared.codes.coded import Coded
+from shared.codes.faults import Detail
 from shared.refusals.records import RECORDS
 from shared.sentences.render import sentence
 from shared.store import Transaction
@@ -33,9 +34,13 @@ class Explanation:
         """The knowledge record about it."""
         return RECORDS[self.why.code]
 
+    @property
+    def coded(self) -> Coded:
+        """It with its place and record."""
+        return Detail.EXPLAINED_BY(field=self.field or None, problem=self.why, record=self.record)
+
     def __str__(self) -> str:
-        place = f"{self.field}: " if self.field else ""
-        return f"{place}{sentence(self.why)} ({self.record})"
+        return sentence(self.coded)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shared.codes.faults import Detail, Fault
+from shared.codes.faults import Detail, Fault, HelpdeskFault
 from shared.sentences.template import Table
 
 CALL = "{method} {path}[ answered {status}][: {detail}][: {errors:; }]"
@@ -38,6 +38,7 @@ SENTENCES: Table = {
         "something in front of the tracker answered in its place; base_url must be the tracker's own address"
     ),
     Detail.NO_OBJECT: "the answer names no {kind:noun}",
+    Detail.NO_PROJECT_ID: "the answer names no project",
     Detail.NO_LIST: "the answer has no list of {name}",
     Detail.WRONG_TOTAL_COUNT: "a total_count of {total} cannot be right",
     Detail.LIST_CHANGED: "the list changed while it was read",
@@ -49,6 +50,7 @@ SENTENCES: Table = {
     Detail.ROW_WITHOUT_ID: "a row has no id or name",
     Detail.NO_USERS: "no users at all, not even the key's own",
     Detail.STATUS_NOT_THERE: "it has no status {tracker_status_id} (see status_map)",
+    Detail.TEMPORARY_UNCLEAR: "the dry run needs a temporary {kind:word}, and no clear answer came to its creation",
     Detail.UNCLEAR_TOO_OFTEN: "no clear answer, many times over",
     Detail.KEY_IS_UNKNOWN: (
         "it does not know the API key (changed, or its owner is locked); store another with "
@@ -60,4 +62,11 @@ SENTENCES: Table = {
     ),
     Detail.REST_SWITCHED_OFF: "its REST API is switched off; switch it on in its settings (Administration, API)",
     Detail.EXPLAINED_BY: "[{field}: ]{problem} ({record})",
+    HelpdeskFault.HELPDESK_TOLD_NO_TIME: "{method} {path}: no current_time",
+    HelpdeskFault.HELPDESK_RIGHT_MISSING: "{method} {path}: {status}; has {user} the right to read it?",
+    HelpdeskFault.HELPDESK_ANSWER_UNUSABLE: "{method} {path}: {status}, or not what it should be",
+    HelpdeskFault.HELPDESK_ANSWER_AWAITED: "{method} {path}: another thread still waits for its answer",
+    HelpdeskFault.HELPDESK_SIGN_IN_REFUSED: "{method} {path}: {status}[ {error}]",
+    HelpdeskFault.HELPDESK_TOO_SLOW: "{method} {path}: too slow or too large",
+    HelpdeskFault.HELPDESK_CALL_FAILED: "{method} {path}: {error}",
 }

@@ -26,6 +26,11 @@ def language() -> str:
     return _words.get().info().get("language", "en")
 
 
+def N_(text: str) -> str:  # noqa: N802 (as gettext calls it)
+    """Mark a text for translation where it is only kept."""
+    return text
+
+
 def said(text: str) -> str:
     """Return a text in that language; in English where it has no translation."""
     return _words.get().gettext(text) if text else text

@@ -8,11 +8,13 @@ from __future__ import annotations
 from shared.codes.coded import Coded, Written, to_json
 from shared.sentences import (
     authors,
+    cautions,
     changes,
     deliveries,
     faults,
     findings,
     hints,
+    invalid,
     limits,
     reasons,
     refusals,
@@ -33,6 +35,8 @@ WHAT: Table = {
     **changes.SENTENCES,
     **deliveries.SENTENCES,
     **limits.SENTENCES,
+    **invalid.SENTENCES,
+    **cautions.SENTENCES,
 }
 WHY: Table = {
     Written.AS_WRITTEN: "[{why}]",

@@ -3,7 +3,7 @@
 `{name}`       the parameter; a nested Coded as its own sentence, a list joined by commas
 `{name:spec}`  a number formatted as Python does (`{hours:.2f}`); a list joined by another separator (`{errors:; }`);
                `{kind:noun}`: what a ticket, or a ticket task, is on the tracker;
-               `{kind:word}`: a word that programs use, such as `entity`, as people know it
+               `{kind:word}`: a word that programs use, such as `entity` or `in_doubt`, as people know it
 `[…]`          left out where a parameter in it is missing or empty
 """
 
@@ -85,5 +85,5 @@ def _word(value: Any, spec: str, say: Say) -> str:
     if spec == "noun":
         return said(Kind(value).noun)
     if spec == "word":
-        return said(str(value))
+        return said(str(value).replace("_", " "))
     return numeral(format(value, spec)) if spec else str(value)

@@ -35,7 +35,9 @@ from sqlalchemy.dialects.sqlite import insert as insert_on_sqlite
 from sqlalchemy.orm import Session, aliased, load_only
 
 from shared.codes.coded import Code, Coded, Written
+from shared.codes.invalid import Faults, faulty
 from shared.codes.reasons import Reason
+from shared.codes.refusals import Refusal
 from shared.errors import NotFound
 from shared.events import Delivery, Fact, entity_name
 from shared.store.due import (
@@ -189,7 +191,7 @@ class Journal:
             answers.append(Accepted(event_id, one.event.key, one.event.ticket.id, duplicate, conflicting))
         return answers
 
-    def park(self, delivery_id: str, source: str, body: bytes, faults: Sequence[tuple[str, str]]) -> None:
+    def park(self, delivery_id: str, source: str, body: bytes, faults: Faults) -> None:
         """Keep a delivery that cannot be read, as `failed`; one that came before changes nothing.
 
         Args:
@@ -213,9 +215,7 @@ class Journal:
             "state": EventState.FAILED,
             "attempts": 0,
             **keeping(
-                Reason.DELIVERY_UNREADABLE(
-                    source=source, faults=[f"{path}: {problem}" for path, problem in faults]
-                )
+                Reason.DELIVERY_UNREADABLE(source=source, **faulty(Refusal.EVENT_NOT_VALID, faults).params)
             ),
         }
         self._session.execute(insert_for(self._session)(JOURNAL).values(row).on_conflict_do_nothing())
@@ -397,7 +397,7 @@ class Journal:
         """
         known = set(self._session.scalars(select(JournalEvent.id).where(JournalEvent.id.in_(event_ids))))
         if missing := sorted(set(event_ids) - known):
-            raise NotFound(f"no such event: {', '.join(map(str, missing))} (see `deskbridge events`)")
+            raise NotFound(Refusal.EVENTS_UNKNOWN(events=missing))
         keys = select(JournalEvent.key).where(JournalEvent.id.in_(event_ids))
         failed_alike = and_(JournalEvent.key.in_(keys), JournalEvent.state == EventState.FAILED)
         wanted = or_(JournalEvent.id.in_(event_ids), failed_alike)

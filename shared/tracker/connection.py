@@ -21,6 +21,7 @@ from typing import Any
 from urllib.parse import SplitResult
 
 from shared.addresses import why_forbidden
+from shared.codes.coded import Coded
 
 LARGEST_ANSWER = 16 * 1024 * 1024
 PORTS = {"http": 80, "https": 443}
@@ -37,14 +38,14 @@ class Watch:
 
     Attributes:
         sent: whether a byte of the request may have left.
-        forbidden: what the address is that may not be connected to; empty: it may.
+        forbidden: what the address is that may not be connected to; None: it may.
     """
 
     def __init__(
         self, seconds: float, before_send: Callable[[], None] | None = None, *, allow_link_local: bool = False
     ) -> None:
         self.sent = False
-        self.forbidden = ""
+        self.forbidden: Coded | None = None
         self._allow_link_local = allow_link_local
         self._deadline = time.monotonic() + seconds
         self._before_send = before_send
@@ -162,7 +163,7 @@ class Connection(http.client.HTTPConnection):
         error = OSError("no address")
         addresses = _resolve(self.host, self.port, self._watch.left())
         if not all(self._watch.admits(str(address[0])) for *_, address in addresses):
-            raise OSError(self._watch.forbidden)
+            raise OSError("an address that may not be connected to")
         for tried, (*kind, _, address) in enumerate(addresses):
             connecting = socket.socket(*kind)
             try:

@@ -20,6 +20,7 @@ from producer.admin.knowledge.shipped import shipped
 from shared.codes.coded import Code
 from shared.codes.findings import Finding
 from shared.codes.hints import Hint
+from shared.codes.invalid import Invalid
 from shared.codes.reasons import Reason
 from shared.codes.refusals import Refusal
 from shared.codes.steps import What
@@ -87,7 +88,7 @@ def ago(minutes: int) -> str:
 
 def test_an_unreadable_delivery_is_found_by_the_comparison(stage: Stage, shell: Shell, api: GlpiApi) -> None:
     with stage.bridge.store.transaction() as tx:
-        tx.journal.park("id", "glpi/ticket-task", b"{}", [("item", "required")])
+        tx.journal.park("id", "glpi/ticket-task", b"{}", [("item", Invalid.FIELD_REQUIRED())])
     assert checks(shell)["deliveries"] == ("failure", Finding.DELIVERIES_UNREADABLE)
     assert checks(shell)["failed"] == ("ok", Finding.NOTHING_FAILED), "it is told once"
     api.ticket(4711, ago(20))
@@ -124,7 +125,7 @@ def test_open_ticket_tasks_are_nothing_to_tell_where_one_was_done(stage: Stage, 
 def test_a_helpdesk_api_that_was_off_is_well_once_it_is_on(shell: Shell, api: GlpiApi) -> None:
     api.down = True
     assert checks(shell, "--helpdesk")["helpdesk API"] == ("failure", Finding.HELPDESK_API_UNREACHABLE)
-    assert json_of(shell.type("reconcile", "--json").stdout)["error"]["code"] == Refusal.HELPDESK_FAILED
+    assert json_of(shell.type("reconcile", "--json").stdout)["error"]["code"] == Refusal.HELPDESK_UNANSWERED
     api.down = False
     (said,) = follow(shell, Finding.HELPDESK_API_UNREACHABLE).values()
     assert "ok      helpdesk API" in said

@@ -13,6 +13,7 @@ import structlog
 from sqlalchemy import text
 
 from producer.admin.replay import replay_state
+from shared.codes.invalid import Invalid
 from shared.codes.reasons import Reason
 from shared.store.models import EventState
 from tests.helpdesks.conftest import GlpiProducer
@@ -105,11 +106,12 @@ def test_what_could_not_be_read_is_read_once_more_by_a_replay(glpi: GlpiProducer
     """A version that knows the payload has been installed since: the kept body becomes an event."""
     store, one = glpi.producer.store, recorded("task-new")
     with store.transaction() as tx:
-        tx.journal.park("a-delivery", "glpi/ticket-task", one.body, [("item", "is not known")])
-        tx.journal.park("another", "glpi/ticket", b"{}", [("item", "is missing")])
+        tx.journal.park("a-delivery", "glpi/ticket-task", one.body, [("item", Invalid.FIELD_UNKNOWN())])
+        tx.journal.park("another", "glpi/ticket", b"{}", [("item", Invalid.FIELD_REQUIRED())])
     parked, hopeless = glpi.producer.journal()
     assert parked.coded == Reason.DELIVERY_UNREADABLE(
-        source="glpi/ticket-task", faults=["item: is not known"]
+        source="glpi/ticket-task",
+        faults=[Invalid.FAULT_OF_FIELD(field="item", problem=Invalid.FIELD_UNKNOWN())],
     )
     replayed = replay_state(store, EventState.FAILED)
     assert (replayed.events, replayed.tickets) == (1, [1])

@@ -10,6 +10,7 @@ from sqlalchemy import update
 
 from producer.admin.doctor import Installation, Status, examine_helpdesk
 from shared.codes.findings import Finding
+from shared.codes.invalid import Invalid
 from shared.connection import Connector
 from shared.store.models import JournalEvent
 from shared.store.types import clock
@@ -60,7 +61,7 @@ def test_after_a_quiet_day_it_asks_whether_that_is_right(bridge: Bridge) -> None
 def test_deliveries_that_cannot_be_read_are_counted(bridge: Bridge) -> None:
     assert found(bridge)["deliveries"] == (Status.OK, Finding.DELIVERIES_READABLE)
     with bridge.store.transaction() as tx:
-        tx.journal.park("id", "glpi/ticket", b"{}", [("item", "missing")])
+        tx.journal.park("id", "glpi/ticket", b"{}", [("item", Invalid.FIELD_REQUIRED())])
         tx.reconciliation.ran(datetime(2026, 1, 1, tzinfo=UTC), 0)
     assert found(bridge)["deliveries"] == (Status.FAILURE, Finding.DELIVERIES_UNREADABLE)
     with bridge.store.transaction() as tx:

@@ -12,6 +12,7 @@ from sqlalchemy import MetaData, delete, inspect, select
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.forgetting import Forgotten, StillNeeded, forget
 from shared.codes.coded import written
+from shared.codes.invalid import Invalid
 from shared.connection import Connector
 from shared.errors import NotFound
 from shared.events import HelpdeskUser, stored_event
@@ -102,7 +103,10 @@ def test_what_was_found_out_since_and_what_could_not_be_read_forget_the_person_t
     assert any("task.user.email" in line for line in found(bridge, *TRACES)), "it is kept with the event"
     with bridge.store.transaction() as tx:
         tx.journal.park(
-            "id", "glpi/ticket", b'{"by": "alice@example.test", "x": "\xff"}', [("item", "missing")]
+            "id",
+            "glpi/ticket",
+            b'{"by": "alice@example.test", "x": "\xff"}',
+            [("item", Invalid.FIELD_REQUIRED())],
         )
     forget(bridge.store, 7, None)
     assert found(bridge, "alice@example.test") == []

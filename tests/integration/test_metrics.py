@@ -11,6 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from shared import metrics, standing
 from shared.codes.coded import written
 from shared.codes.faults import Fault
+from shared.codes.invalid import Invalid
 from shared.codes.limits import CallLimitBy
 from shared.coordination.call_limit import CallLimit, Limit
 from shared.coordination.presence import WORKER, Presence
@@ -133,7 +134,7 @@ def test_what_needs_a_person_is_counted(bridge: Bridge) -> None:
     (event_id,) = bridge.receive(task_event())
     with bridge.store.transaction() as tx:
         tx.journal.end([event_id], EventState.FAILED, Fault.OWN_FAULT(error="KeyError"))
-        tx.journal.park("a-delivery", "glpi/ticket", b"{}", [("item", "is missing")])
+        tx.journal.park("a-delivery", "glpi/ticket", b"{}", [("item", Invalid.FIELD_REQUIRED())])
     found = shown(bridge)
     assert of(found, "events_failed", code="own_fault") == 1
     assert of(found, "deliveries_parked") == 1

@@ -9,6 +9,7 @@ import pytest
 
 from producer.admin.preview import preview
 from producer.admin.templates import TemplateStore
+from shared.codes.hints import Hint
 from shared.store.metadata import Entry, MetadataKind
 from shared.templating import Operation
 from tests.support.bridge import Bridge
@@ -114,4 +115,4 @@ def test_an_empty_cache_finds_no_fault(bridge: Bridge) -> None:
 def test_a_preview_warns_of_a_rendered_value_that_the_tracker_would_refuse(knowing: Bridge) -> None:
     body = json.dumps({"issue": {"custom_fields": [{"id": 3, "value": "{{ticket.title}}"}]}})
     warnings = preview(knowing.store, Operation.ISSUE_CREATE, body).warnings
-    assert [one for one in warnings if "Channel" in one], warnings
+    assert [one.params["problem"].code for one in warnings] == [Hint.CUSTOM_FIELD_NOT_A_CHOICE]

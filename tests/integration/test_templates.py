@@ -11,6 +11,7 @@ from deploy.sandbox.tracker.control import StandIn
 from producer.admin.project_forms import FormRefused, ProjectForm
 from producer.admin.projects import ProjectForms
 from producer.admin.templates import TemplateStore
+from shared.codes.cautions import Caution
 from shared.connection import Connector
 from shared.coordination.locks import Locks
 from shared.metadata.synchronisation import synchronise
@@ -221,7 +222,8 @@ def test_a_project_template_that_fails_is_told_at_the_form(bridge: Bridge, stand
     made = forms.create(LinkKind.ENTITY, 9, ProjectForm.of({"name": "Lab", "identifier": "lab"}))
     (told,) = made.warnings
     assert made.created
-    assert "the form was sent as it is: line 1" in told
+    assert told.code == Caution.FORM_SENT_AS_IT_IS
+    assert told.params["problem"].params["line"] == 1
 
 
 def test_a_project_template_can_fill_a_required_field_that_the_form_lacks(

@@ -17,7 +17,7 @@ import pytest
 from pydantic import SecretStr
 
 from deploy.embedded.ports import free_port
-from shared.codes.faults import Detail
+from shared.codes.faults import Detail, Fault
 from shared.errors import (
     LeaseOver,
     OutcomeUnknown,
@@ -356,7 +356,7 @@ def test_a_raw_call_waits_for_the_rate_limit_and_can_be_stopped_before_it_is_sen
 
     def stop() -> None:
         waited.append("asked")
-        raise LeaseOver("too late")
+        raise LeaseOver(Fault.LEASE_RAN_OUT())
 
     server = serve(saying(answer()))
     client = connect(server, throttle=lambda: waited.append("throttled"))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from producer.admin import people, shapes, story, templates
+from producer.admin import people, preview, shapes, story, templates
 from producer.admin.dryrun import results
 from producer.console import models
 
@@ -22,7 +22,9 @@ CODED = {"code", "params"}
         (models.TicketTask, story.TaskStanding, {*CODED, "reason"}, {"coded"}),
         (models.HelpdeskUser, people.Mapped, {*CODED, "why"}, {"match"}),
         (models.Template, templates.Described, set(), set()),
-        (models.DryRun, results.DryRun, set(), set()),
+        (models.DryRun, results.DryRun, {"cautions"}, set()),
+        (models.Left, results.Left, {*CODED, "reason"}, {"why"}),
+        (models.Preview, preview.Preview, {"cautions"}, set()),
     ],
 )
 def test_a_model_has_the_fields_of_what_it_shows(
@@ -33,4 +35,4 @@ def test_a_model_has_the_fields_of_what_it_shows(
 
 def test_events_and_runs_are_shown_as_the_command_line_does() -> None:
     assert set(models.Event.model_fields) == {*shapes.EVENT, *shapes.TIMES, *CODED, "reason"}
-    assert set(models.Synchronisation.model_fields) == set(shapes.RUN)
+    assert set(models.Synchronisation.model_fields) == {*shapes.RUN, *CODED, "error"}

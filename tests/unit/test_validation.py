@@ -14,6 +14,7 @@ from producer.commands.main import app
 from producer.helpdesks.glpi.events import _TaskBody, _TicketBody
 from shared.config import PluginConfig
 from shared.events import Event
+from shared.sentences.render import sentence
 from shared.settings import Settings
 from shared.validation import model_faults
 
@@ -51,7 +52,7 @@ def test_no_fault_of_any_input_is_told_in_a_librarys_words(model: type[BaseModel
         try:
             model.model_validate(given)
         except ValidationError as error:
-            told |= {words for _, words in model_faults(error)}
+            told |= {sentence(problem) for _, problem in model_faults(error)}
     assert told
     assert {words for words in told if any(their in words for their in THEIRS)} == set()
 
@@ -73,7 +74,7 @@ def test_no_fault_of_any_input_is_told_in_a_librarys_words(model: type[BaseModel
 def test_what_was_expected_is_named(name: str, value: object, faults: list[tuple[str, str]]) -> None:
     with pytest.raises(ValidationError) as error:
         PluginConfig.model_validate({name: value})
-    assert model_faults(error.value) == faults
+    assert [(path, sentence(problem)) for path, problem in model_faults(error.value)] == faults
 
 
 @pytest.mark.parametrize(

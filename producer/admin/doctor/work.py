@@ -13,9 +13,18 @@ from shared.codes.coded import Coded, Written
 from shared.codes.findings import Finding
 from shared.codes.hints import Hint
 from shared.codes.reasons import Reason
-from shared.codes.refusals import Refusal
+from shared.codes.refusals import Formerly, Refusal
 from shared.coordination.pause import Pause
 from shared.store.models import EventState
+
+NOT_SET_UP = (
+    Refusal.TRACKER_NOT_CONFIGURED,
+    Refusal.API_KEY_NOT_STORED,
+    Refusal.API_KEY_NOT_OPENED,
+    Refusal.SECRET_KEYS_NOT_SET,
+    Formerly.SETTING_NOT_VALID,
+)
+"""Why a worker pauses whose settings do not let it ask the tracker."""
 
 SLOW_S = 120.0
 STUCK_S = 3600.0
@@ -60,7 +69,7 @@ def pending(installation: Installation) -> Iterator[CheckResult]:
         return
     age = (now - oldest.received_at).total_seconds()
     paused = _paused(installation)
-    if paused and paused.code == Refusal.SETTING_NOT_VALID and installation.well.get("api key"):
+    if paused and paused.code in NOT_SET_UP and installation.well.get("api key"):
         yield failure("pending", Finding.WORKER_SET_UP_OTHERWISE(count=count, because=paused))
         return
     why = Finding.EVERYTHING_PAUSED(because=paused) if paused else oldest.coded

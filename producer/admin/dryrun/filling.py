@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from producer.admin.dryrun.results import DryRunRefused
+from shared.codes.refusals import Refusal
 from shared.config import PluginConfig
 from shared.payloads import Body
 from shared.refusals.custom_field_hints import fields_of, is_missing
@@ -75,8 +76,5 @@ def _any_value(field: Entry, noun: str) -> Any:
     choices = [one["value"] for one in field.details["possible_values"]]
     value = next(iter(choices), None) or ANY_VALUE.get(kind) or (TEXT if kind in TEXTS else None)
     if value is None:
-        raise DryRunRefused(
-            f"the dry run needs a temporary {noun}, and the tracker requires the custom field {field.name} of it, "
-            f"which deskbridge cannot fill ({kind}): give the field a default value on the tracker"
-        )
+        raise DryRunRefused(Refusal.TEMPORARY_NOT_FILLED(kind=noun, name=field.name, format=kind))
     return [value] if field.details["multiple"] else value

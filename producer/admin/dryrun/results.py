@@ -6,15 +6,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from shared.codes.refusals import Refusal
+from shared.codes.coded import Coded
 from shared.errors import BridgeError
 from shared.refusals.known import Explanation
+from shared.sentences.render import sentence
 
 
 class DryRunRefused(BridgeError):
-    """A dry run that cannot be made, with the reason in words; whatever was made for it is deleted or in the list."""
-
-    otherwise = Refusal.DRY_RUN_NOT_POSSIBLE
+    """A dry run that cannot be made; whatever was made for it is deleted or in the list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +26,7 @@ class Left:
         mark: what it carries in its subject, or as its identifier.
         tracker_id: the tracker's id; None where no answer told it.
         begun_at: when it was asked for, by the database's clock.
-        reason: why it is still there, as far as it is known.
+        why: why it is still there, as far as it is known.
     """
 
     id: int
@@ -35,11 +34,11 @@ class Left:
     mark: str
     tracker_id: int | None
     begun_at: datetime
-    reason: str | None
+    why: Coded | None
 
     def __str__(self) -> str:
         number = f"#{self.tracker_id}" if self.tracker_id else "whose number is not known"
-        return f"{self.kind} {number} with “{self.mark}” ({self.reason or 'not deleted yet'})"
+        return f"{self.kind} {number} with “{self.mark}” ({sentence(self.why) if self.why else 'not deleted yet'})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,7 @@ class DryRun:
     """
 
     payload: dict[str, Any]
-    warnings: tuple[str, ...]
+    warnings: tuple[Coded, ...]
     filled_in: tuple[str, ...]
     pruned: tuple[str, ...]
     method: str

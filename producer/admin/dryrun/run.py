@@ -19,6 +19,8 @@ from producer.admin.dryrun.results import DryRun, DryRunRefused, Left
 from producer.admin.dryrun.trials import NEEDS_ISSUE, Trial, Tried, rendering_with
 from shared.bodies.contexts import custom_fields_of, trial_context
 from shared.codes.changes import Did
+from shared.codes.coded import written
+from shared.codes.refusals import Refusal
 from shared.dryrun.cleanup import SETTLING_S
 from shared.dryrun.objects import Bench, json_in
 from shared.metadata.synchronisation import Connect
@@ -116,7 +118,7 @@ class DryRuns:
         """
         with self.store.transaction() as tx:
             rows = tx.dry_runs.all()
-        return [Left(row.id, row.kind, row.mark, row.tracker_id, row.begun_at, row.reason) for row in rows]
+        return [Left(row.id, row.kind, row.mark, row.tracker_id, row.begun_at, row.coded) for row in rows]
 
     def _told(self, tried: Tried, bench: Bench, hints: list[Explanation], started: float) -> DryRun:
         rendering, answer = tried.rendering, tried.answer
@@ -125,7 +127,7 @@ class DryRuns:
         anything = any(not thing.refused for thing in bench.things)
         return DryRun(
             payload=rendering.payload,
-            warnings=(*rendering.warnings, *tried.warnings),
+            warnings=(*map(written, rendering.warnings), *tried.warnings),
             filled_in=rendering.filled_in,
             pruned=rendering.pruned,
             method=tried.method,
@@ -160,7 +162,5 @@ def _project_of(operation: Operation, rendering: Rendering, context: dict[str, A
     if operation is Operation.ISSUE_CREATE:
         found = rendering.payload["issue"].get("project_id")
     if type(found) is not int:
-        raise DryRunRefused(
-            "no tracker project is known for this context: link the project or entity of its ticket, or name one"
-        )
+        raise DryRunRefused(Refusal.NO_PROJECT_FOR_DRY_RUN())
     return found

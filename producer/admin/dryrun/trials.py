@@ -9,7 +9,10 @@ from typing import Any
 
 from producer.admin.dryrun.filling import temporary_issue, temporary_project
 from producer.admin.dryrun.results import DryRunRefused
-from shared.codes.coded import written
+from shared.codes.cautions import Caution
+from shared.codes.coded import Coded
+from shared.codes.faults import Detail
+from shared.codes.refusals import Refusal
 from shared.config import PluginConfig
 from shared.dryrun.marks import ObjectKind, marked, new_mark
 from shared.dryrun.objects import FRESH_S, Bench, Thing, id_in
@@ -25,8 +28,6 @@ from shared.tracker.answers import RawAnswer, messages
 
 Render = Callable[[int | None], Rendering]
 NEEDS_ISSUE = (Operation.ISSUE_UPDATE_STATUS, Operation.TIME_ENTRY_CREATE)
-NOT_ASKED = "project.identifier was replaced by a mark, so the tracker was not asked about it"
-ELSEWHERE = "the membership was tried in a temporary project: whether they are a member already was not asked"
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Tried:
     path: str
     answer: RawAnswer | None
     created: str | None = None
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Coded, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -92,7 +93,7 @@ class Trial:
         self.bench.remove(thing)
         self._raise_outage("POST", kind.path, thing.answer)
         created = f"{kind} #{thing.tracker_id}" if thing.tracker_id else None
-        warnings = (NOT_ASKED,) if kind is ObjectKind.PROJECT else ()
+        warnings = (Caution.IDENTIFIER_NOT_ASKED(),) if kind is ObjectKind.PROJECT else ()
         return Tried(self.rendering, "POST", kind.path, thing.answer, created, warnings)
 
     def _on_issue(self) -> Tried:
@@ -121,7 +122,7 @@ class Trial:
             answer = self._send("POST", path, self.rendering.payload, project)
             made = id_in(answer, "membership")
             created = f"membership #{made}" if made else None
-            return Tried(self.rendering, "POST", path, answer, created, (ELSEWHERE,))
+            return Tried(self.rendering, "POST", path, answer, created, (Caution.MEMBERSHIP_NOT_ASKED(),))
         finally:
             self.bench.remove(project)
 
@@ -135,17 +136,20 @@ class Trial:
         raise self._no(kind, body, thing)
 
     def _no(self, kind: ObjectKind, body: Body, thing: Thing) -> BridgeError:
-        what = f"the dry run needs a temporary {kind}"
         if thing.answer is None:
-            detail = written(f"{what}, and no clear answer came to its creation")
-            return OutcomeUnknown("POST", kind.path, detail=detail)
+            return OutcomeUnknown("POST", kind.path, detail=Detail.TEMPORARY_UNCLEAR(kind=str(kind)))
         hints: list[Explanation] = []
         if thing.refused:
             creating = Operation.ISSUE_CREATE if kind is ObjectKind.ISSUE else Operation.PROJECT_CREATE
             hints = explain(creating, body, self.known, thing.answer.status)
-        words = "; ".join(messages(thing.answer.body.encode())) or "without a reason"
-        told = "".join(f"; {one}" for one in hints)
-        return DryRunRefused(f"{what}, and the tracker refused it: {thing.answer.status}, {words}{told}")
+        return DryRunRefused(
+            Refusal.TEMPORARY_REFUSED(
+                kind=str(kind),
+                status=thing.answer.status,
+                errors=messages(thing.answer.body.encode()),
+                hints=[one.coded for one in hints],
+            )
+        )
 
     def _send(self, method: str, path: str, payload: Body, within: Thing) -> RawAnswer | None:
         """Make the call that is tried; None where no answer came: whatever it made is inside what is temporary."""

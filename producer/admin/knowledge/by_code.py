@@ -8,18 +8,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from shared.codes.authors import Misattribution
+from shared.codes.cautions import Amount, Caution
 from shared.codes.coded import Code
 from shared.codes.deliveries import Undelivered
-from shared.codes.faults import Detail, Fault
+from shared.codes.faults import Detail, Fault, HelpdeskFault
 from shared.codes.findings import Finding
+from shared.codes.invalid import Invalid, Unimported
 from shared.codes.limits import CallLimitBy
 from shared.codes.reasons import Matching, Reason, Verdict
-from shared.codes.refusals import Refusal
+from shared.codes.refusals import Formerly, Refusal
 from shared.codes.steps import Arrival, What
 from shared.refusals.records import RECORDS as OF_HINTS
 
 NOTHING_WRONG = "KB-WORK-006"
 """What is not named below is the normal course of things."""
+
+WRONG_ASKED = "KB-COMMAND-001"
+"""What of these is not named below is refused for what was typed, and its own sentence says what to change."""
+ASKED: tuple[type[Code], ...] = (Refusal, Formerly, Invalid, Unimported, Caution, Amount)
+SAID_ALL = (Refusal.STOPPED_BY_USER,)
 
 NAMED: Mapping[str, Iterable[Code]] = {
     "KB-HELPDESK-002": (
@@ -37,15 +44,22 @@ NAMED: Mapping[str, Iterable[Code]] = {
         Finding.HELPDESK_API_ANSWERS,
         Finding.HELPDESK_API_UNREACHABLE,
         Finding.HELPDESK_CLOCK_DIFFERS,
-        Refusal.HELPDESK_FAILED,
+        *HelpdeskFault,
+        Refusal.HELPDESK_UNANSWERED,
+        Refusal.HELPDESK_API_NOT_SET,
+        Formerly.HELPDESK_FAILED,
     ),
     "KB-HELPDESK-005": (
         *Undelivered,
         Finding.NOTHING_REFUSED,
         Finding.DELIVERIES_REFUSED,
         Refusal.EVENT_NOT_VALID,
-        Refusal.SIGNATURE_NOT_VALID,
         Refusal.EVENTS_NOT_SENT,
+        Refusal.EVENTS_SENT_IN_PART,
+        Refusal.EVENT_FILE_NOT_TEXT,
+        Refusal.PRODUCER_UNREACHABLE,
+        Refusal.PRODUCER_UNLIKE_ONE,
+        Refusal.PRODUCER_REFUSED,
     ),
     "KB-HELPDESK-006": (
         Reason.NO_LINK,
@@ -102,6 +116,11 @@ NAMED: Mapping[str, Iterable[Code]] = {
         Reason.ISSUES_WITHIN,
         Finding.DRY_RUNS_CLEANED,
         Finding.DRY_RUNS_LEFT,
+        Detail.TEMPORARY_UNCLEAR,
+        Refusal.TEMPORARY_REFUSED,
+        Refusal.TEMPORARY_NOT_FILLED,
+        Refusal.NO_PROJECT_FOR_DRY_RUN,
+        Caution.DRY_RUN_LEFT_BEHIND,
     ),
     "KB-TRACKER-001": (
         Fault.TRACKER_FAILED,
@@ -117,6 +136,8 @@ NAMED: Mapping[str, Iterable[Code]] = {
         Detail.NOT_JSON,
         Detail.NOT_THE_TRACKERS,
         Detail.NO_OBJECT,
+        Detail.NO_PROJECT_ID,
+        Refusal.TRACKER_NOT_CONFIGURED,
         Detail.NO_LIST,
         Detail.WRONG_TOTAL_COUNT,
         Detail.LIST_CHANGED,
@@ -140,7 +161,7 @@ NAMED: Mapping[str, Iterable[Code]] = {
         Finding.REST_API_OFF,
         Finding.TRACKER_REFUSES,
     ),
-    "KB-TRACKER-007": (Fault.PROJECT_UNKNOWN, Refusal.PROJECT_IN_DOUBT),
+    "KB-TRACKER-007": (Fault.PROJECT_UNKNOWN, Refusal.PROJECT_IN_DOUBT, Refusal.PROJECT_JUST_ASKED_FOR),
     "KB-TRACKER-008": (
         Finding.CALLS_AT_ONCE,
         Finding.NO_CALLS_LATELY,
@@ -189,7 +210,11 @@ NAMED: Mapping[str, Iterable[Code]] = {
         Finding.NOTHING_HELD,
         Finding.ROWS_HELD,
         Finding.HELD_FOR_NOTHING,
-        Refusal.NOT_RESOLVED,
+        Refusal.NOT_HELD_BUT,
+        Refusal.NOT_HELD_NOR_KNOWN,
+        Refusal.EVENTS_PAST_RETENTION,
+        Refusal.LINKED_MEANWHILE,
+        Refusal.LINKED_ALREADY,
         What.DOUBT_HELD,
         What.FOR_PERSON_TO_SAY,
         What.LATE_AND_TWICE,
@@ -214,7 +239,13 @@ NAMED: Mapping[str, Iterable[Code]] = {
         Reason.TIME_LOGGED_AS_ANOTHER,
         Finding.AUTHORS_RIGHT,
         Finding.AUTHORS_WRONG,
-        Refusal.AUTHOR_NOT_CORRECTED,
+        Refusal.TIME_ENTRY_UNKNOWN,
+        Refusal.LOGGING_EVENT_PRUNED,
+        Refusal.HOURS_OF_NOBODY,
+        Refusal.HOURS_OF_SOMEBODY_UNKNOWN,
+        Refusal.AUTHOR_REFUSED,
+        Refusal.AUTHOR_IGNORED,
+        Refusal.AUTHORS_NOT_CORRECTED_HERE,
         What.AUTHOR_DIFFERS,
         What.REPEATED_AS_ADMINISTRATOR,
     ),
@@ -233,6 +264,10 @@ NAMED: Mapping[str, Iterable[Code]] = {
         Finding.MIGRATIONS_CURRENT,
         Finding.MIGRATIONS_DUE,
         Refusal.DATABASE_NOT_MIGRATED,
+        Refusal.DATABASE_WITHOUT_TABLES,
+        Refusal.DATABASE_TOO_OLD,
+        Refusal.DATABASE_TOO_NEW,
+        Refusal.TABLE_LOCKED,
     ),
     "KB-SERVICE-003": (
         Finding.REDIS_ANSWERS,
@@ -274,6 +309,11 @@ NAMED: Mapping[str, Iterable[Code]] = {
         Finding.API_KEY_MISSING,
         Finding.API_KEY_UNREADABLE,
         Finding.API_KEY_OLD_ENCRYPTION,
+        Refusal.API_KEY_NOT_STORED,
+        Refusal.API_KEY_NOT_OPENED,
+        Refusal.API_KEY_EMPTY,
+        Refusal.API_KEY_MALFORMED,
+        Refusal.SECRET_KEYS_NOT_SET,
     ),
     "KB-SETUP-002": (
         Finding.LINKS_USABLE,
@@ -283,6 +323,11 @@ NAMED: Mapping[str, Iterable[Code]] = {
         Finding.LINKED_PROJECT_CLOSED,
         Finding.LINKED_PROJECT_ARCHIVED,
         Finding.LINKED_PROJECT_GONE,
+        Refusal.PROJECT_CLOSED_NOW,
+        Refusal.PROJECT_ARCHIVED_NOW,
+        Refusal.PROJECT_NOT_READ_YET,
+        Refusal.CATEGORY_NOT_OF_PROJECT,
+        Refusal.PROJECT_WITHOUT_CATEGORIES,
     ),
     "KB-SETUP-003": (
         Finding.ROLE_KNOWN,
@@ -296,13 +341,15 @@ NAMED: Mapping[str, Iterable[Code]] = {
         Finding.METADATA_EMPTY,
         Finding.METADATA_OLD,
         Finding.METADATA_NOT_READ,
-        Refusal.METADATA_NOT_SYNCHRONISED,
     ),
     "KB-SETUP-007": (
         Finding.CONFIG_IDS_KNOWN,
         Finding.ISSUE_TYPE_NOT_USABLE,
         Finding.CONFIG_ID_UNKNOWN,
         Refusal.NOT_ON_TRACKER,
+        Refusal.ID_NOT_ON_TRACKER,
+        Refusal.ID_SWITCHED_OFF,
+        Refusal.TRACKER_USERS_UNKNOWN,
     ),
     "KB-TRACKER-003": (
         Finding.CUSTOM_FIELDS_SENT,
@@ -338,23 +385,14 @@ NAMED: Mapping[str, Iterable[Code]] = {
         Finding.EVENTS_WERE_MISSED,
         Finding.NOTHING_WAS_MISSED,
     ),
-    "KB-COMMAND-001": (
-        Refusal.WRONG_USAGE,
-        Refusal.SETTING_NOT_VALID,
-        Refusal.DOES_NOT_EXIST,
-        Refusal.FILE_NOT_USABLE,
-        Refusal.FORM_NOT_VALID,
-        Refusal.LINKS_NOT_IMPORTED,
-        Refusal.ACCOUNT_REFUSED,
-        Refusal.TEMPLATE_REFUSED,
-        Refusal.NO_TEMPLATE_CONTEXT,
-        Refusal.DRY_RUN_NOT_POSSIBLE,
-    ),
     "KB-COMMAND-002": (
         Refusal.DATABASE_CONFLICT,
         Refusal.DATABASE_HELD,
         Refusal.METADATA_BUSY,
         Refusal.TEMPLATE_CONFLICT,
+        Refusal.TEMPLATE_ACTIVATED_MEANWHILE,
+        Refusal.TOO_MANY_TRIES,
+        Refusal.TOO_MANY_TOKENS,
         Refusal.SIGN_IN_BUSY,
     ),
     "KB-COMMAND-003": (
@@ -365,6 +403,7 @@ NAMED: Mapping[str, Iterable[Code]] = {
 }
 BY_CODE: Mapping[str, str] = {
     **{str(code): NOTHING_WRONG for code in Reason},
+    **{str(code): WRONG_ASKED for subject in ASKED for code in subject if code not in SAID_ALL},
     **{str(code): record for record, codes in NAMED.items() for code in codes},
     **{str(code): record for code, record in OF_HINTS.items()},
 }

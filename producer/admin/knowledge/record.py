@@ -11,7 +11,9 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from shared.validation import model_faults
+from shared.codes.invalid import Invalid
+from shared.sentences.render import sentence
+from shared.validation import Unfit, model_faults
 
 FENCE = "---"
 DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -23,7 +25,7 @@ def _date(text: str) -> str:
             raise ValueError
         date.fromisoformat(text)
     except ValueError:
-        raise ValueError("expected a date such as 2026-11-21") from None
+        raise Unfit(Invalid.DAY_EXPECTED()) from None
     return text
 
 
@@ -97,7 +99,7 @@ def faults_of(metadata: Mapping[str, Any]) -> list[str]:
     try:
         Metadata.model_validate(metadata)
     except ValidationError as error:
-        return [f"{path}: {problem}" for path, problem in model_faults(error)]
+        return [f"{path}: {sentence(problem)}" for path, problem in model_faults(error)]
     return []
 
 

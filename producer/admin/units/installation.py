@@ -12,6 +12,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
+from shared.codes.refusals import Refusal
 from shared.errors import BridgeError
 
 SHIPPED = files("producer.admin.units")
@@ -60,11 +61,11 @@ def planned(venv: Path, root: Path = Path("/")) -> list[Planned]:
         CannotInstall: units cannot run what is there, or a package has brought units.
     """
     if not PLAIN.fullmatch(str(venv)) or not (venv / "bin" / "deskbridge").exists():
-        raise CannotInstall(f"{venv} is no venv with deskbridge that a unit can name")
+        raise CannotInstall(Refusal.UNITS_NO_VENV(venv=str(venv)))
     if f"{venv}/".startswith(HIDDEN):
-        raise CannotInstall(f"units do not see {venv}: set deskbridge up in {WRITTEN_FOR}")
+        raise CannotInstall(Refusal.UNITS_NOT_SEEN(venv=str(venv), place=WRITTEN_FOR))
     if (root / PACKAGED).exists():
-        raise CannotInstall("the package deskbridge is installed, and has brought the units")
+        raise CannotInstall(Refusal.UNITS_ARE_PACKAGED())
     etc = root / "etc"
     found = [
         *((etc / "systemd/system" / name, text) for name, text in _texts(SHIPPED / "systemd")),
@@ -95,10 +96,10 @@ def install(venv: Path, root: Path = Path("/")) -> list[Path]:
         CannotInstall: not as root, without systemd, or a command failed, or as `planned`.
     """
     if os.geteuid() != 0:
-        raise CannotInstall("only root can install units; --dry-run shows them to anybody")
+        raise CannotInstall(Refusal.UNITS_NEED_ROOT())
     is_this_machine = root == Path("/")
     if is_this_machine and not RUNNING.is_dir():
-        raise CannotInstall("systemd does not run this machine; --dry-run shows what would be written")
+        raise CannotInstall(Refusal.UNITS_NEED_SYSTEMD())
     written = []
     for one in planned(venv, root):
         if one.is_kept and one.path.exists():
@@ -129,4 +130,6 @@ def _texts(folder: Traversable, within: str = "") -> Iterator[tuple[str, str]]:
 def _run(command: tuple[str, ...]) -> None:
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     if ended.returncode:
-        raise CannotInstall(f"{' '.join(command)}: {ended.stderr.strip()}")
+        raise CannotInstall(
+            Refusal.UNITS_COMMAND_FAILED(command=" ".join(command), error=ended.stderr.strip())
+        )

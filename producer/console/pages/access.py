@@ -10,6 +10,7 @@ from producer.console.answers import AtDesk
 from producer.console.pages.parts import Form, go, page_router, show
 from producer.console.rights import require
 from producer.web.problems import Problem
+from shared.codes.refusals import Refusal
 from shared.store.rights import OF_ACCOUNTS, Right
 
 router = page_router()
@@ -48,7 +49,7 @@ def change_account(request: Request, desk: AtDesk, form: Form) -> Response:
         elif act == "sign-out":
             desk.accounts.sign_out_everywhere(name)
         else:
-            raise Problem(422, "Not valid", "say what to do with it")
+            raise Problem(422, "Not valid", why=Refusal.NOTHING_ASKED_FOR())
     except AccountRefused as refused:
         return _show(request, desk, status=409, fault=("accounts", str(refused)))
     return go(PATH, "account")
@@ -80,7 +81,9 @@ def _link(request: Request, desk: AtDesk, name: str) -> str:
 def _right(text: str, choices: tuple[Right, ...]) -> Right:
     found = next((one for one in choices if one == text), None)
     if found is None:
-        raise Problem(422, "Not valid", f"a right is one of {', '.join(choices)}")
+        raise Problem(
+            422, "Not valid", why=Refusal.ACCOUNT_RIGHT_UNKNOWN(rights=[str(one) for one in choices])
+        )
     return found
 
 

@@ -16,6 +16,7 @@ from producer.console.fixing import fix
 from producer.console.pages.parts import PAGE, go, page_router, show
 from producer.console.view import address
 from producer.web.problems import Problem
+from shared.codes.refusals import Refusal
 from shared.errors import BridgeError
 from shared.ids import LARGEST
 from shared.kinds import Kind
@@ -35,9 +36,7 @@ def listed(request: Request, desk: AtDesk, below: str = "") -> Response:
 def correct(request: Request, desk: AtDesk, task_id: Id) -> Response:
     """Give a ticket task's hours to whom they were meant for."""
     if not desk.settings.correct_authors:
-        raise Problem(
-            403, "Not allowed", "authors are changed only where DESKBRIDGE_CORRECT_AUTHORS=1 is set"
-        )
+        raise Problem(403, "Not allowed", why=Refusal.AUTHORS_NOT_CORRECTED_HERE())
     try:
         correct_author(desk.store, desk.connector.connect, task_id)
     except BridgeError as refused:

@@ -18,6 +18,7 @@ from producer.console.pages.parts import Form, go, page_router, show
 from producer.console.view import address
 from producer.console.visitors import Fields
 from producer.web.problems import Problem
+from shared.codes.refusals import Refusal
 from shared.ids import read_id
 from shared.store.event_search import Wanted
 from shared.store.models import EventState
@@ -63,7 +64,7 @@ def replay(desk: AtDesk, form: Form) -> Response:
     upto = form.number("upto")
     wanted = replace(_wanted(form), upto=upto)
     if wanted.state not in REPLAYABLE or upto is None:
-        raise Problem(422, "Not valid", "only failed and skipped events are replayed together")
+        raise Problem(422, "Not valid", why=Refusal.NOT_REPLAYED_TOGETHER())
     done, change = replay_matching(desk, wanted)
     if change is None:
         return go(PATH, "nothing")

@@ -13,6 +13,7 @@ from producer.admin.held import held_page, held_row, resolve
 from producer.console.answers import AtDesk, Id
 from producer.console.pages.parts import PAGE, Form, Number, go, leaf, page_router, show
 from producer.web.problems import Problem
+from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound
 from shared.kinds import Kind
 
@@ -40,7 +41,7 @@ def decide(request: Request, desk: AtDesk, kind: Kind, key: Id, form: Form) -> R
     """Adopt a candidate, or have it created again."""
     verdict, adopt = form.text("verdict"), form.number("adopt")
     if verdict not in ("adopt", "again"):
-        raise Problem(422, "Not valid", "say what it is to be")
+        raise Problem(422, "Not valid", why=Refusal.NOTHING_ASKED_FOR())
     if verdict == "adopt" and not adopt:
         return _show(request, desk, kind, key, fault="number", status=422)
     try:

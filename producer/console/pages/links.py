@@ -16,9 +16,11 @@ from producer.console.answers import AtDesk
 from producer.console.pages.parts import Form, go, leaf, page_router, show
 from producer.console.visitors import Fields
 from producer.web.problems import Problem
+from shared.codes.invalid import Invalid
+from shared.codes.refusals import Refusal
 from shared.errors import LockBusy, NotFound, SettingsError, TrackerError
 from shared.ids import LARGEST, read_id
-from shared.sentences.language import said
+from shared.sentences.render import sentence
 from shared.store.links import Link, LinkKind
 from shared.store.metadata import MetadataKind
 
@@ -37,6 +39,7 @@ MODULES = (
     "gantt",
 )
 MOST_PEOPLE = 200
+OF_THE_CATEGORY = (Refusal.CATEGORY_NOT_OF_PROJECT, Refusal.PROJECT_WITHOUT_CATEGORIES)
 CUSTOM = "custom_field_values."
 HelpdeskId = Annotated[int, Path(ge=0, le=LARGEST)]
 
@@ -91,7 +94,7 @@ def save(request: Request, desk: AtDesk, kind: LinkKind, helpdesk_id: HelpdeskId
     try:
         return go(f"{PATH}?kind={kind}", how(desk, kind, helpdesk_id, form))
     except FormRefused as refused:
-        faults = dict(refused.faults)
+        faults = {field: sentence(problem) for field, problem in refused.faults}
     except (SettingsError, TrackerError, ProjectInDoubt, LockBusy) as failure:
         faults, status = {"": str(failure)}, 503 if isinstance(failure, (ProjectInDoubt, LockBusy)) else 502
     return _show(request, desk, kind, helpdesk_id, form=form, faults=faults, status=status)
@@ -109,20 +112,21 @@ def remove(desk: AtDesk, kind: LinkKind, helpdesk_id: HelpdeskId) -> Response:
 
 def _check(kind: LinkKind, helpdesk_id: int) -> None:
     if kind is LinkKind.PROJECT and helpdesk_id == 0:
-        raise Problem(404, "Not found", said("a helpdesk project's id is 1 or more"))
+        raise Problem(404, "Not found", why=Refusal.HELPDESK_PROJECT_ZERO())
 
 
 def _link(desk: AtDesk, kind: LinkKind, helpdesk_id: int, form: Fields) -> str:
     """Link to an existing project; return what was done, as notices name it."""
     project_id = form.number("tracker_project_id")
     if not project_id:
-        raise FormRefused([("tracker_project_id", said("choose a tracker project"))])
+        raise FormRefused([("tracker_project_id", Invalid.PROJECT_NOT_CHOSEN())])
     link = Link(kind, helpdesk_id, project_id, form.number("default_category_id"))
     try:
         made = desk.project_forms.link(link, replay=form.has("replay"))
     except NotFound as unknown:
-        field = "default_category_id" if "category" in str(unknown) else "tracker_project_id"
-        raise FormRefused([(field, str(unknown))]) from None
+        of_category = unknown.coded.code in OF_THE_CATEGORY
+        field = "default_category_id" if of_category else "tracker_project_id"
+        raise FormRefused([(field, unknown.coded)]) from None
     return "linked" if made.linked.confirmed else "unconfirmed"
 
 

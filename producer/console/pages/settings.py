@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any
+from collections.abc import Sequence
 
 from fastapi import Request
 from redis.exceptions import RedisError
@@ -17,12 +17,14 @@ from producer.admin.people import logins_of
 from producer.console.answers import AtDesk
 from producer.console.pages.parts import Form, go, page_router, show
 from producer.console.visitors import Fields
-from producer.console.words import N_
+from shared.codes.coded import Coded
 from shared.config import PluginConfig
 from shared.errors import SettingsError
 from shared.ids import read_id
 from shared.metadata.confirming import OF_SPEC
 from shared.metadata.synchronisation import under_way
+from shared.sentences.language import N_
+from shared.sentences.render import sentence
 from shared.store.metadata import MetadataKind
 
 router = page_router()
@@ -62,7 +64,7 @@ def save(request: Request, desk: AtDesk, form: Form) -> Response:
             return go(PATH, "unchanged")
         done = configuration.save(desk, changed, api_key=key or None, moved=form.has("moved"))
     except SettingsError as wrong:
-        return _show(request, desk, form=form, status=422, faults=_faults(str(wrong)))
+        return _show(request, desk, form=form, status=422, faults=_faults(wrong))
     if done.warnings or done.owed:
         return _show(request, desk, saved=True, warnings=done.warnings, owed=len(done.owed))
     return go(PATH, "saved")
@@ -89,7 +91,7 @@ def test(request: Request, desk: AtDesk, form: Form) -> Response:
         )
         tested = try_connection(desk, wanted, form.text("api_key"))
     except SettingsError as wrong:
-        return _show(request, desk, form=form, status=422, faults=_faults(str(wrong)))
+        return _show(request, desk, form=form, status=422, faults=_faults(wrong))
     return _show(request, desk, form=form, tested=tested)
 
 
@@ -113,7 +115,7 @@ def _show(
     faults: dict[str, str] | None = None,
     tested: Tested | None = None,
     saved: bool = False,
-    warnings: list[str] | None = None,
+    warnings: Sequence[Coded] = (),
     owed: int = 0,
 ) -> Response:
     config, choices = configuration.current(desk.store), configuration.choices(desk.store)
@@ -149,7 +151,7 @@ def _show(
         faults=faults or {},
         tested=tested,
         saved=saved,
-        warnings=warnings or [],
+        warnings=[sentence(one) for one in warnings],
         owed=owed,
         seen=_seen(config),
     )
@@ -190,19 +192,11 @@ def _seen(config: PluginConfig) -> str:
     return hashlib.sha256(config.model_dump_json().encode()).hexdigest()[:16]
 
 
-def _faults(text: str) -> dict[str, Any]:
-    """Return the faults of a refusal by the field that each names."""
+def _faults(wrong: SettingsError) -> dict[str, str]:
+    """Return the faults of a refusal by the field of the form that each stands under."""
     found: dict[str, str] = {}
-    names = (*PluginConfig.model_fields, "api_key")
-    for part in text.split("; "):
-        name, _, problem = part.partition(": ")
-        field = name.partition(".")[0]
-        if field in names and problem:
-            found[field] = problem
-        elif part.startswith("base_url"):
-            found["base_url"] = part
-        elif part.startswith("the API key"):
-            found["api_key"] = part
-        else:
-            found[""] = f"{found.get('', '')} {part}".strip()
+    for path, problem in wrong.faults or [("", wrong.coded)]:
+        name = path.partition(".")[0]
+        field = name if name in (*PluginConfig.model_fields, "api_key") else ""
+        found[field] = f"{found.get(field, '')} {sentence(problem)}".strip()
     return found

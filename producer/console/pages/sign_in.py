@@ -18,6 +18,7 @@ from producer.console.view import HEADERS, address
 from producer.web.buckets import Buckets
 from producer.web.problems import Problem
 from producer.web.sources import source_of
+from shared.codes.refusals import Refusal
 from shared.logs import get_logger
 from shared.sentences.language import said
 
@@ -171,7 +172,7 @@ def change_password(request: Request, desk: AtDesk, form: Form) -> Response:
         tries: Tries = request.app.state.tries
         address = source_of(client)
         if wait := tries.begin(address, account.name):
-            raise Problem(429, "Too many tries", said("wait %(seconds)d seconds") % {"seconds": wait})
+            raise Problem(429, "Too many tries", why=Refusal.TOO_MANY_TRIES(seconds=wait))
         try:
             is_wrong = not desk.accounts.proves(account.name, form.raw("before"))
         except TooBusy as busy:

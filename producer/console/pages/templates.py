@@ -18,6 +18,7 @@ from producer.console.pages.parts import Form, go, page_router, show
 from producer.console.visitors import Fields
 from producer.web.problems import Problem
 from shared.bodies.contexts import NoContext
+from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound, TemplateError
 from shared.sentences.language import said
 from shared.sentences.render import sentence
@@ -58,7 +59,7 @@ def create(request: Request, desk: AtDesk, form: Form) -> Response:
     try:
         kept = desk.templates.create(operation, name, body, request.state.who)
     except TemplateRefused as refused:
-        faults = {refused.field or "": refused.problem}
+        faults = {field: sentence(problem) for field, problem in refused.faults} or {"": str(refused)}
         return _editor(request, desk, operation, body=body, name=name, faults=faults, status=422)
     return go(f"{PATH}/{kept.id}", "saved")
 
@@ -114,7 +115,7 @@ def act(request: Request, desk: AtDesk, template_id: Id, form: Form) -> Response
     if what == "dryrun":
         found = store.show(template_id)
         return _try(request, desk, found.operation, form.raw("body"), form, template_id=template_id)
-    raise Problem(422, "Not valid", "say what to do")
+    raise Problem(422, "Not valid", why=Refusal.NOTHING_ASKED_FOR())
 
 
 @router.get("/templates/{template_id}/compare")
@@ -147,7 +148,7 @@ def _previewed(desk: AtDesk, operation: Operation, body: str, event_id: int | No
         return {"payload": "", "fault": {"line": fault.line, "column": fault.column}, "told": told}
     except (NoContext, NotFound) as refused:
         return {"payload": "", "fault": None, "told": [{"text": str(refused), "bad": True}]}
-    told = [{"text": one, "bad": False} for one in shown.warnings]
+    told = [{"text": sentence(one), "bad": False} for one in shown.warnings]
     for label, names in (
         (said("Filled in: %(names)s"), shown.filled_in),
         (said("Left out, since it is empty: %(names)s"), shown.pruned),

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
+from shared.codes.invalid import Invalid
 from shared.errors import InvalidEvent
 from shared.events import Delivery, parse_delivery
 from shared.validation import model_faults
@@ -92,7 +93,7 @@ def read(item: Item, body: bytes, delivery_id: str) -> Delivery:
     try:
         data = json.loads(body)
     except (ValueError, RecursionError):
-        raise InvalidEvent([("(body)", "is not JSON")]) from None
+        raise InvalidEvent([("(body)", Invalid.JSON_EXPECTED())]) from None
     try:
         if item is Item.TICKET:
             return _ticket_event(_TicketBody.model_validate(data), delivery_id)

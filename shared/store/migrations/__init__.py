@@ -91,9 +91,7 @@ def beside_others(database: Database, change: Callable[[Connection], T], *, trie
                 raise
             if left:
                 time.sleep(PAUSE_S)
-    raise SettingsError(
-        "a table is locked (by a running backup?): nothing was changed; try again when it is done"
-    )
+    raise SettingsError(Refusal.TABLE_LOCKED())
 
 
 def require_current(database: Database, *, loaded: bool = True) -> None:
@@ -113,13 +111,11 @@ def require_current(database: Database, *, loaded: bool = True) -> None:
     with database.engine.connect() as connection:
         found = _revision(connection)
     if found is None:
-        raise SettingsError("the database has no tables yet: run `deskbridge migrate`")
+        raise SettingsError(Refusal.DATABASE_WITHOUT_TABLES())
     if found > HEAD:
-        raise SettingsError(
-            f"the database is at revision {found}, newer than this version of deskbridge ({HEAD}): update deskbridge"
-        )
+        raise SettingsError(Refusal.DATABASE_TOO_NEW(found=found, newest=HEAD))
     if found != HEAD:
-        raise SettingsError(f"the database is at revision {found}, not at {HEAD}: run `deskbridge migrate`")
+        raise SettingsError(Refusal.DATABASE_TOO_OLD(found=found, newest=HEAD))
 
 
 def is_current(settings: Settings) -> bool:

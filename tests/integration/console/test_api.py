@@ -9,7 +9,9 @@ import pytest
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.web.bodies import LARGEST_BODY
+from shared.codes.cautions import Caution
 from shared.codes.coded import written
+from shared.codes.refusals import Refusal
 from shared.store.rights import Right
 from tests.integration.console.conftest import OLD_TOKEN, TOKEN, ComeIn, Console
 from tests.support.bridge import SUPPORT, Bridge
@@ -98,7 +100,8 @@ def test_a_link_is_put_shown_and_deleted(console: Console) -> None:
     put = console.do("PUT", "/api/links/projects/12", {"tracker_project_id": 1, "default_category_id": 2})
     link = {"kind": "project", "id": 12, "tracker_project_id": 1, "default_category_id": 2}
     assert put | link == put
-    assert (put["created"], put["confirmed"], put["metadata"]) == (False, True, {"ok": True, "error": None})
+    assert (put["created"], put["confirmed"]) == (False, True)
+    assert put["metadata"] == {"ok": True, "error": None, "code": None, "params": {}}
     assert console.get("/api/links/projects/12") == link
     assert link in console.get("/api/links")
     console.do("DELETE", "/api/links/projects/12", status=204)
@@ -124,7 +127,10 @@ def test_a_project_is_created_with_a_category_in_one_form(console: Console, stan
     form = {"create": {"name": "Lab", "identifier": "lab"}, "default_category_id": 7}
     told = console.do("PUT", "/api/links/projects/12", form, status=201)
     assert (told["created"], told["default_category_id"]) == (True, None)
-    assert "no issue category 7" in str(told["warnings"])
+    (caution,) = told["cautions"]
+    assert told["warnings"] == [caution["reason"]]
+    assert caution["code"] == Caution.LINKED_WITHOUT_CATEGORY
+    assert caution["params"]["problem"]["params"]["category_id"] == 7
     stand_in.patch("categories", 2, project_id=told["tracker_project_id"])
     again = console.do("PUT", "/api/links/projects/12", {**form, "default_category_id": 2})
     assert (again["created"], again["default_category_id"], again["warnings"]) == (False, 2, [])
@@ -164,9 +170,16 @@ def test_a_project_is_created_once_and_the_trackers_refusal_comes_back_by_field(
     problem = console.refused(
         "PUT", "/api/links/entities/8", 422, {"create": {"name": "B", "identifier": "b"}}
     )
+    told = "Cost centre cannot be blank"
     assert problem["errors"] == [
-        {"path": "create.custom_field_values.2", "detail": "Cost centre cannot be blank"}
+        {
+            "path": "create.custom_field_values.2",
+            "detail": told,
+            "code": "as_written",
+            "params": {"text": told},
+        }
     ]
+    assert problem["code"] == Refusal.FORM_NOT_VALID
 
 
 def test_a_tracker_that_is_away_is_a_bad_gateway(console: Console, bridge: Bridge, stand_in: StandIn) -> None:

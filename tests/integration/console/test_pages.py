@@ -10,6 +10,7 @@ from sqlalchemy import event
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.accounts import AccountStore
+from shared.codes.invalid import Invalid
 from shared.codes.reasons import Reason
 from shared.store.links import LinkKind
 from shared.store.models import EventState
@@ -134,11 +135,11 @@ def test_parked_deliveries_are_found_from_the_doctor_read_again_and_what_is_left
 ) -> None:
     with bridge.store.transaction() as tx:
         for name, body in (("a", b"\xff"), ("b", recorded("task-update-done").body)):
-            tx.journal.park(name, "glpi/ticket-task", body, [("item.state", "is required")])
+            tx.journal.park(name, "glpi/ticket-task", body, [("item.state", Invalid.FIELD_REQUIRED())])
     visitor.open("/console/doctor")
     assert 'href="/console/events?state=failed&amp;kind=unreadable"' in visitor.page
     page = visitor.open("/console/events?state=failed&kind=unreadable")
-    assert "item.state: is required" in page
+    assert "item.state: required" in page
     upto = re.findall(r'name="upto" value="(\d+)"', visitor.page)[0]
     asked = {"state": "failed", "kind": "unreadable", "upto": upto}
     where = visitor.do("/console/events/replay", asked)

@@ -69,7 +69,7 @@ def test_a_creation_that_was_lost_stays_in_the_list_until_it_cannot_come_any_mor
         assert (told.ok, told.created, told.deleted, told.left) == (False, None, False, runs.left())
     (left,) = runs.left()
     assert left.tracker_id is None
-    assert left.reason
+    assert left.why
     make_due(runs.store)
     assert clean(runs) == 0
     assert len(runs.left()) == 1, "it may still come"

@@ -11,6 +11,7 @@ from sqlalchemy import update
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.dryrun.run import DryRuns
+from shared.codes.reasons import Reason
 from shared.dryrun.objects import Bench
 from shared.store.models import DryRunObject
 from shared.store.types import clock
@@ -134,7 +135,8 @@ def test_what_people_put_below_it_meanwhile_is_not_taken_along(
     assert clean(runs) == 0
     assert made in {one["id"] for one in stand_in.state()[path[1:-5]]}
     (left,) = runs.left()
-    assert "created below it" in str(left.reason) or "created in it" in str(left.reason)
+    assert left.why
+    assert left.why.code == Reason.IN_USE
 
 
 def test_a_copy_that_somebody_made_of_it_is_not_ours(runs: DryRuns, stand_in: StandIn) -> None:

@@ -12,6 +12,7 @@ import requests
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.dryrun.run import DryRuns
 from shared.codes.coded import written
+from shared.codes.refusals import Refusal
 from shared.config import PluginConfig
 from shared.dryrun.cleanup import clean_up
 from shared.dryrun.objects import Bench
@@ -158,7 +159,9 @@ def test_what_is_left_in_a_project_that_was_archived_stays_in_the_list_until_it_
     left_behind(runs, stand_in, 4)
     admin(stand_in, "PUT", "/projects/4/archive.json")
     assert clean(runs) == 0
-    assert "403" in str(runs.left()[0].reason)
+    (left,) = runs.left()
+    assert left.why
+    assert left.why.params["status"] == 403
     admin(stand_in, "PUT", "/projects/4/unarchive.json")
     let_time_pass(runs.store)
     assert clean(runs) == 1
@@ -237,7 +240,7 @@ def test_the_sweep_task_cleans_up_but_not_in_a_pause_and_survives_everything(
 
 def test_a_tracker_without_a_key_is_no_reason_to_fail(runs: DryRuns, bridge: Bridge) -> None:
     def unconfigured() -> tuple[PluginConfig, TrackerClient]:
-        raise SettingsError("no API key is stored")
+        raise SettingsError(Refusal.API_KEY_NOT_STORED())
 
     assert clean_up(bridge.store, unconfigured) == 0
     with bridge.store.transaction() as tx:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from shared.codes.coded import written
+from shared.codes.invalid import Invalid
 from shared.codes.reasons import Reason
 from shared.store.models import EventState
 from tests.helpdesks.recorded_requests import recorded
@@ -123,7 +124,7 @@ def test_replaying_a_state_that_no_event_has_says_so(shell: Shell) -> None:
 def park(shell: Shell, delivery: str, body: bytes) -> int:
     """Keep a delivery that an older version could not read."""
     with shell.store.transaction() as tx:
-        tx.journal.park(delivery, "glpi/ticket-task", body, [("item.state", "is required")])
+        tx.journal.park(delivery, "glpi/ticket-task", body, [("item.state", Invalid.FIELD_REQUIRED())])
         return tx.journal.unreadable()[-1].id
 
 
@@ -131,7 +132,7 @@ def test_a_delivery_that_cannot_be_read_is_shown_with_where_it_came_and_what_is_
     park(shell, "a", b'{"x": "\xff\x00"}')
     (shown,) = shell.ask("events", "--state", "failed")
     assert (shown["event"], shown["code"]) == ("unreadable", Reason.DELIVERY_UNREADABLE)
-    assert shown["reason"] == "a delivery to glpi/ticket-task that cannot be read: item.state: is required"
+    assert shown["reason"] == "a delivery to glpi/ticket-task that cannot be read: item.state: required"
     assert "unreadable" in shell.do("events")
 
 

@@ -130,7 +130,7 @@ def test_what_a_dry_run_left_is_named_when_the_tracker_is_another_one(shell: She
         tx.dry_runs.created(row.id, 17)
     result = shell.type("config", "set", "base_url=https://new.example")
     assert result.exit_code == 0
-    assert "issue 17 “[deskbridge dry run 1]” on https://old.example" in " ".join(result.stderr.split())
+    assert "issue #17 “[deskbridge dry run 1]” on https://old.example" in " ".join(result.stderr.split())
     with shell.store.transaction() as tx:
         assert tx.dry_runs.all() == []
 
@@ -142,8 +142,8 @@ def test_base_url_may_change_while_nothing_was_created_and_links_are_to_be_check
         tx.people.put_override(7, 5)
     result = shell.type("config", "set", "base_url=https://new.example")
     assert result.exit_code == 0
-    assert "1 links (`deskbridge links`) hold ids of the tracker at https://typo.example" in result.stderr
-    assert "1 user overrides" in result.stderr
+    assert "1 link (`deskbridge links`) holds ids of the tracker at https://typo.example" in result.stderr
+    assert "1 user override" in result.stderr
     assert shell.ask("config", "show")["base_url"] == "https://new.example"
 
 
