@@ -12,7 +12,7 @@ from shared.coordination.doorbell import make_celery
 from shared.coordination.locks import make_redis
 from shared.coordination.presence import BEAT, Presence, is_there
 from shared.errors import BridgeError
-from shared.logs import get_logger
+from shared.logs import get_logger, reason_fields
 from shared.settings import Settings
 from worker.monitor import monitored
 from worker.schedule import schedule
@@ -34,7 +34,7 @@ def beat(settings: Settings) -> int:
     try:
         monitored(settings, metrics.registry("beat"), {"redis": lambda: is_there(redis)})
     except BridgeError as error:
-        get_logger("beat").error(str(error))
+        get_logger("beat").error("does not start", **reason_fields(error.coded))
         return 2
     get_logger("beat").info("started")
     Beat(app=app, scheduler="celery.beat:Scheduler", loglevel="WARNING", max_interval=5, quiet=True).run()

@@ -15,11 +15,12 @@ from prometheus_client import CollectorRegistry
 from redis.exceptions import RedisError
 
 from shared import metrics, tracing
+from shared.codes.refusals import Refusal
 from shared.coordination.ahead import Ahead
 from shared.coordination.doorbell import drop_strange_keys
 from shared.coordination.presence import WORKER, is_there
 from shared.errors import BridgeError, SettingsError
-from shared.logs import get_logger
+from shared.logs import get_logger, reason_fields
 from shared.settings import Settings
 from shared.standing import StandingCollector
 from shared.store.migrations import is_current
@@ -47,20 +48,20 @@ log = get_logger("worker")
 def work(settings: Settings, concurrency: int) -> int:
     """Run a worker until it is told to stop; return the process's exit code."""
     if not settings.secret_keys:
-        log.error("DESKBRIDGE_SECRET_KEYS is not set: a worker cannot open the API key")
+        log.error("does not start", **reason_fields(Refusal.SECRET_KEYS_NOT_SET()))
         return 2
     try:
         if not is_current(settings):
             log.warning("the database cannot be reached at the moment; starting all the same")
     except BridgeError as error:
-        log.error(str(error))
+        log.error("does not start", **reason_fields(error.coded))
         return 1
     with suppress(RedisError):  # Celery waits for it
         drop_strange_keys(settings)
     try:
         tracing.start(settings, "worker")
     except SettingsError as error:
-        log.error(str(error))
+        log.error("does not start", **reason_fields(error.coded))
         return 2
     worker = bootstrap(settings, concurrency=concurrency)
     register(worker.app, worker)
@@ -72,7 +73,7 @@ def work(settings: Settings, concurrency: int) -> int:
     try:
         monitored(settings, *_shown(worker))
     except SettingsError as error:
-        log.error(str(error))
+        log.error("does not start", **reason_fields(error.coded))
         return 2
     threading.Thread(target=_take_ahead, args=(worker,), daemon=True, name="ahead").start()
     worker.presence.keep_marking(WORKER)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-
 from celery.signals import setup_logging
 
 from shared import reporting
 from shared.errors import BridgeError
-from shared.logs import configure_logging, get_logger, log_crashes
+from shared.logs import configure_logging, get_logger, log_crashes, reason_fields
 from shared.settings import Settings, load_settings
 
 
@@ -24,14 +22,15 @@ def begin(process: str) -> Settings | None:
     try:
         settings = load_settings()
     except BridgeError as error:
-        sys.stderr.write(f"deskbridge: {error}\n")  # how to log is part of what could not be read
+        configure_logging(None, process=process)  # how to log is part of what could not be read
+        get_logger(process).error("does not start", **reason_fields(error.coded))
         return None
     configure_logging(settings.log_format, process=process)
     log_crashes()
     try:
         reporting.start(settings, process)
     except BridgeError as error:
-        get_logger(process).error(str(error))
+        get_logger(process).error("does not start", **reason_fields(error.coded))
         return None
     setup_logging.connect(_is_set_up, weak=False)
     return settings

@@ -121,7 +121,8 @@ async def _answer(request: Request, error: Exception) -> Response:
     problem = problem_of(error)
     if problem.status >= 500:
         fault = error if problem.status == 500 else None
-        log.error("a request failed", path=request.url.path, title=problem.title, exc_info=fault)
+        code = str(problem.why.code) if problem.why else None
+        log.error("a request failed", path=request.url.path, title=problem.title, code=code, exc_info=fault)
     if request.url.path.startswith(PATH):
         return _page(request, problem)
     return problem.response()

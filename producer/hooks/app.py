@@ -282,7 +282,7 @@ class Producer:
 
     async def refuse_by_our_fault(self, request: Request, error: Exception) -> Response:
         """Answer a fault of ours without its traceback."""
-        log.error("a request failed", exc_info=error)
+        log.error("a request failed", code=str(Undelivered.PRODUCER_FAILED), exc_info=error)
         return await self.refuse(request, Problem(500, "Internal error", "nothing was kept; report it"))
 
 

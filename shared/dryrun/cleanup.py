@@ -9,7 +9,7 @@ from shared.dryrun.lookup import in_use, look_up
 from shared.dryrun.marks import ObjectKind
 from shared.dryrun.objects import FRESH_S, LONGEST_DELAY_S, OWN_S, Bench, delay, lease, settled_after
 from shared.errors import LeaseOver, SettingsError, TrackerError, TrackerRejected
-from shared.logs import get_logger
+from shared.logs import get_logger, reason_fields
 from shared.metadata.synchronisation import Connect
 from shared.send_window import SendWindow
 from shared.store import Store
@@ -41,7 +41,7 @@ def clean_up(store: Store, connect: Connect, *, settling: float = SETTLING_S) ->
         try:
             _, client = connect()
         except SettingsError as unconfigured:
-            log.info("dry runs are not cleaned up", reason=str(unconfigured))
+            log.info("dry runs are not cleaned up", **reason_fields(unconfigured.coded))
             break
         bench, row = Bench(store, client, settling), taken[0]
         try:

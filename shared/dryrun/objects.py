@@ -177,7 +177,7 @@ class Bench:
                 self._forget(row)
                 return
         except TrackerError as silence:
-            log.info("could not look a dry run's object up", mark=row.mark, error=str(silence))
+            log.info("could not look a dry run's object up", mark=row.mark, **reason_fields(silence.coded))
         self.put_off(row, delay(row.attempts, self.settling), failure.coded)
 
     def _forget(self, row: DryRunObject) -> None:

@@ -15,7 +15,7 @@ from shared.config import PluginConfig
 from shared.coordination.locks import Locks
 from shared.errors import BridgeError, LockBusy
 from shared.ids import is_id
-from shared.logs import get_logger
+from shared.logs import get_logger, reason_fields
 from shared.metadata.reading import Found, Progress, read_everything, read_kinds, read_people
 from shared.sentences.render import sentence
 from shared.store import Store, Transaction
@@ -97,7 +97,7 @@ class MetadataResult:
 
     def as_json(self) -> dict[str, Any]:
         parts = {name: asdict(differences) for name, differences in self.parts.items()}
-        return parts if self else {"error": self.error}
+        return parts if self.why is None else {"error": self.error, "code": str(self.why.code)}
 
 
 def is_due(store: Store, interval: float) -> bool:
@@ -188,7 +188,7 @@ def synchronise(
                 finally:
                     client.close()
             except BridgeError as error:  # also a lock that was lost under way
-                log.warning("metadata not synchronised; the old cache stays", error=str(error))
+                log.warning("metadata not synchronised; the old cache stays", **reason_fields(error.coded))
                 with store.transaction() as tx:
                     tx.metadata.record_run(started_at, counts={}, differences={}, why=error.coded)
                 return MetadataResult(why=error.coded)
