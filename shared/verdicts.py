@@ -41,7 +41,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from shared.codes.authors import Misattribution
-from shared.codes.coded import Coded, written
+from shared.codes.coded import Coded
 from shared.codes.reasons import Reason, Verdict
 from shared.codes.steps import What
 from shared.config import PluginConfig
@@ -252,7 +252,7 @@ class Verdicts:
         self._reopen_held(row, decided)
         asked = tracker_id is None and self._ask_again(row, decided, tuple(EventState))
         told = What.PERSON_DECIDES(
-            kind=self.kind, key=row.key, verdict=verdict, before=before or written("unknown")
+            kind=self.kind, key=row.key, verdict=verdict, before=before or Reason.CAUSE_NOT_KNOWN()
         )
         self._note(row, told)
         self.rung.add(row.ticket_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import sys
 import traceback
 from pathlib import Path
@@ -31,13 +32,18 @@ def _of_the_database(error: BaseException) -> Coded | None:
     cause = first_line(error.orig if isinstance(error, DBAPIError) and error.orig else error)
     if isinstance(error, IntegrityError):
         return Refusal.DATABASE_CONFLICT(error=cause)
-    if "no such table" in cause or isinstance(error, ProgrammingError):
+    if isinstance(error, ProgrammingError) or _is_of_the_schema(error):
         return Refusal.DATABASE_NOT_MIGRATED(error=cause)
     if is_held_by_others(error):
         return Refusal.DATABASE_HELD(error=cause)
     if isinstance(error, OperationalError):
         return Refusal.DATABASE_DOWN(error=cause)
     return Refusal.DATABASE_FAILED(error=cause)
+
+
+def _is_of_the_schema(error: BaseException) -> bool:
+    """Tell whether SQLite refused a statement itself, which ours never are but for a table or column that lacks."""
+    return getattr(getattr(error, "orig", None), "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR
 
 
 def _of_others(error: BaseException) -> Coded:

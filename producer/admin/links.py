@@ -8,9 +8,10 @@ from typing import Any
 
 from producer.admin.shapes import link_json
 from shared.codes.changes import Did
+from shared.codes.coded import Coded
 from shared.codes.reasons import Reason
 from shared.codes.refusals import Refusal
-from shared.codes.steps import What
+from shared.codes.steps import What, Which
 from shared.errors import BridgeError, NotFound
 from shared.metadata.confirming import confirm_link
 from shared.metadata.synchronisation import Connect
@@ -114,8 +115,7 @@ def make_link(
         now = _now(connect, link.tracker_project_id) if connect else None
         if now is None or not _is_newer(now, link):
             raise
-        named = {"project_id": now.id, "project_name": now.name}
-        raise NotFound(NOT_CACHED[now.standing](**named)) from None
+        raise NotFound(NOT_CACHED[now.standing](**now.named)) from None
     return with_what_waited(store, made, replay=replay)
 
 
@@ -177,7 +177,11 @@ def with_what_waited(store: Store, made: Linked, *, replay: bool) -> Linked:
         tickets = sorted({*(ticket_id for ticket_id, _, _ in skipped), *dropped})
         events = sum(count for _, count, _ in skipped)
         if replay and events:
-            tx.changes.note(Did.EVENTS_REPLAYED(count=events, which=str(link)))
+            tx.changes.note(
+                Did.EVENTS_REPLAYED(
+                    count=events, which=Which.LINK_OF(kind=str(link.kind), id=link.helpdesk_id)
+                )
+            )
     for start in range(0, len(tickets) if replay else 0, AT_ONCE):
         with store.transaction() as tx:
             _replay(tx, tickets[start : start + AT_ONCE], link)
@@ -207,8 +211,12 @@ def _belongs(snapshot: Mapping[str, Any], link: Link) -> bool:
     return snapshot.get(name) == link.helpdesk_id
 
 
+def _named(link: Link) -> Coded:
+    return Which.LINK_OF(kind=str(link.kind), id=link.helpdesk_id)
+
+
 def _replay(tx: Transaction, tickets: list[int], link: Link) -> None:
     tx.journal.replay_skipped(tickets, Reason.NO_LINK)
     tx.statuses.give(tickets)  # the status was dropped with it, also where its own event had ended before
-    what = What.REPLAYED_FOR_LINK(link=str(link), tracker_project_id=link.tracker_project_id)
+    what = What.REPLAYED_FOR_LINK(link=_named(link), tracker_project_id=link.tracker_project_id)
     tx.trace.append([Step(ticket_id, what) for ticket_id in tickets])

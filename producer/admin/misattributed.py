@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from shared.codes.coded import Coded, written
+from shared.codes.coded import Coded
+from shared.codes.reasons import Reason
 from shared.kinds import Kind
 from shared.sentences.render import because, sentence
 from shared.store import Store
@@ -61,7 +62,7 @@ def misattributed(store: Store, *, limit: int | None = None, below: Place | None
                 one.tracker_id,
                 author_id,
                 one.at,
-                one.coded or written("unknown"),
+                one.coded or Reason.CAUSE_NOT_KNOWN(),
             )
             for one, author_id in tx.misattributed.find(limit=limit, below=below)
         ]

@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from producer.admin.desk import Desk
 from producer.helpdesks.glpi.events import Item, read
 from shared.codes.changes import Did
-from shared.codes.coded import codes_in
+from shared.codes.coded import Coded, codes_in
 from shared.codes.reasons import Reason
-from shared.codes.steps import What
+from shared.codes.steps import What, Which
 from shared.errors import InvalidEvent
 from shared.store import Store, Transaction
 from shared.store.event_search import Wanted
@@ -21,7 +21,7 @@ from shared.store.models import EventState
 from shared.store.trace import Step
 
 AT_ONCE = 1000
-LONGEST_NAMED = 200
+MOST_NAMED = 50
 MOST_TOLD = 10_000
 REPLAYABLE = (EventState.FAILED, EventState.SKIPPED)
 
@@ -75,9 +75,10 @@ def replay_events(store: Store, event_ids: Collection[int]) -> Replayed:
     with store.transaction() as tx:
         tickets = tx.journal.replay(wanted)
         left, read = _read_again(tx, wanted)
-        names = ", ".join(map(str, sorted(wanted)))
-        tx.trace.append([_step(ticket_id, f"`deskbridge replay {names}`") for ticket_id in tickets])
-        tx.changes.note(Did.EVENTS_REPLAYED(count=len(wanted) - left, which=names[:LONGEST_NAMED]))
+        more = max(0, len(wanted) - MOST_NAMED) or None
+        which = Which.EVENTS_NAMED(events=sorted(wanted)[:MOST_NAMED], more=more)
+        tx.trace.append([_step(ticket_id, which) for ticket_id in tickets])
+        tx.changes.note(Did.EVENTS_REPLAYED(count=len(wanted) - left, which=which))
     return Replayed(len(wanted) - left, sorted({*tickets, *read}), left)
 
 
@@ -88,10 +89,9 @@ def replay_state(store: Store, state: EventState, code: str | None = None) -> Re
         tickets = tx.journal.replay_state(state, code=code)
         unreadable = state is EventState.FAILED and code in (None, Reason.DELIVERY_UNREADABLE)
         left, read = _read_again(tx) if unreadable else (0, [])
-        why = f"`deskbridge replay --state {state}{f' --code {code}' if code else ''}`"
-        which = f"{state} {code or ''}".strip()
+        which = _of_state(state, code)
         tx.changes.note(Did.EVENTS_REPLAYED(count=count - left, which=which))
-        tx.trace.append([_step(ticket_id, why) for ticket_id in tickets])
+        tx.trace.append([_step(ticket_id, which) for ticket_id in tickets])
     return Replayed(count - left, sorted({*tickets, *read}), left)
 
 
@@ -106,9 +106,9 @@ def replay_code(store: Store, state: EventState, code: str) -> Replayed:
             for first in range(0, len(wanted), AT_ONCE)
             for ticket_id in tx.journal.replay(wanted[first : first + AT_ONCE])
         }
-        command = f"`deskbridge replay --state {state} --code {code}`"
-        tx.trace.append([_step(ticket_id, command) for ticket_id in sorted(tickets)])
-        tx.changes.note(Did.EVENTS_REPLAYED(count=len(wanted), which=f"{state} {code}"))
+        which = _of_state(state, code)
+        tx.trace.append([_step(ticket_id, which) for ticket_id in sorted(tickets)])
+        tx.changes.note(Did.EVENTS_REPLAYED(count=len(wanted), which=which))
     return Replayed(len(wanted), sorted(tickets))
 
 
@@ -130,14 +130,12 @@ def replay_matching(desk: Desk, wanted: Wanted) -> tuple[Replayed, int | None]:
         unreadable = [row.id for row in found if row.key == UNREADABLE]
         tickets = tx.journal.replay_where(tx.events.where(wanted))
         left, read = _read_again(tx, unreadable) if unreadable else (0, [])
-        tx.trace.append(
-            [_step(ticket_id, f"every {wanted.state} event that matches") for ticket_id in tickets]
-        )
+        which = Which.EVENTS_MATCHING(**dict(_named(wanted)))
+        tx.trace.append([_step(ticket_id, which) for ticket_id in tickets])
         if not count:
             return Replayed(0, []), None
-        which = ", ".join(f"{name} {value}" for name, value in _named(wanted))
         change = tx.changes.note(
-            Did.EVENTS_REPLAYED(count=count - left, which=which[:LONGEST_NAMED]), after={"event_ids": told}
+            Did.EVENTS_REPLAYED(count=count - left, which=which), after={"event_ids": told}
         )
     done = Replayed(count - left, sorted({*tickets, *read}), left)
     desk.ring(done.tickets)
@@ -148,7 +146,7 @@ def _named(wanted: Wanted) -> Iterator[tuple[str, object]]:
     for one in fields(wanted):
         value = getattr(wanted, one.name)
         if value is not None:
-            yield one.name, value
+            yield one.name, value.isoformat() if isinstance(value, datetime) else value
 
 
 def _read_again(tx: Transaction, wanted: Collection[int] | None = None) -> tuple[int, list[int]]:
@@ -169,5 +167,11 @@ def _read_again(tx: Transaction, wanted: Collection[int] | None = None) -> tuple
     return left, tickets
 
 
-def _step(ticket_id: int, command: str) -> Step:
-    return Step(ticket_id, What.PERSON_REPLAYS(command=command))
+def _of_state(state: EventState, code: str | None) -> Coded:
+    if code is None:
+        return Which.EVENTS_OF_STATE(state=str(state))
+    return Which.EVENTS_OF_CODE(state=str(state), code=code)
+
+
+def _step(ticket_id: int, which: Coded) -> Step:
+    return Step(ticket_id, What.PERSON_REPLAYS(which=which))

@@ -132,3 +132,15 @@ class Finding(Code):
     NOTHING_WAS_MISSED = "nothing_was_missed"
     RECOVERY_OFF = "recovery_off"
     RECOVERY_ON = "recovery_on"
+
+
+class Named(Code):
+    """Somebody or something that a finding names, with what is known of it."""
+
+    STATUS_SEEN = "status_seen"
+    STATUS_SEEN_OFTEN = "status_seen_often"
+    PERSON_MATCHED = "person_matched"
+    PERSON_WITH_EMAIL = "person_with_email"
+    PERSON_WITHOUT_EMAIL = "person_without_email"
+    THE_DATABASE = "the_database"
+    THE_TRACKER = "the_tracker"

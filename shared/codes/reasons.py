@@ -58,6 +58,7 @@ class Reason(Code):
     TAKEN_OVER = "taken_over"
 
     # it is in doubt
+    CAUSE_NOT_KNOWN = "cause_not_known"
     NEVER_TOLD = "never_told"
     ASKED_AFTER_RESTORE = "asked_after_restore"
     EQUAL_UNDER_WAY = "equal_under_way"

@@ -85,3 +85,13 @@ class Actor(Code):
 
     AS_PERSON = "as_person"
     AS_ADMINISTRATOR = "as_administrator"
+
+
+class Which(Code):
+    """What a person replayed, or what was linked: within a step or a change."""
+
+    EVENTS_NAMED = "events_named"
+    EVENTS_OF_STATE = "events_of_state"
+    EVENTS_OF_CODE = "events_of_code"
+    EVENTS_MATCHING = "events_matching"
+    LINK_OF = "link_of"

@@ -97,7 +97,8 @@ def _about_value(field: Entry, value: Any, where: str) -> Iterator[Explanation]:
         yield Explanation(where, Hint.CUSTOM_FIELD_TAKES_ONE_VALUE(name=field.name))
     elif kind in ("list", "enumeration") and choices:
         if any(str(one) not in choices for one in values):
-            why = Hint.CUSTOM_FIELD_NOT_A_CHOICE(name=field.name, **some_of(choices, MOST_CHOICES))
+            some = some_of(choices, MOST_CHOICES)
+            why = Hint.CUSTOM_FIELD_NOT_A_CHOICE(field_id=field.tracker_id, name=field.name, **some)
             yield Explanation(where, why)
     elif not all(_fits(kind, one) for one in values):
         yield Explanation(where, WANTED[kind](name=field.name))

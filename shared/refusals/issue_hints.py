@@ -43,9 +43,9 @@ def project_now(_fields: Fields, known: Known) -> Iterator[Explanation]:
     if now is None:
         return
     if now.standing is not Standing.ACTIVE:
-        yield Explanation("issue.project_id", CLOSED_TO_ISSUES[now.standing](project=str(now)))
+        yield Explanation("issue.project_id", CLOSED_TO_ISSUES[now.standing](**now.named))
     elif now.modules is not None and "issue_tracking" not in now.modules:
-        yield Explanation("issue.project_id", Hint.NO_ISSUE_TRACKING(project=str(now)))
+        yield Explanation("issue.project_id", Hint.NO_ISSUE_TRACKING(**now.named))
 
 
 def subject(fields: Fields, _known: Known) -> Iterator[Explanation]:

@@ -30,9 +30,7 @@ def activity(fields: Fields, known: Known) -> Iterator[Explanation]:
     now = known.project_now
     if now is not None and now.activities is not None and not blank(value):
         if now.standing is Standing.ACTIVE and whole(value) not in now.activities:
-            why = Hint.ACTIVITY_NOT_USABLE_NOW(
-                activity_id=value, project=str(now), **names_of(now.activities)
-            )
+            why = Hint.ACTIVITY_NOT_USABLE_NOW(activity_id=value, **now.named, **names_of(now.activities))
             yield Explanation("time_entry.activity_id", why)
         return
     if not known.activities:
@@ -98,9 +96,9 @@ def time_project(_fields: Fields, known: Known) -> Iterator[Explanation]:
     project_id, now = known.tracker_project_id, known.project_now
     if now is not None:
         if now.standing is not Standing.ACTIVE:
-            yield Explanation("time_entry.issue_id", CLOSED_TO_TIME[now.standing](project=str(now)))
+            yield Explanation("time_entry.issue_id", CLOSED_TO_TIME[now.standing](**now.named))
         elif now.modules is not None and "time_tracking" not in now.modules:
-            yield Explanation("time_entry.issue_id", Hint.NO_TIME_TRACKING(project=str(now)))
+            yield Explanation("time_entry.issue_id", Hint.NO_TIME_TRACKING(**now.named))
     elif project_id is not None and known.projects and project_id not in known.projects:
         yield Explanation("time_entry.issue_id", Hint.TIME_PROJECT_NOT_ACTIVE(project_id=project_id))
 

@@ -34,7 +34,7 @@ SENTENCES: Table = {
     Did.ACCOUNT_ADDED: "added the account {account} ({right})",
     Did.ACCOUNT_CHANGED: "changed the account {account}",
     Did.PASSWORD_CHANGED: "changed the password of {account}",
-    Did.SIGNED_IN: "signed in[ by a link made by {by}]",
+    Did.SIGNED_IN: "signed in",
     Did.SIGNED_OUT: "ended every session of {account}",
     Did.TOKEN_ADDED: "made the API token {token} ({right})",
     Did.TOKEN_REVOKED: "revoked the API token {token}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shared.codes.findings import Finding
+from shared.codes.findings import Finding, Named
 from shared.sentences.template import Plural, Table
 
 SYNC = "run `deskbridge sync-metadata`"
@@ -211,6 +211,13 @@ SENTENCES: Table = {
     Finding.NOTHING_WAS_MISSED: "everything on the helpdesk has come in",
     Finding.RECOVERY_OFF: "off: creations are sent without asking the tracker first",
     Finding.RECOVERY_ON: "on since {since}: the tracker is asked before each creation",
+    Named.STATUS_SEEN: Plural("{status} ({count} ticket)", "{status} ({count} tickets)"),
+    Named.STATUS_SEEN_OFTEN: "{status} ({most}+ tickets)",
+    Named.PERSON_MATCHED: "{helpdesk_user_id} ({email}): {login}",
+    Named.PERSON_WITH_EMAIL: "{helpdesk_user_id} ({email})",
+    Named.PERSON_WITHOUT_EMAIL: "{helpdesk_user_id} (no e-mail)",
+    Named.THE_DATABASE: "the database",
+    Named.THE_TRACKER: "the tracker",
 }
 
 WHY: Table = {

@@ -5,10 +5,13 @@ from __future__ import annotations
 from shared.codes.hints import Hint
 from shared.sentences.template import Table
 
+PROJECT = "[{project}][{project_id}][ ({project_name})]"
+"""`project` in rows of the version before, which had both in one text."""
+
 SINCE = "as of the last metadata synchronisation"
-CLOSED = "tracker project {project} is closed; reopen it there, or link another one"
-ARCHIVED = "tracker project {project} is archived; unarchive it there, or link another one"
-ABSENT = "tracker project {project} does not exist: it was deleted; link another one"
+CLOSED = f"tracker project {PROJECT} is closed; reopen it there, or link another one"
+ARCHIVED = f"tracker project {PROJECT} is archived; unarchive it there, or link another one"
+ABSENT = f"tracker project {PROJECT} does not exist: it was deleted; link another one"
 CHOICES = "[; there are: {choices}][ and {more} more]"
 
 SENTENCES: Table = {
@@ -19,7 +22,7 @@ SENTENCES: Table = {
     Hint.PROJECT_CLOSED: CLOSED,
     Hint.PROJECT_ARCHIVED: ARCHIVED,
     Hint.PROJECT_ABSENT: ABSENT,
-    Hint.NO_ISSUE_TRACKING: "tracker project {project} lacks the module issue_tracking; enable it in its settings",
+    Hint.NO_ISSUE_TRACKING: f"tracker project {PROJECT} lacks the module issue_tracking; enable it in its settings",
     Hint.MAYBE_PROJECT_CLOSED: f"possibly the project was closed or archived; it was active {SINCE}",
     Hint.SUBJECT_EMPTY: "the subject is empty",
     Hint.SUBJECT_TOO_LONG: "the subject has {length} characters; the maximum is {most}",
@@ -44,7 +47,7 @@ SENTENCES: Table = {
     Hint.TIME_PROJECT_CLOSED: CLOSED,
     Hint.TIME_PROJECT_ARCHIVED: ARCHIVED,
     Hint.TIME_PROJECT_ABSENT: ABSENT,
-    Hint.NO_TIME_TRACKING: "tracker project {project} lacks the module time_tracking; enable it in its settings",
+    Hint.NO_TIME_TRACKING: f"tracker project {PROJECT} lacks the module time_tracking; enable it in its settings",
     Hint.MAYBE_ISSUE_CLOSED: (
         "possibly the issue is closed, and the tracker takes no time on closed issues (Redmine 6.1)"
     ),
@@ -55,7 +58,7 @@ SENTENCES: Table = {
         f"activity {{activity_id}} is not enabled in tracker project {{project_id}} {SINCE}{CHOICES}"
     ),
     Hint.ACTIVITY_NOT_USABLE_NOW: (
-        f"activity {{activity_id}} cannot be used in tracker project {{project}}{CHOICES}; enable it there, or change "
+        f"activity {{activity_id}} cannot be used in tracker project {PROJECT}{CHOICES}; enable it there, or change "
         "default_activity_id"
     ),
     Hint.MAYBE_ACTIVITY_NOT_ENABLED: (

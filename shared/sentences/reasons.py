@@ -55,6 +55,7 @@ SENTENCES: Table = {
     Reason.FOUND_ON_TRACKER: "found on the tracker as #{tracker_id}",
     Reason.FOUND_AFTER_RESTORE: "found on the tracker as #{tracker_id} after a restore",
     Reason.TAKEN_OVER: "taken over from another installation",
+    Reason.CAUSE_NOT_KNOWN: "unknown",
     Reason.NEVER_TOLD: "the worker that claimed it never told what came of it",
     Reason.ASKED_AFTER_RESTORE: (
         "a backup was restored, so the tracker is asked before anything is created (`deskbridge recover`)"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shared.codes.reasons import Reason
-from shared.codes.steps import Actor, Arrival, What
+from shared.codes.steps import Actor, Arrival, What, Which
 from shared.sentences.reasons import SENTENCES as REASONS
 from shared.sentences.template import Plural, Table
 
@@ -72,6 +72,14 @@ SENTENCES: Table = {
     Arrival.CAME_LATE: "it happened at {occurred_at} UTC",
     Actor.AS_PERSON: "as {login}",
     Actor.AS_ADMINISTRATOR: "as the administrator",
+    Which.EVENTS_NAMED: "`deskbridge replay {events: }`[ and {more} more]",
+    Which.EVENTS_OF_STATE: "`deskbridge replay --state {state}`",
+    Which.EVENTS_OF_CODE: "`deskbridge replay --state {state} --code {code}`",
+    Which.EVENTS_MATCHING: (
+        "every {state:word} event that matches[, {kind}][, ticket {ticket_id}][, {code}][, {cause}]"
+        "[, since {since}][, until {until}][, up to event {upto}]"
+    ),
+    Which.LINK_OF: "{kind:word} {id}",
 }
 
 AFTER_RESTORE = REASONS[Reason.ASKED_AFTER_RESTORE]
@@ -81,7 +89,7 @@ WHY: Table = {
     What.CALL_UNANSWERED: "[{error}]",
     What.EVENTS_ENDED: "{because}",
     What.GOES_WITHOUT: "{because}",
-    What.PERSON_REPLAYS: "{command}",
+    What.PERSON_REPLAYS: "[{command}][{which}]",
     What.STATUS_MAP_CHANGED: "it was given by another status_map, or by none",
     What.REPLAYED_FOR_LINK: "{link} was linked to tracker project {tracker_project_id}",
     What.SENT_AS_ADMINISTRATOR: "{match}",

@@ -49,6 +49,11 @@ class ProjectNow:
     categories: Mapping[int, str] | None = None
     issue_types: Mapping[int, str] | None = None
 
+    @property
+    def named(self) -> dict[str, Any]:
+        """Its id and name, as parameters of a code."""
+        return {"project_id": self.id, "project_name": self.name}
+
     def __str__(self) -> str:
         return f"{self.id} ({self.name})" if self.name else str(self.id)
 

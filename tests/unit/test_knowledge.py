@@ -25,7 +25,7 @@ from shared.codes.coded import Code, Written
 from shared.codes.findings import Finding
 from shared.codes.reasons import Reason
 from shared.codes.refusals import Refusal
-from shared.codes.steps import Actor, Arrival, What
+from shared.codes.steps import Actor, Arrival, What, Which
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = ROOT / "producer" / "admin" / "knowledge" / "records"
@@ -232,7 +232,7 @@ NORMAL = {
     "time_logged",
     "was_not_its_own",
 }
-TELLS_WHAT_WAS_DONE = (What, Arrival, Actor, Did, Written)
+TELLS_WHAT_WAS_DONE = (What, Arrival, Actor, Which, Did, Written)
 """Of these some have a record: those that tell of something that stops, changes or refuses."""
 SAYS_IT_ITSELF = {Finding.NOT_LOOKED_AT, Refusal.STOPPED_BY_USER}
 EVERY_CODE = [

@@ -12,13 +12,14 @@ from shared.bodies.contexts import About
 from shared.bodies.precedence import Chosen
 from shared.codes.coded import Coded
 from shared.codes.reasons import Reason
-from shared.codes.steps import What
+from shared.codes.steps import What, Which
 from shared.events import Event, HelpdeskUser
 from shared.kinds import Kind
 from shared.payloads import Body, issue_body, time_entry_body
 from shared.store import Transaction
 from shared.store.journal import Done
 from shared.store.ledger import Claim, LedgerRow
+from shared.store.links import Link
 from shared.store.models import TicketState
 from shared.store.people import Match, nobody, who
 from shared.templating import Operation
@@ -194,7 +195,7 @@ class IssueCreation(Creation):
                 What.ISSUE_CREATED(
                     issue_id=one.found.get("id"),
                     tracker_project_id=creation.sender.project_id,
-                    link=str(creation.work.link),
+                    link=_named(creation.work.link),
                     match=creation.work.technician.why,
                 )
             )
@@ -306,3 +307,7 @@ def logged(wrong: Coded | None, **made: object) -> Coded:
 
 def _distinct(bodies: list[Body]) -> list[Body] | None:
     return [one for number, one in enumerate(bodies) if one not in bodies[:number]] or None
+
+
+def _named(link: Link | None) -> Coded | None:
+    return Which.LINK_OF(kind=str(link.kind), id=link.helpdesk_id) if link else None

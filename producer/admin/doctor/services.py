@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
 from shared.codes.coded import Coded
-from shared.codes.findings import Finding
+from shared.codes.findings import Finding, Named
 from shared.coordination import health
 from shared.coordination.call_limit import CallLimit
 from shared.coordination.presence import BEAT, CONSOLE, WORKER, Presence, ProcessSign
@@ -157,14 +157,14 @@ def _last(seen: Sequence[ProcessSign | Producer]) -> dict[str, float]:
 def clocks(installation: Installation) -> Iterator[CheckResult]:
     """The clocks of this machine, the database and the tracker agree."""
     with installation.store.transaction() as tx:
-        clocks = [("the database", tx.now(), datetime.now(UTC))]
-    clocks += [("the tracker", theirs, ours) for theirs, ours in installation.tracker_clocks[-1:]]
+        clocks = [(Named.THE_DATABASE, tx.now(), datetime.now(UTC))]
+    clocks += [(Named.THE_TRACKER, theirs, ours) for theirs, ours in installation.tracker_clocks[-1:]]
     apart = {name: abs((theirs - ours).total_seconds()) for name, theirs, ours in clocks}
     worst = max(apart, key=lambda name: apart[name])
-    differ = Finding.CLOCKS_DIFFER(machine=worst, seconds=apart[worst])
+    differ = Finding.CLOCKS_DIFFER(machine=worst(), seconds=apart[worst])
     if apart[worst] > CLOCK_FAILURE_S:
         yield failure("clock", differ)
     elif apart[worst] > CLOCK_WARNING_S:
         yield warning("clock", differ)
     else:
-        yield ok("clock", Finding.CLOCKS_AGREE(seconds=CLOCK_WARNING_S, machines=list(apart)))
+        yield ok("clock", Finding.CLOCKS_AGREE(seconds=CLOCK_WARNING_S, machines=[one() for one in apart]))

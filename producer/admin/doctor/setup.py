@@ -9,7 +9,7 @@ from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
 from producer.admin.people import Mapped, confirm_people, user_map
 from shared.codes.coded import Coded
-from shared.codes.findings import Finding
+from shared.codes.findings import Finding, Named
 from shared.config import PluginConfig
 from shared.errors import NotFound, SettingsError
 from shared.metadata.confirming import OF_SPEC, confirm
@@ -17,6 +17,7 @@ from shared.store.metadata import MetadataKind
 
 INTERVALS_MISSED = 3
 MOST_NAMED = 10
+MOST_COUNTED = 1000
 
 
 def api_key(installation: Installation) -> Iterator[CheckResult]:
@@ -111,11 +112,7 @@ def statuses(installation: Installation) -> Iterator[CheckResult]:
         yield failure("statuses", Finding.STATUS_MAP_WRONG(problem=fault))
     unmapped = sorted(seen.keys() - config.status_map.keys())
     if unmapped:
-        nouns = {1: "ticket"}
-        named = [
-            f"{status} ({min(seen[status], 1000)}{'+' * (seen[status] > 1000)} {nouns.get(seen[status], 'tickets')})"
-            for status in unmapped[:MOST_NAMED]
-        ]
+        named = [_status(status, seen[status]) for status in unmapped[:MOST_NAMED]]
         yield warning("statuses", Finding.STATUSES_NOT_MAPPED(statuses=named))
     elif not faults:
         yield ok("statuses", Finding.STATUSES_MAPPED(mapped=len(config.status_map)))
@@ -134,17 +131,32 @@ def people(installation: Installation) -> Iterator[CheckResult]:
         reasons = [one.match for one in waiting[:MOST_NAMED]]
         yield warning("people", Finding.MATCHES_WAIT(count=len(waiting), people=reasons))
     if new:
-        named = [f"{one.helpdesk_user_id} ({one.email}): {one.login}" for one in new[:MOST_NAMED]]
+        named = [
+            Named.PERSON_MATCHED(helpdesk_user_id=one.helpdesk_user_id, email=one.email, login=one.login)
+            for one in new[:MOST_NAMED]
+        ]
         yield warning("people", Finding.MATCHES_NEW(count=len(new), people=named))
     if unknown:
-        named = [f"{one.helpdesk_user_id} ({one.email or 'no e-mail'})" for one in unknown[:MOST_NAMED]]
+        named = [_person(one) for one in unknown[:MOST_NAMED]]
         why = Finding.PEOPLE_UNKNOWN(unknown=len(unknown), total=len(found), people=named)
         yield warning("people", why)
     if locked:
-        named = [f"{one.helpdesk_user_id} ({one.email or 'no e-mail'})" for one in locked[:MOST_NAMED]]
+        named = [_person(one) for one in locked[:MOST_NAMED]]
         yield warning("people", Finding.PEOPLE_LOCKED(count=len(locked), people=named))
     if not (nobody or waiting):
         yield ok("people", Finding.PEOPLE_KNOWN(total=len(found)))
+
+
+def _status(status: int, tickets: int) -> Coded:
+    if tickets > MOST_COUNTED:
+        return Named.STATUS_SEEN_OFTEN(status=status, most=MOST_COUNTED)
+    return Named.STATUS_SEEN(status=status, count=tickets)
+
+
+def _person(one: Mapped) -> Coded:
+    if one.email:
+        return Named.PERSON_WITH_EMAIL(helpdesk_user_id=one.helpdesk_user_id, email=one.email)
+    return Named.PERSON_WITHOUT_EMAIL(helpdesk_user_id=one.helpdesk_user_id)
 
 
 def _locked_among(installation: Installation) -> Callable[[Mapped], bool]:

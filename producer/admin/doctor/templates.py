@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -78,8 +77,7 @@ def up_to_date(installation: Installation) -> Iterator[CheckResult]:
 
 def _is_literal(template: ActiveTemplate, payload: dict[str, Any], hint: Explanation) -> bool:
     """Tell whether a custom field's value stands in the template itself, and so is the same for every ticket."""
-    field_id = int(re.sub(r"[^0-9]", "", hint.field.rpartition("custom_field")[2]))
-    value = given_values(payload[Operation(template.operation).top_key]).get(field_id)
+    value = given_values(payload[Operation(template.operation).top_key]).get(hint.why.params["field_id"])
     return json.dumps(value, ensure_ascii=False) in template.body
 
 

@@ -117,10 +117,9 @@ def failed(installation: Installation) -> Iterator[CheckResult]:
 def _is_fixed(cause: Coded, installation: Installation) -> bool:
     """Tell whether the checks that would find a cause find all well: none looks at unlinked projects."""
     checks = FIXED_WHERE.get(cause.code, ())
-    if cause.code in WHERE_THE_ISSUE_IS:
-        project, _, _ = str(cause.params.get("project", "")).partition(" ")
-        if project not in map(str, installation.projects or ()):
-            return False
+    linked = installation.projects or ()
+    if cause.code in WHERE_THE_ISSUE_IS and cause.params.get("project_id") not in linked:
+        return False
     return bool(checks) and all(installation.well.get(check) for check in checks)
 
 

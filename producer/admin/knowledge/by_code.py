@@ -12,7 +12,7 @@ from shared.codes.cautions import Amount, Caution
 from shared.codes.coded import Code
 from shared.codes.deliveries import Undelivered
 from shared.codes.faults import Detail, Fault, HelpdeskFault
-from shared.codes.findings import Finding
+from shared.codes.findings import Finding, Named
 from shared.codes.invalid import Invalid, Unimported
 from shared.codes.limits import CallLimitBy
 from shared.codes.reasons import Matching, Reason, Verdict
@@ -81,12 +81,17 @@ NAMED: Mapping[str, Iterable[Code]] = {
         Reason.STATUS_REFUSED,
         Detail.STATUS_NOT_THERE,
         Finding.STATUSES_MAPPED,
+        Named.STATUS_SEEN,
+        Named.STATUS_SEEN_OFTEN,
         Finding.STATUSES_NOT_MAPPED,
         Finding.STATUS_MAP_WRONG,
         What.STATUS_KEPT,
     ),
     "KB-SETUP-006": (
         *Matching,
+        Named.PERSON_MATCHED,
+        Named.PERSON_WITH_EMAIL,
+        Named.PERSON_WITHOUT_EMAIL,
         Fault.LOGIN_UNKNOWN,
         Detail.LOGIN_NO_HEADER,
         Detail.USER_WITHOUT_ID,
@@ -194,6 +199,7 @@ NAMED: Mapping[str, Iterable[Code]] = {
     "KB-WORK-002": (
         *Verdict,
         Reason.WAITS_FOR_PERSON,
+        Reason.CAUSE_NOT_KNOWN,
         Reason.OWNED_BY_ANOTHER,
         Reason.POSSIBLY_TWICE,
         Reason.STAYS_UNDECIDED,
@@ -292,6 +298,8 @@ NAMED: Mapping[str, Iterable[Code]] = {
     ),
     "KB-SERVICE-007": (
         Finding.CLOCKS_AGREE,
+        Named.THE_DATABASE,
+        Named.THE_TRACKER,
         Finding.CLOCKS_DIFFER,
         Arrival.FROM_THE_FUTURE,
     ),
