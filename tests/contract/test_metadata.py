@@ -14,6 +14,8 @@ from producer.admin import configuration
 from producer.admin.desk import Desk
 from producer.admin.doctor import Installation, Status, examine
 from producer.admin.project_forms import FormRefused, ProjectForm
+from shared.codes.invalid import Invalid
+from shared.codes.refusals import Refusal
 from shared.errors import NotFound
 from shared.metadata.synchronisation import synchronise
 from shared.settings import Settings
@@ -24,6 +26,7 @@ from shared.store.metadata import Entry, MetadataKind
 from tests.contract import seed
 from tests.contract.support import Tracker, unique
 from tests.support.databases import make_tables
+from tests.support.refusals import says
 
 NOT_HERE = {"producer", "refused", "worker", "beat", "helpdesk events"}
 """Checks of processes that this test does not start, and of events that it does not send."""
@@ -127,7 +130,7 @@ def test_the_trackers_refusal_comes_back(desk: Desk) -> None:
     taken = ProjectForm.of({"name": "x", "identifier": "archivedone"})
     with pytest.raises(FormRefused, match="has already been taken"):
         desk.project_forms.create(LinkKind.ENTITY, 9, taken)
-    with pytest.raises(FormRefused, match="link to it"):
+    with pytest.raises(FormRefused, check=says(Refusal.FORM_NOT_VALID, Invalid.IDENTIFIER_IN_USE)):
         desk.project_forms.create(LinkKind.ENTITY, 9, ProjectForm.of({"name": "x", "identifier": "other"}))
     with pytest.raises(NotFound):
         desk.project_forms.link(Link(LinkKind.ENTITY, 9, seed.Project.CLOSED, None))

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from producer.helpdesks.glpi.events import Item, read
+from shared.codes.invalid import Invalid
 from shared.errors import InvalidEvent
 from tests.helpdesks.recorded_requests import Recorded, recorded
 
@@ -91,5 +92,6 @@ def test_a_body_of_another_shape_is_refused_by_name(body: bytes) -> None:
 
 
 def test_a_task_without_its_ticket_is_refused() -> None:
-    with pytest.raises(InvalidEvent, match="parent_item"):
+    with pytest.raises(InvalidEvent) as refused:
         read(Item.TICKET_TASK, recorded("ticket-new").body, "id")
+    assert ("parent_item", Invalid.FIELD_REQUIRED()) in refused.value.faults

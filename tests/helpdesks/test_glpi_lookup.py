@@ -9,10 +9,13 @@ from datetime import UTC, datetime
 import pytest
 from pydantic import SecretStr
 
+from shared.codes.faults import HelpdeskFault
+from shared.codes.refusals import Refusal
 from shared.events import parse_event
 from shared.helpdesk.glpi import PAGE_SIZE, GlpiLookup
 from shared.helpdesk.lookup import HelpdeskRefused, HelpdeskUnreachable
 from tests.support.glpi_api import GlpiApi, glpi_api
+from tests.support.refusals import says
 
 MORNING = "2026-11-21T08:00:00+00:00"
 NOON = "2026-11-21T12:00:00+00:00"
@@ -91,8 +94,11 @@ def test_a_token_that_is_no_longer_taken_is_renewed_once(lookup: GlpiLookup, api
 
 def test_a_wrong_password_is_for_a_person(api: GlpiApi) -> None:
     lookup = GlpiLookup(replace(api.access, password=SecretStr("wrong")))
-    with pytest.raises(HelpdeskRefused, match="invalid_grant") as refused:
+    with pytest.raises(
+        HelpdeskRefused, check=says(Refusal.HELPDESK_UNANSWERED, HelpdeskFault.HELPDESK_SIGN_IN_REFUSED)
+    ) as refused:
         lookup.email_of(7)
+    assert refused.value.problem.params["error"] == "invalid_grant"
     assert "wrong" not in str(refused.value)
 
 

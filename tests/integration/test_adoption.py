@@ -6,6 +6,7 @@ import pytest
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.adoption import NotThere, check_there
+from shared.codes.refusals import Refusal
 from shared.connection import Connector
 from shared.errors import TrackerClosed
 from shared.kinds import Kind
@@ -13,6 +14,7 @@ from shared.store.ledger import LedgerRow
 from shared.vault import Vault
 from tests.support.bridge import Bridge
 from tests.support.events import task_event
+from tests.support.refusals import says
 
 
 def check(bridge: Bridge, kind: Kind, key: int, tracker_id: int) -> None:
@@ -28,9 +30,11 @@ def test_what_exists_can_be_adopted_and_what_does_not_cannot(bridge: Bridge) -> 
     bridge.forward(task_event())
     check(bridge, Kind.TICKET, 4711, 6)
     check(bridge, Kind.TICKET_TASK, 512, 1)
-    with pytest.raises(NotThere, match="no issue #99"):
+    with pytest.raises(NotThere, check=says(Refusal.NOT_ON_TRACKER, kind="ticket", tracker_id=99)):
         check(bridge, Kind.TICKET, 4711, 99)
-    with pytest.raises(NotThere, match="no time entry #2 on issue #6"):
+    with pytest.raises(
+        NotThere, check=says(Refusal.NOT_ON_TRACKER, kind="ticket-task", tracker_id=2, issue_id=6)
+    ):
         check(bridge, Kind.TICKET_TASK, 512, 2)
 
 

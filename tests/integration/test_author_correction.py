@@ -9,6 +9,7 @@ import pytest
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.correction import NotCorrected, correct_author
 from producer.admin.misattributed import misattributed
+from shared.codes.refusals import Refusal
 from shared.errors import NotFound, OutcomeUnknown
 from shared.kinds import Kind
 from shared.tracker.answers import Answer
@@ -16,6 +17,7 @@ from shared.tracker.client import TrackerClient
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event
 from tests.support.ledger import entries, row
+from tests.support.refusals import says
 
 STRANGER_ID = 99
 STRANGER = {"id": STRANGER_ID, "email": "nobody@example.test"}
@@ -55,14 +57,14 @@ def test_it_can_be_asked_for_again(strangers_hours: Bridge, stand_in: StandIn) -
 
 
 def test_as_long_as_nobody_is_known_it_is_said_what_to_do(strangers_hours: Bridge, stand_in: StandIn) -> None:
-    with pytest.raises(NotCorrected, match=r"helpdesk user 99.*map-user"):
+    with pytest.raises(NotCorrected, check=says(Refusal.HOURS_OF_SOMEBODY_UNKNOWN, helpdesk_user_id=99)):
         correct(strangers_hours)
     assert [one["user_id"] for one in entries(stand_in)] == [1]
 
 
 def test_somebody_who_is_no_member_is_refused_with_the_reason(strangers_hours: Bridge) -> None:
     is_meant(strangers_hours, 7)
-    with pytest.raises(NotCorrected, match=r"carol.*only a member"):
+    with pytest.raises(NotCorrected, check=says(Refusal.AUTHOR_REFUSED, login="carol")):
         correct(strangers_hours)
     assert len(misattributed(strangers_hours.store)) == 1
 
@@ -78,7 +80,7 @@ def test_an_answer_that_changed_nothing_is_not_believed(
         return Answer(204, None, None) if method == "PUT" else call(self, method, path, **options)
 
     monkeypatch.setattr(TrackerClient, "call", ignored)
-    with pytest.raises(NotCorrected, match="did not give time entry #1 to alice"):
+    with pytest.raises(NotCorrected, check=says(Refusal.AUTHOR_IGNORED, time_entry_id=1, login="alice")):
         correct(strangers_hours)
     assert len(misattributed(strangers_hours.store)) == 1
 
@@ -93,5 +95,5 @@ def test_without_a_clear_answer_nothing_is_claimed(strangers_hours: Bridge, stan
 
 
 def test_a_ticket_task_without_a_time_entry_is_named(bridge: Bridge) -> None:
-    with pytest.raises(NotFound, match="ticket task 512 has no time entry"):
+    with pytest.raises(NotFound, check=says(Refusal.TIME_ENTRY_UNKNOWN, task_id=512)):
         correct(bridge)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
+from shared.codes.faults import Detail, Fault
 from shared.errors import TrackerAway
 from shared.tracker.answers import QUOTA_EXCEEDED, is_limiters
 from tests.support.bridge import Bridge
 from tests.support.events import task_event, ticket, ticket_event
+from tests.support.refusals import says
 
 CREATIONS = pytest.mark.parametrize("path", ["/issues.json", "/time_entries.json"])
 PAGES = pytest.mark.parametrize("status", [200, 302, 403, 404, 405])
@@ -173,6 +175,6 @@ def test_what_the_tracker_itself_refuses_asks_for_nothing_more(bridge: Bridge, s
 def test_a_login_page_in_front_of_the_tracker_is_told_as_such(bridge: Bridge, stand_in: StandIn) -> None:
     stand_in.fault("page_before", status=302)
     _, client = bridge.service.connect(None)  # type: ignore[arg-type]
-    with pytest.raises(TrackerAway, match="redirects are not followed"):
+    with pytest.raises(TrackerAway, check=says(Fault.TRACKER_AWAY, Detail.REDIRECT_NOT_FOLLOWED)):
         client.call("GET", "/projects.json")
     client.close()

@@ -12,6 +12,9 @@ from producer.admin.project_forms import FormRefused, ProjectForm
 from producer.admin.projects import ProjectForms
 from producer.admin.templates import TemplateStore
 from shared.codes.cautions import Caution
+from shared.codes.hints import Hint
+from shared.codes.reasons import Reason
+from shared.codes.refusals import Refusal
 from shared.connection import Connector
 from shared.coordination.locks import Locks
 from shared.metadata.synchronisation import synchronise
@@ -19,6 +22,7 @@ from shared.store.links import LinkKind
 from shared.vault import Vault
 from tests.support.bridge import DEVELOPER, Bridge
 from tests.support.events import BOB, task, task_event, ticket, ticket_event
+from tests.support.refusals import says
 
 PRIVATE, PUBLIC = 1, 2
 NEW, ASSIGNED, FEEDBACK = 1, 2, 4
@@ -141,14 +145,14 @@ def test_a_status_template_that_gives_nothing_sends_nothing(bridge: Bridge, stan
     activate(bridge, "issue.update_status", status_id="{{ticket.status | map: 5 3}}")
     assert bridge.forward(task_event(0), ticket_event(1)) == ["done", "skipped"]
     assert not sent(stand_in, "PUT", "/issues/6.json")
-    assert bridge.event(2).reason == "ticket status 2 gives nothing in the template in force"
+    assert bridge.event(2).coded == Reason.STATUS_NOT_IN_TEMPLATE(status=2)
 
 
 def test_an_update_without_a_status_is_not_told_as_one(bridge: Bridge, stand_in: StandIn) -> None:
     activate(bridge, "issue.update_status", notes="{{ticket.title}}")
     bridge.forward(task_event(0), ticket_event(1))
     assert sent(stand_in, "PUT", "/issues/6.json") == [{"issue": {"notes": "Printer 4711 on fire"}}]
-    assert bridge.event(2).reason == "issue #6 updated"
+    assert bridge.event(2).coded == Reason.ISSUE_UPDATED(issue_id=6)
 
 
 def test_a_template_that_leaves_the_status_out_leaves_it_to_the_tracker(
@@ -232,7 +236,7 @@ def test_a_project_template_can_fill_a_required_field_that_the_form_lacks(
     stand_in.settings(required_custom_fields=[2])
     forms = forms_of(bridge)
     form = ProjectForm.of({"name": "Lab", "identifier": "lab"})
-    with pytest.raises(FormRefused, match="the tracker requires"):
+    with pytest.raises(FormRefused, check=says(Refusal.FORM_NOT_VALID, Hint.CUSTOM_FIELD_REQUIRED)):
         forms.create(LinkKind.ENTITY, 9, form)
     activate(
         bridge,
@@ -249,6 +253,6 @@ def test_a_project_template_whose_identifier_cannot_be_is_refused_before_anythin
 ) -> None:
     forms = forms_of(bridge)
     activate(bridge, "project.create", name="{{form.name}}", identifier="{{form.name}}")
-    with pytest.raises(FormRefused, match="identifier: expected lowercase"):
+    with pytest.raises(FormRefused, check=says(Refusal.FORM_NOT_VALID, Hint.IDENTIFIER_NOT_VALID)):
         forms.create(LinkKind.ENTITY, 9, ProjectForm.of({"name": "Lab Nord", "identifier": "lab"}))
     assert not sent(stand_in, "POST", "/projects.json")

@@ -10,9 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shared.codes.invalid import Invalid
+from shared.codes.refusals import Refusal
 from shared.errors import InvalidEvent
 from shared.events import as_utc, parse_delivery, parse_event, stored_event
 from tests.support.events import task, task_event, ticket, ticket_event
+from tests.support.refusals import says
 
 BIG = 2**63
 MISSING = object()
@@ -187,7 +190,7 @@ def test_the_digest_does_not_depend_on_the_order_of_keys() -> None:
 
 @pytest.mark.parametrize("delivery_id", ["", " ", "a b", "x" * 256, "ü", "a\n", "a\x00"])
 def test_a_delivery_id_is_printable_ascii(delivery_id: str) -> None:
-    with pytest.raises(InvalidEvent, match="delivery_id"):
+    with pytest.raises(InvalidEvent, check=says(Refusal.EVENT_NOT_VALID, Invalid.DELIVERY_ID_EXPECTED)):
         parse_delivery(task_event(), delivery_id)
 
 

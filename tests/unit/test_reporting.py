@@ -15,9 +15,11 @@ from sentry_sdk.transport import Transport
 
 from shared import logs, reporting
 from shared.codes.faults import Fault
+from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
 from shared.logs import configure_logging, get_logger, log_fields
 from shared.settings import Settings
+from tests.support.refusals import says
 from tests.unit.test_logs import _as_before  # noqa: F401 (logging as it was, after each test)
 
 DSN = "https://the-dsns-key@sentry.example.test/1"
@@ -126,8 +128,8 @@ def test_nothing_is_reported_unless_a_project_is_set() -> None:
 def test_without_the_extra_or_with_a_wrong_address_the_setting_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with pytest.raises(SettingsError, match="no DSN"):
+    with pytest.raises(SettingsError, check=says(Refusal.SENTRY_DSN_MALFORMED)):
         reporting.start(Settings(sentry_dsn=SecretStr("hidden-word")), "worker", Kept)
     monkeypatch.setitem(sys.modules, "sentry_sdk", None)
-    with pytest.raises(SettingsError, match=r"deskbridge\[sentry\]"):
+    with pytest.raises(SettingsError, check=says(Refusal.EXTRA_NOT_INSTALLED, extra="[sentry]")):
         reporting.start(SETTINGS, "worker", Kept)

@@ -15,12 +15,14 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from deploy.embedded.ports import free_port
 from shared import traceparent, tracing
+from shared.codes.refusals import Refusal
 from shared.coordination.rings import ring_of
 from shared.errors import SettingsError
 from shared.events import parse_event
 from shared.opentelemetry import PATIENCE_S, OpenTelemetry
 from shared.settings import Settings
 from tests.support.events import task_event
+from tests.support.refusals import says
 from tests.support.together import drive_together
 from worker.sync.context import OwnContext, tell
 from worker.sync.coordinator import CallerThreads, Coordinator
@@ -165,7 +167,7 @@ def test_traces_are_off_unless_an_address_is_set() -> None:
 def test_without_the_extra_the_setting_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "shared.opentelemetry")
     monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http.trace_exporter", None)
-    with pytest.raises(SettingsError, match=r"deskbridge\[otel\]"):
+    with pytest.raises(SettingsError, check=says(Refusal.EXTRA_NOT_INSTALLED, extra="[otel]")):
         tracing.start(Settings(otlp_endpoint="http://127.0.0.1:4318"), "worker")
 
 

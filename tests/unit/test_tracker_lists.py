@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
+from shared.codes.faults import Detail, Fault
 from shared.errors import OutcomeUnknown, TrackerClosed
 from shared.tracker.answers import Answer
 from shared.tracker.client import USERS, Target, TrackerClient
 from shared.tracker.lists import ListChanged, Listed, TrackerLists
+from tests.support.refusals import says
 
 ISSUES = "/issues.json"
 
@@ -181,7 +183,7 @@ def test_a_search_ends_where_a_page_is_enough() -> None:
 
 
 def test_a_search_does_not_go_on_for_ever() -> None:
-    with pytest.raises(OutcomeUnknown, match="more than 2 pages"):
+    with pytest.raises(OutcomeUnknown, check=says(Fault.OUTCOME_UNKNOWN, Detail.TOO_MANY_PAGES)):
         TrackerLists(Paged(250)).search(ISSUES, "issues", {}, enough=never, most_pages=2)
 
 

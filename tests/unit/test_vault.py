@@ -6,8 +6,10 @@ import pytest
 from cryptography.fernet import Fernet
 from pydantic import SecretStr
 
+from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
 from shared.vault import Vault
+from tests.support.refusals import says
 
 OLD, NEW = (SecretStr(Fernet.generate_key().decode()) for _ in range(2))
 SECRET = SecretStr("the-api-key-ü")
@@ -40,7 +42,7 @@ def test_after_a_rotation_the_old_key_may_go() -> None:
 
 @pytest.mark.parametrize("token", ["", "nonsense", "gAAAAA", "ü", "\x00"])
 def test_a_token_that_cannot_be_opened_says_what_to_do(token: str) -> None:
-    with pytest.raises(SettingsError, match="set-api-key"):
+    with pytest.raises(SettingsError, check=says(Refusal.API_KEY_NOT_OPENED)):
         Vault([OLD]).decrypt(token)
 
 
@@ -55,9 +57,9 @@ def test_the_error_shows_neither_key_nor_token() -> None:
 
 def test_without_a_key_nothing_is_encrypted_or_opened() -> None:
     empty = Vault([])
-    with pytest.raises(SettingsError, match="SECRET_KEYS"):
+    with pytest.raises(SettingsError, check=says(Refusal.SECRET_KEYS_NOT_SET)):
         empty.encrypt(SECRET)
-    with pytest.raises(SettingsError, match="SECRET_KEYS"):
+    with pytest.raises(SettingsError, check=says(Refusal.SECRET_KEYS_NOT_SET)):
         empty.decrypt(Vault([OLD]).encrypt(SECRET))
 
 

@@ -15,6 +15,8 @@ from producer.admin.accounts import AccountStore
 from producer.console.app import create_console
 from producer.console.oidc import LASTS_S
 from producer.console.pages.sign_in import TRIES_OF_ADDRESS
+from shared.codes.invalid import Invalid
+from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
 from shared.settings import load_settings
 from shared.store.rights import Right
@@ -29,6 +31,7 @@ from tests.support.oidc import (
     by_the_secret,
     not_at_all,
 )
+from tests.support.refusals import says
 from tests.support.serving import Served
 
 ROLES = {"desk-admins": "administrator", "desk": "operator", "all": "viewer"}
@@ -308,12 +311,12 @@ def test_nobody_gives_themselves_a_password_that_outlasts_the_provider(place: Pl
 @pytest.mark.parametrize(
     ("values", "what"),
     [
-        ({"OIDC_ISSUER": "http://login.example.org"}, "https"),
-        ({"OIDC_ISSUER": "https://login.example.org"}, "OIDC_CLIENT_ID, CONSOLE_URL"),
-        ({"OIDC_ROLES": "desk=operator"}, "OIDC_ROLES"),
-        ({"OIDC_ROLES": '{"desk": "king"}'}, "OIDC_ROLES"),
+        ({"OIDC_ISSUER": "http://login.example.org"}, Invalid.ISSUER_EXPECTED),
+        ({"OIDC_ISSUER": "https://login.example.org"}, Invalid.SETTINGS_INCOMPLETE),
+        ({"OIDC_ROLES": "desk=operator"}, Invalid.ROLES_EXPECTED),
+        ({"OIDC_ROLES": '{"desk": "king"}'}, Invalid.CHOICE_EXPECTED),
     ],
 )
-def test_settings_that_cannot_be_right_are_refused_at_start(values: dict[str, str], what: str) -> None:
-    with pytest.raises(SettingsError, match=what):
+def test_settings_that_cannot_be_right_are_refused_at_start(values: dict[str, str], what: Invalid) -> None:
+    with pytest.raises(SettingsError, check=says(Refusal.ENVIRONMENT_NOT_VALID, what)):
         load_settings({f"DESKBRIDGE_{name}": value for name, value in values.items()})

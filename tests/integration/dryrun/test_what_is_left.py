@@ -16,9 +16,7 @@ from shared.codes.refusals import Refusal
 from shared.config import PluginConfig
 from shared.dryrun.cleanup import clean_up
 from shared.dryrun.objects import Bench
-from shared.errors import (
-    SettingsError,
-)
+from shared.errors import LeaseOver, SettingsError
 from shared.send_window import SendWindow
 from shared.templating.operations import OPERATIONS, Operation
 from shared.tracker.client import TrackerClient
@@ -101,7 +99,7 @@ def test_a_creation_is_not_sent_once_its_row_may_be_forgotten(
         return raw(*args, before_send=before_send, **options)
 
     monkeypatch.setattr(TrackerClient, "raw", late)
-    with pytest.raises(Exception, match="lease ran out"):
+    with pytest.raises(LeaseOver):
         dry_run(runs, ISSUE)
     assert runs.left() == []
     assert stand_in.state() == before

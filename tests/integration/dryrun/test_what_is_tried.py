@@ -11,6 +11,8 @@ from deploy.embedded.ports import free_port
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.dryrun.results import DryRunRefused
 from producer.admin.dryrun.run import DryRuns
+from shared.codes.hints import Hint
+from shared.codes.refusals import Refusal
 from shared.errors import (
     TemplateError,
     TrackerBusy,
@@ -33,6 +35,7 @@ from tests.support.dry_runs import (
     dry_run,
     let_time_pass,
 )
+from tests.support.refusals import says
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
@@ -136,7 +139,10 @@ def test_what_the_tracker_requires_of_temporary_objects_is_filled_in(
 def test_without_a_temporary_issue_there_is_no_dry_run_and_the_reason_is_told(
     runs: DryRuns, stand_in: StandIn, before: dict[str, Any]
 ) -> None:
-    with pytest.raises(DryRunRefused, match=r"temporary issue.*422.*Project cannot be blank.*KB-HINT-001"):
+    with pytest.raises(
+        DryRunRefused,
+        check=says(Refusal.TEMPORARY_REFUSED, Hint.PROJECT_NOT_ACTIVE, kind="issue", status=422),
+    ):
         dry_run(runs, TIME, tracker_project_id=6)
     assert stand_in.state() == before
     assert runs.left() == []
@@ -146,7 +152,7 @@ def test_without_a_tracker_project_there_is_no_dry_run(runs: DryRuns, stand_in: 
     asked = len(stand_in.requests())
     for operation in (ISSUE, STATUS, TIME, MEMBER):
         context = context_for(operation) | {"project": {"tracker_project_id": None}}
-        with pytest.raises(DryRunRefused, match="no tracker project is known"):
+        with pytest.raises(DryRunRefused, check=says(Refusal.NO_PROJECT_FOR_DRY_RUN)):
             runs.run(operation, f'{{"{operation.top_key}": {{"hours": 1, "subject": "x"}}}}', context, ())
     assert len(stand_in.requests()) == asked
 

@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 from deploy.embedded.postgres import PostgresServer
 from producer.commands.main import app
 from producer.hooks.app import create_app
+from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
 from shared.settings import Settings
 from shared.store import Store
@@ -27,6 +28,7 @@ from shared.store.models import Base
 from tests.integration.producer.conftest import SECRET, RunningProducer
 from tests.support.databases import tables_on
 from tests.support.events import task_event, ticket_event
+from tests.support.refusals import says
 
 ROLE = 'producer "of" ours'
 FEW_RIGHTS = (
@@ -208,7 +210,7 @@ def test_a_database_that_is_not_migrated_is_still_told(producer_url: str, owner:
         version = session.scalar(text("SELECT version_num FROM alembic_version"))
         session.execute(change, {"version": "0000"})
     try:
-        with pytest.raises(SettingsError, match="migrate"):
+        with pytest.raises(SettingsError, check=says(Refusal.DATABASE_TOO_OLD, found="0000")):
             require_current(database)
     finally:
         with owner.database.transaction() as session:

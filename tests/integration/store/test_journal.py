@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import update
 
 from shared.codes.coded import written
+from shared.codes.refusals import Refusal
 from shared.errors import NotFound
 from shared.events import stored_event
 from shared.store import Store
@@ -17,6 +18,7 @@ from shared.store.journal import Accepted, Done
 from shared.store.models import EventState, JournalEvent
 from tests.integration.store.conftest import Append
 from tests.support.events import START, moment, task, task_event, ticket, ticket_event
+from tests.support.refusals import says
 
 
 def rows(store: Store) -> list[JournalEvent]:
@@ -215,7 +217,10 @@ def test_replaying_an_unknown_event_is_told_and_changes_nothing(store: Store, ap
     (one,) = append(task_event())
     with store.transaction() as tx:
         tx.journal.end([one.event_id], EventState.FAILED, written(""))
-    with pytest.raises(NotFound, match="999999"), store.transaction() as tx:
+    with (
+        pytest.raises(NotFound, check=says(Refusal.EVENTS_UNKNOWN, events=[999999])),
+        store.transaction() as tx,
+    ):
         tx.journal.replay([one.event_id, 999999])
     assert [row.state for row in rows(store)] == ["failed"]
 

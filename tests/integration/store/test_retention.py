@@ -12,6 +12,7 @@ from sqlalchemy import select, update
 
 from producer.admin.held import NotResolved, decide
 from shared.codes.coded import written
+from shared.codes.refusals import Refusal
 from shared.kinds import Kind
 from shared.settings import Settings
 from shared.store import Store
@@ -20,6 +21,7 @@ from shared.store.trace import Step
 from shared.store.types import clock
 from tests.integration.store.conftest import Append, Book
 from tests.support.events import task, task_event, ticket, ticket_event
+from tests.support.refusals import says
 from worker.sweep import Sweep
 
 pytestmark = pytest.mark.promise("OPS-08")
@@ -136,7 +138,7 @@ def test_create_again_is_refused_where_nothing_is_left_that_would_create_it(
     age(store)
     prune()
     book.gone(512, 60, "deleted on the tracker")
-    with pytest.raises(NotResolved, match="have the helpdesk send"):
+    with pytest.raises(NotResolved, check=says(Refusal.EVENTS_PAST_RETENTION, task_id=512)):
         decide(store, Kind.TICKET_TASK, 512, None)
     assert book.row(512).state == LedgerState.GONE
     (again,) = append(task_event(1, of_task=task(512)))

@@ -1,0 +1,82 @@
+"""Every code comes out of all that shows codes: tables, pages, `--json`, the API's problems, log lines, the doctor."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from gettext import GNUTranslations
+
+import pytest
+
+from producer.admin.doctor.finding import failure
+from producer.admin.shapes import failure_json, finding_json, reason_json, warnings_json
+from producer.commands.output import plain
+from producer.console.view import _said, _why
+from producer.web.problems import Problem
+from shared.codes.coded import Coded, from_json, to_json
+from shared.codes.invalid import Invalid, faults_in, faulty
+from shared.codes.refusals import Refusal
+from shared.logs import log_fields, reason_fields
+from shared.sentences.language import speaking
+from shared.sentences.render import because, sentence
+from tests.support.catalogue import FOLDER
+from tests.unit.codes.test_sentences import CODES, params_for
+
+
+def as_json(shape: object) -> str:
+    return json.dumps(shape)
+
+
+RENDERERS: dict[str, Callable[[Coded], str]] = {
+    "table": lambda coded: plain(sentence(coded)),
+    "page": lambda coded: str(_said(coded)),
+    "page, why": lambda coded: str(_why(coded)),
+    "--json": lambda coded: as_json(reason_json(coded)),
+    "--json of a failure": lambda coded: as_json(failure_json(coded)),
+    "--json of a warning": lambda coded: as_json(warnings_json([coded])),
+    "API": lambda coded: str(
+        Problem(409, "Not possible", why=coded, faults=[("", coded)]).response().body, "utf-8"
+    ),
+    "log": lambda coded: as_json(log_fields(coded)),
+    "log, reason": lambda coded: as_json(reason_fields(coded)),
+    "doctor": lambda coded: as_json(finding_json(failure("tracker", coded))),
+}
+
+
+@pytest.mark.parametrize("name", RENDERERS)
+def test_every_code_is_shown(name: str) -> None:
+    for code in CODES:
+        for optional in (True, False):
+            coded = code(**params_for(code, optional=optional))
+            shown = RENDERERS[name](coded)
+            assert f"{code} (" not in shown, "its parameters do not fit its sentence"
+            if shown.startswith("{"):
+                assert f'"{code}"' in shown, "programs read the code"
+
+
+def test_every_code_is_said_in_french() -> None:
+    with (FOLDER / "fr" / "deskbridge.mo").open("rb") as file, speaking(GNUTranslations(file)):
+        for code in CODES:
+            for optional in (True, False):
+                coded = code(**params_for(code, optional=optional))
+                for said in (sentence(coded), because(coded)):
+                    assert not set("{}[]") & set(said), said
+                    assert not said.startswith(f"{code} ("), said
+
+
+def test_every_code_comes_back_from_where_it_is_stored() -> None:
+    for code in CODES:
+        coded = Coded(str(code), params_for(code, optional=True))
+        assert Coded(coded.code, from_json(json.loads(json.dumps(to_json(coded.params))))) == coded
+
+
+def test_faults_are_found_by_their_fields_also_where_they_were_stored() -> None:
+    faults = [("name", Invalid.FIELD_REQUIRED()), ("", Invalid.NO_REASON_FROM_TRACKER())]
+    refused = faulty(Refusal.FORM_NOT_VALID, faults)
+    assert sentence(refused) == "name: required; the tracker refused it without a reason"
+    assert faults_in(refused) == faults
+    assert faults_in(Coded(refused.code, from_json(to_json(refused.params)))) == faults
+    assert faults_in(Refusal.API_KEY_EMPTY(field="api_key")) == [
+        ("api_key", Refusal.API_KEY_EMPTY(field="api_key"))
+    ]
+    assert faults_in(Refusal.SIGN_IN_BUSY()) == []
