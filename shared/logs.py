@@ -12,6 +12,7 @@ from typing import Any, Literal
 from shared.characters import NOT_ON_ONE_LINE
 from shared.codes.coded import Coded, to_json
 from shared.loading import without
+from shared.sentences.language import ENGLISH, speaking
 from shared.sentences.render import because, sentence
 from shared.visible import visible
 
@@ -119,13 +120,18 @@ def _on_one_line(_logger: Any, _method: str, event: structlog.typing.EventDict) 
 
 
 def log_fields(coded: Coded) -> dict[str, Any]:
-    """Return what a line says of something that happened: its sentence and why; code and parameters for programs."""
-    return {"event": sentence(coded), "why": because(coded) or None, **_for_programs(coded)}
+    """Return what a line says of something that happened: its sentence and why; code and parameters for programs.
+
+    In English, whoever it is logged for: a visitor of the pages may read another language.
+    """
+    with speaking(ENGLISH):
+        return {"event": sentence(coded), "why": because(coded) or None, **_for_programs(coded)}
 
 
 def reason_fields(coded: Coded) -> dict[str, Any]:
-    """Return what a line says of the reason of something else."""
-    return {"reason": sentence(coded), **_for_programs(coded)}
+    """Return what a line says of the reason of something else, likewise."""
+    with speaking(ENGLISH):
+        return {"reason": sentence(coded), **_for_programs(coded)}
 
 
 def _for_programs(coded: Coded) -> dict[str, Any]:

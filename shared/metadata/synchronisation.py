@@ -96,8 +96,7 @@ class MetadataResult:
         return self.parts["users"]
 
     def as_json(self) -> dict[str, Any]:
-        parts = {name: asdict(differences) for name, differences in self.parts.items()}
-        return parts if self.why is None else {"error": self.error, "code": str(self.why.code)}
+        return {name: asdict(differences) for name, differences in self.parts.items()}
 
 
 def is_due(store: Store, interval: float) -> bool:

@@ -14,7 +14,7 @@ from producer.console.pages.parts import go, show
 from producer.console.pages.sign_in import Tries
 from producer.web.sources import source_of
 from shared.logs import get_logger, reason_fields
-from shared.sentences.language import ENGLISH, said, speaking
+from shared.sentences.language import said
 
 log = get_logger("console")
 PATH = f"{visitors.PATH}/sign-in/sso"
@@ -56,8 +56,7 @@ def end(request: Request, desk: AtDesk) -> Response:
     except ProviderFailed as failed:
         return _failed(request, failed, visitors.PATH)
     except (SignOnRefused, AccountRefused) as refused:
-        with speaking(ENGLISH):
-            log.warning("refused: single sign-on", **reason_fields(refused.coded))
+        log.warning("refused: single sign-on", **reason_fields(refused.coded))
         return _sign_in(request, visitors.own_path(""), 403, str(refused))
     _take_back(request)
     if old := visitors.session_of(request):

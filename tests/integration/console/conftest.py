@@ -51,6 +51,7 @@ class Console(Served):
         assert answer.headers["Content-Type"] == "application/problem+json"
         problem: dict[str, Any] = answer.json()
         assert problem["status"] == status
+        assert problem["code"], "programs read the code"
         assert "Traceback" not in answer.text
         return problem
 

@@ -133,4 +133,5 @@ def refused(answer: requests.Response, status: int) -> dict[str, Any]:
     assert problem["type"]
     assert problem["title"]
     assert problem["status"] == status
+    assert problem["code"], "programs read the code"
     return problem

@@ -64,6 +64,13 @@ def test_every_code_is_said_in_french() -> None:
                     assert not said.startswith(f"{code} ("), said
 
 
+def test_a_log_line_is_english_whoever_it_is_logged_for() -> None:
+    with (FOLDER / "fr" / "deskbridge.mo").open("rb") as file, speaking(GNUTranslations(file)):
+        assert sentence(Refusal.SIGN_IN_BUSY()) != "too many sign in at this moment: try again"
+        assert reason_fields(Refusal.SIGN_IN_BUSY())["reason"] == "too many sign in at this moment: try again"
+        assert log_fields(Refusal.SIGN_IN_BUSY())["event"] == "too many sign in at this moment: try again"
+
+
 def test_every_code_comes_back_from_where_it_is_stored() -> None:
     for code in CODES:
         coded = Coded(str(code), params_for(code, optional=True))

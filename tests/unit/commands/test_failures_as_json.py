@@ -84,7 +84,8 @@ def test_a_wrong_environment_is_a_document(shell: Shell, name: str, monkeypatch:
     monkeypatch.setenv("DESKBRIDGE_NO_SUCH_VARIABLE", "1")
     needs_none = name.startswith("knowledge")
     error = error_of(shell, *typed(name), exit_code=1 if name == "knowledge show" else 2)
-    assert needs_none or "NO_SUCH_VARIABLE" in error["message"]
+    assert needs_none or error["code"] == Refusal.VARIABLES_UNKNOWN
+    assert needs_none or error["params"]["variables"] == ["DESKBRIDGE_NO_SUCH_VARIABLE"]
 
 
 @pytest.mark.parametrize("name", sorted(WITH_JSON.keys() - NEED_NO_DATABASE))
