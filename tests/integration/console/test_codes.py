@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
+import requests
 from sqlalchemy.exc import OperationalError
 
 from producer.console.refusals import problem_of
 from shared.codes.coded import Code, Coded
 from shared.codes.invalid import Invalid
 from shared.codes.refusals import Refusal
+from shared.metadata.synchronisation import synchronise
 from shared.store.configs import Configs
-from tests.integration.console.conftest import Console
+from shared.store.rights import Right
+from tests.integration.console.conftest import ComeIn, Console
+from tests.integration.console.pages import Visitor
+from tests.support.bridge import Bridge
 
 REFUSED: list[tuple[str, str, Any, int, Code]] = [
     ("GET", "/api/nowhere", None, 404, Refusal.ADDRESS_UNKNOWN),
@@ -60,3 +66,35 @@ def test_a_database_that_is_down_is_told_to_who_has_no_token_yet(
     monkeypatch.setattr(Configs, "get", down)
     problem = console.refused("GET", "/api/config", 503)
     assert (problem["code"], problem["params"]) == (Refusal.DATABASE_DOWN, {})
+
+
+@pytest.fixture
+def visitor(console: Console, bridge: Bridge, come_in: ComeIn) -> Visitor:
+    desk = console.app.state.desk
+    assert synchronise(desk.store, desk.locks, desk.connector.connect)
+    return come_in(Right.ADMINISTRATOR)
+
+
+def named(answer: requests.Response) -> list[str]:
+    """Return the fields that the list of faults above a form leads to."""
+    assert answer.status_code == 422
+    above = answer.text.partition('id="faults"')[2].partition("</div>")[0]
+    return re.findall(r'href="#(\w+)"', above)
+
+
+def test_a_fault_stands_under_its_field_in_any_language(visitor: Visitor) -> None:
+    for language in ("en", "fr"):
+        visitor.do("/console/language", {"language": language})
+        visitor.open("/console/links/entity/9")
+        form = {"how": "old", "tracker_project_id": "1", "default_category_id": "3"}
+        assert named(visitor.send("/console/links/entity/9", form)) == ["default_category_id"]
+        form |= {"tracker_project_id": "999"}
+        assert named(visitor.send("/console/links/entity/9", form)) == ["tracker_project_id"]
+        visitor.open("/console/settings")
+        (seen,) = re.findall(r'name="seen" value="(\w+)"', visitor.page)
+        given = {"seen": seen, "verify_tls": "on", "base_url": "https://other.example"}
+        assert named(visitor.send("/console/settings", given)) == ["base_url"]
+        given = {"seen": seen, "verify_tls": "on", "api_key": "two words", "default_role_id": "99"}
+        assert named(visitor.send("/console/settings", given)) == ["api_key"]
+        del given["api_key"]
+        assert named(visitor.send("/console/settings", given)) == ["default_role_id"]

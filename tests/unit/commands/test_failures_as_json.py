@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 import typer
+from sqlalchemy import create_engine, text
 from sqlalchemy.exc import OperationalError
 
+from producer.admin.failures import why
 from producer.commands.main import app
 from shared.codes.refusals import Refusal
 from tests.unit.commands.conftest import Shell
@@ -114,6 +116,14 @@ def test_a_fault_of_ours_and_an_interruption_are_documents(
 
         monkeypatch.setattr("shared.store.migrations.require_current", fail)
         assert error_of(shell, "links", exit_code=1)["code"] == code
+
+
+def test_a_table_that_lacks_is_told_by_the_databases_code_and_no_word_of_it() -> None:
+    with create_engine("sqlite://").connect() as connection, pytest.raises(OperationalError) as lacking:
+        connection.execute(text("SELECT * FROM journal"))
+    assert why(lacking.value).code == Refusal.DATABASE_NOT_MIGRATED
+    away = OperationalError("SELECT", {}, Exception("no such table: it is away"))
+    assert why(away).code == Refusal.DATABASE_DOWN
 
 
 def test_without_json_nothing_is_printed_on_standard_output(shell: Shell) -> None:
