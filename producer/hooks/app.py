@@ -260,16 +260,17 @@ class Producer:
         refusal = problem if isinstance(problem, Problem) else Problem(500, "Internal error")
         metrics.REFUSED.labels(status=str(refusal.status)).inc()
         client = request.client.host if request.client else ""
-        refusal.why = refusal.why or _reason(request, refusal.status)
-        if refusal.why:
-            self._refused.note(client, refusal.why)
+        was_delivery = refusal.why is not None or _was_delivery(request, refusal.status)
+        refusal.why = why = refusal.why or _reason(request, refusal.status)
+        if was_delivery:
+            self._refused.note(client, why)
             self._sign.hurry()
         log.warning(
             "refused",
             status=refusal.status,
             title=refusal.title,
             detail=refusal.detail or None,
-            code=str(refusal.why.code) if refusal.why else None,
+            code=str(why.code),
         )
         return refusal.response()
 
@@ -338,13 +339,16 @@ def _unwritable(what_to_do: str) -> Problem:
     return Problem(503, "The journal cannot be written", what_to_do, why=why, headers=headers)
 
 
-def _reason(request: Request, status: int) -> Coded | None:
-    """Return why a delivery was refused that no route of ours took; None: it was none, but somebody who looked."""
+def _was_delivery(request: Request, status: int) -> bool:
+    """Tell whether what no route of ours took may have been a delivery; else somebody has looked."""
+    return status not in (404, 405) or request.method in ("POST", "PUT", "PATCH")
+
+
+def _reason(request: Request, status: int) -> Coded:
+    """Return why something was refused that no route of ours took."""
     path, method = request.url.path[:LONGEST_PATH], request.method
     if status not in (404, 405):
         return Undelivered.PRODUCER_FAILED(status=status)
-    if method not in ("POST", "PUT", "PATCH"):
-        return None
     return (
         Undelivered.PATH_UNKNOWN(path=path)
         if status == 404
