@@ -245,11 +245,12 @@ def main() -> int:
     while wish := _next(asked):
         middle = os.fork()
         if not middle:
+            middle = os.getpid()
             if pid := os.fork():
                 asked.send(str(pid).encode())
                 os._exit(0)  # the process becomes the test's child
             asked.close()
-            _settle(*wish)
+            _settle(middle, *wish)
             return _run(["deskbridge", *wish[0]["arguments"]])
         for file in wish[1]:
             os.close(file)
@@ -263,8 +264,14 @@ def _next(asked: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
     return (json.loads(message), files) if message else None
 
 
-def _settle(wish: dict[str, Any], files: list[int]) -> None:
-    """Make of a forked process one of its own: as `Child` has it, and ended with the test's."""
+def _settle(middle: int, wish: dict[str, Any], files: list[int]) -> None:
+    """Make of a forked process one of its own: as `Child` has it, and ended with the test's.
+
+    Args:
+        middle: the process it was forked from, which ends at once.
+        wish: what was asked for.
+        files: its standard input, output and error.
+    """
     os.setsid()
     for number, file in enumerate(files):
         os.dup2(file, number)
@@ -277,7 +284,7 @@ def _settle(wish: dict[str, Any], files: list[int]) -> None:
         )
         setattr(sys, name, made)
         setattr(sys, f"__{name}__", made)
-    while os.getppid() != wish["parent"]:
+    while os.getppid() == middle:
         time.sleep(0.001)
     _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != wish["parent"]:

@@ -16,6 +16,7 @@ from celery.signals import worker_shutting_down
 from cryptography.fernet import Fernet
 from pydantic import SecretStr
 
+from shared.codes.refusals import Refusal
 from shared.settings import Settings
 from worker.bootstrap import _give_up, bootstrap
 from worker.process import _end_where_stuck, _work_until_it_ends, run_celery, work
@@ -60,20 +61,21 @@ def settings(tmp_path: Path) -> Settings:
 
 @pytest.fixture
 def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What a worker logs as an error."""
-    texts: list[str] = []
-    monkeypatch.setattr("worker.process.log", SimpleNamespace(error=texts.append))
-    return texts
+    """The codes of what a worker logs as an error."""
+    codes: list[str] = []
+    log = SimpleNamespace(error=lambda _text, **fields: codes.append(fields["code"]))
+    monkeypatch.setattr("worker.process.log", log)
+    return codes
 
 
 def test_a_worker_refuses_a_database_without_tables(settings: Settings, said: list[str]) -> None:
     assert work(settings, 1) == 1
-    assert "deskbridge migrate" in said[0]
+    assert said == [Refusal.DATABASE_MISSING]
 
 
 def test_a_worker_refuses_to_start_without_keys(settings: Settings, said: list[str]) -> None:
     assert work(settings.model_copy(update={"secret_keys": ()}), 1) == 2
-    assert "DESKBRIDGE_SECRET_KEYS" in said[0]
+    assert said == [Refusal.SECRET_KEYS_NOT_SET]
 
 
 def test_a_worker_that_celery_ends_with_an_error_rings_what_it_leaves(
