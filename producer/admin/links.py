@@ -8,10 +8,9 @@ from typing import Any
 
 from producer.admin.shapes import link_json
 from shared.codes.changes import Did
-from shared.codes.coded import Coded
 from shared.codes.reasons import Reason
 from shared.codes.refusals import Refusal
-from shared.codes.steps import What, Which
+from shared.codes.steps import What
 from shared.errors import BridgeError, NotFound
 from shared.metadata.confirming import confirm_link
 from shared.metadata.synchronisation import Connect
@@ -177,11 +176,7 @@ def with_what_waited(store: Store, made: Linked, *, replay: bool) -> Linked:
         tickets = sorted({*(ticket_id for ticket_id, _, _ in skipped), *dropped})
         events = sum(count for _, count, _ in skipped)
         if replay and events:
-            tx.changes.note(
-                Did.EVENTS_REPLAYED(
-                    count=events, which=Which.LINK_OF(kind=str(link.kind), id=link.helpdesk_id)
-                )
-            )
+            tx.changes.note(Did.EVENTS_REPLAYED(count=events, which=link.coded))
     for start in range(0, len(tickets) if replay else 0, AT_ONCE):
         with store.transaction() as tx:
             _replay(tx, tickets[start : start + AT_ONCE], link)
@@ -211,12 +206,8 @@ def _belongs(snapshot: Mapping[str, Any], link: Link) -> bool:
     return snapshot.get(name) == link.helpdesk_id
 
 
-def _named(link: Link) -> Coded:
-    return Which.LINK_OF(kind=str(link.kind), id=link.helpdesk_id)
-
-
 def _replay(tx: Transaction, tickets: list[int], link: Link) -> None:
     tx.journal.replay_skipped(tickets, Reason.NO_LINK)
     tx.statuses.give(tickets)  # the status was dropped with it, also where its own event had ended before
-    what = What.REPLAYED_FOR_LINK(link=_named(link), tracker_project_id=link.tracker_project_id)
+    what = What.REPLAYED_FOR_LINK(link=link.coded, tracker_project_id=link.tracker_project_id)
     tx.trace.append([Step(ticket_id, what) for ticket_id in tickets])

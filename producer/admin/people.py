@@ -10,7 +10,7 @@ from shared.codes.coded import Coded
 from shared.codes.refusals import Refusal
 from shared.errors import NotFound
 from shared.events import HelpdeskUser
-from shared.metadata.confirming import named
+from shared.metadata.confirming import some_of
 from shared.sentences.render import sentence
 from shared.store import Store, Transaction
 from shared.store.people import Match, TrackerPerson
@@ -189,5 +189,5 @@ def confirm_people(tx: Transaction, tracker_user_ids: Collection[int]) -> bool:
     unknown = sorted({one for one in tracker_user_ids if not tx.people.is_cached(one)})
     if unknown:
         choices = [f"{one.tracker_user_id} ({one.login})" for one in tx.people.cached()]
-        raise NotFound(Refusal.TRACKER_USERS_UNKNOWN(users=unknown, **named(choices)))
+        raise NotFound(Refusal.TRACKER_USERS_UNKNOWN(users=unknown, **some_of(choices)))
     return True

@@ -37,10 +37,10 @@ def confirm(tx: Transaction, kind: MetadataKind, tracker_id: int) -> bool:
         return True
     choices = [one for one in tx.metadata.of_kind(kind) if one.details.get("active", True)]
     if entry is not None:
-        raise NotFound(Refusal.ID_SWITCHED_OFF(id=tracker_id, name=entry.name, **named(choices)))
+        raise NotFound(Refusal.ID_SWITCHED_OFF(id=tracker_id, name=entry.name, **some_of(choices)))
     if not choices:
         return False
-    raise NotFound(Refusal.ID_NOT_ON_TRACKER(kind=str(kind), id=tracker_id, **named(choices)))
+    raise NotFound(Refusal.ID_NOT_ON_TRACKER(kind=str(kind), id=tracker_id, **some_of(choices)))
 
 
 def confirm_link(tx: Transaction, link: Link) -> bool:
@@ -61,16 +61,13 @@ def confirm_link(tx: Transaction, link: Link) -> bool:
         asked = {"project_id": link.tracker_project_id, "category_id": link.default_category_id}
         if not choices:
             raise NotFound(Refusal.PROJECT_WITHOUT_CATEGORIES(**asked))
-        raise NotFound(Refusal.CATEGORY_NOT_OF_PROJECT(**asked, **named(choices)))
+        raise NotFound(Refusal.CATEGORY_NOT_OF_PROJECT(**asked, **some_of(choices)))
     return True
 
 
-def named(choices: Sequence[object]) -> dict[str, Any]:
-    """Return the parameters `choices`, some of them, and `more`, how many others there are."""
-    return {
-        "choices": [str(one) for one in choices[:MOST_NAMED]],
-        "more": max(0, len(choices) - MOST_NAMED) or None,
-    }
+def some_of(choices: Sequence[object], most: int = MOST_NAMED) -> dict[str, Any]:
+    """Return the parameters `choices`, the first of them, and `more`, how many others there are."""
+    return {"choices": [str(one) for one in choices[:most]], "more": max(0, len(choices) - most) or None}
 
 
 def _is_of_a_project(tx: Transaction, activity_id: int) -> bool:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from shared.codes.hints import Hint
-from shared.refusals.judging import Fields, Rule, blank, choices_of, is_date, number, some_of, whole
+from shared.metadata.confirming import some_of
+from shared.refusals.judging import Fields, Rule, blank, choices_of, is_date, number, whole
 from shared.refusals.known import Explanation, Known
 from shared.store.metadata import Entry
 

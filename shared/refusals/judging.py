@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
 from typing import Any
 
 from shared.ids import read_id
-from shared.metadata.confirming import MOST_NAMED
+from shared.metadata.confirming import some_of
 from shared.refusals.known import Entries, Explanation, Known
 from shared.store.metadata import Entry
 
@@ -56,14 +56,9 @@ def unknown(fields: Fields, name: str, choices: Entries) -> bool:
 
 def choices_of(entries: Iterable[Entry]) -> dict[str, Any]:
     """Return the parameters `choices`, the first ten, and `more`, how many others there are."""
-    return some_of([str(one) for one in sorted(entries, key=lambda one: one.tracker_id)], MOST_NAMED)
+    return some_of([str(one) for one in sorted(entries, key=lambda one: one.tracker_id)])
 
 
 def names_of(named: Mapping[int, str]) -> dict[str, Any]:
     """Return the parameters `choices` and `more` for ids with names."""
-    return some_of([f"{one} ({named[one]})" for one in sorted(named)], MOST_NAMED)
-
-
-def some_of(names: Sequence[str], most: int) -> dict[str, Any]:
-    """Return the parameters `choices` and `more` for texts."""
-    return {"choices": list(names[:most]), "more": max(0, len(names) - most) or None}
+    return some_of([f"{one} ({named[one]})" for one in sorted(named)])

@@ -21,6 +21,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
+from shared.codes.coded import Coded
+from shared.codes.steps import Which
 from shared.store.basis import note_change
 from shared.store.models import EntityLink, ProjectLink
 from shared.store.types import Key, insert_for
@@ -44,6 +46,11 @@ class Link:
 
     def __str__(self) -> str:
         return f"{self.kind} {self.helpdesk_id}"
+
+    @property
+    def coded(self) -> Coded:
+        """It as a parameter of a code."""
+        return Which.LINK_OF(kind=str(self.kind), id=self.helpdesk_id)
 
 
 def _asked(kind: LinkKind, key: Column[Any], asked: BindParameter[Any]) -> Select[Any]:

@@ -34,11 +34,6 @@ class MetadataKind(StrEnum):
     CATEGORY = "category"
     CUSTOM_FIELD = "custom_field"
 
-    @property
-    def noun(self) -> str:
-        """What a person calls it."""
-        return f"tracker {self}" if self in ("project", "status") else self.replace("_", " ")
-
 
 @dataclass(frozen=True, slots=True)
 class Entry:

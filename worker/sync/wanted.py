@@ -12,14 +12,13 @@ from shared.bodies.contexts import About
 from shared.bodies.precedence import Chosen
 from shared.codes.coded import Coded
 from shared.codes.reasons import Reason
-from shared.codes.steps import What, Which
+from shared.codes.steps import What
 from shared.events import Event, HelpdeskUser
 from shared.kinds import Kind
 from shared.payloads import Body, issue_body, time_entry_body
 from shared.store import Transaction
 from shared.store.journal import Done
 from shared.store.ledger import Claim, LedgerRow
-from shared.store.links import Link
 from shared.store.models import TicketState
 from shared.store.people import Match, nobody, who
 from shared.templating import Operation
@@ -195,7 +194,7 @@ class IssueCreation(Creation):
                 What.ISSUE_CREATED(
                     issue_id=one.found.get("id"),
                     tracker_project_id=creation.sender.project_id,
-                    link=_named(creation.work.link),
+                    link=creation.work.link.coded if creation.work.link else None,
                     match=creation.work.technician.why,
                 )
             )
@@ -307,7 +306,3 @@ def logged(wrong: Coded | None, **made: object) -> Coded:
 
 def _distinct(bodies: list[Body]) -> list[Body] | None:
     return [one for number, one in enumerate(bodies) if one not in bodies[:number]] or None
-
-
-def _named(link: Link | None) -> Coded | None:
-    return Which.LINK_OF(kind=str(link.kind), id=link.helpdesk_id) if link else None
