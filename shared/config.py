@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from shared.codes.invalid import Invalid, faulty
 from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
-from shared.validation import Id, Unfit, model_faults
+from shared.validation import Id, Unfit, model_faults, parts_of
 
 
 class PluginConfig(BaseModel):
@@ -87,10 +86,9 @@ class PluginConfig(BaseModel):
             return None
         if not value.strip().isprintable():  # urlsplit leaves some out without a word
             raise Unfit(Invalid.ADDRESS_NOT_PRINTABLE())
-        parts = urlsplit(value.strip())
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        parts = parts_of(value.strip())
+        if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
             raise Unfit(Invalid.TRACKER_ADDRESS_EXPECTED())
-        _ = parts.port  # raises ValueError where it is not one
         if parts.username or parts.password or parts.query or parts.fragment:
             raise Unfit(Invalid.ADDRESS_WITH_MORE())
         return value.strip().rstrip("/")

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import parse_qs, quote, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qs, quote, unquote, urlsplit
 
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from shared.codes.invalid import Invalid
-from shared.validation import Unfit
+from shared.validation import Unfit, parts_of
 
 SCHEME = "redis+sentinel"
 PORT = 26379
@@ -67,7 +67,7 @@ def sentinels(url: str) -> Sentinels | None:
     scheme, _, rest = url.partition("://")
     if scheme != SCHEME:
         return None
-    parts = urlsplit(f"//{rest}")
+    parts = _parts(f"//{rest}")
     asked = parse_qs(parts.query)
     account, _, hosts = parts.netloc.rpartition("@")
     username, _, password = (unquote(one) for one in account.partition(":"))
@@ -85,10 +85,18 @@ def sentinels(url: str) -> Sentinels | None:
 
 
 def _host(text: str) -> tuple[str, int]:
-    parts = urlsplit(f"//{text}")
-    if not parts.hostname:
+    parts = parts_of(f"//{text}")
+    if parts is None or not parts.hostname:
         raise Unfit(Invalid.SENTINELS_EXPECTED())
     return parts.hostname, parts.port or PORT
+
+
+def _parts(address: str) -> SplitResult:
+    """Return the parts of an address of several hosts, so that its port is none to be read; who fails quotes it."""
+    try:
+        return urlsplit(address)
+    except ValueError:
+        raise Unfit(Invalid.SENTINELS_EXPECTED()) from None
 
 
 def _shown(host: str) -> str:

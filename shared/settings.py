@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
@@ -23,7 +22,7 @@ from shared.codes.refusals import Refusal
 from shared.environment import PREFIX
 from shared.errors import SettingsError
 from shared.sentinels import sentinels
-from shared.validation import Unfit, model_faults
+from shared.validation import Unfit, model_faults, parts_of
 
 DATABASE = re.compile(
     r"(?:postgresql\+psycopg2|sqlite(?:\+pysqlite)?)://(?:[^@]*@)?(?:\[[^/?]+\]|[^/:?]*)(?::\d+)?(?:[/?].*)?"
@@ -350,10 +349,17 @@ class Settings(BaseSettings):
     @field_validator("console_url")
     @classmethod
     def _origin(cls, url: str | None) -> str | None:
-        parts = urlsplit(url or "")
-        if url and (parts.scheme not in ("http", "https") or not parts.netloc or parts.path.strip("/")):
+        if not url:
+            return None
+        parts = parts_of(url)
+        if (
+            parts is None
+            or parts.scheme not in ("http", "https")
+            or not parts.netloc
+            or parts.path.strip("/")
+        ):
             raise Unfit(Invalid.ORIGIN_EXPECTED())
-        return url.rstrip("/") if url else None
+        return url.rstrip("/")
 
     @field_validator("database_url")
     @classmethod
@@ -397,9 +403,11 @@ class Settings(BaseSettings):
     def _oidc(self) -> Settings:
         if self.oidc_issuer is None:
             return self
-        parts = urlsplit(self.oidc_issuer)
-        if not parts.netloc or not (
-            parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK)
+        parts = parts_of(self.oidc_issuer)
+        if (
+            parts is None
+            or not parts.netloc
+            or not (parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK))
         ):
             raise Unfit(Invalid.ISSUER_EXPECTED())
         missing = [name for name in ("oidc_client_id", "console_url") if getattr(self, name) is None]

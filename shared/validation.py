@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any
+from urllib.parse import SplitResult, urlsplit
 
 from pydantic import Field, ValidationError
 
@@ -13,6 +15,7 @@ from shared.ids import LARGEST
 
 Id = Annotated[int, Field(ge=1, le=LARGEST)]
 OF_A_KEY = "[key]"
+CHOICE = re.compile(r"'([^']*)'")
 CODES: Mapping[str, tuple[Invalid, Mapping[str, str]]] = {
     "missing": (Invalid.FIELD_REQUIRED, {}),
     "extra_forbidden": (Invalid.FIELD_UNKNOWN, {}),
@@ -46,7 +49,7 @@ CODES: Mapping[str, tuple[Invalid, Mapping[str, str]]] = {
         (Invalid.DAY_EXPECTED, {}),
     ),
     **dict.fromkeys(("ip_v4_network", "ip_v6_network"), (Invalid.NETWORK_EXPECTED, {})),
-    **dict.fromkeys(("value_error", "assertion_error"), (Invalid.VALUE_REFUSED, {"error": "error"})),
+    **dict.fromkeys(("value_error", "assertion_error"), (Invalid.VALUE_REFUSED, {})),
 }
 """What a kind of fault is here, and as which parameter what pydantic tells of it is kept."""
 
@@ -80,11 +83,26 @@ def expected(fault: Mapping[str, Any]) -> Coded:
         problem: Coded = told["error"].coded
     elif kind in CODES:
         code, names = CODES[kind]
-        problem = code(**{name: _plain(told[theirs]) for name, theirs in names.items()})
+        problem = code(**{name: _plain(theirs, told[theirs]) for name, theirs in names.items()})
     else:
         problem = Invalid.NOT_AS_EXPECTED(type=kind)
     return Invalid.KEY_NOT_AS_EXPECTED(problem=problem) if OF_A_KEY in fault["loc"] else problem
 
 
-def _plain(value: object) -> object:
+def parts_of(address: str) -> SplitResult | None:
+    """Return the parts of an address; None where it has none that can be read, of which its port may be one.
+
+    What `urlsplit` and its port say of it quotes pieces of it, which may be a password's.
+    """
+    try:
+        parts = urlsplit(address)
+        _ = parts.port
+    except ValueError:
+        return None
+    return parts
+
+
+def _plain(name: str, value: object) -> object:
+    if name == "expected":  # a phrase in English: 'console' or 'json'
+        return CHOICE.findall(str(value))
     return value if isinstance(value, (int, float)) else str(value)

@@ -47,4 +47,5 @@ def _reword(error: Any) -> None:
 
     if isinstance(error.__cause__, ValidationError):
         (fault, *_) = error.__cause__.errors(include_url=False)
-        error.message = sentence(expected(fault))
+        told = fault.get("ctx", {}).get("error")  # typer's own: of which choices it is none
+        error.message = str(told) if type(told) is ValueError else sentence(expected(fault))

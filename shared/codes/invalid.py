@@ -67,6 +67,7 @@ class Invalid(Code):
 
     IDENTIFIER_IN_USE = "identifier_in_use"
     NO_REASON_FROM_TRACKER = "no_reason_from_tracker"
+    NO_REASON_TOLD = "no_reason_told"
     TEMPLATE_NAME_TAKEN = "template_name_taken"
     TEMPLATE_OF_ANOTHER = "template_of_another"
     PROJECT_NOT_CHOSEN = "project_not_chosen"

@@ -89,6 +89,7 @@ class Refusal(Code):
     PROJECT_CLOSED_NOW = "project_closed_now"
     PROJECT_ARCHIVED_NOW = "project_archived_now"
     PROJECT_NOT_READ_YET = "project_not_read_yet"
+    CATEGORY_NOT_READ_YET = "category_not_read_yet"
     FORM_NOT_VALID = "form_not_valid"
     PROJECT_IN_DOUBT = "project_in_doubt"
     PROJECT_JUST_ASKED_FOR = "project_just_asked_for"
@@ -127,6 +128,7 @@ class Refusal(Code):
     ACCOUNT_NAME_TAKEN = "account_name_taken"
     ACCOUNT_NAME_UNFIT = "account_name_unfit"
     ACCOUNT_RIGHT_UNKNOWN = "account_right_unknown"
+    TOKEN_RIGHT_UNKNOWN = "token_right_unknown"  # noqa: S105 (a code)
     ACCOUNT_SHUT = "account_shut"
     ACCOUNT_NOT_ADDED = "account_not_added"
     LAST_ADMINISTRATOR = "last_administrator"
@@ -139,6 +141,12 @@ class Refusal(Code):
     SIGN_ON_WITHOUT_NAME = "sign_on_without_name"
     SIGN_ON_UNVERIFIED = "sign_on_unverified"
     SIGN_ON_NO_GROUP = "sign_on_no_group"
+    PROVIDER_NAMED_OTHERWISE = "provider_named_otherwise"
+    PROVIDER_LACKS_ENDPOINT = "provider_lacks_endpoint"
+    PROVIDER_TOKEN_FAULTY = "provider_token_faulty"  # noqa: S105 (a code)
+    PROVIDER_TOKEN_FOREIGN = "provider_token_foreign"  # noqa: S105 (a code)
+    PROVIDER_UNREACHABLE = "provider_unreachable"
+    PROVIDER_ANSWER_UNUSABLE = "provider_answer_unusable"
 
     # events that are sent or asked for
     EVENT_NOT_VALID = "event_not_valid"
@@ -155,6 +163,8 @@ class Refusal(Code):
     METHOD_NOT_POSSIBLE = "method_not_possible"
     REQUEST_NOT_VALID = "request_not_valid"
     FORM_UNREADABLE = "form_unreadable"
+    BODY_UNREADABLE = "body_unreadable"
+    REQUEST_REFUSED = "request_refused"
     FORM_OF_ANOTHER_SITE = "form_of_another_site"
     FORM_OF_EARLIER_SESSION = "form_of_earlier_session"
     TOO_MANY_TOKENS = "too_many_tokens"

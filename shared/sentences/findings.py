@@ -61,10 +61,14 @@ SENTENCES: Table = {
         "those of the newest tickets first"
     ),
     Finding.NOTHING_LINKED: "nothing is linked, so nothing is sent",
-    Finding.CATEGORY_GONE: "{link}: tracker project {project} has no issue category {category_id}[; it has: {choices}]",
+    Finding.CATEGORY_GONE: (
+        "{link}: tracker project {project_id}[ ({project_name})] has no issue category {category_id}"
+        "[; it has: {choices}]"
+    ),
     Finding.CONFIG_ID_UNKNOWN: "{name}: {problem}",
     Finding.ISSUE_TYPE_NOT_USABLE: (
-        "issue type {issue_type_id} is not switched on in {project}, so another one is taken[; usable: {choices}]"
+        "issue type {issue_type_id} is not switched on in tracker project {project_id}[ ({project_name})], "
+        "so another one is taken[; usable: {choices}]"
     ),
     Finding.CONFIG_IDS_KNOWN: "every other id of the configuration exists on the tracker",
     Finding.ROLE_KNOWN: "technicians are given role {role_id}",
@@ -73,7 +77,9 @@ SENTENCES: Table = {
     ),
     Finding.ACTIVITY_KNOWN: "activity {activity_id} exists",
     Finding.ACTIVITY_NOT_SET: "default_activity_id is empty: the tracker uses its own default, if it has one",
-    Finding.ACTIVITY_NOT_USABLE: "activity {activity_id} cannot be used in {project}[; usable: {choices}]",
+    Finding.ACTIVITY_NOT_USABLE: (
+        "activity {activity_id} cannot be used in tracker project {project_id}[ ({project_name})][; usable: {choices}]"
+    ),
     Finding.STATUSES_MAPPED: "{mapped} mapped; every status seen in events is",
     Finding.STATUSES_NOT_MAPPED: "helpdesk statuses that are not mapped, so never sent: {statuses}",
     Finding.STATUS_MAP_WRONG: "status_map: {problem}",
@@ -118,17 +124,23 @@ SENTENCES: Table = {
         "{count} linked tracker project has what is needed",
         "all {count} linked tracker projects have what is needed",
     ),
-    Finding.MODULES_MISSING: "{project} lacks {modules}",
+    Finding.MODULES_MISSING: "tracker project {project_id}[ ({project_name})] lacks {modules}",
     Finding.NOT_LOOKED_AT: "not looked at: what it needs is not there",
-    Finding.LINKED_PROJECT_CLOSED: "tracker project {project} ({link}) is closed",
-    Finding.LINKED_PROJECT_ARCHIVED: "tracker project {project} ({link}) is archived",
-    Finding.LINKED_PROJECT_GONE: "tracker project {project} ({link}) does not exist: it was deleted",
+    Finding.LINKED_PROJECT_CLOSED: "tracker project {project_id}[ ({project_name})] ({link}) is closed",
+    Finding.LINKED_PROJECT_ARCHIVED: "tracker project {project_id}[ ({project_name})] ({link}) is archived",
+    Finding.LINKED_PROJECT_GONE: (
+        "tracker project {project_id}[ ({project_name})] ({link}) does not exist: it was deleted"
+    ),
     Finding.TEMPLATES_RENDER: "in force: {templates}",
     Finding.TEMPLATES_NOT_USED: "none in force: the standard bodies are sent",
     Finding.TEMPLATE_NOT_RENDERED: (
-        "{template} for {operation} cannot be rendered, so the standard body is sent: {problem}"
+        "template {id} ({name}), version {version}, for {operation} cannot be rendered, so the standard body is sent: "
+        "{problem}"
     ),
-    Finding.TEMPLATE_OUT_OF_DATE: "{template} for {operation} names what the tracker does not have: {field}: {problem}",
+    Finding.TEMPLATE_OUT_OF_DATE: (
+        "template {id} ({name}), version {version}, for {operation} names what the tracker does not have: "
+        "{field}: {problem}"
+    ),
     Finding.CUSTOM_FIELDS_SENT: "all required ones are sent, or have a default value",
     Finding.CUSTOM_FIELDS_NOT_SENT: "{operation} lacks required custom fields: {fields}",
     Finding.DRY_RUNS_CLEANED: "nothing is left on the tracker",
@@ -179,12 +191,12 @@ SENTENCES: Table = {
     ),
     Finding.NOTHING_UNLINKED: "no ticket of the last week was left out for want of a link",
     Finding.TICKETS_UNLINKED: Plural(
-        "entity {entity} is not linked: {count} ticket of the last week was not forwarded ({tickets})",
-        "entity {entity} is not linked: {count} tickets of the last week were not forwarded ({tickets})",
+        "entity {id}[ ({name})] is not linked: {count} ticket of the last week was not forwarded ({tickets})",
+        "entity {id}[ ({name})] is not linked: {count} tickets of the last week were not forwarded ({tickets})",
     ),
     Finding.LINKED_SINCE: Plural(
-        "{count} ticket was not forwarded before entity {entity} or its project was linked ({tickets})",
-        "{count} tickets were not forwarded before entity {entity} or their projects were linked ({tickets})",
+        "{count} ticket was not forwarded before entity {id}[ ({name})] or its project was linked ({tickets})",
+        "{count} tickets were not forwarded before entity {id}[ ({name})] or their projects were linked ({tickets})",
     ),
     Finding.MORE_UNLINKED: Plural(
         "{count} more entity is not linked and had tickets",
@@ -216,6 +228,11 @@ SENTENCES: Table = {
     Named.PERSON_MATCHED: "{helpdesk_user_id} ({email}): {login}",
     Named.PERSON_WITH_EMAIL: "{helpdesk_user_id} ({email})",
     Named.PERSON_WITHOUT_EMAIL: "{helpdesk_user_id} (no e-mail)",
+    Named.TEMPLATE_IN_FORCE: "{operation} ({name})",
+    Named.FIELD_REQUIRED_THERE: "{id} ({name})",
+    Named.LEFT_ON_TRACKER: "{kind:word} #{tracker_id} with “{mark}” ({because})",
+    Named.LEFT_WITHOUT_NUMBER: "{kind:word} whose number is not known with “{mark}” ({because})",
+    Named.NOT_DELETED_YET: "not deleted yet",
     Named.THE_DATABASE: "the database",
     Named.THE_TRACKER: "the tracker",
 }

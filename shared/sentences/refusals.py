@@ -161,8 +161,12 @@ SENTENCES: Table = {
         "link it"
     ),
     Refusal.PROJECT_NOT_READ_YET: (
-        "tracker project {project_id}[ ({project_name})], or its category, was not there at the last "
-        "metadata synchronisation: run `deskbridge sync-metadata`, then link it"
+        "tracker project {project_id}[ ({project_name})] was not there at the last metadata "
+        "synchronisation: run `deskbridge sync-metadata`, then link it"
+    ),
+    Refusal.CATEGORY_NOT_READ_YET: (
+        "issue category {category_id} of tracker project {project_id}[ ({project_name})] was not there at "
+        "the last metadata synchronisation: run `deskbridge sync-metadata`, then link it"
     ),
     Refusal.FORM_NOT_VALID: "{faults:; }",
     Refusal.PROJECT_IN_DOUBT: (
@@ -236,6 +240,7 @@ SENTENCES: Table = {
     Refusal.ACCOUNT_NAME_TAKEN: "there is an account {name} already",
     Refusal.ACCOUNT_NAME_UNFIT: "a name has 1 to 100 letters, digits, blanks or any of . _ @ + -",
     Refusal.ACCOUNT_RIGHT_UNKNOWN: "an account's right is one of {rights}",
+    Refusal.TOKEN_RIGHT_UNKNOWN: "a token's right is one of {rights}",
     Refusal.ACCOUNT_SHUT: "the account {name} is shut",
     Refusal.ACCOUNT_NOT_ADDED: "there is no account {name}: an administrator can add it",
     Refusal.LAST_ADMINISTRATOR: "{name} is the only administrator: make another one first",
@@ -248,12 +253,20 @@ SENTENCES: Table = {
     Refusal.SIGN_ON_WITHOUT_NAME: "Your provider does not say who you are.",
     Refusal.SIGN_ON_UNVERIFIED: "Your provider has not verified your e-mail address.",
     Refusal.SIGN_ON_NO_GROUP: "None of your groups may come in here.",
+    Refusal.PROVIDER_NAMED_OTHERWISE: "the OpenID provider calls itself by another name than OIDC_ISSUER",
+    Refusal.PROVIDER_LACKS_ENDPOINT: "the OpenID provider names no {name} that can be used",
+    Refusal.PROVIDER_TOKEN_FAULTY: "the OpenID provider's ID token is not good: {error}",
+    Refusal.PROVIDER_TOKEN_FOREIGN: "the OpenID provider's ID token is for another client",
+    Refusal.PROVIDER_UNREACHABLE: "the OpenID provider cannot be asked: {method} {address}: {error}",
+    Refusal.PROVIDER_ANSWER_UNUSABLE: (
+        "the OpenID provider's answer cannot be used: {method} {address} answered {status}"
+    ),
     Refusal.EVENT_NOT_VALID: "{faults:; }",
     Refusal.EVENT_FILE_NOT_TEXT: "line {line}: not UTF-8",
     Refusal.EVENTS_NOT_SENT: "nothing was sent:\n{faults:\n}[\n… and {more} more]",
     Refusal.EVENTS_SENT_IN_PART: Plural(
-        "{problem} ({count} event before it was taken)",
-        "{problem} ({count} events before it were taken)",
+        "{problem} ({count} event was taken before it)",
+        "{problem} ({count} events were taken before it)",
     ),
     Refusal.PRODUCER_UNREACHABLE: "{url} cannot be reached: is `deskbridge producer` running? ({error})",
     Refusal.PRODUCER_UNLIKE_ONE: "{url} does not answer as a producer does",
@@ -263,6 +276,8 @@ SENTENCES: Table = {
     Refusal.METHOD_NOT_POSSIBLE: "this is not possible at this address",
     Refusal.REQUEST_NOT_VALID: "fix the named fields",
     Refusal.FORM_UNREADABLE: "send it again",
+    Refusal.BODY_UNREADABLE: "the body cannot be read: send JSON in UTF-8, not nested too deep",
+    Refusal.REQUEST_REFUSED: "the request was refused with {status}",
     Refusal.FORM_OF_ANOTHER_SITE: "the form was sent by another site; open the page and try again",
     Refusal.FORM_OF_EARLIER_SESSION: (
         "you have signed in anew since it was opened: open the page again; nothing was changed"

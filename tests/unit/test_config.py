@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from shared.codes.invalid import Invalid
 from shared.config import PluginConfig
 from shared.errors import SettingsError
 
@@ -113,5 +114,19 @@ def test_every_wrong_value_is_named_at_once() -> None:
     assert "done_state" in message
 
 
-def test_a_refused_address_does_not_show_its_password() -> None:
-    assert "hidden-word" not in refusal(base_url="https://user:hidden-word@tracker.example.org")
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://user:hidden-word@tracker.example.org",
+        "https://user:hidden-word/more@tracker.example.org",
+        "https://user:[hidden-word@tracker.example.org",
+        "https://user:hidden-word\u2100@tracker.example.org",
+        "https://user:1hidden-word?more@tracker.example.org",
+    ],
+)
+def test_a_refused_address_does_not_show_its_password(url: str) -> None:
+    with pytest.raises(SettingsError) as failure:
+        PluginConfig().changed({"base_url": url})
+    assert "hidden-word" not in f"{failure.value} {failure.value.coded}"
+    ((_, fault),) = failure.value.faults
+    assert fault.code in (Invalid.TRACKER_ADDRESS_EXPECTED, Invalid.ADDRESS_WITH_MORE)

@@ -304,7 +304,7 @@ def test_validate_names_each_faulty_file_and_exits_with_1(tmp_path: Path) -> Non
     (tmp_path / "README.md").write_text("no record")
     result = CliRunner().invoke(app, ["knowledge", "validate", str(tmp_path)])
     assert result.exit_code == 1
-    assert "sub/bad.md: status: expected 'active', 'deprecated' or 'draft'" in result.stderr
+    assert "sub/bad.md: status: expected one of active, deprecated, draft" in result.stderr
     assert "latin.md: not UTF-8" in result.stderr
     assert "fine.md" not in result.stderr
     as_json = CliRunner().invoke(app, ["knowledge", "validate", str(tmp_path), "--json"])

@@ -9,11 +9,13 @@ from kombu.transport.redis import SentinelChannel
 from pydantic import SecretStr
 from redis.sentinel import MasterNotFoundError, Sentinel
 
+from shared.codes.invalid import Invalid
 from shared.coordination.doorbell import make_celery
 from shared.coordination.locks import connected
 from shared.coordination.rings import Ring
 from shared.sentinels import Sentinels, sentinels
 from shared.settings import Settings
+from shared.validation import Unfit
 
 URL = "redis+sentinel://me:p%40ss@one,two:26380,[::1]:26381/3?master=desk&sentinel_password=s3"
 
@@ -31,11 +33,12 @@ def test_an_address_names_every_sentinel_the_master_and_the_accounts() -> None:
 @pytest.mark.parametrize(
     "rest",
     ["one/0", "one/0?master=", "/0?master=desk", "one,/0?master=desk", "one:x/0?master=desk", "one/x?master=desk",
-     "one/0?master=desk&db=2"],
+     "one/0?master=desk&db=2", "u:[p@one/0?master=desk"],
 )  # fmt: skip
 def test_what_names_no_host_no_master_or_no_number_is_refused(rest: str) -> None:
-    with pytest.raises(ValueError):  # noqa: PT011 (urlsplit has words of its own for a port)
+    with pytest.raises(Unfit) as refused:
         sentinels(f"redis+sentinel://{rest}")
+    assert refused.value.coded == Invalid.SENTINELS_EXPECTED()
 
 
 def test_it_shows_no_password() -> None:

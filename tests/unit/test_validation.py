@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ValidationError, field_validator
 from typer.testing import CliRunner
 
 from producer.admin.knowledge.record import Metadata
 from producer.admin.project_forms import ProjectForm
 from producer.commands.main import app
 from producer.helpdesks.glpi.events import _TaskBody, _TicketBody
+from shared.codes.invalid import Invalid
 from shared.config import PluginConfig
 from shared.events import Event
 from shared.sentences.render import sentence
@@ -66,7 +67,7 @@ def test_no_fault_of_any_input_is_told_in_a_librarys_words(model: type[BaseModel
         ("default_watcher_ids", "abc", [("default_watcher_ids", "expected a list")]),
         ("status_map", {"a": 1}, [("status_map.a", "expected a whole number before the colon")]),
         ("status_map", {"1": "a"}, [("status_map.1", "expected a whole number")]),
-        ("in_doubt_policy", "x", [("in_doubt_policy", "expected 'lookup' or 'hold'")]),
+        ("in_doubt_policy", "x", [("in_doubt_policy", "expected one of lookup, hold")]),
         ("verify_tls", "maybe", [("verify_tls", "expected true or false")]),
         ("nonsense", 1, [("nonsense", "there is no such field")]),
     ],
@@ -97,3 +98,29 @@ def test_a_wrong_argument_is_told_what_was_expected(typed: tuple[str, ...], told
     shown = " ".join((result.stdout + result.stderr).replace("│", " ").split())
     assert told in shown
     assert not any(their in shown for their in ("Input should", "Value error", "unable to"))
+
+
+def test_choices_are_a_list() -> None:
+    with pytest.raises(ValidationError) as error:
+        PluginConfig.model_validate({"membership_for": "everybody"})
+    expected = Invalid.CHOICE_EXPECTED(choices=["matched", "confirmed", "nobody"])
+    assert model_faults(error.value) == [("membership_for", expected)]
+
+
+class Careless(BaseModel):
+    """A model whose validator says what it was given."""
+
+    word: str
+
+    @field_validator("word")
+    @classmethod
+    def _refuse(cls, value: str) -> str:
+        raise ValueError(f"not {value}")
+
+
+def test_what_a_validator_of_somebody_else_says_may_quote_a_secret_and_is_not_kept() -> None:
+    with pytest.raises(ValidationError) as error:
+        Careless(word="hidden-word")
+    assert model_faults(error.value) == [("word", Invalid.VALUE_REFUSED())]
+    assert sentence(Invalid.VALUE_REFUSED()) == "this value is not accepted"
+    assert sentence(Invalid.VALUE_REFUSED(error="as before")) == "this value is not accepted: as before"

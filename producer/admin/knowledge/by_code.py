@@ -107,6 +107,7 @@ NAMED: Mapping[str, Iterable[Code]] = {
     "KB-TEMPLATE-001": (
         Fault.TEMPLATE_FAULTY,
         Finding.TEMPLATES_RENDER,
+        Named.TEMPLATE_IN_FORCE,
         Finding.TEMPLATES_NOT_USED,
         Finding.TEMPLATE_NOT_RENDERED,
         Finding.TEMPLATE_OUT_OF_DATE,
@@ -121,6 +122,9 @@ NAMED: Mapping[str, Iterable[Code]] = {
         Reason.ISSUES_WITHIN,
         Finding.DRY_RUNS_CLEANED,
         Finding.DRY_RUNS_LEFT,
+        Named.LEFT_ON_TRACKER,
+        Named.LEFT_WITHOUT_NUMBER,
+        Named.NOT_DELETED_YET,
         Detail.TEMPORARY_UNCLEAR,
         Refusal.TEMPORARY_REFUSED,
         Refusal.TEMPORARY_NOT_FILLED,
@@ -334,6 +338,7 @@ NAMED: Mapping[str, Iterable[Code]] = {
         Refusal.PROJECT_CLOSED_NOW,
         Refusal.PROJECT_ARCHIVED_NOW,
         Refusal.PROJECT_NOT_READ_YET,
+        Refusal.CATEGORY_NOT_READ_YET,
         Refusal.CATEGORY_NOT_OF_PROJECT,
         Refusal.PROJECT_WITHOUT_CATEGORIES,
     ),
@@ -362,6 +367,7 @@ NAMED: Mapping[str, Iterable[Code]] = {
     "KB-TRACKER-003": (
         Finding.CUSTOM_FIELDS_SENT,
         Finding.CUSTOM_FIELDS_NOT_SENT,
+        Named.FIELD_REQUIRED_THERE,
     ),
     "KB-TRACKER-004": (
         Finding.IMPERSONATION_WORKS,
