@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import sys
 import traceback
 from pathlib import Path
@@ -13,7 +12,7 @@ from shared.errors import BridgeError, first_line
 
 
 def why(error: BaseException) -> Coded:
-    """Return what happened; its parameters may say where things are, which is nothing for strangers."""
+    """Return what happened; its parameters may say where things are, which is not for strangers."""
     if isinstance(error, BridgeError):
         return error.coded
     return _of_the_database(error) or _of_others(error)
@@ -23,27 +22,22 @@ def _of_the_database(error: BaseException) -> Coded | None:
     """Explain errors of the database, without its statements and their values."""
     if "sqlalchemy" not in sys.modules:
         return None
-    from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError, ProgrammingError, SQLAlchemyError
+    from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError, SQLAlchemyError
 
-    from shared.store.database import is_held_by_others
+    from shared.store.database import is_held_by_others, is_of_other_tables, is_of_the_statement
 
     if not isinstance(error, SQLAlchemyError):
         return None
     cause = first_line(error.orig if isinstance(error, DBAPIError) and error.orig else error)
     if isinstance(error, IntegrityError):
         return Refusal.DATABASE_CONFLICT(error=cause)
-    if isinstance(error, ProgrammingError) or _is_of_the_schema(error):
+    if is_of_other_tables(error):
         return Refusal.DATABASE_NOT_MIGRATED(error=cause)
     if is_held_by_others(error):
         return Refusal.DATABASE_HELD(error=cause)
-    if isinstance(error, OperationalError):
+    if isinstance(error, OperationalError) and not is_of_the_statement(error):
         return Refusal.DATABASE_DOWN(error=cause)
     return Refusal.DATABASE_FAILED(error=cause)
-
-
-def _is_of_the_schema(error: BaseException) -> bool:
-    """Tell whether SQLite refused a statement itself, which ours never are but for a table or column that lacks."""
-    return getattr(getattr(error, "orig", None), "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR
 
 
 def _of_others(error: BaseException) -> Coded:

@@ -11,7 +11,7 @@ from threading import RLock
 from typing import Any
 
 from sqlalchemy import Engine, create_engine, event, make_url, text
-from sqlalchemy.engine import Connection
+from sqlalchemy.engine import Connection, ExceptionContext
 from sqlalchemy.exc import DBAPIError, DisconnectionError, SQLAlchemyError
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -33,6 +33,12 @@ DEADLOCK = "40P01"
 HELD_BY_OTHERS = ("55P03", DEADLOCK)
 """PostgreSQL's codes for a lock that could not be had in time, and for a deadlock."""
 
+MISSING = ("42P01", "42703")
+"""PostgreSQL's codes for a table, and a column, that is not there."""
+
+OF_OTHER_TABLES = "of_other_tables"
+"""What is noted at an error of SQLite of tables that are not those of this version."""
+
 INSUFFICIENT_RESOURCES = "53"
 """How PostgreSQL's codes for a full disk, too little memory and their like begin."""
 
@@ -52,6 +58,24 @@ def is_held_by_others(error: BaseException) -> bool:
 def is_deadlock(error: BaseException) -> bool:
     """Tell whether PostgreSQL ended a transaction, since it and another waited for each other."""
     return isinstance(error, DBAPIError) and getattr(error.orig, "pgcode", None) == DEADLOCK
+
+
+def is_of_the_statement(error: BaseException) -> bool:
+    """Tell whether SQLite refused a statement for what it says, and nothing is the matter with the database."""
+    cause = error.orig if isinstance(error, DBAPIError) else None
+    return isinstance(cause, sqlite3.Error) and getattr(cause, "sqlite_errorcode", 0) == sqlite3.SQLITE_ERROR
+
+
+def is_of_other_tables(error: BaseException) -> bool:
+    """Tell whether a statement failed since the tables are not those of this version.
+
+    PostgreSQL has codes for a table or column that is missing. SQLite has one for any statement that it refuses, so
+    that it was asked for its tables, too.
+    """
+    cause = error.orig if isinstance(error, DBAPIError) else None
+    if isinstance(cause, sqlite3.Error):
+        return getattr(cause, OF_OTHER_TABLES, False)
+    return getattr(cause, "pgcode", None) in MISSING
 
 
 OVERFLOW = 4
@@ -170,6 +194,7 @@ def _engine(url: str, pool_size: int) -> Engine:
     )
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_immediate)
+    event.listen(engine, "handle_error", _note_other_tables)
     return engine
 
 
@@ -208,6 +233,27 @@ def _prepare_sqlite(connection: Any, _record: ConnectionPoolEntry) -> None:
     connection.isolation_level = None
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=FULL")
+
+
+def _note_other_tables(failed: ExceptionContext) -> None:
+    """Note at a refused statement whether a table or column of this version is missing."""
+    from shared.store.console_models import ConsoleAccount  # whose module is the last that names tables
+
+    cause = failed.original_exception
+    if failed.connection is None or getattr(cause, "sqlite_errorcode", None) != sqlite3.SQLITE_ERROR:
+        return
+    connection: Any = failed.connection.connection.driver_connection
+    tables = ConsoleAccount.metadata.tables
+    try:
+        there = {
+            (table, column)
+            for table in tables
+            for _, column, *_ in connection.execute(f"PRAGMA table_info({table})")
+        }
+    except sqlite3.Error:  # what it says of the statement is what is told
+        return
+    wanted = {(name, column.name) for name, table in tables.items() for column in table.columns}
+    setattr(cause, OF_OTHER_TABLES, not wanted <= there)
 
 
 def _begin_immediate(connection: Connection) -> None:

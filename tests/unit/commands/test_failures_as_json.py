@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
-from sqlalchemy import create_engine, text
-from sqlalchemy.exc import OperationalError
+from sqlalchemy import text
+from sqlalchemy.exc import OperationalError, ProgrammingError
 
 from producer.admin.failures import why
 from producer.commands.main import app
 from shared.codes.refusals import Refusal
+from shared.store.database import Database
+from shared.store.migrations import upgrade
 from tests.unit.commands.conftest import Shell
 
 VALUES = {
@@ -118,10 +121,43 @@ def test_a_fault_of_ours_and_an_interruption_are_documents(
         assert error_of(shell, "links", exit_code=1)["code"] == code
 
 
-def test_a_table_that_lacks_is_told_by_the_databases_code_and_no_word_of_it() -> None:
-    with create_engine("sqlite://").connect() as connection, pytest.raises(OperationalError) as lacking:
-        connection.execute(text("SELECT * FROM journal"))
-    assert why(lacking.value).code == Refusal.DATABASE_NOT_MIGRATED
+def code_of(database: Database, statement: str, **values: object) -> str:
+    """Return the code of why a statement fails."""
+    with pytest.raises(OperationalError) as failed, database.engine.connect() as connection:
+        connection.execute(text(statement), values)
+    return why(failed.value).code
+
+
+def test_a_table_that_is_missing_is_told_by_the_databases_code_and_no_word_of_it(tmp_path: Path) -> None:
+    """SQLite has one code for every statement that it refuses: where every table is there, it is for something else."""
+    database = Database(f"sqlite:///{tmp_path}/x.sqlite3")
+    missing = "SELECT * FROM no_such_table"
+    assert code_of(database, missing) == Refusal.DATABASE_NOT_MIGRATED
+    upgrade(database)
+    with database.engine.begin() as connection:
+        connection.execute(text("ALTER TABLE journal RENAME COLUMN payload TO of_before"))
+    assert code_of(database, "SELECT payload FROM journal") == Refusal.DATABASE_NOT_MIGRATED
+    with database.engine.begin() as connection:
+        connection.execute(text("ALTER TABLE journal RENAME COLUMN of_before TO payload"))
+    many = " OR ".join(f"1 = :n{number}" for number in range(40_000))
+    for statement in ("ATTACH 'x' AS main", missing, f"SELECT 1 WHERE {many}"):
+        values = {f"n{number}": 1 for number in range(40_000)} if statement.endswith(many) else {}
+        assert code_of(database, statement, **values) == Refusal.DATABASE_FAILED
+    database.close()
+
+
+def test_of_postgresql_a_missing_table_has_a_code_and_a_missing_right_another() -> None:
+    for state, code in (
+        ("42P01", Refusal.DATABASE_NOT_MIGRATED),
+        ("42703", Refusal.DATABASE_NOT_MIGRATED),
+        ("42501", Refusal.DATABASE_FAILED),
+    ):
+        theirs = Exception("somebody's words")
+        theirs.pgcode = state  # type: ignore[attr-defined]
+        assert why(ProgrammingError("SELECT", {}, theirs)).code == code
+
+
+def test_of_a_database_that_is_away_no_word_is_read() -> None:
     away = OperationalError("SELECT", {}, Exception("no such table: it is away"))
     assert why(away).code == Refusal.DATABASE_DOWN
 
