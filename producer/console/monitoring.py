@@ -12,6 +12,7 @@ from producer.admin.desk import Desk
 from producer.web.problems import Problem
 from producer.web.readiness import FreshLook, told
 from shared import metrics
+from shared.codes.refusals import Refusal
 from shared.coordination.presence import is_there
 from shared.standing import StandingCollector
 
@@ -66,5 +67,6 @@ class Monitoring:
             async with asyncio.timeout(WITHIN_S):
                 found = await self._metrics.look()
         except TimeoutError:
-            raise Problem(503, "Not known now", "the database is slow; ask again") from None
+            why = Refusal.DATABASE_DOWN()
+            raise Problem(503, "Not known now", "the database is slow; ask again", why=why) from None
         return Response(found["text"], media_type=CONTENT_TYPE_LATEST)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from redis.exceptions import RedisError
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -22,7 +24,7 @@ from shared.bodies.contexts import NoContext
 from shared.codes.coded import Coded, written
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, LockBusy, NotFound, SettingsError, TemplateError, TrackerError
-from shared.logs import get_logger
+from shared.logs import get_logger, reason_fields
 from shared.sentences.language import N_, said
 from shared.sentences.render import sentence
 from shared.validation import expected, path_of
@@ -31,6 +33,7 @@ log = get_logger("console")
 AGAIN_S = {"Retry-After": "20"}
 AGAIN = N_("try again")
 OF_STATUS = {
+    400: (N_("Bad Request"), Refusal.BODY_UNREADABLE),
     404: ("Not found", Refusal.ADDRESS_UNKNOWN),
     405: (N_("Method Not Allowed"), Refusal.METHOD_NOT_POSSIBLE),
 }
@@ -61,13 +64,10 @@ def problem_of(error: Exception) -> Problem:
         faults = [(path_of(one["loc"][1:]) or str(one["loc"][0]), expected(one)) for one in error.errors()]
         return Problem(422, "Not valid", why=Refusal.REQUEST_NOT_VALID(), faults=faults)
     if isinstance(error, HTTPException):
-        told = OF_STATUS.get(error.status_code)
-        return Problem(
-            error.status_code,
-            told[0] if told else str(error.detail),
-            why=told[1]() if told else None,
-            headers=error.headers,
-        )
+        status = error.status_code
+        told = OF_STATUS.get(status)
+        because = told[1]() if told else Refusal.REQUEST_REFUSED(status=status)
+        return Problem(status, told[0] if told else str(error.detail), why=because, headers=error.headers)
     if isinstance(error, BridgeError):
         return _of_ours(error)
     code = Coded(why(error).code)  # whoever asks may be a stranger: where the database is, is for the log
@@ -82,7 +82,6 @@ def problem_of(error: Exception) -> Problem:
 def _of_ours(error: BridgeError) -> Problem:
     problem = _kind_of(error)
     problem.why, problem.faults = error.coded, problem.faults or tuple(error.faults)
-    problem.detail = problem.detail or sentence(error.coded)
     return problem
 
 
@@ -121,11 +120,25 @@ async def _answer(request: Request, error: Exception) -> Response:
     problem = problem_of(error)
     if problem.status >= 500:
         fault = error if problem.status == 500 else None
-        code = str(problem.why.code) if problem.why else None
-        log.error("a request failed", path=request.url.path, title=problem.title, code=code, exc_info=fault)
+        cause = _for_the_log(error, problem)
+        log.error("a request failed", path=request.url.path, title=problem.title, **cause, exc_info=fault)
     if request.url.path.startswith(PATH):
         return _page(request, problem)
     return problem.response()
+
+
+def _for_the_log(error: Exception, problem: Problem) -> dict[str, Any]:
+    """Return what the log says of why a request failed, more than a stranger is told.
+
+    Of the database no word of its own: it quotes what people wrote. Of a fault of ours the traceback says it.
+    """
+    if isinstance(error, DBAPIError):
+        kind = type(error.orig or error).__name__
+        state = getattr(error.orig, "pgcode", None) or getattr(error.orig, "sqlite_errorname", None)
+        return {**reason_fields(Coded(why(error).code)), "error": kind, "state": state}
+    if isinstance(error, (BridgeError, RedisError)):
+        return reason_fields(why(error))
+    return reason_fields(problem.why) if problem.why else {}
 
 
 def _page(request: Request, problem: Problem) -> Response:

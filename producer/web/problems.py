@@ -69,9 +69,14 @@ class Problem(Exception):
         members: Mapping[str, Any] | None = None,
     ) -> None:
         self.status, self.title, self.why, self.faults = status, title, why, tuple(faults)
-        self.detail = detail or (sentence(why) if why else "")
+        self._detail = detail
         self.headers, self.members = dict(headers or {}), dict(members or {})
         super().__init__(title)
+
+    @property
+    def detail(self) -> str:
+        """What to do about it; where nothing else was said, what `why` says."""
+        return self._detail or (sentence(self.why) if self.why else "")
 
     def response(self) -> Response:
         """Return it as an answer, in ASCII: what a request named may hold characters that UTF-8 has not."""

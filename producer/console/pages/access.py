@@ -60,7 +60,9 @@ def add_token(request: Request, desk: AtDesk, form: Form) -> Response:
     """Make a token, and show it this once."""
     name = form.text("name")
     try:
-        token = desk.accounts.add_token(name, _right(form.text("right"), tuple(Right)))
+        token = desk.accounts.add_token(
+            name, _right(form.text("right"), tuple(Right), Refusal.TOKEN_RIGHT_UNKNOWN)
+        )
     except AccountRefused as refused:
         return _show(request, desk, status=422, fault=("token", str(refused)), name=name)
     return _show(request, desk, token=(name, token))
@@ -78,12 +80,12 @@ def _link(request: Request, desk: AtDesk, name: str) -> str:
     return f"{base}/console/sign-in?code={desk.accounts.link_for(name)}"
 
 
-def _right(text: str, choices: tuple[Right, ...]) -> Right:
+def _right(
+    text: str, choices: tuple[Right, ...], otherwise: Refusal = Refusal.ACCOUNT_RIGHT_UNKNOWN
+) -> Right:
     found = next((one for one in choices if one == text), None)
     if found is None:
-        raise Problem(
-            422, "Not valid", why=Refusal.ACCOUNT_RIGHT_UNKNOWN(rights=[str(one) for one in choices])
-        )
+        raise Problem(422, "Not valid", why=otherwise(rights=[str(one) for one in choices]))
     return found
 
 

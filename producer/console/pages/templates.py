@@ -131,7 +131,8 @@ def _operation(text: str) -> Operation:
     try:
         return Operation(text)
     except ValueError:
-        raise Problem(422, "Not valid", "no such operation") from None
+        why = Refusal.OPERATION_UNKNOWN(operation=text[:40], operations=[str(one) for one in Operation])
+        raise Problem(422, "Not valid", why=why) from None
 
 
 def _previewed(desk: AtDesk, operation: Operation, body: str, event_id: int | None) -> dict[str, Any]:

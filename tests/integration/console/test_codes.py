@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
+import html
 import re
 from typing import Any
 
 import pytest
 import requests
+import structlog
+from redis.exceptions import ConnectionError as RedisConnectionError
 from sqlalchemy.exc import OperationalError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
 
-from producer.console.refusals import problem_of
+from producer.console import monitoring, refusals
+from producer.console.refusals import _answer, problem_of
+from producer.web.problems import Problem
 from shared.codes.coded import Code, Coded
+from shared.codes.faults import Fault
 from shared.codes.invalid import Invalid
 from shared.codes.refusals import Refusal
+from shared.errors import TrackerRejected
 from shared.metadata.synchronisation import synchronise
+from shared.sentences.render import sentence
 from shared.store.configs import Configs
 from shared.store.rights import Right
-from tests.integration.console.conftest import ComeIn, Console
+from tests.integration.console.conftest import TOKEN, ComeIn, Console
 from tests.integration.console.pages import Visitor
 from tests.support.bridge import Bridge
 
@@ -98,3 +109,67 @@ def test_a_fault_stands_under_its_field_in_any_language(visitor: Visitor) -> Non
         assert named(visitor.send("/console/settings", given)) == ["api_key"]
         del given["api_key"]
         assert named(visitor.send("/console/settings", given)) == ["default_role_id"]
+
+
+@pytest.mark.parametrize("body", [b'{"a": "\xff"}', b"[" * 100_000])
+def test_a_body_that_cannot_be_read_has_its_code(console: Console, body: bytes) -> None:
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {TOKEN}"}
+    answer = requests.patch(f"{console.base_url}/api/config", body, headers=headers, timeout=30)
+    assert (answer.status_code, answer.json()["code"]) == (400, Refusal.BODY_UNREADABLE)
+
+
+def test_a_status_that_has_no_code_of_its_own_has_one_all_the_same() -> None:
+    why = problem_of(HTTPException(418, "I'm a teapot")).why
+    assert why == Refusal.REQUEST_REFUSED(status=418)
+
+
+def test_counts_that_are_not_known_in_time_have_their_code(
+    console: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(monitoring, "WITHIN_S", 0)
+    assert console.refused("GET", "/metrics", 503)["code"] == Refusal.DATABASE_DOWN
+
+
+def test_what_is_refused_by_a_page_is_said_in_its_language(visitor: Visitor) -> None:
+    visitor.do("/console/language", {"language": "fr"})
+    visitor.open("/console/templates/new?operation=issue.create")
+    refused = visitor.send("/console/templates/new", {"operation": "issue.delete", "body": "{}"})
+    assert (refused.status_code, "no such operation" in refused.text) == (422, False)
+    assert "issue.delete" in refused.text
+    assert "issue.update_status" in refused.text
+
+
+def test_the_rights_of_a_token_are_named_as_a_tokens(visitor: Visitor) -> None:
+    visitor.open("/console/access")
+    for path, whose in (
+        ("tokens", "a token's right is one of"),
+        ("accounts", "an account's right is one of"),
+    ):
+        refused = visitor.send(f"/console/access/{path}", {"name": "glpi", "right": "king"})
+        assert (refused.status_code, whose in html.unescape(refused.text)) == (422, True)
+
+
+def logged(error: Exception) -> dict[str, Any]:
+    """Return what is logged of a request that fails so."""
+    request = Request({"type": "http", "method": "GET", "path": "/api/x", "headers": [], "server": ("x", 1)})
+    with structlog.testing.capture_logs() as lines:
+        asyncio.run(_answer(request, error))
+    (line,) = lines
+    return dict(line)
+
+
+def test_what_a_stranger_is_not_told_is_logged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(refusals, "log", structlog.get_logger())
+    refused = TrackerRejected("POST", "/issues.json", status=422, errors=["Subject is too long"])
+    line = logged(refused)
+    assert (line["code"], line["params"]["path"]) == (Fault.TRACKER_REJECTED, "/issues.json")
+    assert "Subject is too long" in line["reason"]
+    line = logged(RedisConnectionError("Error 111 connecting to redis.internal:6379"))
+    assert (line["code"], "redis.internal" in line["reason"]) == (Refusal.REDIS_DOWN, True)
+    theirs = Exception("hidden-word")
+    theirs.pgcode = "08006"  # type: ignore[attr-defined]
+    line = logged(OperationalError("SELECT", {}, theirs))
+    assert (line["code"], line["error"], line["state"]) == (Refusal.DATABASE_DOWN, "Exception", "08006")
+    assert "hidden-word" not in str(line)
+    line = logged(Problem(503, "Not now", why=Refusal.TABLE_LOCKED()))
+    assert (line["code"], line["reason"]) == (Refusal.TABLE_LOCKED, sentence(Refusal.TABLE_LOCKED()))

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import structlog
 
+from shared.codes.deliveries import Undelivered
 from shared.events import stored_event
 from tests.integration.producer.conftest import RunningProducer, refused
 from tests.support.events import task, task_event, ticket, ticket_event
@@ -174,4 +175,6 @@ def test_other_paths_and_methods_are_problems_of_the_same_form(
     producer: RunningProducer, method: str, path: str, status: int
 ) -> None:
     address = producer.base_url + path
-    refused(producer.http.request(method, address, timeout=30), status)
+    problem = refused(producer.http.request(method, address, timeout=30), status)
+    assert problem["code"] == (Undelivered.METHOD_WRONG if status == 405 else Undelivered.PATH_UNKNOWN)
+    assert problem["params"]["path"] in problem["detail"], "who has a code has a sentence"
