@@ -27,6 +27,12 @@ NOT_CACHED = {
     Standing.ARCHIVED: Refusal.PROJECT_ARCHIVED_NOW,
     Standing.ACTIVE: Refusal.PROJECT_NOT_READ_YET,
 }
+OF_THE_CATEGORY = (
+    Refusal.CATEGORY_NOT_OF_PROJECT,
+    Refusal.PROJECT_WITHOUT_CATEGORIES,
+    Refusal.CATEGORY_NOT_READ_YET,
+)
+"""What is refused for the category of a link, not for its tracker project."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +116,15 @@ def make_link(
     try:
         with store.transaction() as tx:
             made = put_link(tx, link, keep_category=keep_category)
-    except NotFound:
+    except NotFound as unknown:
         now = _now(connect, link.tracker_project_id) if connect else None
         if now is None or not _is_newer(now, link):
             raise
-        raise NotFound(NOT_CACHED[now.standing](**now.named)) from None
+        if now.standing is Standing.ACTIVE and unknown.coded.code in OF_THE_CATEGORY:
+            newer = Refusal.CATEGORY_NOT_READ_YET(category_id=link.default_category_id, **now.named)
+        else:
+            newer = NOT_CACHED[now.standing](**now.named)
+        raise NotFound(newer) from None
     return with_what_waited(store, made, replay=replay)
 
 

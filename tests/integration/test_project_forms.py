@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import update
 
 from deploy.sandbox.tracker.control import StandIn
+from producer.admin.links import OF_THE_CATEGORY
 from producer.admin.project_forms import FormRefused, ProjectForm
 from producer.admin.projects import Made, ProjectForms, ProjectInDoubt
 from shared import send_window
@@ -142,7 +143,7 @@ def test_a_required_custom_field_is_asked_for_before_the_call(
     stand_in.settings(required_custom_fields=[2])
     synchronise(bridge.store, forms.locks, forms.connect)
     with pytest.raises(
-        FormRefused, check=says(Refusal.FORM_NOT_VALID, Hint.CUSTOM_FIELD_REQUIRED)
+        FormRefused, check=says(Refusal.FORM_NOT_VALID, Hint.CUSTOM_FIELD_REQUIRED(name="Cost centre"))
     ) as refused:
         forms.create(ENTITY, 9, form())
     assert refused.value.faults[0][0] == "custom_field_values.2"
@@ -166,7 +167,8 @@ def test_what_only_the_tracker_knows_comes_back_in_its_words_by_field(
 
 
 def test_an_identifier_of_somebody_elses_project_is_refused_with_what_to_do(forms: ProjectForms) -> None:
-    with pytest.raises(FormRefused, check=says(Refusal.FORM_NOT_VALID, Invalid.IDENTIFIER_IN_USE)):
+    taken = Invalid.IDENTIFIER_IN_USE(project_id=4, project_name="Other team")
+    with pytest.raises(FormRefused, check=says(Refusal.FORM_NOT_VALID, taken)):
         forms.create(ENTITY, 9, form(identifier="other"))
 
 
@@ -352,13 +354,25 @@ def test_two_entities_that_want_one_identifier_do_not_share_it(
 )
 def test_only_active_projects_can_be_linked(forms: ProjectForms, project_id: int, told: Refusal) -> None:
     """Closed is not absent: of what the cache does not hold the tracker is asked."""
-    with pytest.raises(NotFound, check=says(told)):
+    with pytest.raises(NotFound, check=says(told)) as refused:
         forms.link(Link(ENTITY, 9, project_id, None))
+    if told is Refusal.ID_NOT_ON_TRACKER:
+        assert any("Support" in one for one in refused.value.coded.params["choices"])
+
+
+def test_a_category_that_was_made_since_is_not_read_yet(forms: ProjectForms, stand_in: StandIn) -> None:
+    """The project is known, so what is to be said stands under the category."""
+    stand_in.patch("categories", 3, project_id=1)
+    newer = says(Refusal.CATEGORY_NOT_READ_YET, category_id=3, project_id=1)
+    with pytest.raises(NotFound, check=newer) as refused:
+        forms.link(Link(ENTITY, 9, 1, 3))
+    assert refused.value.coded.code in OF_THE_CATEGORY
 
 
 def test_a_category_must_be_one_of_the_project(forms: ProjectForms) -> None:
     assert forms.link(Link(ENTITY, 9, 1, 2)).linked.confirmed
-    with pytest.raises(NotFound, check=says(Refusal.CATEGORY_NOT_OF_PROJECT, category_id=3)):
+    with pytest.raises(NotFound, check=says(Refusal.CATEGORY_NOT_OF_PROJECT, category_id=3)) as other:
         forms.link(Link(ENTITY, 9, 1, 3))
+    assert any("Hardware" in one for one in other.value.coded.params["choices"])
     with pytest.raises(NotFound, check=says(Refusal.PROJECT_WITHOUT_CATEGORIES, category_id=3)):
         forms.link(Link(ENTITY, 9, 5, 3))

@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from shared.codes.coded import Code, codes_in, to_json
+from shared.codes.coded import Code, Coded, to_json
 from shared.errors import BridgeError
 
 
-def says(*codes: Code, **params: Any) -> Callable[[BridgeError], bool]:
+def says(*codes: Code | Coded, **params: Any) -> Callable[[BridgeError], bool]:
     """Return a check for `pytest.raises`: the refusal's code is the first, the others are within its parameters.
 
     Args:
-        codes: the refusal's code, then those that explain it.
-        params: some of its parameters, as JSON.
+        codes: the refusal's code, then those that explain it; of one with parameters these are among its own.
+        params: some of the refusal's parameters, as JSON.
     """
 
     def check(error: BridgeError) -> bool:
-        found, shown = list(codes_in(error.coded)), to_json(error.coded.params)
-        assert found[0] == codes[0], error.coded
-        assert {*codes} <= {*found}, error.coded
-        assert {name: shown.get(name) for name in params} == params, error.coded
+        found = list(_within(error.coded))
+        first, *others = [one if isinstance(one, Coded) else one() for one in codes]
+        assert _fits(error.coded, Coded(first.code, {**first.params, **params})), error.coded
+        assert all(any(_fits(one, wanted) for one in found) for wanted in others), error.coded
         return True
 
     return check
+
+
+def _within(value: Any) -> Iterator[Coded]:
+    """Yield a Coded and every one within its parameters."""
+    if isinstance(value, Coded):
+        yield value
+        value = list(value.params.values())
+    for one in value if isinstance(value, list) else ():
+        yield from _within(one)
+
+
+def _fits(found: Coded, wanted: Coded) -> bool:
+    """Tell whether a Coded has the wanted code, and among its parameters the wanted ones."""
+    shown = to_json(found.params)
+    return found.code == wanted.code and all(
+        shown.get(name) == value for name, value in to_json(wanted.params).items()
+    )

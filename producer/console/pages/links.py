@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import Path, Request
 from starlette.responses import Response
 
-from producer.admin.links import find_link, named_links, remove_link
+from producer.admin.links import OF_THE_CATEGORY, find_link, named_links, remove_link
 from producer.admin.metadata import names
 from producer.admin.people import find_tracker_users
 from producer.admin.project_forms import FormRefused, ProjectForm, fields_of_projects
@@ -39,7 +39,6 @@ MODULES = (
     "gantt",
 )
 MOST_PEOPLE = 200
-OF_THE_CATEGORY = (Refusal.CATEGORY_NOT_OF_PROJECT, Refusal.PROJECT_WITHOUT_CATEGORIES)
 CUSTOM = "custom_field_values."
 HelpdeskId = Annotated[int, Path(ge=0, le=LARGEST)]
 
