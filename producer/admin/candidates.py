@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from producer.admin.desk import Desk
+from shared.codes.coded import Coded
 from shared.errors import SettingsError, TrackerError
 from shared.kinds import Kind
 from shared.store.ledger import LedgerRow
@@ -29,15 +30,15 @@ class Candidate:
     fields: dict[str, Any]
 
 
-def candidates_of(desk: Desk, kind: Kind, row: LedgerRow) -> tuple[list[Candidate], str]:
+def candidates_of(desk: Desk, kind: Kind, row: LedgerRow) -> tuple[list[Candidate], Coded | None]:
     """Return the candidates of a row as the tracker has them, and why they could not be read, where that is so."""
     ids = list(dict.fromkeys([*(row.candidates or ()), *([row.tracker_id] if row.tracker_id else [])]))
     try:
         _, client = desk.connector.connect()
         lists = TrackerLists(client)
-        return [_candidate(lists, kind, row, one) for one in ids[:MOST_READ]], ""
+        return [_candidate(lists, kind, row, one) for one in ids[:MOST_READ]], None
     except (SettingsError, TrackerError) as failure:
-        return [Candidate(one, True, "", "", {}) for one in ids], str(failure)
+        return [Candidate(one, True, "", "", {}) for one in ids], failure.coded
 
 
 def _candidate(lists: TrackerLists, kind: Kind, row: LedgerRow, tracker_id: int) -> Candidate:

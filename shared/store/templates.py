@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import cast
+from typing import Any, cast
 
 from sqlalchemy import Table, delete, func, select, update
 from sqlalchemy.orm import Session
@@ -41,6 +41,16 @@ class ActiveTemplate:
 
     def __str__(self) -> str:
         return f"template {self.id} ({self.name}), version {self.version}"
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """What tells it from others, as parameters of a code."""
+        return {
+            "id": self.id,
+            "name": self.name,
+            "version": self.version,
+            "operation": str(self.operation),
+        }
 
 
 @dataclass(frozen=True, slots=True)

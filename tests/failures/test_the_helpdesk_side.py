@@ -29,8 +29,8 @@ def test_entities_whose_tickets_were_skipped_are_told_with_numbers_and_names(sta
     raise_tickets(stage.bridge, 3, 44, 5000, entity_name="Root > Customers > Acme")
     raise_tickets(stage.bridge, 1, 45, 6000)
     assert unlinked(stage) == [
-        {"id": 44, "entity": "44 (Root > Customers > Acme)", "count": 3, "tickets": [5000]},
-        {"id": 45, "entity": "45", "count": 1, "tickets": [6000]},
+        {"id": 44, "name": "Root > Customers > Acme", "count": 3, "tickets": [5000]},
+        {"id": 45, "name": None, "count": 1, "tickets": [6000]},
     ]
     told = stage.doctor().text
     assert "entity 44 (Root > Customers > Acme) is not linked: 3 tickets of the last week" in told

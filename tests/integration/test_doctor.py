@@ -22,7 +22,8 @@ from deploy.sandbox.tracker.seed import user_key
 from producer.admin.doctor import RECORDS, CheckResult, Installation, Status, examine, live
 from producer.admin.people import confirm_matches
 from shared.codes.coded import written
-from shared.codes.findings import Finding
+from shared.codes.findings import Finding, Named
+from shared.codes.steps import Which
 from shared.connection import Connector
 from shared.coordination.presence import BEAT, WORKER, Presence
 from shared.metadata.synchronisation import sync_metadata
@@ -373,3 +374,19 @@ def test_a_database_that_cannot_be_used_is_told_with_the_drivers_own_cause(
 
 def test_what_is_well_says_nothing_to_do(healthy: Bridge) -> None:
     assert [one.check for one in findings(healthy) if one.status is Status.OK and one.todo] == []
+
+
+def test_what_a_finding_names_is_said_in_the_language_of_whoever_reads_it(
+    healthy: Bridge, stand_in: StandIn
+) -> None:
+    stand_in.patch("projects", 1, status=5)
+    found = wrong(healthy)["links"].found
+    assert found.params["link"] == Which.LINK_OF(kind="entity", id=found.params["id"])
+    assert found.params["project_id"] == 1
+    stand_in.patch("projects", 1, status=1)
+    left_by_a_dry_run(healthy, stand_in)
+    (left,) = wrong(healthy)["dry runs"].found.params["objects"]
+    assert left.code in (Named.LEFT_ON_TRACKER, Named.LEFT_WITHOUT_NUMBER)
+    required(3)(healthy, stand_in)
+    (field,) = wrong(healthy)["custom fields"].found.params["fields"]
+    assert (field.code, field.params["id"]) == (Named.FIELD_REQUIRED_THERE, 3)

@@ -79,7 +79,7 @@ def skipped(installation: Installation) -> Iterator[CheckResult]:
         finding = Finding.LINKED_SINCE if is_linked else Finding.TICKETS_UNLINKED
         found = finding(
             id=entity_id,
-            entity=f"{entity_id} ({name})" if name else str(entity_id),
+            name=name,
             count=sum(one.tickets for one in group),
             tickets=[one.example for one in group][:MOST_NAMED],
         )

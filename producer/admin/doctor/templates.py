@@ -10,7 +10,7 @@ from producer.admin.doctor.finding import CheckResult, ok, warning
 from producer.admin.doctor.installation import Installation
 from producer.admin.dryrun.run import DryRuns
 from shared.bodies.contexts import custom_fields_of, engine_for
-from shared.codes.findings import Finding
+from shared.codes.findings import Finding, Named
 from shared.codes.hints import Hint
 from shared.config import PluginConfig
 from shared.errors import TemplateError
@@ -43,12 +43,10 @@ def in_force(installation: Installation) -> Iterator[CheckResult]:
         found = list(tx.templates.active().values())
         faults = [(one, fault) for one in found if isinstance(fault := _payload(tx, one), TemplateError)]
     for template, fault in faults:
-        why = Finding.TEMPLATE_NOT_RENDERED(
-            template=str(template), operation=template.operation, problem=fault.coded, id=template.id
-        )
+        why = Finding.TEMPLATE_NOT_RENDERED(**template.named, problem=fault.coded)
         yield warning("templates", why)
     if found and not faults:
-        named = [f"{one.operation} ({one.name})" for one in found]
+        named = [Named.TEMPLATE_IN_FORCE(operation=str(one.operation), name=one.name) for one in found]
         yield ok("templates", Finding.TEMPLATES_RENDER(templates=named))
     elif not found:
         yield ok("templates", Finding.TEMPLATES_NOT_USED())
@@ -66,9 +64,7 @@ def up_to_date(installation: Installation) -> Iterator[CheckResult]:
         for hint in hints(operation, payload, known):
             if hint.why.code in GONE or (hint.why.code in CHOSEN and _is_literal(template, payload, hint)):
                 why = Finding.TEMPLATE_OUT_OF_DATE(
-                    template=str(template),
-                    operation=template.operation,
-                    id=template.id,
+                    **template.named,
                     field=hint.field,
                     problem=hint.why,
                 )
@@ -95,7 +91,11 @@ def custom_fields(installation: Installation) -> Iterator[CheckResult]:
         if field.belongs_to(operation) and field.id not in sent[operation]
     ]
     for operation in dict.fromkeys(operation for operation, _ in missing):
-        named = [f"{field.id} ({field.name})" for of, field in missing if of is operation]
+        named = [
+            Named.FIELD_REQUIRED_THERE(id=field.id, name=field.name)
+            for of, field in missing
+            if of is operation
+        ]
         why = Finding.CUSTOM_FIELDS_NOT_SENT(operation=str(operation), fields=named)
         yield warning("custom fields", why)
     if not missing:
@@ -106,7 +106,7 @@ def left_by_dry_runs(installation: Installation) -> Iterator[CheckResult]:
     """Dry runs have left nothing on the tracker."""
     left = DryRuns(installation.store, installation.connect).left()
     if left:
-        named = [str(one) for one in left[:10]]
+        named = [one.coded for one in left[:10]]
         yield warning("dry runs", Finding.DRY_RUNS_LEFT(count=len(left), objects=named))
     else:
         yield ok("dry runs", Finding.DRY_RUNS_CLEANED())

@@ -121,8 +121,8 @@ def _standing(link: Link, project: ProjectNow) -> list[CheckResult]:
     found = GONE.get(project.standing)
     if found is None:
         return []
-    about = {"project": str(project), "link": str(link), "kind": str(link.kind), "id": link.helpdesk_id}
-    return [failure("links", found(**about))]
+    about = {"link": link.coded, "kind": str(link.kind), "id": link.helpdesk_id}
+    return [failure("links", found(**project.named, **about))]
 
 
 def _category(link: Link, project: ProjectNow) -> list[CheckResult]:
@@ -135,13 +135,12 @@ def _category(link: Link, project: ProjectNow) -> list[CheckResult]:
     ):
         return []
     why = Finding.CATEGORY_GONE(
-        link=str(link),
+        link=link.coded,
         category_id=wanted,
-        project=str(project),
+        **project.named,
         choices=names_of(categories)["choices"] or None,
         kind=str(link.kind),
         id=link.helpdesk_id,
-        project_id=project.id,
     )
     return [failure("links", why)]
 
@@ -149,14 +148,14 @@ def _category(link: Link, project: ProjectNow) -> list[CheckResult]:
 def _usable(project: ProjectNow, activity_id: int | None) -> list[CheckResult]:
     if project.standing is not Standing.ACTIVE:
         return []
-    name, found = f"tracker project {project}", []
+    found: list[CheckResult] = []
     missing = [module for module in MODULES if project.modules is not None and module not in project.modules]
     if missing:
-        found.append(failure("modules", Finding.MODULES_MISSING(project=name, modules=missing)))
+        found.append(failure("modules", Finding.MODULES_MISSING(**project.named, modules=missing)))
     usable = project.activities
     if activity_id and usable is not None and activity_id not in usable and "time_tracking" not in missing:
         choices = names_of(usable)["choices"] or None
-        why = Finding.ACTIVITY_NOT_USABLE(activity_id=activity_id, project=name, choices=choices)
+        why = Finding.ACTIVITY_NOT_USABLE(activity_id=activity_id, **project.named, choices=choices)
         found.append(failure("activity", why))
     return found
 
@@ -171,8 +170,8 @@ def _issue_type(project: ProjectNow, issue_type_id: int | None) -> list[CheckRes
         or issue_type_id in usable
     ):
         return []
-    name, choices = f"tracker project {project}", names_of(usable)["choices"]
-    why = Finding.ISSUE_TYPE_NOT_USABLE(issue_type_id=issue_type_id, project=name, choices=choices)
+    choices = names_of(usable)["choices"]
+    why = Finding.ISSUE_TYPE_NOT_USABLE(issue_type_id=issue_type_id, **project.named, choices=choices)
     return [failure("ids", why)]
 
 

@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import Any
 
 from shared.codes.coded import Coded
+from shared.codes.findings import Named
 from shared.errors import BridgeError
 from shared.refusals.known import Explanation
-from shared.sentences.render import sentence
 
 
 class DryRunRefused(BridgeError):
@@ -36,9 +36,13 @@ class Left:
     begun_at: datetime
     why: Coded | None
 
-    def __str__(self) -> str:
-        number = f"#{self.tracker_id}" if self.tracker_id else "whose number is not known"
-        return f"{self.kind} {number} with “{self.mark}” ({sentence(self.why) if self.why else 'not deleted yet'})"
+    @property
+    def coded(self) -> Coded:
+        """What it is, and why it is still there."""
+        about = {"kind": self.kind, "mark": self.mark, "because": self.why or Named.NOT_DELETED_YET()}
+        if self.tracker_id:
+            return Named.LEFT_ON_TRACKER(tracker_id=self.tracker_id, **about)
+        return Named.LEFT_WITHOUT_NUMBER(**about)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from producer.admin.dryrun.results import DryRunRefused
 from shared.codes.cautions import Caution
 from shared.codes.coded import Coded
 from shared.codes.faults import Detail
+from shared.codes.invalid import Invalid
 from shared.codes.refusals import Refusal
 from shared.config import PluginConfig
 from shared.dryrun.marks import ObjectKind, marked, new_mark
@@ -146,7 +147,7 @@ class Trial:
             Refusal.TEMPORARY_REFUSED(
                 kind=str(kind),
                 status=thing.answer.status,
-                errors=messages(thing.answer.body.encode()),
+                errors=messages(thing.answer.body.encode()) or [Invalid.NO_REASON_TOLD()],
                 hints=[one.coded for one in hints],
             )
         )

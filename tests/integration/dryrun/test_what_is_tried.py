@@ -11,7 +11,9 @@ from deploy.embedded.ports import free_port
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.dryrun.results import DryRunRefused
 from producer.admin.dryrun.run import DryRuns
+from shared.codes.faults import Detail
 from shared.codes.hints import Hint
+from shared.codes.invalid import Invalid
 from shared.codes.refusals import Refusal
 from shared.errors import (
     TemplateError,
@@ -141,9 +143,16 @@ def test_without_a_temporary_issue_there_is_no_dry_run_and_the_reason_is_told(
 ) -> None:
     with pytest.raises(
         DryRunRefused,
-        check=says(Refusal.TEMPORARY_REFUSED, Hint.PROJECT_NOT_ACTIVE, kind="issue", status=422),
-    ):
+        check=says(
+            Refusal.TEMPORARY_REFUSED,
+            Detail.EXPLAINED_BY(record=records.NO_CREATION),
+            Hint.PROJECT_NOT_ACTIVE,
+            kind="issue",
+            status=422,
+        ),
+    ) as refused:
         dry_run(runs, TIME, tracker_project_id=6)
+    assert any("Project cannot be blank" in one for one in refused.value.coded.params["errors"])
     assert stand_in.state() == before
     assert runs.left() == []
 
@@ -206,3 +215,12 @@ def test_a_limiter_is_told_and_leaves_nothing(
     clean(runs)
     assert stand_in.state() == before
     assert runs.left() == []
+
+
+def test_a_temporary_issue_that_is_refused_without_a_reason_is_told_so(
+    runs: DryRuns, stand_in: StandIn
+) -> None:
+    stand_in.fault("conflict", method="POST", path="/issues.json")
+    without = says(Refusal.TEMPORARY_REFUSED, Invalid.NO_REASON_TOLD, status=422)
+    with pytest.raises(DryRunRefused, check=without):
+        dry_run(runs, TIME)
