@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
@@ -15,6 +16,7 @@ from shared.codes.hints import Hint
 from shared.codes.reasons import Reason
 from shared.codes.refusals import Formerly, Refusal
 from shared.coordination.pause import Pause
+from shared.ids import read_id
 from shared.store.models import EventState
 
 NOT_SET_UP = (
@@ -46,6 +48,7 @@ FIXED_WHERE: Mapping[str, tuple[str, ...]] = {
     Hint.UNKNOWN_WATCHERS: ("ids", "templates"),
 }
 """Checks that find a cause for as long as it stands; where they find all well, what failed for it may be replayed."""
+NUMBER_FIRST = re.compile(r"[0-9]+")
 WHERE_THE_ISSUE_IS = (
     Hint.TIME_PROJECT_CLOSED,
     Hint.TIME_PROJECT_ARCHIVED,
@@ -118,9 +121,18 @@ def _is_fixed(cause: Coded, installation: Installation) -> bool:
     """Tell whether the checks that would find a cause find all well: none looks at unlinked projects."""
     checks = FIXED_WHERE.get(cause.code, ())
     linked = installation.projects or ()
-    if cause.code in WHERE_THE_ISSUE_IS and cause.params.get("project_id") not in linked:
+    if cause.code in WHERE_THE_ISSUE_IS and _project_of(cause) not in linked:
         return False
     return bool(checks) and all(installation.well.get(check) for check in checks)
+
+
+def _project_of(cause: Coded) -> int | None:
+    """Return the tracker project that a cause names; rows of the version before have `project` with number and name."""
+    project_id = cause.params.get("project_id")
+    if isinstance(project_id, int):
+        return project_id
+    told = NUMBER_FIRST.match(str(cause.params.get("project", "")))
+    return read_id(told[0]) if told else None
 
 
 def _cause(why: Coded | None) -> Coded | None:
