@@ -74,10 +74,17 @@ def replay_events(store: Store, event_ids: Collection[int]) -> Replayed:
     wanted = set(event_ids)
     with store.transaction() as tx:
         tickets = tx.journal.replay(wanted)
+        by_ticket = tx.journal.by_ticket(wanted)
         left, read = _read_again(tx, wanted)
         more = max(0, len(wanted) - MOST_NAMED) or None
         which = Which.EVENTS_NAMED(events=sorted(wanted)[:MOST_NAMED], more=more)
-        tx.trace.append([_step(ticket_id, which) for ticket_id in tickets])
+        tx.trace.append(
+            [
+                _step(ticket_id, Which.EVENTS_NAMED(events=own) if own else which)
+                for ticket_id in tickets
+                for own in [by_ticket.get(ticket_id)]
+            ]
+        )
         tx.changes.note(Did.EVENTS_REPLAYED(count=len(wanted) - left, which=which))
     return Replayed(len(wanted) - left, sorted({*tickets, *read}), left)
 

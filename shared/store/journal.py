@@ -403,6 +403,14 @@ class Journal:
         wanted = or_(JournalEvent.id.in_(event_ids), failed_alike)
         return self.reopen(and_(wanted, JournalEvent.key != UNREADABLE), reason)
 
+    def by_ticket(self, event_ids: Collection[int]) -> dict[int, list[int]]:
+        """Return the ids of events by their ticket, in order."""
+        wanted = select(JournalEvent.ticket_id, JournalEvent.id).where(JournalEvent.id.in_(event_ids))
+        found: dict[int, list[int]] = {}
+        for ticket_id, event_id in self._session.execute(wanted.order_by(JournalEvent.id)):
+            found.setdefault(ticket_id, []).append(event_id)
+        return found
+
     def replay_where(self, where: ColumnElement[bool], reason: Coded = REPLAYED) -> list[int]:
         """Make the events that a condition matches pending again, with every failed one of the same keys."""
         readable = JournalEvent.key != UNREADABLE

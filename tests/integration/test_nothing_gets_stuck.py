@@ -10,9 +10,10 @@ import pytest
 from sqlalchemy import update
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.replay import replay_events
+from producer.admin.replay import MOST_NAMED, replay_events
 from shared.codes.coded import written
 from shared.codes.faults import Fault
+from shared.codes.steps import What, Which
 from shared.errors import InvalidEvent, TrackerBusy
 from shared.events import parse_delivery
 from shared.kinds import Kind
@@ -201,3 +202,17 @@ def test_whoever_probes_with_nothing_to_send_learns_that_the_pause_is_to_go_on(
     paused = bridge.pause.current()
     assert paused is not None
     assert bridge.pause.left(paused) > 0
+
+
+def test_the_trace_of_each_replayed_ticket_names_its_own_events(bridge: Bridge) -> None:
+    """However many others were replayed with it; the record of changes names the first of all."""
+    for ticket_id in range(1, MOST_NAMED + 3):
+        bridge.receive(ticket_event(5, of_ticket=ticket(ticket_id)))
+    with bridge.store.database.transaction() as session:
+        every = list(session.scalars(update(JournalEvent).values(state="failed").returning(JournalEvent.id)))
+    replay_events(bridge.store, every)
+    with bridge.store.transaction() as tx:
+        for ticket_id in range(1, MOST_NAMED + 3):
+            own = tx.journal.find(ticket_id=ticket_id, limit=None)
+            (step,) = [one for one in tx.trace.of_ticket(ticket_id) if one.coded.code == What.PERSON_REPLAYS]
+            assert step.coded.params["which"] == Which.EVENTS_NAMED(events=[one.id for one in own])
