@@ -10,6 +10,7 @@ import typer
 from producer.commands.desk import open_desk, settings
 from producer.commands.output import print_json, say, table
 from producer.commands.register import Json, add
+from shared.codes.refusals import Refusal
 from shared.sentences.moments import when
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def token(
             desk.accounts.revoke_token(name)
             say(f"The token {name} is revoked.")
         else:
-            say(desk.accounts.add_token(name, _right(scope, tuple(Right))))
+            say(desk.accounts.add_token(name, _right(scope, tuple(Right), Refusal.TOKEN_RIGHT_UNKNOWN)))
 
 
 def tokens(as_json: Json = False) -> None:
@@ -134,11 +135,13 @@ def tokens(as_json: Json = False) -> None:
         table(("Name", "Scope", "Made", "Last used", ""), rows)
 
 
-def _right(text: str, choices: tuple[Right, ...]) -> Right:
+def _right(
+    text: str, choices: tuple[Right, ...], otherwise: Refusal = Refusal.ACCOUNT_RIGHT_UNKNOWN
+) -> Right:
     from producer.commands.failures import WrongUsage
 
     if text not in choices:
-        raise WrongUsage(f"expected one of {', '.join(choices)}, not {text}")
+        raise WrongUsage(otherwise(rights=[str(one) for one in choices]))
     return next(one for one in choices if one == text)
 
 

@@ -11,6 +11,7 @@ from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import count, print_json, say, table, warn
 from producer.commands.register import Json, add, fits
+from shared.codes.refusals import Refusal
 
 if TYPE_CHECKING:
     from producer.admin.links import Linked
@@ -127,7 +128,7 @@ def links(as_json: Json = False) -> None:
 def check_helpdesk_id(kind: str, helpdesk_id: int) -> None:
     """Refuse a helpdesk project 0: only the root entity has that id."""
     if kind == "project" and helpdesk_id < 1:
-        raise WrongUsage("a helpdesk project's id is 1 or more")
+        raise WrongUsage(Refusal.HELPDESK_PROJECT_ZERO())
 
 
 def warn_of_metadata(made: Made) -> None:

@@ -13,6 +13,7 @@ from producer.commands.desk import settings
 from producer.commands.failures import WrongUsage
 from producer.commands.output import console, count, print_json, say
 from producer.commands.register import Json, add
+from shared.codes.refusals import Refusal
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
@@ -41,7 +42,6 @@ def send(
     Nothing is sent where a line is faulty. Sending a file twice changes nothing.
     """
     from producer.commands.sending import NotSent, ProducerClient, read_events
-    from shared.codes.refusals import Refusal
 
     secret = _secret(settings())
     ready = read_events(_content(file))
@@ -109,4 +109,4 @@ def _content(file: str) -> bytes:
     try:
         return Path(file).read_bytes()
     except OSError as error:
-        raise WrongUsage(f"{file}: {error.strerror}") from None
+        raise WrongUsage(Refusal.FILE_NOT_USABLE(file=file, error=error.strerror)) from None

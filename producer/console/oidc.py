@@ -44,8 +44,8 @@ class SignOnRefused(BridgeError):
     """Somebody is not let in."""
 
 
-class ProviderFailed(Exception):
-    """The provider cannot be asked, or does not answer as it should; its text is for the log."""
+class ProviderFailed(BridgeError):
+    """The provider cannot be asked, or does not answer as it should; what it says is for the log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,7 @@ class SingleSignOn:
         issuer = self._settings.oidc_issuer or ""
         found = _json("GET", f"{issuer.rstrip('/')}/.well-known/openid-configuration")
         if found.get("issuer") != issuer:
-            raise ProviderFailed("it calls itself by another name than OIDC_ISSUER")
+            raise ProviderFailed(Refusal.PROVIDER_NAMED_OTHERWISE())
         return found
 
     def _endpoint(self, found: Mapping[str, Any], name: str) -> str:
@@ -182,7 +182,7 @@ class SingleSignOn:
             ("https://", "http://") if str(self._settings.oidc_issuer).startswith("http://") else "https://"
         )
         if not isinstance(address, str) or not address.startswith(secure):
-            raise ProviderFailed(f"it names no {name} that can be used")
+            raise ProviderFailed(Refusal.PROVIDER_LACKS_ENDPOINT(name=name))
         return address
 
     def _tokens(self, found: Mapping[str, Any], code: str, verifier: str) -> dict[str, Any]:
@@ -225,10 +225,10 @@ class SingleSignOn:
             )
             registry.validate(token.claims)
         except (JoseError, ValueError, TypeError, KeyError) as fault:
-            raise ProviderFailed(f"its ID token is not good: {type(fault).__name__}") from None
+            raise ProviderFailed(Refusal.PROVIDER_TOKEN_FAULTY(error=type(fault).__name__)) from None
         claims = dict(token.claims)
         if claims.get("azp", self._settings.oidc_client_id) != self._settings.oidc_client_id:
-            raise ProviderFailed("its ID token is for another client")
+            raise ProviderFailed(Refusal.PROVIDER_TOKEN_FOREIGN())
         return claims
 
     def _person(self, claims: Mapping[str, Any]) -> Person:
@@ -267,7 +267,9 @@ def _json(method: str, address: str, **more: Any) -> dict[str, Any]:
             body = answer.raw.read(LONGEST_ANSWER, decode_content=True)
             found = json.loads(body) if answer.status_code == 200 else None
     except (RequestException, OSError, ValueError) as error:
-        raise ProviderFailed(f"{method} {address}: {type(error).__name__}") from None
+        why = Refusal.PROVIDER_UNREACHABLE(method=method, address=address, error=type(error).__name__)
+        raise ProviderFailed(why) from None
     if not isinstance(found, dict):
-        raise ProviderFailed(f"{method} {address} answered {answer.status_code}")
+        asked = {"method": method, "address": address}
+        raise ProviderFailed(Refusal.PROVIDER_ANSWER_UNUSABLE(**asked, status=answer.status_code))
     return found

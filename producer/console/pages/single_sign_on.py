@@ -94,7 +94,7 @@ def _source(request: Request) -> str:
 
 
 def _failed(request: Request, failed: ProviderFailed, wanted: str) -> Response:
-    log.error("the OpenID provider failed", why=str(failed))
+    log.error("the OpenID provider failed", **reason_fields(failed.coded))
     return _sign_in(request, wanted, 502, said("Your provider cannot be asked at the moment: try again."))
 
 

@@ -9,17 +9,22 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import requests
+from cryptography.fernet import Fernet
 from pydantic import SecretStr
 
+from deploy.embedded.ports import free_port
 from producer.admin.accounts import AccountStore
+from producer.console import oidc
 from producer.console.app import create_console
-from producer.console.oidc import LASTS_S
+from producer.console.oidc import LASTS_S, ProviderFailed, SingleSignOn
 from producer.console.pages.sign_in import TRIES_OF_ADDRESS
+from shared.codes.coded import Coded
 from shared.codes.invalid import Invalid
 from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
 from shared.settings import load_settings
 from shared.store.rights import Right
+from shared.vault import Vault
 from tests.integration.console.pages import PASSWORD, Visitor
 from tests.support.bridge import Bridge
 from tests.support.oidc import (
@@ -309,14 +314,53 @@ def test_nobody_gives_themselves_a_password_that_outlasts_the_provider(place: Pl
 
 
 @pytest.mark.parametrize(
-    ("values", "what"),
+    ("values", "field", "what"),
     [
-        ({"OIDC_ISSUER": "http://login.example.org"}, Invalid.ISSUER_EXPECTED),
-        ({"OIDC_ISSUER": "https://login.example.org"}, Invalid.SETTINGS_INCOMPLETE),
-        ({"OIDC_ROLES": "desk=operator"}, Invalid.ROLES_EXPECTED),
-        ({"OIDC_ROLES": '{"desk": "king"}'}, Invalid.CHOICE_EXPECTED),
+        ({"OIDC_ISSUER": "http://login.example.org"}, "", Invalid.ISSUER_EXPECTED()),
+        ({"OIDC_ISSUER": "https://[login.example.org"}, "", Invalid.ISSUER_EXPECTED()),
+        (
+            {"OIDC_ISSUER": "https://login.example.org"},
+            "",
+            Invalid.SETTINGS_INCOMPLETE(setting="OIDC_ISSUER", missing=["OIDC_CLIENT_ID", "CONSOLE_URL"]),
+        ),
+        (
+            {"OIDC_ROLES": "desk=operator"},
+            "DESKBRIDGE_OIDC_ROLES",
+            Invalid.ROLES_EXPECTED(example='{"desk-admins": "administrator"}'),
+        ),
+        (
+            {"OIDC_ROLES": '{"desk": "king"}'},
+            "DESKBRIDGE_OIDC_ROLES",
+            Invalid.CHOICE_EXPECTED(choices=["viewer", "operator", "administrator"]),
+        ),
     ],
 )
-def test_settings_that_cannot_be_right_are_refused_at_start(values: dict[str, str], what: Invalid) -> None:
-    with pytest.raises(SettingsError, check=says(Refusal.ENVIRONMENT_NOT_VALID, what)):
+def test_settings_that_cannot_be_right_are_refused_at_start(
+    values: dict[str, str], field: str, what: Coded
+) -> None:
+    with pytest.raises(SettingsError, check=says(Refusal.ENVIRONMENT_NOT_VALID)) as refused:
         load_settings({f"DESKBRIDGE_{name}": value for name, value in values.items()})
+    assert refused.value.faults == [(field, what)]
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        ({"issuer": "https://other.example.org"}, Refusal.PROVIDER_NAMED_OTHERWISE),
+        ({"authorization_endpoint": "ftp://x"}, Refusal.PROVIDER_LACKS_ENDPOINT),
+        (None, Refusal.PROVIDER_UNREACHABLE),
+    ],
+)
+def test_why_the_provider_failed_is_logged_by_its_code(
+    answer: dict[str, str] | None, code: Refusal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    issuer = f"http://127.0.0.1:{free_port()}"
+    settings = load_settings({"DESKBRIDGE_SECRET_KEYS": Fernet.generate_key().decode()})
+    sso = SingleSignOn(
+        settings.model_copy(update={"oidc_issuer": issuer, "console_url": "https://desk.example.org"}),
+        Vault(settings.secret_keys),
+    )
+    if answer is not None:
+        monkeypatch.setattr(oidc, "_json", lambda *_, **__: {"issuer": issuer, **answer})
+    with pytest.raises(ProviderFailed, check=says(code)):
+        sso.begin("/console/")

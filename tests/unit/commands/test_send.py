@@ -124,7 +124,8 @@ def test_every_fault_is_named_by_its_line_and_nothing_is_sent(shell: Shell, prod
 
 
 def test_faults_of_an_array_are_named_by_their_place() -> None:
-    with pytest.raises(NotSent, check=says(Refusal.EVENTS_NOT_SENT, Invalid.FAULT_OF_EVENT)):
+    second = Invalid.FAULT_OF_EVENT(number=2, field="ticket")
+    with pytest.raises(NotSent, check=says(Refusal.EVENTS_NOT_SENT, second)):
         read_events(
             json.dumps(
                 [ticket_event(1), {"event": "ticket.updated", "occurred_at": "2026-01-05T09:00:00Z"}]
@@ -147,7 +148,7 @@ def test_it_stops_at_the_first_refusal_with_the_producers_words(shell: Shell, pr
     producer.refuses_from = 1
     complaint = shell.fail("send", "-", stdin=lines(*[ticket_event(number) for number in range(250)]))
     assert "503: The journal cannot be written; send it again; try again in 5 s" in complaint
-    assert "100 events before it were taken" in complaint
+    assert "100 events were taken before it" in complaint
     assert len(producer.requests) == 2
 
 
