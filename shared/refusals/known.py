@@ -36,7 +36,7 @@ class Explanation:
 
     @property
     def coded(self) -> Coded:
-        """It with its place and record."""
+        """What it says, with its place and record."""
         return Detail.EXPLAINED_BY(field=self.field or None, problem=self.why, record=self.record)
 
     def __str__(self) -> str:

@@ -44,13 +44,12 @@ def test_a_request_with_another_time_stamp_is_refused() -> None:
 @pytest.mark.parametrize("value", ["", "é", "-1", "1e9", "9" * 40])
 def test_malformed_headers_are_refused_before_the_body_is_looked_at(name: str, value: str) -> None:
     one = recorded("task-new")
-    with pytest.raises(BadSignature) as refused:
+    why = Undelivered.SIGNATURE_MALFORMED if value else Undelivered.SIGNATURE_ABSENT
+    if name == "x-glpi-timestamp":
+        why = Undelivered.TIME_STAMP_MALFORMED
+    with pytest.raises(BadSignature, check=says(why)) as refused:
         verifier(now=one.at).check_headers(one.headers | {name: value})
-    assert refused.value.coded.code in (
-        Undelivered.SIGNATURE_ABSENT,
-        Undelivered.SIGNATURE_MALFORMED,
-        Undelivered.TIME_STAMP_MALFORMED,
-    )
+    assert "X-GLPI" in str(refused.value)
 
 
 def test_repeats_are_taken_for_a_week() -> None:

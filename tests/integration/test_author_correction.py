@@ -9,6 +9,7 @@ import pytest
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.correction import NotCorrected, correct_author
 from producer.admin.misattributed import misattributed
+from shared.codes.faults import Fault
 from shared.codes.refusals import Refusal
 from shared.errors import NotFound, OutcomeUnknown
 from shared.kinds import Kind
@@ -64,7 +65,8 @@ def test_as_long_as_nobody_is_known_it_is_said_what_to_do(strangers_hours: Bridg
 
 def test_somebody_who_is_no_member_is_refused_with_the_reason(strangers_hours: Bridge) -> None:
     is_meant(strangers_hours, 7)
-    with pytest.raises(NotCorrected, check=says(Refusal.AUTHOR_REFUSED, login="carol")):
+    of_tracker = Fault.TRACKER_REJECTED(status=422, errors=["User is invalid"])
+    with pytest.raises(NotCorrected, check=says(Refusal.AUTHOR_REFUSED, of_tracker, login="carol")):
         correct(strangers_hours)
     assert len(misattributed(strangers_hours.store)) == 1
 

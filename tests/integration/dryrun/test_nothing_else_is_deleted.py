@@ -117,15 +117,35 @@ def test_two_sweeps_at_once_delete_once(runs: DryRuns, stand_in: StandIn, before
 
 
 @pytest.mark.parametrize(
-    ("operation", "path", "body"),
+    ("operation", "path", "body", "because"),
     [
-        (ISSUE, "/issues.json", {"issue": {"project_id": 1, "subject": "below", "parent_issue_id": 6}}),
-        (PROJECT, "/projects.json", {"project": {"name": "below", "identifier": "below", "parent_id": 8}}),
-        (PROJECT, "/issues.json", {"issue": {"project_id": 8, "subject": "in it"}}),
+        (
+            ISSUE,
+            "/issues.json",
+            {"issue": {"project_id": 1, "subject": "below", "parent_issue_id": 6}},
+            Reason.ISSUE_BELOW,
+        ),
+        (
+            PROJECT,
+            "/projects.json",
+            {"project": {"name": "below", "identifier": "below", "parent_id": 8}},
+            Reason.PROJECT_BELOW,
+        ),
+        (
+            PROJECT,
+            "/issues.json",
+            {"issue": {"project_id": 8, "subject": "in it"}},
+            Reason.ISSUES_WITHIN,
+        ),
     ],
 )
 def test_what_people_put_below_it_meanwhile_is_not_taken_along(
-    operation: Operation, path: str, body: dict[str, Any], runs: DryRuns, stand_in: StandIn
+    operation: Operation,
+    path: str,
+    body: dict[str, Any],
+    because: Reason,
+    runs: DryRuns,
+    stand_in: StandIn,
 ) -> None:
     number = stand_in.fault("reset_before", method="DELETE")
     dry_run(runs, operation)
@@ -135,8 +155,7 @@ def test_what_people_put_below_it_meanwhile_is_not_taken_along(
     assert clean(runs) == 0
     assert made in {one["id"] for one in stand_in.state()[path[1:-5]]}
     (left,) = runs.left()
-    assert left.why
-    assert left.why.code == Reason.IN_USE
+    assert left.why == Reason.IN_USE(because=because())
 
 
 def test_a_copy_that_somebody_made_of_it_is_not_ours(runs: DryRuns, stand_in: StandIn) -> None:
