@@ -3,7 +3,7 @@
     BridgeError
     ├ SettingsError · InvalidEvent · BadSignature · NotFound · LeaseOver · NotYet
     ├ LockBusy ─ NotBegun
-    ├ TemplateError (message, line, column)
+    ├ TemplateError (problem, line, column)
     └ TrackerError (method, path, status, body)
       ├ TrackerUnreachable    never sent: connection refused, DNS, connect time-out
       ├ TrackerBusy           429, or 503 with Retry-After
@@ -74,14 +74,19 @@ class TemplateError(BridgeError):
     """A payload template is faulty, or could not be rendered: the 1.x body is sent instead (SPEC section 7).
 
     Args:
-        message: what is wrong and what was expected; never holds text of a ticket.
+        problem: what is wrong and what was expected; never holds text of a ticket.
         line: line in the template as the person typed it, from 1.
         column: character in that line, from 1.
     """
 
-    def __init__(self, message: str, line: int, column: int) -> None:
-        self.message, self.line, self.column = message, line, column
-        super().__init__(Fault.TEMPLATE_FAULTY(line=line, column=column, message=message))
+    def __init__(self, problem: Coded, line: int, column: int) -> None:
+        self.problem, self.line, self.column = problem, line, column
+        super().__init__(Fault.TEMPLATE_FAULTY(line=line, column=column, message=problem))
+
+    @property
+    def message(self) -> str:
+        """What is wrong, as a sentence without its place."""
+        return sentence(self.problem)
 
 
 class LockBusy(BridgeError):

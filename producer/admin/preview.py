@@ -10,7 +10,7 @@ from typing import Any
 from producer.admin.template_values import unfit_values
 from shared.bodies.contexts import custom_fields_of, engine_for, preview_context
 from shared.codes.cautions import Caution
-from shared.codes.coded import Coded, written
+from shared.codes.coded import Coded
 from shared.config import PluginConfig
 from shared.payloads import roles_beyond
 from shared.store import Store
@@ -78,7 +78,7 @@ def preview(
     return Preview(
         operation,
         rendering.payload,
-        (*map(written, rendering.warnings), *unfit, *_refused_roles(operation, rendering.payload, config)),
+        (*rendering.warnings, *unfit, *_refused_roles(operation, rendering.payload, config)),
         rendering.filled_in,
         rendering.pruned,
         tuple(unknown_fields(operation, rendering.payload, custom_fields)),

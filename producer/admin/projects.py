@@ -19,7 +19,7 @@ from shared.bodies.contexts import engine_for
 from shared.bodies.precedence import choose
 from shared.codes.cautions import Caution
 from shared.codes.changes import Did
-from shared.codes.coded import Coded, written
+from shared.codes.coded import Coded
 from shared.codes.faults import Detail
 from shared.codes.invalid import Invalid
 from shared.codes.refusals import Refusal
@@ -172,7 +172,7 @@ class ProjectForms:
             if faults := faults_of(tx, project):
                 raise FormRefused(faults)
         if chosen.fault is None:
-            return project, tuple(written(one) for one in chosen.warnings)
+            return project, chosen.warnings
         told = Caution.FORM_SENT_AS_IT_IS(template=str(template), problem=chosen.fault.coded)
         log.error(**log_fields(told))
         return project, (told,)

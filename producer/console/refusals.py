@@ -90,7 +90,7 @@ def _kind_of(error: BridgeError) -> Problem:
         return Problem(422, "Not valid", sentence(Refusal.REQUEST_NOT_VALID()))
     if isinstance(error, TemplateError):
         place = {"line": error.line, "column": error.column}
-        faults = [("body", written(error.message))]
+        faults = [("body", error.problem)]
         return Problem(422, N_("The template is faulty"), faults=faults, members=place)
     if isinstance(error, TemplateRefused):
         return Problem(422 if error.faults else 409, N_("Not possible"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from shared.codes.coded import Coded
 from shared.errors import TemplateError
 from shared.payloads import Body
 from shared.store.templates import ActiveTemplate
@@ -24,7 +25,7 @@ class Chosen:
 
     body: Body
     template: ActiveTemplate | None = None
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Coded, ...] = ()
     fault: TemplateError | None = None
 
 

@@ -19,6 +19,7 @@ from shared.sentences import (
     reasons,
     refusals,
     steps,
+    templates,
 )
 from shared.sentences.language import counted, said
 from shared.sentences.template import PLACEHOLDER, Plural, Sentence, Table, fill
@@ -37,6 +38,7 @@ WHAT: Table = {
     **limits.SENTENCES,
     **invalid.SENTENCES,
     **cautions.SENTENCES,
+    **templates.SENTENCES,
 }
 WHY: Table = {
     Written.AS_WRITTEN: "[{why}]",

@@ -12,11 +12,20 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
+from shared.codes.templates import Flaw, Sort
 from shared.templating.contexts import context_type, part_of
 from shared.templating.operations import CustomField, Operation
 from shared.templating.values import Fault, Json
 
 ValueType = Literal["text", "integer", "boolean", "list", "map", "object", "any"]
+SORTS: Mapping[ValueType, Sort] = {
+    "text": Sort.A_TEXT,
+    "integer": Sort.AN_INTEGER,
+    "boolean": Sort.A_BOOLEAN,
+    "list": Sort.A_LIST,
+    "map": Sort.A_MAP,
+    "object": Sort.AN_OBJECT,
+}
 _KINDS: dict[type, ValueType] = {str: "text", int: "integer", bool: "boolean", list: "list", dict: "map"}
 
 
@@ -79,12 +88,12 @@ class Catalogue:
             known = f"{known}.{segment}" if known else segment
         return shape
 
-    def _nearest(self, segments: tuple[str, ...]) -> str:
+    def _nearest(self, segments: tuple[str, ...]) -> str | None:
         near = difflib.get_close_matches(".".join(segments)[:100], [one.path for one in self.variables], n=1)
-        return f"; did you mean {near[0]}?" if near else ""
+        return near[0] if near else None
 
 
-def step(shape: Shape, segment: str, known: str, hint: Callable[[], str] = lambda: "") -> Shape:
+def step(shape: Shape, segment: str, known: str, hint: Callable[[], str | None] = lambda: None) -> Shape:
     """Return what one more segment of a path leads to.
 
     Raises:
@@ -95,8 +104,8 @@ def step(shape: Shape, segment: str, known: str, hint: Callable[[], str] = lambd
     if shape.kind == "map" or (shape.kind == "list" and segment.isdigit()):
         return shape.item or ANY
     if shape.kind in ("object", "any"):
-        raise Fault(f"there is no such variable{hint()}")
-    raise Fault(f"{known} is {_article(shape.kind)} and has no such part")
+        raise Fault(Flaw.VARIABLE_NOT_KNOWN(nearest=hint()))
+    raise Fault(Flaw.VARIABLE_WITHOUT_PARTS(name=known, kind=SORTS[shape.kind]()))
 
 
 @functools.lru_cache(maxsize=64)
@@ -148,7 +157,3 @@ def _shape(annotation: Any) -> tuple[Shape, bool]:
     origin = get_origin(annotation) or annotation
     arguments = get_args(annotation)
     return Shape(_KINDS[origin], item=_shape(arguments[-1])[0] if arguments else None), False
-
-
-def _article(kind: ValueType) -> str:
-    return f"{'an' if kind in ('integer', 'object') else 'a'} {kind}"

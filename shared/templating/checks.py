@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Any
 
+from shared.codes.coded import Coded
+from shared.codes.templates import Flaw, Oddity, Sort
 from shared.errors import TemplateError
 from shared.templating.fields import FIELDS, Field
 from shared.templating.operations import Operation
@@ -13,14 +15,14 @@ from shared.templating.source import Node, Object, Scalar, Source, Text
 from shared.templating.values import Fault, Json, as_number, follow, is_empty, kind_of, number, to_text
 from shared.text import cut, hours, one_line
 
-_WANTED = {
-    "integer": "an integer",
-    "number": "a number",
-    "text": "a text",
-    "list": "a list",
-    "map": "an object",
-    "boolean": "true or false",
-    "date": "a date such as 2026-11-21",
+_WANTED: Mapping[str, Coded] = {
+    "integer": Sort.AN_INTEGER(),
+    "number": Sort.A_NUMBER(),
+    "text": Sort.A_TEXT(),
+    "list": Sort.A_LIST(),
+    "map": Sort.AN_OBJECT(),
+    "boolean": Sort.TRUE_OR_FALSE(),
+    "date": Sort.A_DATE(example="2026-11-21"),
 }
 _BOOLEANS = ("true", "false", "1", "0")
 
@@ -39,12 +41,12 @@ def check_shape(operation: Operation, source: Source, document: Node) -> None:
     Raises:
         TemplateError: it is something else.
     """
-    wanted = f'the template must be an object with "{operation.top_key}" in it'
+    wanted = Flaw.TOP_KEY_MISSING(name=operation.top_key)
     if not isinstance(document, Object) or operation.top_key not in document.members:
         raise source.error(wanted, document.at)
     inner = document.members[operation.top_key]
     if not isinstance(inner, Object) and not (isinstance(inner, Text) and "{{" in inner.text):
-        raise source.error(f'"{operation.top_key}" must be an object', inner.at)
+        raise source.error(Flaw.TOP_KEY_NO_OBJECT(name=operation.top_key), inner.at)
 
 
 def check_constants(operation: Operation, source: Source, document: Node) -> None:
@@ -78,7 +80,7 @@ class Checks:
     ) -> None:
         self._operation, self._source, self._document, self._context = operation, source, document, context
         self.filled_in: list[str] = []
-        self.warnings: list[str] = []
+        self.warnings: list[Coded] = []
 
     def complete(self, payload: Json) -> dict[str, Any]:
         """Return the payload with what it must have, and with the types that the tracker takes.
@@ -89,8 +91,8 @@ class Checks:
         top = self._operation.top_key
         body = payload.get(top) if isinstance(payload, dict) else None
         if not isinstance(body, dict):
-            raise self._error(f'"{top}" must be an object', None)
-        self.warnings += [f"{name} stands beside {top} and is left out" for name in payload if name != top]
+            raise self._error(Flaw.TOP_KEY_NO_OBJECT(name=top), None)
+        self.warnings += [Oddity.STANDS_BESIDE(name=name, top=top) for name in payload if name != top]
         for field in (*FIELDS[self._operation], *CUSTOM_FIELDS):
             if field.name in body:
                 body[field.name] = self.typed(field, body[field.name])
@@ -102,7 +104,7 @@ class Checks:
     def _fill_in(self, field: Field, body: dict[str, Any]) -> None:
         value = _KNOWN[field.name](self._known) if field.filled_in else None
         if value is None:
-            self.warnings.append(f"{self._operation.top_key}.{field.name} is missing; the tracker needs it")
+            self.warnings.append(Oddity.FIELD_NOT_SENT(field=f"{self._operation.top_key}.{field.name}"))
         else:
             body[field.name] = self.typed(field, value)
             self.filled_in.append(f"{self._operation.top_key}.{field.name}")
@@ -110,18 +112,18 @@ class Checks:
     def _compare(self, body: dict[str, Any]) -> None:
         issue_id = self._known("issue", "id")
         if self._operation is Operation.TIME_ENTRY_CREATE and body.get("issue_id", issue_id) != issue_id:
-            raise self._error("issue_id is another issue than the ticket's", "issue_id")
+            raise self._error(Flaw.ISSUE_IS_ANOTHER(), "issue_id")
         user_id = self._known("person", "tracker_user_id")
         if self._operation in FOR_A_PERSON and user_id not in (None, body.get("user_id", user_id)):
-            raise self._error("user_id is not the person that this membership is for", "user_id")
+            raise self._error(Flaw.PERSON_IS_ANOTHER(), "user_id")
         project_id = self._known("project", "tracker_project_id")
         if (
             self._operation is Operation.ISSUE_UPDATE_STATUS
             and body.get("project_id", project_id) != project_id
         ):
-            raise self._error("project_id is another project than the issue's", "project_id")
+            raise self._error(Flaw.PROJECT_IS_ANOTHER(), "project_id")
         if self._operation is Operation.ISSUE_CREATE and body.get("project_id") != project_id:
-            self.warnings.append("issue.project_id is another project than the link's")
+            self.warnings.append(Oddity.PROJECT_NOT_LINKED())
 
     def typed(self, field: Field, value: Json) -> Json:
         """Return a field's value as the tracker takes it.
@@ -141,7 +143,7 @@ class Checks:
         ):
             raise self._unfit(field, value)
         if field.name == "custom_fields" and not all(isinstance(one, dict) for one in value):
-            raise self._error("custom_fields must be a list of objects with id and value", field.name)
+            raise self._error(Flaw.CUSTOM_FIELDS_UNFIT(), field.name)
         if kind != "text":
             return value
         if isinstance(value, (list, dict)):
@@ -149,7 +151,7 @@ class Checks:
         text = to_text(value)
         if field.longest and len(text) > field.longest:
             self.warnings.append(
-                f"{self._operation.top_key}.{field.name} was cut to {field.longest} characters"
+                Oddity.FIELD_WAS_CUT(field=f"{self._operation.top_key}.{field.name}", most=field.longest)
             )
             return cut(text, field.longest, "" if field.name == "subject" else "…")
         return text if text.strip() or field.name != "subject" else ""
@@ -167,23 +169,26 @@ class Checks:
 
     def _in_range(self, field: Field, value: Json) -> Json:
         if field.least is not None and value < field.least:
-            raise self._error(f"{field.name} must be {field.least:g} or more", field.name)
+            raise self._error(Flaw.FIELD_TOO_SMALL(field=field.name, least=field.least), field.name)
         if field.most is not None and value > field.most:
-            raise self._error(f"{field.name} must be {field.most:g} or less", field.name)
+            raise self._error(Flaw.FIELD_TOO_LARGE(field=field.name, most=field.most), field.name)
         return value
 
     def _unfit(self, field: Field, value: Json) -> TemplateError:
-        return self._error(f"{field.name} must be {_WANTED[field.type]}, not {kind_of(value)}", field.name)
+        wanted = _WANTED[field.type]
+        return self._error(
+            Flaw.FIELD_IS_UNFIT(field=field.name, wanted=wanted, got=kind_of(value)), field.name
+        )
 
     def _known(self, *segments: str) -> Json:
         return follow(self._context, segments)[1]
 
-    def _error(self, message: str, name: str | None) -> TemplateError:
+    def _error(self, problem: Coded, name: str | None) -> TemplateError:
         node = self._document
         for key in (self._operation.top_key, name):
             if key and isinstance(node, Object):
                 node = node.members.get(key, node)
-        return self._source.error(message, node.at)
+        return self._source.error(problem, node.at)
 
 
 def _is_date(value: Json) -> bool:

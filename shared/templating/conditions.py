@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shared.codes.templates import Flaw
 from shared.templating.functions import Function, Parameter
 from shared.templating.values import Fault, Json, as_number, to_text
 
@@ -29,7 +30,7 @@ def _greater(value: Json, other: Json) -> bool:
     if value is None or other is None:
         return False
     if isinstance(value, (list, dict, bool)) or isinstance(other, (list, dict, bool)):
-        raise Fault("numbers are compared")
+        raise Fault(Flaw.NUMBERS_ARE_COMPARED())
     return as_number(value) > as_number(other)
 
 

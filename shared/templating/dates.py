@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from shared.codes.templates import Flaw
 from shared.templating.values import Fault, Json
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -47,9 +48,7 @@ def date_format(value: Json) -> str:
     """
     letters = _LETTER.findall(value) if isinstance(value, str) else []
     if not letters or len(value) > 200 or any(letter not in LETTERS for letter in letters):
-        raise Fault(
-            f"a date format is made of {' '.join('%' + letter for letter in LETTERS)}, as in %Y-%m-%d"
-        )
+        raise Fault(Flaw.DATE_FORMAT_WRONG(letters=[f"%{letter}" for letter in LETTERS], example="%Y-%m-%d"))
     return str(value)
 
 
@@ -64,7 +63,7 @@ def timezone(value: Json) -> ZoneInfo:
             return ZoneInfo(value)
         except (ZoneInfoNotFoundError, ValueError, OSError):
             pass  # the same answer as for a name that is none
-    raise Fault("there is no such time zone; they are written as in Europe/Paris")
+    raise Fault(Flaw.TIME_ZONE_UNKNOWN())
 
 
 def format_date(value: Json, layout: str = "%Y-%m-%d", zone: ZoneInfo | None = None) -> str:
@@ -84,7 +83,7 @@ def format_date(value: Json, layout: str = "%Y-%m-%d", zone: ZoneInfo | None = N
             moment = moment.astimezone(zone or UTC)
         return _LETTER.sub(lambda letter: LETTERS[letter[1]](moment), layout)
     except (OverflowError, ValueError):
-        raise Fault("this date is out of range") from None
+        raise Fault(Flaw.DATE_BEYOND_RANGE()) from None
 
 
 def _parsed(value: Json) -> datetime:
@@ -93,7 +92,7 @@ def _parsed(value: Json) -> datetime:
             return datetime.fromisoformat(value.strip())
         except ValueError:
             pass  # the same answer as for what is no text
-    raise Fault("a date is needed, such as 2026-11-21 or 2026-11-21T09:30:00Z")
+    raise Fault(Flaw.DATE_IS_NEEDED())
 
 
 def _offset(moment: datetime) -> str:

@@ -10,6 +10,8 @@ import re
 from array import array
 
 from shared.characters import NOT_TEMPLATE_TEXT
+from shared.codes.coded import Coded
+from shared.codes.templates import Flaw, Wanted
 from shared.errors import TemplateError
 from shared.templating.limits import BODY_BYTES, JSON_DEPTH
 from shared.templating.source import Array, Node, Object, Scalar, Source, Text
@@ -34,10 +36,10 @@ def read(body: str) -> tuple[Source, Node]:
         TemplateError: it is too large, or not strict JSON.
     """
     if not isinstance(body, str):
-        raise TemplateError("a template is a text", 1, 1)
+        raise TemplateError(Flaw.TEMPLATE_NO_TEXT(), 1, 1)
     source = Source(body)
     if len(body) > BODY_BYTES or len(body.encode("utf-8", "surrogatepass")) > BODY_BYTES:
-        raise source.error("the template is larger than 64 KiB", 0)
+        raise source.error(Flaw.TEMPLATE_TOO_LARGE(most=BODY_BYTES // 1024), 0)
     return source, _Reader(source).whole()
 
 
@@ -51,7 +53,7 @@ class _Reader:
         node = self._value(0)
         self._skip()
         if self._at < len(self._text):
-            raise self._unexpected("the end of the template")
+            raise self._unexpected(Wanted.END_OF_TEMPLATE())
         return node
 
     def _skip(self) -> None:
@@ -63,11 +65,9 @@ class _Reader:
 
     def _value(self, depth: int) -> Node:
         if self._text.startswith("{{", self._at):
-            raise self._source.error(
-                'a tag stands outside a text: put quotes around it, as in "{{…}}"', self._at
-            )
+            raise self._source.error(Flaw.TAG_NOT_QUOTED(example='"{{…}}"'), self._at)
         if depth > JSON_DEPTH:
-            raise self._source.error(f"nested more than {JSON_DEPTH} levels deep", self._at)
+            raise self._source.error(Flaw.NESTED_DEEPER(most=JSON_DEPTH), self._at)
         character = self._peek()
         if character == "{":
             return self._object(depth)
@@ -83,21 +83,21 @@ class _Reader:
         self._skip()
         while self._peek() != "}" or members:
             if self._peek() != '"':
-                raise self._unexpected('a name in double quotes (and no comma before "}")')
+                raise self._unexpected(Wanted.NAME_IN_QUOTES(mark='"}"'))
             key = self._string()
             if "{{" in key.text:
-                raise self._source.error("a tag cannot stand in a name, only in a value", key.at)
+                raise self._source.error(Flaw.TAG_IN_NAME(), key.at)
             if NOT_TEMPLATE_TEXT.search(key.text):
-                raise self._source.error("a control character cannot stand in a name", key.at)
+                raise self._source.error(Flaw.CONTROL_IN_NAME(), key.at)
             if key.text in members:
-                raise self._source.error("this name stands twice in the same object", key.at)
+                raise self._source.error(Flaw.NAME_STANDS_TWICE(), key.at)
             self._skip()
-            self._expect(":", 'a ":" after the name')
+            self._expect(":", Wanted.MARK_AFTER_NAME(mark='":"'))
             members[key.text] = self._value(depth + 1)
             self._skip()
             if self._peek() == "}":
                 break
-            self._expect(",", 'a "," or "}"')
+            self._expect(",", Wanted.EITHER_MARK(one='","', other='"}"'))
         self._at += 1
         return Object(members, start)
 
@@ -110,26 +110,22 @@ class _Reader:
             self._skip()
             if self._peek() == "]":
                 break
-            self._expect(",", 'a "," or "]"')
+            self._expect(",", Wanted.EITHER_MARK(one='","', other='"]"'))
         self._at += 1
         return Array(tuple(items), start)
 
-    def _expect(self, character: str, wanted: str) -> None:
+    def _expect(self, character: str, wanted: Coded) -> None:
         if self._peek() != character:
             raise self._unexpected(wanted)
         self._at += 1
         self._skip()
 
-    def _unexpected(self, wanted: str) -> TemplateError:
+    def _unexpected(self, wanted: Coded) -> TemplateError:
         if self._last and self._last.text.rfind("{{") > self._last.text.rfind("}}"):
-            return self._source.error(
-                "the text ends inside a tag: within a tag, write texts in single quotes", self._at
-            )
+            return self._source.error(Flaw.TEXT_ENDS_IN_TAG(), self._at)
         if self._text.startswith("{{", self._at):
-            return self._source.error(
-                "a tag stands outside a text: only values in quotes hold tags", self._at
-            )
-        return self._source.error(f"not JSON: expected {wanted}", self._at)
+            return self._source.error(Flaw.TAG_OUTSIDE_TEXT(), self._at)
+        return self._source.error(Flaw.JSON_SYNTAX_WRONG(wanted=wanted), self._at)
 
     def _scalar(self) -> Scalar:
         start = self._at
@@ -139,16 +135,14 @@ class _Reader:
             try:
                 return Scalar(number(float(digits[0]) if digits[1] or digits[2] else int(digits[0])), start)
             except (Fault, ValueError):
-                raise self._source.error("this number is out of range", start) from None
+                raise self._source.error(Flaw.NUMBER_BEYOND_RANGE(), start) from None
         word = _WORD.match(self._text, start)
         if word and word[0] in _CONSTANTS:
             self._at = word.end()
             return Scalar(_CONSTANTS[word[0]], start)
         if word and word[0].lstrip("-") in ("NaN", "Infinity"):
-            raise self._source.error(f"{word[0]} is not JSON", start)
-        raise self._unexpected(
-            "a value: a text in double quotes, a number, true, false, null, an object, a list"
-        )
+            raise self._source.error(Flaw.WORD_NOT_JSON(word=word[0]), start)
+        raise self._unexpected(Wanted.VALUE_OF_JSON())
 
     def _string(self) -> Text:
         start, pieces, offsets = self._at, list[str](), array("l")
@@ -163,16 +157,14 @@ class _Reader:
                 offsets.append(self._at)
                 pieces.append(self._escape())
             elif not character:
-                raise self._source.error("this text is not closed", start)
+                raise self._source.error(Flaw.TEXT_NOT_CLOSED(), start)
             else:
-                raise self._source.error(
-                    "a line break or control character in a text: write \\n, \\t, …", self._at
-                )
+                raise self._source.error(Flaw.CONTROL_IN_TEXT(), self._at)
         offsets.append(self._at)
         self._at += 1
         self._last = Text("".join(pieces), offsets, start)
         if re.search("[\ud800-\udfff]", self._last.text):
-            raise self._source.error("this text holds half a character (a lone surrogate)", start)
+            raise self._source.error(Flaw.HALF_A_CHARACTER(), start)
         return self._last
 
     def _escape(self) -> str:
@@ -185,16 +177,16 @@ class _Reader:
             if 0xD800 <= code < 0xDC00 and self._text.startswith("\\u", self._at):
                 low = self._unit(self._at)
                 if not 0xDC00 <= low < 0xE000:
-                    raise self._source.error("this text holds half a character (a lone surrogate)", start)
+                    raise self._source.error(Flaw.HALF_A_CHARACTER(), start)
                 code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00)
             return chr(code)
         if kind == "{":
-            raise self._source.error("for a literal {{ write two backslashes before it, as in \\\\{{", start)
-        raise self._source.error("not JSON: no such escape; a backslash itself is written \\\\", start)
+            raise self._source.error(Flaw.BRACES_NOT_ESCAPED(braces="{{", example=r"\\{{"), start)
+        raise self._source.error(Flaw.ESCAPE_NOT_KNOWN(), start)
 
     def _unit(self, at: int) -> int:
         digits = _HEX.match(self._text, at + 2)
         if not digits:
-            raise self._source.error("not JSON: \\u needs four hexadecimal digits", at)
+            raise self._source.error(Flaw.HEX_DIGITS_NEEDED(), at)
         self._at = digits.end()
         return int(digits[0], 16)

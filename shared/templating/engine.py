@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from shared.codes.coded import Coded
+from shared.codes.templates import Flaw
 from shared.errors import TemplateError
 from shared.templating.catalogue import Catalogue
 from shared.templating.checks import Checks, check_constants, check_shape
@@ -29,13 +31,13 @@ class Rendering:
 
     Attributes:
         payload: the request body, ready to be sent.
-        warnings: what a person should know, in words.
+        warnings: what a person should know.
         filled_in: fields that the template left out and that were known, such as `time_entry.hours`.
         pruned: what was left out because it is null, such as `issue.category_id`.
     """
 
     payload: dict[str, Any]
-    warnings: tuple[str, ...]
+    warnings: tuple[Coded, ...]
     filled_in: tuple[str, ...]
     pruned: tuple[str, ...]
 
@@ -63,7 +65,7 @@ class Engine:
             TemplateError: the template is faulty, does not fit the data, or asks for too much. Nothing else is
                 raised, and no text of the context is quoted.
         """
-        with _only_template_errors("rendered"):
+        with _only_template_errors(Flaw.NOT_RENDERED_AT_ALL):
             program = self._compiled(body)
             payload, warnings = program.render(context, self._clock)
             left_out: list[str] = []
@@ -78,12 +80,12 @@ class Engine:
         Raises:
             TemplateError: it is faulty; with line and column of the first fault.
         """
-        with _only_template_errors("compiled"):
+        with _only_template_errors(Flaw.NOT_COMPILED_AT_ALL):
             self._compiled(body)
 
     def _compiled(self, body: str) -> Program:
         if not isinstance(body, str):
-            raise TemplateError("a template is a text", 1, 1)
+            raise TemplateError(Flaw.TEMPLATE_NO_TEXT(), 1, 1)
         key = (body, self._catalogue.version)
         program = _programs.get(key)
         if program is None:
@@ -93,7 +95,7 @@ class Engine:
                     _programs.pop(next(iter(_programs)))
                 _programs[key] = program
         if isinstance(program, TemplateError):
-            raise TemplateError(program.message, program.line, program.column)
+            raise TemplateError(program.problem, program.line, program.column)
         return program
 
     def _compile(self, body: str) -> Program | TemplateError:
@@ -105,14 +107,14 @@ class Engine:
             check_constants(self._catalogue.operation, source, document)
             return program
         except TemplateError as error:
-            return TemplateError(error.message, error.line, error.column)  # without frames that it would keep
+            return TemplateError(error.problem, error.line, error.column)  # without frames that it would keep
 
 
 @contextmanager
-def _only_template_errors(doing: str) -> Iterator[None]:
+def _only_template_errors(otherwise: Flaw) -> Iterator[None]:
     try:
         yield
     except TemplateError:
         raise
     except Exception as error:  # noqa: BLE001 (the fall-back to 1.x must be total)
-        raise TemplateError(f"the template could not be {doing} ({type(error).__name__})", 1, 1) from None
+        raise TemplateError(otherwise(error=type(error).__name__), 1, 1) from None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from shared.codes.templates import Flaw
 from shared.errors import TemplateError
 from shared.templating.catalogue import ANY, Catalogue, Shape, step
 from shared.templating.conditions import CONDITIONS
 from shared.templating.filters import FILTERS
 from shared.templating.functions import Function
-from shared.templating.limits import OUTPUT_BYTES, TOO_LONG
+from shared.templating.limits import OUTPUT_BYTES
 from shared.templating.nodes import Call, Expression, Literal, Path
 from shared.templating.source import Source
 from shared.templating.state import Evaluate, State
@@ -59,16 +60,16 @@ class Expressions:
             if name != THIS:
                 return self._catalogue.shape_of(expression.segments)
             if not items:
-                raise Fault("there is “this” only inside #each")
+                raise Fault(Flaw.THIS_OUTSIDE_EACH())
             shape = items[-1]
             for segment in expression.segments[1:]:
                 shape = step(shape, segment, THIS)
             return shape
         except Fault as fault:
-            message = str(fault)
+            problem = fault.coded
             if len(expression.segments) == 1 and name in FUNCTIONS:
-                message = f"{name} needs a value: {FUNCTIONS[name].example}"
-            raise self._source.error(message, expression.at) from None
+                problem = Flaw.FILTER_NEEDS_VALUE(name=name, example=FUNCTIONS[name].example)
+            raise self._source.error(problem, expression.at) from None
 
     def _reader(self, path: Path) -> Evaluate:
         segments, name, source, at = path.segments, str(path), self._source, path.at
@@ -79,7 +80,7 @@ class Expressions:
             try:
                 found, value = follow(state.items[-1] if inner else state.context, below)
             except Fault as fault:
-                raise source.error(f"{name} holds {fault}", at) from None
+                raise source.error(Flaw.VARIABLE_HOLDS(name=name, what=fault.coded), at) from None
             if not found:
                 state.absent = name
             return value
@@ -100,9 +101,9 @@ class Expressions:
             try:
                 result = function.apply(value, *[argument(state) for argument in rest])
                 if isinstance(result, str) and len(result) > OUTPUT_BYTES:
-                    raise Fault(TOO_LONG)
+                    raise Fault(Flaw.TEXT_WOULD_GROW())
             except Fault as fault:
-                raise source.error(f"{function.name}: {fault}", at) from None
+                raise source.error(Flaw.FILTER_FAILS(name=function.name, problem=fault.coded), at) from None
             return result
 
         return apply
@@ -116,7 +117,9 @@ class Expressions:
             try:
                 value = convert(argument.value)
             except Fault as fault:
-                raise self._source.error(f"{function.name}: {fault}", argument.at) from None
+                raise self._source.error(
+                    Flaw.FILTER_FAILS(name=function.name, problem=fault.coded), argument.at
+                ) from None
             return lambda _run: value
         evaluate = self.evaluator(argument, items)
         return lambda state: convert(evaluate(state))
@@ -128,10 +131,10 @@ class Expressions:
         try:
             function.check_count(len(call.arguments) - 1)
         except Fault as fault:
-            raise self._source.error(str(fault), call.at) from None
+            raise self._source.error(fault.coded, call.at) from None
         return function
 
     def _unknown(self, call: Call) -> TemplateError:
         if call.name == "lookup":
-            return self._source.error("lookup is not part of the language: write a path", call.at)
-        return self._source.error(f"there is no such filter; there are: {', '.join(FUNCTIONS)}", call.at)
+            return self._source.error(Flaw.NO_LOOKUP_HERE(), call.at)
+        return self._source.error(Flaw.FILTER_NOT_KNOWN(filters=list(FUNCTIONS)), call.at)

@@ -7,10 +7,11 @@ import unicodedata
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
+from shared.codes.templates import Flaw
 from shared.templating.conditions import equal
 from shared.templating.dates import date_format, format_date, timezone
 from shared.templating.functions import Convert, Function, Parameter
-from shared.templating.limits import OUTPUT_BYTES, TOO_LONG
+from shared.templating.limits import OUTPUT_BYTES
 from shared.templating.values import (
     Fault,
     Json,
@@ -33,16 +34,16 @@ _FALSE = ("false", "no", "off", "0", "")
 
 def _truncate(value: Json, limit: int, mark: str = "") -> str:
     if limit < 0:
-        raise Fault("the length must be 0 or more")
+        raise Fault(Flaw.LENGTH_BELOW_ZERO())
     return cut(as_text(value), limit, mark)
 
 
 def _replace(value: Json, old: str, new: str) -> str:
     text = as_text(value)
     if not old:
-        raise Fault("the text to look for is empty")
+        raise Fault(Flaw.SOUGHT_TEXT_EMPTY())
     if len(text) + text.count(old) * (len(new) - len(old)) > OUTPUT_BYTES:
-        raise Fault(TOO_LONG)
+        raise Fault(Flaw.TEXT_WOULD_GROW())
     return text.replace(old, new)
 
 
@@ -55,16 +56,16 @@ def _slice(value: Json, start: int, length: int | None = None) -> Json:
 
 def _split(value: Json, separator: str | None = None) -> list[str]:
     if separator == "":
-        raise Fault("the separator is empty")
+        raise Fault(Flaw.SEPARATOR_IS_EMPTY())
     return as_text(value).split(separator)
 
 
 def _join(value: Json, separator: str = ", ") -> str:
     if not isinstance(value, list):
-        raise Fault(f"a list is needed, not {kind_of(value)}")
+        raise Fault(Flaw.LIST_IS_NEEDED(got=kind_of(value)))
     texts = [to_text(item) for item in value]
     if sum(map(len, texts)) + len(separator) * len(texts) > OUTPUT_BYTES:
-        raise Fault(TOO_LONG)
+        raise Fault(Flaw.TEXT_WOULD_GROW())
     return separator.join(texts)
 
 
@@ -92,11 +93,11 @@ def _map(value: Json, *arguments: Json) -> Json:
 
 def _round(value: Json, digits: int = 0) -> int | float:
     if not 0 <= digits <= 10:
-        raise Fault("the digits must be 0 to 10")
+        raise Fault(Flaw.DIGITS_OUT_OF_RANGE())
     try:
         rounded = as_decimal(value).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
     except ArithmeticError:
-        raise Fault("this number is too large to be rounded") from None
+        raise Fault(Flaw.ROUNDED_TOO_LARGE()) from None
     result: int | float = number(float(rounded) if digits else int(rounded))
     return result
 
@@ -107,10 +108,10 @@ def _hours(value: Json) -> float:
 
 def _bool(value: Json) -> bool:
     if isinstance(value, (list, dict)):
-        raise Fault(f"a text or a number is needed, not {kind_of(value)}")
+        raise Fault(Flaw.TEXT_OR_NUMBER_NEEDED(got=kind_of(value)))
     written = to_text(value).strip().lower()
     if isinstance(value, str) and written not in (*_TRUE, *_FALSE):
-        raise Fault("the texts are true, yes, on, 1 and false, no, off, 0")
+        raise Fault(Flaw.TEXT_IS_NO_TRUTH())
     return written in _TRUE if isinstance(value, str) else bool(value)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from shared.codes.templates import Flaw
 from shared.templating.values import Fault, Json, as_any
 
 Convert = Callable[[Json], Json]
@@ -60,5 +61,8 @@ class Function:
         least = sum(parameter.required for parameter in self.parameters)
         endless = any(parameter.repeated for parameter in self.parameters)
         if given < least or (given > len(self.parameters) and not endless):
-            shown = ", ".join(parameter.name for parameter in self.parameters) or "none"
-            raise Fault(f"{self.name} was given {given} argument{'s' * (given != 1)}; it takes: {shown}")
+            takes = [parameter.name for parameter in self.parameters]
+            about = {"name": self.name, "count": given}
+            if not takes:
+                raise Fault(Flaw.NO_ARGUMENTS_TAKEN(**about))
+            raise Fault(Flaw.ARGUMENTS_MISCOUNTED(**about, takes=takes))

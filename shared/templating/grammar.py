@@ -10,6 +10,8 @@ value  = path | literal | "(" expression ")"
 
 from __future__ import annotations
 
+from shared.codes.coded import Coded
+from shared.codes.templates import Flaw, Wanted
 from shared.errors import TemplateError
 from shared.templating.limits import DEPTH, FILTERS_PER_TAG, TAGS
 from shared.templating.nodes import Call, Each, Expression, If, Literal, Output, Part, Path
@@ -17,13 +19,12 @@ from shared.templating.source import Source, Text
 from shared.templating.tokens import Token, Tokens
 
 BLOCKS = ("if", "unless", "each")
-_NO_PARTIALS = "partials are not part of the language"
 _NO_SIGN = {
-    ">": _NO_PARTIALS,
-    "&": "nothing is escaped here: write {{…}} without &",
-    "^": "write {{else}} or {{#unless …}}",
-    "~": "the language has no ~: blanks around tags are kept as typed",
-    "=": "other delimiters are not part of the language",
+    ">": Flaw.NO_PARTIALS_HERE(),
+    "&": Flaw.NOTHING_IS_ESCAPED(example="{{…}}"),
+    "^": Flaw.NO_INVERSE_HERE(one="{{else}}", other="{{#unless …}}"),
+    "~": Flaw.NO_BLANK_CONTROL(),
+    "=": Flaw.NO_OTHER_DELIMITERS(),
 }
 
 
@@ -73,7 +74,8 @@ class _Parser:
             if self._tokens.position >= len(self._text):
                 if block:
                     raise self._tokens.error(
-                        f"{{{{#{block[0]}}}}} is not closed: {{{{/{block[0]}}}}} is missing", block[1]
+                        Flaw.BLOCK_NOT_CLOSED(start=f"{{{{#{block[0]}}}}}", end=f"{{{{/{block[0]}}}}}"),
+                        block[1],
                     )
                 return tuple(parts), ""
             at = self._open()
@@ -116,11 +118,9 @@ class _Parser:
         at = self._tokens.tag_at = self._tokens.place()
         self._count.tags += 1
         if self._count.tags > TAGS:
-            raise self._tokens.error(f"more than {TAGS} tags")
+            raise self._tokens.error(Flaw.TAGS_TOO_MANY(most=TAGS))
         if self._text.startswith("{{{{", self._tokens.position):
-            raise self._tokens.error(
-                "four braces have no meaning: a literal {{ is written \\{{ (in JSON \\\\{{)"
-            )
+            raise self._tokens.error(Flaw.FOUR_BRACES(braces="{{", example=r"\{{", in_json=r"\\{{"))
         self._triple = self._text.startswith("{{{", self._tokens.position)
         self._tokens.position += 3 if self._triple else 2
         self._calls = 0
@@ -133,19 +133,17 @@ class _Parser:
         mark = "--}}" if long else "}}"
         end = self._text.find(mark, self._tokens.position + (3 if long else 1))
         if end < 0 or self._triple:
-            raise self._tokens.error(
-                f"this comment is not closed: it starts with {{{{! and ends with {mark}", at
-            )
+            raise self._tokens.error(Flaw.COMMENT_NOT_CLOSED(start="{{!", end=mark), at)
         self._tokens.position = end + len(mark)
 
     def _block(self, at: int, depth: int) -> Part:
         name = self._name("#")
         if name == "with":
-            raise self._tokens.error("#with is not part of the language: write whole paths", at)
+            raise self._tokens.error(Flaw.NO_WITH_HERE(), at)
         if name not in BLOCKS:
-            raise self._tokens.error("there is no such block; there are #if, #unless and #each", at)
+            raise self._tokens.error(Flaw.BLOCK_NOT_KNOWN(), at)
         if depth >= DEPTH:
-            raise self._tokens.error(f"blocks nested more than {DEPTH} deep", at)
+            raise self._tokens.error(Flaw.BLOCKS_TOO_DEEP(most=DEPTH), at)
         self._advance()
         subject = self._expression(0)
         self._close()
@@ -159,7 +157,9 @@ class _Parser:
 
     def _name(self, sign: str) -> str:
         if self._triple:
-            raise self._tokens.error(f"{{{{{{ cannot stand before {sign}: write {{{{{sign}…}}}}")
+            raise self._tokens.error(
+                Flaw.TRIPLE_BEFORE_SIGN(braces="{{{", sign=sign, example=f"{{{{{sign}…}}}}")
+            )
         self._tokens.position += len(sign)
         self._advance()
         return self._token.text
@@ -167,28 +167,29 @@ class _Parser:
     def _end_of(self, block: tuple[str, int] | None, at: int) -> None:
         name = self._name("/")
         if block is None:
-            raise self._tokens.error("this closes a block that was not opened", at)
+            raise self._tokens.error(Flaw.BLOCK_NOT_OPENED(), at)
         if name != block[0]:
-            raise self._tokens.error(f"expected {{{{/{block[0]}}}}}", at)
+            raise self._tokens.error(Flaw.TAG_SYNTAX_WRONG(wanted=f"{{{{/{block[0]}}}}}"), at)
         self._advance()
         self._close()
 
     def _else(self, block: tuple[str, int] | None, after_else: bool) -> None:
         at = self._tokens.tag_at
         if block is None:
-            raise self._tokens.error("{{else}} stands outside a block", at)
+            raise self._tokens.error(Flaw.ELSE_OUTSIDE_BLOCK(tag="{{else}}"), at)
         if after_else:
-            raise self._tokens.error("a second {{else}} in the same block", at)
+            raise self._tokens.error(Flaw.ELSE_STANDS_TWICE(tag="{{else}}"), at)
         self._advance()
         if self._token.text in BLOCKS:
             raise self._tokens.error(
-                "instead of {{else if}}, put an {{#if}} between {{else}} and {{/if}}", at
+                Flaw.ELSE_IF_WRITTEN(written="{{else if}}", inner="{{#if}}", start="{{else}}", end="{{/if}}"),
+                at,
             )
         self._close()
 
     def _output(self, at: int) -> Output:
         if self._token.kind == "close":
-            raise self._tokens.error("this tag is empty", at)
+            raise self._tokens.error(Flaw.TAG_IS_EMPTY(), at)
         expression = self._expression(0)
         self._close()
         return Output(expression, at)
@@ -198,20 +199,20 @@ class _Parser:
 
     def _close(self) -> None:
         if self._token.kind != "close":
-            raise self._unexpected("| or }} (arguments of a filter follow a colon, as in truncate: 200)")
+            raise self._unexpected(Wanted.FILTER_OR_END(end="}}"))
 
-    def _unexpected(self, wanted: str) -> TemplateError:
-        return self._tokens.error(f"expected {wanted}", self._token.at)
+    def _unexpected(self, wanted: Coded | str) -> TemplateError:
+        return self._tokens.error(Flaw.TAG_SYNTAX_WRONG(wanted=wanted), self._token.at)
 
     def _expression(self, depth: int) -> Expression:
         if depth > DEPTH:
-            raise self._tokens.error(f"parentheses nested more than {DEPTH} deep", self._token.at)
+            raise self._tokens.error(Flaw.PARENTHESES_TOO_DEEP(most=DEPTH), self._token.at)
         expression = self._head(depth)
         while self._token.text == "|" and self._token.kind == "mark":
             self._advance()
             name = self._token
             if name.kind != "word":
-                raise self._unexpected("the name of a filter after |")
+                raise self._unexpected(Wanted.NAME_OF_FILTER())
             self._advance()
             arguments: tuple[Expression, ...] = ()
             if self._is_mark(":"):
@@ -230,7 +231,7 @@ class _Parser:
     def _call(self, name: Token, arguments: tuple[Expression, ...]) -> Call:
         self._calls += 1
         if self._calls > FILTERS_PER_TAG:
-            raise self._tokens.error(f"more than {FILTERS_PER_TAG} filters in one tag", name.at)
+            raise self._tokens.error(Flaw.FILTERS_TOO_MANY(most=FILTERS_PER_TAG), name.at)
         return Call(name.text, arguments, name.at)
 
     def _values(self, depth: int) -> tuple[Expression, ...]:
@@ -250,7 +251,7 @@ class _Parser:
             self._advance()
             return Path(tuple(token.text.split(".")), token.at)
         if not self._is_mark("("):
-            raise self._unexpected("a variable, a literal or a parenthesis")
+            raise self._unexpected(Wanted.OPERAND_OF_TAG())
         self._advance()
         inner = self._expression(depth + 1)
         if not self._is_mark(")"):

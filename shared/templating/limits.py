@@ -10,5 +10,4 @@ DEPTH = 4
 """Blocks inside blocks, and parentheses inside parentheses."""
 ITEMS_PER_EACH = 200
 OUTPUT_BYTES = 1024 * 1024
-TOO_LONG = "the text would become longer than 1 MiB"
 SECONDS = 0.5

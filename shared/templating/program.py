@@ -14,8 +14,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from shared.codes.coded import Coded
+from shared.codes.templates import Flaw
 from shared.errors import TemplateError
-from shared.templating.catalogue import ANY, Catalogue, Shape
+from shared.templating.catalogue import ANY, SORTS, Catalogue, Shape
 from shared.templating.expressions import Expressions
 from shared.templating.grammar import TagCount, parse
 from shared.templating.nodes import If, Literal, Output, Part
@@ -57,7 +59,7 @@ class Program:
     slots: int
     run: Callable[..., object]
 
-    def render(self, context: Mapping[str, Any], clock: Clock) -> tuple[Json, tuple[str, ...]]:
+    def render(self, context: Mapping[str, Any], clock: Clock) -> tuple[Json, tuple[Coded, ...]]:
         """Return the payload, nulls included, and the warnings.
 
         Raises:
@@ -65,7 +67,7 @@ class Program:
         """
         state = State(self.source, self.table, self.slots, context, clock)
         self.run({}, helpers=state.helpers())
-        return _filled(self.skeleton, state), tuple(state.warnings)
+        return _filled(self.skeleton, state), tuple(state.warnings.values())
 
 
 def compile_program(source: Source, document: Node, catalogue: Catalogue) -> Program:
@@ -87,7 +89,7 @@ def evaluable(canonical: str) -> Callable[..., object]:
         TemplateError: the text is not canonical, which would be our own fault.
     """
     if not CANONICAL.fullmatch(canonical):
-        raise TemplateError("the template could not be compiled safely", 1, 1)
+        raise TemplateError(Flaw.NOT_COMPILED_SAFELY(), 1, 1)
     with _PYBARS:
         from pybars import Compiler  # its import takes half a second, and most processes never need it
 
@@ -136,7 +138,7 @@ class _Builder:
             else:
                 shape = self._expressions.shape_of(part.items, items)
                 if shape.kind not in ("list", "any"):
-                    raise self._source.error(f"#each needs a list, and this is: {shape.kind}", part.at)
+                    raise self._source.error(Flaw.EACH_NEEDS_LIST(got=SORTS[shape.kind]()), part.at)
                 choice = Choice(self._expressions.evaluator(part.items, items), part.at)
                 inner = (*items, shape.item or ANY)
                 self._block("loop", choice, (part.body, inner), (part.otherwise, items), False)

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from shared.codes.coded import Coded
 from shared.errors import TemplateError
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
@@ -28,9 +29,9 @@ class Source:
         line = bisect_right(self._starts, offset)
         return line, offset - self._starts[line - 1] + 1
 
-    def error(self, message: str, offset: int) -> TemplateError:
+    def error(self, problem: Coded, offset: int) -> TemplateError:
         """Return the error that says what is wrong at an offset."""
-        return TemplateError(message, *self.place(offset))
+        return TemplateError(problem, *self.place(offset))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from shared.codes.coded import Coded
+from shared.codes.templates import Flaw, Oddity
 from shared.templating.conditions import is_true
 from shared.templating.limits import ITEMS_PER_EACH, OUTPUT_BYTES, SECONDS
 from shared.templating.source import Source
@@ -60,7 +62,7 @@ class State:
         self._source, self._table, self._clock = source, table, clock
         self.context, self.items = context, list[Json]()
         self.absent: str | None = None
-        self.warnings: dict[str, None] = {}
+        self.warnings: dict[str, Coded] = {}
         self._pieces: list[list[str]] = [[] for _ in range(slots)]
         self._native: dict[int, Json] = {}
         self._size = 0
@@ -89,7 +91,7 @@ class State:
             TemplateError: the time is up.
         """
         if self._clock() > self._deadline:
-            raise self._source.error(f"rendering took longer than {SECONDS} s", at)
+            raise self._source.error(Flaw.RENDERING_TOO_SLOW(seconds=SECONDS), at)
 
     def _put(self, _this: object, number: int) -> None:
         entry = self._table[number]
@@ -97,7 +99,7 @@ class State:
         self.absent = None
         value = entry.evaluate(self)
         if value is None and self.absent:
-            self.warnings[f"{self.absent} has no value here"] = None
+            self.warnings[self.absent] = Oddity.VALUE_IS_ABSENT(name=self.absent)
         if entry.native:
             self._grow(size(value), entry.at)
             self._native[entry.slot] = value
@@ -108,7 +110,7 @@ class State:
     def _grow(self, added: int, at: int) -> None:
         self._size += added
         if self._size > OUTPUT_BYTES:
-            raise self._source.error("the result is larger than 1 MiB", at)
+            raise self._source.error(Flaw.RESULT_TOO_LARGE(), at)
 
     def _when(self, this: object, options: Mapping[str, Any], number: int) -> Any:
         entry = self._choice(number)
@@ -118,11 +120,11 @@ class State:
         entry = self._choice(number)
         items = entry.evaluate(self)
         if items is not None and not isinstance(items, list):
-            raise self._source.error(f"#each needs a list, not {kind_of(items)}", entry.at)
+            raise self._source.error(Flaw.EACH_NEEDS_LIST(got=kind_of(items)), entry.at)
         if not items:
             return options["inverse"](this)
         if len(items) > ITEMS_PER_EACH:
-            raise self._source.error(f"#each over more than {ITEMS_PER_EACH} items", entry.at)
+            raise self._source.error(Flaw.EACH_TOO_LONG(most=ITEMS_PER_EACH), entry.at)
         for item in items:
             self.items.append(item)
             options["fn"](this)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from shared.codes.coded import Coded
+from shared.codes.templates import Flaw
 from shared.errors import TemplateError
 from shared.templating.source import Source, Text
 from shared.templating.values import Fault, Json, number
@@ -21,16 +23,16 @@ _TOKEN = re.compile(
 _CONSTANTS = {"true": True, "false": False, "null": None}
 _ESCAPES = {"n": "\n", "t": "\t"}
 _REFUSED = {
-    "[": "brackets are not part of the language: write a path such as ticket.title",
-    "]": "brackets are not part of the language: write a path such as ticket.title",
-    ".": "a path is names joined by single points, as in ticket.title; there is no “..”",
-    "@": "@ variables are not part of the language",
-    "=": "arguments have no names here: write truncate: 200",
-    "'": "this text is not closed",
-    '"': "this text is not closed",
-    "~": "the language has no ~",
-    "}": "expected }}",
-    "{": "a tag inside a tag: close the first one with }}",
+    "[": Flaw.NO_BRACKETS_HERE(),
+    "]": Flaw.NO_BRACKETS_HERE(),
+    ".": Flaw.NO_PARENT_PATHS(),
+    "@": Flaw.NO_AT_VARIABLES(),
+    "=": Flaw.NO_NAMED_ARGUMENTS(),
+    "'": Flaw.TEXT_NOT_CLOSED(),
+    '"': Flaw.TEXT_NOT_CLOSED(),
+    "~": Flaw.NO_TILDE_HERE(),
+    "}": Flaw.TAG_SYNTAX_WRONG(wanted="}}"),
+    "{": Flaw.TAG_WITHIN_TAG(end="}}"),
 }
 
 
@@ -59,9 +61,9 @@ class Tokens:
         """Return where the next character was typed, as an offset in the source."""
         return self.leaf.offsets[self.position]
 
-    def error(self, message: str, at: int | None = None) -> TemplateError:
+    def error(self, problem: Coded, at: int | None = None) -> TemplateError:
         """Return an error at an offset of the source, or where the reading stands."""
-        return self._source.error(message, self.place() if at is None else at)
+        return self._source.error(problem, self.place() if at is None else at)
 
     def next(self, triple: bool) -> Token:
         """Read one token.
@@ -78,10 +80,10 @@ class Tokens:
             self.position = found.end()
             found = _TOKEN.match(text, self.position)
         if self.position >= len(text):
-            raise self.error("this tag is not closed: }} is missing", self.tag_at)
+            raise self.error(Flaw.TAG_NOT_CLOSED(end="}}"), self.tag_at)
         if not found:
             character = text[self.position]
-            raise self.error(_REFUSED.get(character, "this character has no meaning inside a tag"))
+            raise self.error(_REFUSED.get(character, Flaw.CHARACTER_MEANS_NOTHING()))
         at, kind, written = self.place(), str(found.lastgroup), found[0]
         if kind == "close":
             written = self._close(written, triple)
@@ -90,7 +92,7 @@ class Tokens:
 
     def _close(self, written: str, triple: bool) -> str:
         if triple and written != "}}}":
-            raise self.error("a tag that opens with {{{ closes with }}}")
+            raise self.error(Flaw.TRIPLE_NOT_CLOSED(start="{{{", end="}}}"))
         return written if triple else "}}"
 
     def _literal(self, kind: str, written: str, at: int) -> tuple[str, str, Json]:
@@ -100,7 +102,7 @@ class Tokens:
             try:
                 return "literal", written, number(float(written) if "." in written else int(written))
             except Fault as fault:
-                raise self.error(str(fault), at) from None
+                raise self.error(fault.coded, at) from None
         if kind == "word" and written in _CONSTANTS:
             return "literal", written, _CONSTANTS[written]
         return kind, written, written

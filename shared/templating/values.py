@@ -10,6 +10,8 @@ from decimal import Decimal
 from typing import Any
 
 from shared.characters import NOT_TEMPLATE_TEXT
+from shared.codes.coded import Coded
+from shared.codes.templates import Flaw, Sort
 from shared.ids import LARGEST
 from shared.templating.limits import JSON_DEPTH, OUTPUT_BYTES
 
@@ -22,8 +24,13 @@ NUMBER = re.compile(r"[+-]?[0-9]{1,40}(?:\.[0-9]{1,40})?")
 class Fault(Exception):
     """Something in a template does not work; whoever knows the place makes a TemplateError of it.
 
-    The text never quotes a value: it may be a ticket's.
+    Args:
+        coded: what does not; it never quotes a value, which may be a ticket's.
     """
+
+    def __init__(self, coded: Coded) -> None:
+        self.coded = coded
+        super().__init__(str(coded.code))
 
 
 def plain(value: object, depth: int = 0) -> Json:
@@ -37,17 +44,17 @@ def plain(value: object, depth: int = 0) -> Json:
         return value
     if isinstance(value, str) and kind is str:
         if len(value) > OUTPUT_BYTES:
-            raise Fault("a text of more than 1 MiB")
+            raise Fault(Flaw.TEXT_TOO_LARGE())
         return value
     if kind is int or kind is float:
         return number(value)
     if depth >= JSON_DEPTH:
-        raise Fault(f"data nested more than {JSON_DEPTH} levels deep")
+        raise Fault(Flaw.DATA_TOO_DEEP(most=JSON_DEPTH))
     if isinstance(value, list) and kind is list:
         return [plain(item, depth + 1) for item in value]
     if isinstance(value, dict) and kind is dict and all(type(key) is str for key in value):
         return {key: plain(item, depth + 1) for key, item in value.items()}
-    raise Fault("a value that is not plain JSON data")
+    raise Fault(Flaw.DATA_NOT_PLAIN())
 
 
 def number(value: Any) -> Json:
@@ -57,9 +64,9 @@ def number(value: Any) -> Json:
         Fault: it is infinite, not a number, or beyond 64 bits.
     """
     if isinstance(value, float) and not math.isfinite(value):
-        raise Fault("a number that is infinite or none at all")
+        raise Fault(Flaw.NUMBER_NOT_FINITE())
     if isinstance(value, int) and abs(value) > LARGEST:
-        raise Fault("an integer beyond 64 bits")
+        raise Fault(Flaw.INTEGER_TOO_LARGE())
     return value
 
 
@@ -115,7 +122,7 @@ def as_text(value: Json) -> str:
         Fault: it is a list, an object or null.
     """
     if isinstance(value, (list, dict)) or value is None:
-        raise Fault(f"a text is needed, not {kind_of(value)}")
+        raise Fault(Flaw.TEXT_IS_NEEDED(got=kind_of(value)))
     return to_text(value)
 
 
@@ -126,12 +133,12 @@ def as_number(value: Json) -> int | float:
         Fault: it is neither.
     """
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        raise Fault(f"a number is needed, not {kind_of(value)}")
+        raise Fault(Flaw.NUMBER_IS_NEEDED(got=kind_of(value)))
     if not isinstance(value, str):
         return value
     written = value.strip()
     if not NUMBER.fullmatch(written):
-        raise Fault("a number is needed, and this text is none")
+        raise Fault(Flaw.TEXT_IS_NO_NUMBER())
     parsed: int | float = number(float(written) if "." in written else int(written))
     return parsed
 
@@ -156,13 +163,13 @@ def as_any(value: Json) -> Json:
     return value
 
 
-def kind_of(value: Json) -> str:
-    """Return what a value is, in the words of JSON."""
-    names: tuple[tuple[type, str], ...] = (
-        (bool, "a boolean"), (int, "a number"), (float, "a number"), (str, "a text"), (list, "a list"),
-        (dict, "an object"),
+def kind_of(value: Json) -> Coded:
+    """Return what a value is, as JSON has it."""
+    sorts: tuple[tuple[type, Sort], ...] = (
+        (bool, Sort.A_BOOLEAN), (int, Sort.A_NUMBER), (float, Sort.A_NUMBER), (str, Sort.A_TEXT), (list, Sort.A_LIST),
+        (dict, Sort.AN_OBJECT),
     )  # fmt: skip
-    return next((name for kind, name in names if isinstance(value, kind)), "null")
+    return next((sort for kind, sort in sorts if isinstance(value, kind)), Sort.JSON_NULL)()
 
 
 def size(value: Json) -> int:

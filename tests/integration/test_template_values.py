@@ -9,6 +9,7 @@ import pytest
 
 from producer.admin.preview import preview
 from producer.admin.templates import TemplateStore
+from shared.codes.faults import Detail
 from shared.codes.hints import Hint
 from shared.store.metadata import Entry, MetadataKind
 from shared.templating import Operation
@@ -116,3 +117,11 @@ def test_a_preview_warns_of_a_rendered_value_that_the_tracker_would_refuse(knowi
     body = json.dumps({"issue": {"custom_fields": [{"id": 3, "value": "{{ticket.title}}"}]}})
     warnings = preview(knowing.store, Operation.ISSUE_CREATE, body).warnings
     assert [one.params["problem"].code for one in warnings] == [Hint.CUSTOM_FIELD_NOT_A_CHOICE]
+
+
+def test_what_is_wrong_with_a_constant_is_kept_as_its_code(knowing: Bridge) -> None:
+    body = json.dumps({"issue": {"subject": "x", "priority_id": 99}})
+    fault = TemplateStore(knowing.store).create(Operation.ISSUE_CREATE, "of the test", body, "a test").fault
+    assert fault
+    assert fault.problem.code == Detail.EXPLAINED_BY
+    assert fault.problem.params["problem"].code == Hint.UNKNOWN_PRIORITY

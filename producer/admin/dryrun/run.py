@@ -19,7 +19,6 @@ from producer.admin.dryrun.results import DryRun, DryRunRefused, Left
 from producer.admin.dryrun.trials import NEEDS_ISSUE, Trial, Tried, rendering_with
 from shared.bodies.contexts import custom_fields_of, trial_context
 from shared.codes.changes import Did
-from shared.codes.coded import written
 from shared.codes.refusals import Refusal
 from shared.dryrun.cleanup import SETTLING_S
 from shared.dryrun.objects import Bench, json_in
@@ -127,7 +126,7 @@ class DryRuns:
         anything = any(not thing.refused for thing in bench.things)
         return DryRun(
             payload=rendering.payload,
-            warnings=(*map(written, rendering.warnings), *tried.warnings),
+            warnings=(*rendering.warnings, *tried.warnings),
             filled_in=rendering.filled_in,
             pruned=rendering.pruned,
             method=tried.method,

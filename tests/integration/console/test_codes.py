@@ -173,3 +173,16 @@ def test_what_a_stranger_is_not_told_is_logged(monkeypatch: pytest.MonkeyPatch) 
     assert "hidden-word" not in str(line)
     line = logged(Problem(503, "Not now", why=Refusal.TABLE_LOCKED()))
     assert (line["code"], line["reason"]) == (Refusal.TABLE_LOCKED, sentence(Refusal.TABLE_LOCKED()))
+
+
+def test_what_is_wrong_with_a_template_is_said_in_french(visitor: Visitor) -> None:
+    visitor.do("/console/language", {"language": "fr"})
+    visitor.open("/console/templates/new?operation=issue.create")
+    for body, told in (
+        ('{"issue": {"subject": "{{ticket.titel}}"}}', "cette variable n’existe pas"),
+        ('{"issue": {"project_id": []}}', "project_id doit être un entier, et non une liste"),
+        ('{"issue": {"subject": "a", "project_id": 3}}', "est un autre projet que celui du lien"),
+        ('{"issue": {"priority_id": 99, "subject": "a"}}', "l’outil de suivi n’a pas de priorité 99"),
+    ):
+        answer = visitor.send("/console/templates/preview", {"operation": "issue.create", "body": body})
+        assert any(told in one["text"] for one in answer.json()["told"]), answer.text

@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 import shared.codes
-from shared.codes.coded import Code, Coded, Written, from_json, to_json, written
+from shared.codes.coded import Code, Coded, Written, codes_in, from_json, to_json, written
+from shared.codes.faults import Fault
 from shared.codes.refusals import Formerly
+from shared.codes.templates import Flaw
+from shared.errors import TemplateError
 from shared.sentences.render import WHAT, WHY, because, sentence
 from shared.sentences.template import Plural, fill, names
 
@@ -153,3 +156,11 @@ def test_the_grammar_of_sentences() -> None:
     assert [fill(some, {"count": n}, sentence) for n in (0, 1, 2)] == ["0 events", "1 event", "2 events"]
     with pytest.raises(LookupError):
         said("{a}")
+
+
+def test_what_is_wrong_with_a_template_is_a_code_and_what_the_version_before_stored_stays_readable() -> None:
+    fault = TemplateError(Flaw.ELSE_OUTSIDE_BLOCK(tag="{{else}}"), 2, 7)
+    assert str(fault) == "line 2, column 7: {{else}} stands outside a block"
+    assert list(codes_in(fault.coded)) == [Fault.TEMPLATE_FAULTY, Flaw.ELSE_OUTSIDE_BLOCK]
+    before = Coded("template_faulty", {"line": 2, "column": 7, "message": "{{else}} stands outside a block"})
+    assert sentence(before) == str(fault)

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from shared.codes.templates import Oddity
 from shared.errors import TemplateError
 from shared.templating import Engine, Operation, catalogue_for
 from shared.templating.contexts import sample
@@ -99,7 +100,7 @@ def test_a_map_gives_its_own_keys_and_no_attribute(name: str) -> None:
     data = context()
     rendering = ISSUE.render(body(f"{{{{config.status_map.{name}}}}}"), data)
     assert "x" not in rendering.payload["issue"]
-    assert rendering.warnings == (f"config.status_map.{name} has no value here",)
+    assert rendering.warnings == (Oddity.VALUE_IS_ABSENT(name=f"config.status_map.{name}"),)
     assert data == context()
 
 

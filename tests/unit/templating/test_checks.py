@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from shared.codes.templates import Oddity
 from shared.errors import TemplateError
 from shared.templating import Engine, Operation, Rendering, catalogue_for
 from shared.templating.contexts import sample
@@ -70,7 +71,7 @@ def test_another_issue_than_the_tickets_is_an_error_at_its_place(other: object) 
 def test_another_project_is_allowed_with_a_warning() -> None:
     rendering = rendered(ISSUE, {"subject": "a", "project_id": 12})
     assert rendering.payload["issue"]["project_id"] == 12
-    assert "another project" in rendering.warnings[0]
+    assert rendering.warnings == (Oddity.PROJECT_NOT_LINKED(),)
 
 
 def test_what_stands_beside_the_top_key_is_never_sent() -> None:
@@ -78,8 +79,8 @@ def test_what_stands_beside_the_top_key_is_never_sent() -> None:
     rendering = rendered(Operation.ISSUE_UPDATE_STATUS, {"status_id": 4}, beside)
     assert rendering.payload == {"issue": {"status_id": 4}}
     assert rendering.warnings == (
-        "time_entry stands beside issue and is left out",
-        "key stands beside issue and is left out",
+        Oddity.STANDS_BESIDE(name="time_entry", top="issue"),
+        Oddity.STANDS_BESIDE(name="key", top="issue"),
     )
 
 
@@ -110,7 +111,7 @@ def test_a_membership_is_the_persons_own_and_its_user_and_role_are_filled_in() -
 
 def test_what_the_tracker_needs_and_nobody_knows_is_warned_of() -> None:
     assert rendered(Operation.MEMBERSHIP_CREATE, {"user_id": 21}, config__default_role_id=None).warnings == (
-        "membership.role_ids is missing; the tracker needs it",
+        Oddity.FIELD_NOT_SENT(field="membership.role_ids"),
     )
 
 
@@ -216,7 +217,7 @@ def test_a_constant_that_the_tracker_takes_is_no_fault(
 def test_long_texts_are_cut_to_what_the_tracker_takes() -> None:
     rendering = rendered(ISSUE, {"subject": "s" * 300})
     assert rendering.payload["issue"]["subject"] == "s" * 255
-    assert "cut to 255" in rendering.warnings[0]
+    assert rendering.warnings == (Oddity.FIELD_WAS_CUT(field="issue.subject", most=255),)
     comments = rendered(TIME, {"comments": "c" * 2000}).payload["time_entry"]["comments"]
     assert comments == "c" * 1023 + "…"
 

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from producer.admin.project_forms import ProjectForm
 from shared.characters import NOT_TEMPLATE_TEXT
+from shared.codes.coded import Coded
+from shared.codes.templates import Oddity
 from shared.config import PluginConfig
 from shared.events import Ticket, TicketTask
 from shared.payloads import issue_body, membership_body, status_body, time_entry_body
@@ -80,7 +82,7 @@ def rendered(
     operation: Operation,
     context: dict[str, Any],
     fields: tuple[CustomField, ...] = (),
-    warnings: tuple[str, ...] = (),
+    warnings: tuple[Coded, ...] = (),
 ) -> dict[str, Any]:
     engine = Engine(catalogue_for(operation, fields), still)
     rendering = engine.render(default_template(operation, fields), context)
@@ -134,7 +136,7 @@ def test_a_status_is_as_in_1_x_and_nothing_where_it_is_not_mapped(
     context = from_ticket(ticket, None, config, occurred_at=NOW, tracker_project_id=11, issue_id=issue_id)
     wanted = config.status_map.get(ticket.status)
     if wanted is None:
-        missing = ("issue.status_id is missing; the tracker needs it",)
+        missing = (Oddity.FIELD_NOT_SENT(field="issue.status_id"),)
         assert rendered(operation, context, warnings=missing) == {"issue": {}}
     else:
         assert same(rendered(operation, context), status_body(wanted))

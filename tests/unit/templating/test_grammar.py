@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from shared.codes.templates import Oddity
 from tests.unit.templating.support import body, fault, one, render
 
 TITLE = "Printer on the 2nd floor"
@@ -121,7 +122,7 @@ def test_nulls_inside_a_native_value_are_pruned_too() -> None:
 def test_a_known_variable_without_a_value_is_pruned_with_a_warning() -> None:
     rendering = render("{{config.status_map.77}}")
     assert "x" not in rendering.payload["issue"]
-    assert rendering.warnings == ("config.status_map.77 has no value here",)
+    assert rendering.warnings == (Oddity.VALUE_IS_ABSENT(name="config.status_map.77"),)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +157,7 @@ START = body("").index('""') + 2  # column of the first character of the value
         ("{{upper}}", 2, "upper needs a value"),
         ("{{ticket.title | truncate}}", 17, "it takes: length, mark"),
         ("{{ticket.title | truncate: 1 'a' 2}}", 17, "it takes: length, mark"),
-        ("{{ticket.title | upper: 1}}", 17, "takes: none"),
+        ("{{ticket.title | upper: 1}}", 17, "takes none"),
         ("{{ticket.title | truncate: 'x'}}", 27, "a number is needed"),
         ("{{ticket.title | date: 'Y-m-d'}}", 23, "a date format"),
         ("{{ticket.title | date: '%1000000d'}}", 23, "a date format"),
