@@ -1,0 +1,51 @@
+"""Whatever code any test has the program make is given what its sentence needs: also where only its values tell.
+
+A test that reads the source (`tests/unit/codes/test_sentences.py`) sees a code that is called by its name with named
+parameters; one that comes out of a table, or is given its parameters by another function, is only seen at work.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shared.codes.coded import Code, Coded
+from shared.sentences.render import WHAT, WHY
+from shared.sentences.template import names
+
+ROOT = Path(__file__).parents[2]
+OURS = tuple(f"{ROOT / folder}/" for folder in ("shared", "worker", "producer"))
+_incomplete: list[str] = []
+_make = Code.__call__
+
+
+@cache
+def needed(code: str) -> frozenset[str]:
+    """Return the parameters that the sentences of a code cannot do without."""
+    return frozenset(name for table in (WHAT, WHY) if code in table for name in names(table[code])[0])
+
+
+def _make_and_look(self: Code, **params: Any) -> Coded:
+    caller = sys._getframe(1)
+    if caller.f_code.co_filename.startswith(OURS):
+        lacking = sorted(name for name in needed(self) if params.get(name) is None)
+        if lacking:
+            place = f"{caller.f_code.co_filename}:{caller.f_lineno}"
+            _incomplete.append(f"{place}: {self} lacks {', '.join(lacking)}")
+    return _make(self, **params)
+
+
+Code.__call__ = _make_and_look  # type: ignore[method-assign]
+
+
+@pytest.fixture(autouse=True)
+def codes_with_what_they_need() -> Iterator[list[str]]:
+    """Fail a test in which the program made a code without a parameter that its sentence needs."""
+    _incomplete.clear()
+    yield _incomplete
+    assert _incomplete == []
