@@ -55,7 +55,7 @@ SENTENCES: Table = {
     " (Redmine 6.1: or the issue)",
     Hint.NO_DEFAULT_ACTIVITY: f"no activity is sent, and the tracker has no default activity{CHOICES}",
     Hint.ACTIVITY_NOT_ENABLED: (
-        f"activity {{activity_id}} is not enabled in tracker project {{project_id}} {SINCE}{CHOICES}"
+        f"activity {{activity_id}} is not enabled[ in tracker project {{project_id}}] {SINCE}{CHOICES}"
     ),
     Hint.ACTIVITY_NOT_USABLE_NOW: (
         f"activity {{activity_id}} cannot be used in tracker project {PROJECT}{CHOICES}; enable it there, or change "

@@ -12,6 +12,7 @@ from producer.admin.dryrun.run import DryRuns
 from shared.errors import (
     OutcomeUnknown,
 )
+from shared.sentences.render import sentence
 from shared.templating.operations import OPERATIONS, Operation
 from tests.support.dry_runs import (
     ISSUE,
@@ -117,7 +118,7 @@ def test_a_deletion_that_did_not_happen_is_said_loudly_and_tried_again_by_the_sw
     assert (told.ok, told.deleted) == (True, False)
     (left,) = told.left
     assert left.tracker_id in (6, 8)
-    assert f"#{left.tracker_id}" in str(left)
+    assert f"#{left.tracker_id}" in sentence(left.coded)
     deletions = len(calls(stand_in, "DELETE"))
     stand_in.clear_faults(number)
     assert clean(runs) == 0

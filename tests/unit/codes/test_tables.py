@@ -96,7 +96,8 @@ def test_each_entry_of_a_table_is_given_what_its_sentence_needs(table: str) -> N
 
 
 def test_every_kind_of_value_is_of_a_sort() -> None:
-    assert {kind_of(one).code for one in (True, 1, "x", [], {}, None)} <= set(Sort)
+    values: tuple[object, ...] = (True, 1, "x", [], {}, None)
+    assert {kind_of(one).code for one in values} <= set(Sort)
 
 
 def test_a_code_that_the_program_makes_without_what_it_needs_fails_its_test(
