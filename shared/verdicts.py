@@ -42,12 +42,12 @@ from typing import Protocol
 
 from shared.codes.authors import Misattribution
 from shared.codes.coded import Coded
+from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason, Verdict
 from shared.codes.steps import What
-from shared.config import PluginConfig
-from shared.events import Event
-from shared.gate import closed_gate
-from shared.kinds import Kind
+from shared.events.config import PluginConfig
+from shared.events.event import Event
+from shared.events.gate import closed_gate
 from shared.store import Transaction
 from shared.store.due import content_of
 from shared.store.ledger import Claim, LedgerRow

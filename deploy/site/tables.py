@@ -14,10 +14,10 @@ from pydantic.fields import FieldInfo
 from deploy.site import ROOT
 from deploy.site.markdown import code, link, prose, table
 from producer.admin.knowledge.record import parse_record
-from shared import metrics
-from shared.config import PluginConfig
-from shared.events import Event
-from shared.settings import Settings
+from shared.events.config import PluginConfig
+from shared.events.event import Event
+from shared.process.settings import Settings
+from shared.telemetry import metrics
 from shared.templating import OPERATIONS, Engine, catalogue_for
 from shared.templating.conditions import CONDITIONS
 from shared.templating.contexts import sample

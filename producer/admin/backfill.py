@@ -14,15 +14,15 @@ from producer.admin.desk import Desk
 from shared.codes.changes import Did
 from shared.codes.coded import Coded
 from shared.codes.invalid import Invalid, Unimported
+from shared.codes.kinds import Kind
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound, SettingsError, TrackerError
-from shared.ids import read_id
-from shared.kinds import Kind
 from shared.metadata.confirming import confirm_link
 from shared.store import Store, Transaction
 from shared.store.ledger import LedgerRow
 from shared.store.links import Link, LinkKind
 from shared.store.models import LedgerState
+from shared.values.ids import read_id
 
 COLUMNS = (
     "kind",

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from producer.admin.desk import Desk
+from shared.codes.kinds import Kind
 from shared.errors import SettingsError, TrackerError
-from shared.kinds import Kind
 from shared.store.ledger import LedgerRow
 from shared.tracker.lists import Params, TrackerLists
 

@@ -14,16 +14,16 @@ from redis.exceptions import RedisError
 
 from producer.admin.desk import Desk
 from producer.admin.people import confirm_people
-from shared.addresses import why_forbidden
 from shared.codes.cautions import Amount, Caution
 from shared.codes.changes import Did
 from shared.codes.coded import Coded
 from shared.codes.invalid import Faults, Invalid, faulty
 from shared.codes.refusals import Refusal
 from shared.codes.steps import What
-from shared.config import PluginConfig
+from shared.connection.vault import Vault
 from shared.coordination.pause import Pause
 from shared.errors import NotFound, SettingsError, TrackerError
+from shared.events.config import PluginConfig
 from shared.metadata.confirming import OF_SPEC, confirm
 from shared.metadata.synchronisation import Connect
 from shared.store import Store, Transaction
@@ -31,7 +31,7 @@ from shared.store.metadata import Entry, MetadataKind
 from shared.store.tickets import AT_ONCE
 from shared.store.trace import Step
 from shared.tracker.client import MYSELF, USERS
-from shared.vault import Vault
+from shared.values.addresses import why_forbidden
 
 KEY = "api_key"
 API_KEY = re.compile(r"[\x21-\x7e]{1,255}")

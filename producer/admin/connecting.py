@@ -15,8 +15,8 @@ from producer.admin.doctor.installation import Installation
 from producer.admin.doctor.tracker import connection
 from shared.codes.invalid import Invalid, faulty
 from shared.codes.refusals import Refusal
-from shared.config import PluginConfig
 from shared.errors import SettingsError, TrackerError
+from shared.events.config import PluginConfig
 from shared.tracker.client import MYSELF, Target, TrackerClient
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from shared.codes.changes import Did
+from shared.codes.kinds import Kind
 from shared.codes.refusals import Refusal
 from shared.codes.steps import What
-from shared.config import PluginConfig
 from shared.errors import BridgeError, NotFound, TrackerRejected
-from shared.ids import id_in
-from shared.kinds import Kind
+from shared.events.config import PluginConfig
 from shared.metadata.synchronisation import Connect
 from shared.store import Store, Transaction
 from shared.store.ledger import LedgerRow
@@ -19,6 +18,7 @@ from shared.store.people import TrackerPerson
 from shared.store.trace import Step
 from shared.tracker.client import TrackerClient
 from shared.tracker.lists import TrackerLists
+from shared.values.ids import id_in
 from shared.verdicts import asked_by
 
 

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from producer.admin.dryrun.run import DryRuns
     from producer.admin.projects import ProjectForms
     from producer.admin.templates import TemplateStore
-    from shared.connection import Connector
+    from shared.connection.connector import Connector
+    from shared.connection.vault import Vault
     from shared.coordination.locks import Locks
-    from shared.settings import Settings
+    from shared.process.settings import Settings
     from shared.store import Store
-    from shared.vault import Vault
 
 
 @dataclass(frozen=True)
@@ -45,14 +45,14 @@ class Desk:
     @cached_property
     def vault(self) -> Vault:
         """What opens and closes the tracker's API key."""
-        from shared.vault import Vault
+        from shared.connection.vault import Vault
 
         return Vault(self.settings.secret_keys)
 
     @cached_property
     def connector(self) -> Connector:
         """The way to the tracker, at the rate limit of all workers."""
-        from shared.connection import Connector
+        from shared.connection.connector import Connector
         from shared.coordination.throttle import Throttle
 
         throttle = Throttle(self.redis, self.settings.rate_limit).wait if self.settings.rate_limit else None

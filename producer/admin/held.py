@@ -12,10 +12,10 @@ from producer.admin.desk import Desk
 from producer.admin.shapes import coded_json
 from shared.codes.changes import Did
 from shared.codes.coded import Coded
+from shared.codes.kinds import Kind
 from shared.codes.reasons import Verdict
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound, SettingsError, TrackerError
-from shared.kinds import Kind
 from shared.store import Store, Transaction
 from shared.store.ledger import LedgerRow
 from shared.verdicts import WAITING, Verdicts, into_trace

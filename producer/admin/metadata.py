@@ -14,12 +14,12 @@ from producer.admin.desk import Desk
 from shared.codes.changes import Did
 from shared.codes.refusals import Refusal
 from shared.errors import NotFound
-from shared.logs import get_logger
 from shared.metadata.reading import Progress
 from shared.metadata.synchronisation import PARTS, MetadataResult, synchronise
 from shared.store import Store
 from shared.store.metadata import Entry, MetadataKind
 from shared.store.models import MetadataRun
+from shared.telemetry.logs import get_logger
 
 log = get_logger("metadata")
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from shared.codes.coded import Coded
+from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
-from shared.kinds import Kind
 from shared.sentences.render import because, sentence
 from shared.store import Store
 from shared.store.misattributed import Place

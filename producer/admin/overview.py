@@ -9,9 +9,9 @@ from datetime import datetime
 from redis.exceptions import RedisError
 
 from producer.admin.desk import Desk
-from shared.config import PluginConfig
 from shared.coordination.pause import Pause, Paused
 from shared.coordination.presence import BEAT, WORKER, Presence
+from shared.events.config import PluginConfig
 from shared.store import Store
 from shared.store.console_models import ChangeRecord
 from shared.store.event_search import Group

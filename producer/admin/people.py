@@ -9,7 +9,7 @@ from shared.codes.changes import Did
 from shared.codes.coded import Coded
 from shared.codes.refusals import Refusal
 from shared.errors import NotFound
-from shared.events import HelpdeskUser
+from shared.events.event import HelpdeskUser
 from shared.metadata.confirming import named
 from shared.sentences.render import sentence
 from shared.store import Store, Transaction

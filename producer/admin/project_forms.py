@@ -13,14 +13,14 @@ from shared.codes.hints import Hint
 from shared.codes.invalid import Faults, Invalid, faulty
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError
-from shared.payloads import Body
+from shared.events.payloads import Body
 from shared.refusals.hints import hints
 from shared.refusals.known import known_of
 from shared.store import Store, Transaction
 from shared.store.metadata import Entry, MetadataKind
 from shared.templating import Operation
 from shared.tracker.answers import clean
-from shared.validation import Id, model_faults
+from shared.values.validation import Id, model_faults
 
 MOST_FIELDS = 500
 

@@ -23,7 +23,6 @@ from shared.codes.coded import Coded, written
 from shared.codes.faults import Detail
 from shared.codes.invalid import Invalid
 from shared.codes.refusals import Refusal
-from shared.config import PluginConfig
 from shared.coordination.locks import Locks
 from shared.errors import (
     BridgeError,
@@ -35,7 +34,7 @@ from shared.errors import (
     TrackerOutage,
     TrackerRejected,
 )
-from shared.logs import get_logger, log_fields
+from shared.events.config import PluginConfig
 from shared.metadata.reading import find_project
 from shared.metadata.synchronisation import Connect, MetadataResult, synchronise
 from shared.send_window import SendWindow
@@ -44,6 +43,7 @@ from shared.store.links import Link, LinkKind
 from shared.store.metadata import Entry, MetadataKind
 from shared.store.models import ProjectClaim
 from shared.store.projects import ClaimState
+from shared.telemetry.logs import get_logger, log_fields
 from shared.templating import Operation
 from shared.templating.contexts import FormPart, from_form
 from shared.tracker.client import TIMEOUT_S, TrackerClient

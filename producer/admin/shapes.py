@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from producer.admin.people import Mapped
     from producer.admin.story import IssueLink, TaskStanding, TicketTrace
     from shared.codes.coded import Coded
-    from shared.kinds import Kind
+    from shared.codes.kinds import Kind
     from shared.store.ledger import LedgerRow
     from shared.store.links import Link
     from shared.store.metadata import Entry

@@ -11,9 +11,9 @@ from typing import Any
 from shared.codes.coded import Coded
 from shared.codes.refusals import Refusal
 from shared.codes.steps import Arrival
-from shared.config import PluginConfig
 from shared.errors import NotFound
-from shared.events import Event
+from shared.events.config import PluginConfig
+from shared.events.event import Event
 from shared.sentences.render import because, sentence
 from shared.store import Store, Transaction
 from shared.store.due import content_of

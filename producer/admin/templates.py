@@ -14,7 +14,6 @@ from sqlalchemy.exc import IntegrityError
 
 from producer.admin.template_values import unfit_constant
 from shared.bodies.contexts import custom_fields_of, engine_for, operation_of
-from shared.characters import NOT_STORABLE
 from shared.codes.changes import Did
 from shared.codes.coded import Coded
 from shared.codes.invalid import Invalid, faulty
@@ -26,6 +25,7 @@ from shared.store.templates import Change, Kept
 from shared.templating import Operation
 from shared.templating.limits import BODY_BYTES
 from shared.templating.operations import CustomField
+from shared.values.characters import NOT_STORABLE
 
 LONGEST_NAME = 100
 

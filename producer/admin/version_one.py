@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from producer.admin.backfill import COLUMNS, NEEDED, USER, NotImported
 from shared.codes.invalid import Unimported
-from shared.kinds import Kind
+from shared.codes.kinds import Kind
 from shared.store.links import LinkKind
 
 EMPTY = ("", "NULL", "null", "\\N")

@@ -23,7 +23,7 @@ app = typer.Typer(
 def show(as_json: Json = False) -> None:
     """Show every value; of the API key only whether it is stored."""
     from producer.admin import configuration
-    from shared.config import PluginConfig
+    from shared.events.config import PluginConfig
 
     with open_desk() as desk:
         values = configuration.show(desk.store)
@@ -53,8 +53,8 @@ def change(
     `config show` lists the keys and what they mean. Lists and maps are given as JSON.
     """
     from producer.admin import configuration
-    from shared.config import PluginConfig
     from shared.errors import SettingsError
+    from shared.events.config import PluginConfig
 
     given = pairs(assignments, "KEY=VALUE", "config set")
     try:
@@ -108,7 +108,7 @@ def rotate_keys() -> None:
     one and restart again.
     """
     from producer.admin import configuration
-    from shared.vault import Vault
+    from shared.connection.vault import Vault
 
     with open_desk() as desk:
         rotated = configuration.rotate_keys(desk.store, Vault(desk.settings.secret_keys))

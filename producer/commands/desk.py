@@ -13,7 +13,7 @@ from producer.commands.output import count, warn
 from shared.errors import SettingsError
 
 if TYPE_CHECKING:
-    from shared.settings import Settings
+    from shared.process.settings import Settings
 
 
 class CommandDesk(Desk):
@@ -49,8 +49,8 @@ def settings(process: str = "command") -> Settings:
     """
     import logging
 
-    from shared.logs import CHANNEL, configure_logging
-    from shared.settings import load_settings
+    from shared.process.settings import load_settings
+    from shared.telemetry.logs import CHANNEL, configure_logging
 
     try:
         loaded = load_settings()

@@ -11,7 +11,7 @@ from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import print_json, say, table, warn
 from producer.commands.register import Json, add, fits
-from shared.kinds import Kind
+from shared.codes.kinds import Kind
 from shared.sentences.moments import when
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import Depends, Path, Request
 
 from producer.admin.desk import Desk
-from shared.ids import LARGEST
+from shared.values.ids import LARGEST
 
 
 def _desk(request: Request) -> Desk:

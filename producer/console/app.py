@@ -41,7 +41,7 @@ from producer.console.pages import (
 from producer.console.rights import allowed
 from producer.console.view import View
 from producer.web.shield import ShieldedApp
-from shared.settings import Settings
+from shared.process.settings import Settings
 from shared.store import Store
 from shared.store.database import Database
 

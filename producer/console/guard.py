@@ -27,10 +27,10 @@ from producer.web.connections import KNOWN
 from producer.web.problems import Problem
 from producer.web.sources import source_of
 from shared.codes.refusals import Refusal
-from shared.logs import get_logger
 from shared.sentences.language import ENGLISH, speaking
 from shared.store.changes import NOBODY, acting
 from shared.store.rights import Right
+from shared.telemetry.logs import get_logger
 
 log = get_logger("console")
 OPEN = ("/healthz", *monitoring.PATHS)

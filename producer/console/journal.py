@@ -14,8 +14,8 @@ from producer.admin.story import trace_ticket
 from producer.console import models
 from producer.console.answers import AtDesk, Id
 from producer.web.problems import refusals
-from shared.ids import LARGEST
 from shared.store.models import EventState
+from shared.values.ids import LARGEST
 
 router = APIRouter(prefix="/api", tags=["journal"])
 

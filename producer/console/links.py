@@ -18,9 +18,9 @@ from producer.console.answers import AtDesk, Id, IdOrZero
 from producer.web.problems import Problem, refusals
 from shared.codes.refusals import Refusal
 from shared.errors import NotFound
-from shared.ids import LARGEST
 from shared.sentences.render import sentence
 from shared.store.links import Link, LinkKind
+from shared.values.ids import LARGEST
 
 router = APIRouter(prefix="/api/links", tags=["links"])
 PUT: dict[int | str, dict[str, Any]] = {

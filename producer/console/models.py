@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict
 
-from shared.config import PluginConfig
+from shared.events.config import PluginConfig
 from shared.templating import Operation
 from shared.templating.catalogue import Variable
 from shared.templating.fields import Field

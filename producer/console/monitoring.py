@@ -11,9 +11,9 @@ from starlette.responses import JSONResponse
 from producer.admin.desk import Desk
 from producer.web.problems import Problem
 from producer.web.readiness import FreshLook, told
-from shared import metrics
 from shared.coordination.presence import is_there
-from shared.standing import StandingCollector
+from shared.monitoring.standing import StandingCollector
+from shared.telemetry import metrics
 
 PATHS = ("/livez", "/readyz", "/metrics")
 WITHIN_S = 5.0

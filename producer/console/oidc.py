@@ -22,11 +22,11 @@ from pydantic import SecretStr
 from requests.exceptions import RequestException
 
 from shared.codes.refusals import Refusal
+from shared.connection.vault import Vault
 from shared.errors import BridgeError, SettingsError
-from shared.logs import get_logger
-from shared.settings import Settings
+from shared.process.settings import Settings
 from shared.store.rights import Right
-from shared.vault import Vault
+from shared.telemetry.logs import get_logger
 
 log = get_logger("console")
 CALLBACK = "/console/sign-in/sso/callback"

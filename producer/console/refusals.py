@@ -22,10 +22,10 @@ from shared.bodies.contexts import NoContext
 from shared.codes.coded import Coded, written
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, LockBusy, NotFound, SettingsError, TemplateError, TrackerError
-from shared.logs import get_logger
 from shared.sentences.language import N_, said
 from shared.sentences.render import sentence
-from shared.validation import expected, path_of
+from shared.telemetry.logs import get_logger
+from shared.values.validation import expected, path_of
 
 log = get_logger("console")
 AGAIN_S = {"Retry-After": "20"}

@@ -16,7 +16,7 @@ from producer.console import models
 from producer.console.answers import AtDesk, Id
 from producer.web.problems import Problem, refusals
 from shared.errors import NotFound, SettingsError
-from shared.ids import LARGEST
+from shared.values.ids import LARGEST
 
 router = APIRouter(prefix="/api", tags=["setup"])
 API_KEY = "api_key"

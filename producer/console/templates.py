@@ -12,10 +12,10 @@ from producer.admin.template_shapes import change_json, field_json, left_json, t
 from producer.console import models
 from producer.console.answers import AtDesk, Id, Who
 from producer.web.problems import refusals
-from shared.ids import LARGEST
 from shared.templating import Operation, catalogue_for
 from shared.templating.defaults import default_template
 from shared.templating.fields import fields_for
+from shared.values.ids import LARGEST
 
 router = APIRouter(prefix="/api/templates", tags=["templates"])
 Version = Annotated[int, Field(ge=1, le=LARGEST, strict=True)]

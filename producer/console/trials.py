@@ -17,9 +17,9 @@ from producer.console.rights import require
 from producer.web.problems import Problem, refusals
 from shared.codes.invalid import Invalid
 from shared.codes.refusals import Refusal
-from shared.ids import LARGEST
 from shared.store.rights import Right
 from shared.templating import Operation
+from shared.values.ids import LARGEST
 
 router = APIRouter(prefix="/ajax", tags=["templates"])
 Number = Annotated[int, Field(ge=1, le=LARGEST, strict=True)]

@@ -22,13 +22,13 @@ from producer.console.assets import Assets
 from producer.console.languages import Languages
 from producer.console.notices import NOTICES
 from producer.console.words import STATES, TONES, label
-from shared.characters import NOT_FOR_A_TERMINAL
 from shared.codes.coded import Coded
 from shared.sentences.language import counted, language, numeral, said
 from shared.sentences.moments import when
 from shared.sentences.render import because, sentence
 from shared.store.rights import Right
-from shared.visible import visible
+from shared.values.characters import NOT_FOR_A_TERMINAL
+from shared.values.visible import visible
 
 HEADERS = {
     "Content-Security-Policy": (

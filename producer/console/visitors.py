@@ -11,8 +11,8 @@ from starlette.responses import Response
 
 from producer.web.problems import Problem
 from shared.codes.refusals import Refusal
-from shared.ids import read_id
 from shared.sentences.language import N_
+from shared.values.ids import read_id
 
 PATH = "/console"
 COOKIE = "deskbridge_session"

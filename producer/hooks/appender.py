@@ -14,7 +14,7 @@ from itertools import chain, islice
 from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnection
 
-from shared.events import Delivery
+from shared.events.event import Delivery
 from shared.store.database import is_deadlock
 from shared.store.journal import Accepted
 

@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Any
 
 from shared.codes.refusals import Refusal
-from shared.config import PluginConfig
 from shared.errors import BridgeError, NotFound
-from shared.events import Ticket, TicketTask, stored_event
+from shared.events.config import PluginConfig
+from shared.events.event import Ticket, TicketTask, stored_event
 from shared.store import Transaction
 from shared.store.links import Link
 from shared.store.metadata import Entry, MetadataKind

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from shared.errors import TemplateError
-from shared.payloads import Body
+from shared.events.payloads import Body
 from shared.store.templates import ActiveTemplate
 from shared.templating import Engine
 from shared.templating.contexts import Context

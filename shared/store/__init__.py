@@ -14,8 +14,7 @@ from datetime import datetime
 from sqlalchemy import select, text
 from sqlalchemy.orm import Session
 
-from shared import metrics
-from shared.kinds import Kind
+from shared.codes.kinds import Kind
 from shared.store.accounts import Accounts
 from shared.store.changes import Changes
 from shared.store.configs import SHARE, Configs, settle
@@ -37,6 +36,7 @@ from shared.store.templates import Templates
 from shared.store.tickets import TicketStates
 from shared.store.trace import Trace
 from shared.store.types import clock, is_on_postgresql
+from shared.telemetry import metrics
 
 __all__ = ["Store", "Transaction"]
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 from sqlalchemy import ColumnElement, Table, TextClause, select, text
 from sqlalchemy.orm import Session
 
-from shared.config import PluginConfig
+from shared.events.config import PluginConfig
 from shared.store.basis import CHANGES, note_change
 from shared.store.models import PluginConfigRecord
 from shared.store.types import clock, insert_for, is_on_postgresql

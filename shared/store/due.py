@@ -11,11 +11,11 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, and_, bindparam, case, func, or_, select, tuple_
 from sqlalchemy.orm import InstrumentedAttribute
 
-from shared import traceparent
 from shared.errors import InvalidEvent
-from shared.events import Event, stored_event
+from shared.events.event import Event, stored_event
 from shared.store.models import EventState, JournalEvent
 from shared.store.types import Key, moment, size_of
+from shared.telemetry import traceparent
 
 CLOCK_TOLERANCE = timedelta(minutes=5)
 EARLIEST, LATEST = datetime(1969, 12, 31, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)

@@ -25,7 +25,7 @@ from sqlalchemy import Text as PlainText
 from sqlalchemy.orm import Session
 from sqlalchemy.types import TypeDecorator
 
-from shared.events import stored_data
+from shared.events.event import stored_data
 from shared.scrubbing import Person, Scrubber
 from shared.store.basis import note_change
 from shared.store.models import (

@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, Integer, and_, case, cast, func, literal, 
 from sqlalchemy.orm import Session, defer
 
 from shared.codes.coded import Coded
-from shared.kinds import Kind
+from shared.codes.kinds import Kind
 from shared.store.ledger_queries import NOT_LINKED
 from shared.store.models import EventState, JournalEvent, LedgerState, TaskTimeLink, TicketIssueLink
 from shared.store.types import is_on_postgresql, moment

@@ -39,7 +39,7 @@ from shared.codes.invalid import Faults, faulty
 from shared.codes.reasons import Reason
 from shared.codes.refusals import Refusal
 from shared.errors import NotFound
-from shared.events import Delivery, Fact, entity_name
+from shared.events.event import Delivery, Fact, entity_name
 from shared.store.due import (
     CLOCK_TOLERANCE,
     ORDER,

@@ -10,7 +10,7 @@ from typing import Any, cast
 from sqlalchemy import ColumnElement, Select, Table, and_, bindparam, func, or_, select, text, union_all
 from sqlalchemy.orm import Session
 
-from shared.kinds import Kind
+from shared.codes.kinds import Kind
 from shared.store.models import OPEN_ROWS, LedgerRow, LedgerState, TaskTimeLink, TicketIssueLink
 from shared.store.types import Key, moment
 

@@ -12,11 +12,11 @@ from sqlalchemy import String, Table, delete, func, literal, select, type_coerce
 from sqlalchemy.orm import Session
 
 from shared.codes.coded import Coded
-from shared.ids import read_id
 from shared.store.basis import note_change
 from shared.store.explained import keeping
 from shared.store.models import MetadataRow, MetadataRun, TrackerUser
 from shared.store.types import clock, insert_for
+from shared.values.ids import read_id
 
 CHUNK = 500
 RUNS_KEPT = 200

@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, and_, delete, func, or_, select, tuple_
 from sqlalchemy.orm import Session
 
 from shared.codes.coded import Coded
-from shared.kinds import Kind
+from shared.codes.kinds import Kind
 from shared.store.explained import keeping
 from shared.store.models import LedgerRow, LedgerState, Misattributed, TaskTimeLink, TicketIssueLink
 from shared.store.types import clock, insert_for

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from shared.codes.coded import Coded
 from shared.codes.reasons import Matching
-from shared.events import HelpdeskUser
+from shared.events.event import HelpdeskUser
 from shared.store.basis import note_change
 from shared.store.models import HelpdeskPerson, MembershipKnown, TrackerUser, UserMap, UserPin
 from shared.store.types import clock, insert_for

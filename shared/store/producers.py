@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from shared.process import Process
+from shared.process.itself import Process
 from shared.store.models import ProducerSign
 from shared.store.types import clock, insert_for, moment
 

@@ -29,7 +29,7 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.orm import Session
 
 from shared.codes.coded import Code, Coded
-from shared.events import Event
+from shared.events.event import Event
 from shared.store.due import Due
 from shared.store.explained import is_sentence, keeping, texts_of
 from shared.store.models import (

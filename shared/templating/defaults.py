@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from shared.payloads import LONGEST_COMMENT, LONGEST_SUBJECT
+from shared.events.payloads import LONGEST_COMMENT, LONGEST_SUBJECT
 from shared.templating.limits import TAGS
 from shared.templating.operations import CustomField, Operation
 

@@ -32,14 +32,14 @@ from deploy.embedded.redis import RedisServer
 from deploy.sandbox.tracker.control import StandIn
 from producer.hooks.app import append
 from producer.hooks.intake import deliveries
-from shared.connection import Connector
+from shared.connection.connector import Connector
+from shared.connection.vault import Vault
 from shared.coordination.clock import now
 from shared.coordination.locks import Locks
 from shared.coordination.pause import LONGEST_PAUSE_S
 from shared.coordination.throttle import Throttle
-from shared.logs import configure_logging
 from shared.store.models import JournalEvent
-from shared.vault import Vault
+from shared.telemetry.logs import configure_logging
 from tests.support.bridge import STATUS_MAP, Bridge
 from tests.support.events import moment, task, ticket
 from worker.sweep import Sweep

@@ -14,9 +14,9 @@ import chevron
 from chevron.tokenizer import tokenize
 from jinja2.sandbox import SandboxedEnvironment
 
+from shared.events.text import cut
 from shared.templating import Engine, Operation, catalogue_for
 from shared.templating.contexts import Context
-from shared.text import cut
 
 Payload = dict[str, Any]
 

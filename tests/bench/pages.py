@@ -22,13 +22,13 @@ from sqlalchemy import text
 
 from producer.admin.accounts import AccountStore
 from producer.console.app import create_console
+from shared.connection.vault import Vault
 from shared.metadata.synchronisation import synchronise
-from shared.settings import Settings
+from shared.process.settings import Settings
 from shared.store import Store
 from shared.store.database import Database
 from shared.store.migrations import upgrade
 from shared.store.rights import Right
-from shared.vault import Vault
 from tests.bench.retention import FEW, MANY, growing
 from tests.bench.servers import Servers, servers
 from tests.support.serving import Served

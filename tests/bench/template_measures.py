@@ -19,8 +19,8 @@ from typing import Any, ClassVar
 
 import structlog
 
-from shared.config import PluginConfig
-from shared.events import Event, parse_event
+from shared.events.config import PluginConfig
+from shared.events.event import Event, parse_event
 from shared.templating import Engine, Operation, catalogue_for
 from shared.templating.contexts import Context, from_ticket
 from shared.templating.defaults import default_template

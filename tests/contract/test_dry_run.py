@@ -11,8 +11,8 @@ from pydantic import SecretStr
 
 from producer.admin.dryrun.results import DryRunRefused
 from producer.admin.dryrun.run import DryRuns
-from shared.config import PluginConfig
 from shared.dryrun.cleanup import clean_up
+from shared.events.config import PluginConfig
 from shared.metadata.synchronisation import sync_metadata
 from shared.refusals import records
 from shared.store import Store

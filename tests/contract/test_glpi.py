@@ -19,7 +19,7 @@ from pydantic import SecretStr
 from producer.hooks.app import create_app
 from shared.helpdesk.glpi import GlpiLookup
 from shared.helpdesk.lookup import HelpdeskLookup
-from shared.settings import Settings
+from shared.process.settings import Settings
 from shared.store.links import LinkKind
 from shared.store.people import TrackerPerson
 from tests.contract import seed

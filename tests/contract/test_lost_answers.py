@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from shared.kinds import Kind
+from shared.codes.kinds import Kind
 from shared.store.links import LinkKind
 from shared.store.models import LedgerState
 from tests.contract.support import Json, Tracker

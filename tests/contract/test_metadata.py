@@ -18,7 +18,7 @@ from shared.codes.invalid import Invalid
 from shared.codes.refusals import Refusal
 from shared.errors import NotFound
 from shared.metadata.synchronisation import synchronise
-from shared.settings import Settings
+from shared.process.settings import Settings
 from shared.store import Store
 from shared.store.database import Database
 from shared.store.links import Link, LinkKind

@@ -14,8 +14,8 @@ from producer.admin.held import NotResolved, decide, held_rows
 from producer.admin.links import make_link, remove_link
 from producer.admin.replay import replay_state
 from producer.admin.templates import TemplateStore
+from shared.codes.kinds import Kind
 from shared.errors import NotFound
-from shared.kinds import Kind
 from shared.store import Store
 from shared.store.links import Link, LinkKind
 from shared.store.models import EventState, LedgerState

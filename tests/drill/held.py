@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import select
 
 from producer.admin.held import held_rows
-from shared.kinds import Kind
+from shared.codes.kinds import Kind
 from shared.store import Store
 from shared.store.models import EventState, JournalEvent, LedgerState
 

@@ -19,9 +19,9 @@ from producer.admin.shapes import event_json, finding_json, trace_json
 from producer.admin.story import trace_ticket
 from shared.codes.coded import Code
 from shared.codes.findings import Finding
-from shared.connection import Connector
+from shared.connection.connector import Connector
+from shared.connection.vault import Vault
 from shared.store.models import EventState
-from shared.vault import Vault
 from tests.failures.redmine import RealRedmine
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event

@@ -18,7 +18,7 @@ from producer.admin.people import map_user
 from shared.codes.findings import Finding
 from shared.coordination.presence import BEAT, CONSOLE, WORKER, Presence
 from shared.coordination.presence import KEY as PRESENCE
-from shared.process import Process
+from shared.process.itself import Process
 from shared.store.links import LinkKind
 from shared.store.models import EventState, ProducerSign
 from shared.store.types import clock

@@ -23,10 +23,11 @@ from producer.admin.doctor import RECORDS, CheckResult, Installation, Status, ex
 from producer.admin.people import confirm_matches
 from shared.codes.coded import written
 from shared.codes.findings import Finding
-from shared.connection import Connector
+from shared.connection.connector import Connector
+from shared.connection.vault import Vault
 from shared.coordination.presence import BEAT, WORKER, Presence
 from shared.metadata.synchronisation import sync_metadata
-from shared.process import Process
+from shared.process.itself import Process
 from shared.store import Store
 from shared.store.database import Database
 from shared.store.links import LinkKind
@@ -34,7 +35,6 @@ from shared.store.models import DryRunObject, JournalEvent, MetadataRun
 from shared.store.types import clock
 from shared.tracker import lanes
 from shared.tracker.projects import listed_now
-from shared.vault import Vault
 from tests.support.bridge import Bridge
 from tests.support.databases import make_tables
 from tests.support.events import ALICE, BOB, task, task_event, ticket, ticket_event

@@ -11,10 +11,10 @@ from sqlalchemy import update
 from producer.admin.doctor import Installation, Status, examine_helpdesk
 from shared.codes.findings import Finding
 from shared.codes.invalid import Invalid
-from shared.connection import Connector
+from shared.connection.connector import Connector
+from shared.connection.vault import Vault
 from shared.store.models import JournalEvent
 from shared.store.types import clock
-from shared.vault import Vault
 from tests.support.bridge import Bridge
 from tests.support.events import task_event
 from tests.support.glpi_api import GlpiApi, glpi_api

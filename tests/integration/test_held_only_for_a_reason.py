@@ -11,7 +11,7 @@ import pytest
 
 from deploy.sandbox.tracker.control import StandIn
 from shared.codes.coded import written
-from shared.kinds import Kind
+from shared.codes.kinds import Kind
 from shared.store.models import LedgerState
 from tests.support.bridge import Bridge
 from tests.support.events import task_event

@@ -14,7 +14,7 @@ from sqlalchemy.exc import OperationalError
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.held import decide, held_rows
 from shared.codes.coded import written
-from shared.kinds import Kind
+from shared.codes.kinds import Kind
 from shared.store.ledger import Claim, Ledger
 from shared.store.models import JournalEvent, LedgerState
 from shared.store.types import clock

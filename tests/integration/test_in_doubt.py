@@ -11,8 +11,8 @@ from sqlalchemy import update
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.held import decide
 from shared.codes.coded import written
+from shared.codes.kinds import Kind
 from shared.coordination.locks import Locks
-from shared.kinds import Kind
 from shared.store.ledger import LedgerRow
 from shared.store.models import JournalEvent, LedgerState, TaskTimeLink, TicketIssueLink
 from shared.store.types import clock

@@ -17,8 +17,8 @@ from sqlalchemy.exc import OperationalError
 
 from deploy.sandbox.tracker.control import StandIn
 from shared.codes.coded import written
+from shared.codes.kinds import Kind
 from shared.coordination.pause import Pause
-from shared.kinds import Kind
 from shared.send_window import SendWindow
 from shared.store.models import LedgerState, TicketState
 from shared.store.types import clock

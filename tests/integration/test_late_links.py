@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.kinds import Kind
+from shared.codes.kinds import Kind
 from shared.store.models import LedgerState
 from tests.support.bridge import Bridge
 from tests.support.events import task_event

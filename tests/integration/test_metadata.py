@@ -14,7 +14,8 @@ from redis import Redis
 from deploy.embedded.ports import free_port
 from deploy.sandbox.tracker.control import StandIn
 from deploy.sandbox.tracker.seed import user_key
-from shared.connection import Connector
+from shared.connection.connector import Connector
+from shared.connection.vault import Vault
 from shared.coordination.locks import LONGEST_HELD_S, Locks
 from shared.errors import TrackerClosed
 from shared.metadata.reading import MOST_REPEATS
@@ -24,7 +25,6 @@ from shared.store.people import TrackerPerson
 from shared.tracker.answers import Answer
 from shared.tracker.client import TrackerClient
 from shared.tracker.lists import TrackerLists
-from shared.vault import Vault
 from tests.support.bridge import Bridge
 from tests.support.events import ALICE, BOB, task, task_event, ticket, ticket_event
 

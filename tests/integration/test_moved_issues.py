@@ -9,7 +9,7 @@ from producer.admin.adoption import projects_of
 from producer.admin.backfill import add_links
 from producer.admin.desk import Desk
 from producer.admin.held import resolve
-from shared.kinds import Kind
+from shared.codes.kinds import Kind
 from shared.store.models import LedgerState
 from shared.tracker.client import TrackerClient
 from tests.support.bridge import Bridge

@@ -13,10 +13,10 @@ from deploy.sandbox.tracker.control import StandIn
 from producer.admin.replay import replay_events
 from shared.codes.coded import written
 from shared.codes.faults import Fault
+from shared.codes.kinds import Kind
 from shared.errors import InvalidEvent, TrackerBusy
-from shared.events import parse_delivery
-from shared.kinds import Kind
-from shared.payloads import issue_body
+from shared.events.event import parse_delivery
+from shared.events.payloads import issue_body
 from shared.store.models import JournalEvent, LedgerState
 from shared.store.types import clock
 from shared.tracker.answers import read_answer

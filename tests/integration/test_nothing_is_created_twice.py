@@ -10,7 +10,7 @@ from datetime import timedelta
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.kinds import Kind
+from shared.codes.kinds import Kind
 from shared.store.models import LedgerState
 from shared.store.people import TrackerPerson
 from shared.store.types import clock

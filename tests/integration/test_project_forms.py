@@ -19,7 +19,8 @@ from shared.codes.coded import written
 from shared.codes.hints import Hint
 from shared.codes.invalid import Invalid
 from shared.codes.refusals import Refusal
-from shared.connection import Connector
+from shared.connection.connector import Connector
+from shared.connection.vault import Vault
 from shared.coordination.locks import Locks
 from shared.errors import BridgeError, LeaseOver, NotFound, TrackerClosed, TrackerUnreachable
 from shared.metadata.synchronisation import synchronise
@@ -28,7 +29,6 @@ from shared.store.models import ProjectClaim
 from shared.store.projects import ProjectClaims
 from shared.store.types import clock
 from shared.tracker.client import TrackerClient
-from shared.vault import Vault
 from tests.support.bridge import Bridge
 from tests.support.refusals import says
 

@@ -10,7 +10,7 @@ import requests
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.backfill import export_links
 from producer.admin.held import decide, held_rows
-from shared.kinds import Kind
+from shared.codes.kinds import Kind
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket, ticket_event
 from tests.support.ledger import entries, ours, row, until_settled

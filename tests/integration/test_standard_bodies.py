@@ -18,14 +18,14 @@ from deploy.sandbox.tracker.control import StandIn
 from producer.admin.project_forms import ProjectForm
 from producer.admin.projects import ProjectForms
 from producer.admin.templates import TemplateStore
-from shared.connection import Connector
+from shared.connection.connector import Connector
+from shared.connection.vault import Vault
 from shared.coordination.locks import Locks
 from shared.metadata.synchronisation import synchronise
 from shared.store.links import LinkKind
 from shared.templating import Operation
 from shared.templating.defaults import default_template
 from shared.tracker.connection import Connection, Watch
-from shared.vault import Vault
 from tests.support.bridge import Bridge
 from tests.support.events import BOB, SUPPORT_ENTITY, task, task_event, ticket, ticket_event
 

@@ -15,11 +15,11 @@ from shared.codes.cautions import Caution
 from shared.codes.hints import Hint
 from shared.codes.reasons import Reason
 from shared.codes.refusals import Refusal
-from shared.connection import Connector
+from shared.connection.connector import Connector
+from shared.connection.vault import Vault
 from shared.coordination.locks import Locks
 from shared.metadata.synchronisation import synchronise
 from shared.store.links import LinkKind
-from shared.vault import Vault
 from tests.support.bridge import DEVELOPER, Bridge
 from tests.support.events import BOB, task, task_event, ticket, ticket_event
 from tests.support.refusals import says

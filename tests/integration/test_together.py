@@ -16,17 +16,17 @@ from sqlalchemy import select, text
 from sqlalchemy.exc import OperationalError
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.connection import Connector
+from shared.codes.kinds import Kind
+from shared.connection.connector import Connector
+from shared.connection.vault import Vault
 from shared.coordination.locks import PREFIX, Locks
 from shared.coordination.throttle import Throttle
-from shared.kinds import Kind
 from shared.store.database import SILENT, Database
 from shared.store.due import FEW_BYTES, FEW_ROWS
 from shared.store.ledger import Claim as Asked
 from shared.store.models import LedgerState, TicketState
 from shared.store.people import People
 from shared.store.tickets import TicketStates
-from shared.vault import Vault
 from tests.support.bridge import STATUS_MAP, SUPPORT, Bridge
 from tests.support.events import ALICE, BOB, task, task_event, ticket, ticket_event
 from tests.support.ledger import entries, ours, row, stopped

@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import select
 
 from producer.admin.configuration import rotate_keys
+from shared.connection.vault import Vault
 from shared.metadata.synchronisation import keep_kinds
 from shared.scrubbing import Person
 from shared.store.basis import CHANGES
@@ -17,7 +18,6 @@ from shared.store.links import Link, LinkKind
 from shared.store.metadata import Entry, MetadataKind
 from shared.store.models import PluginConfigRecord, TemplateVersion
 from shared.store.people import TrackerPerson
-from shared.vault import Vault
 from tests.support.bridge import Bridge
 
 MAIL = "alice@example.test"

@@ -10,8 +10,8 @@ from sqlalchemy import text, update
 from sqlalchemy.exc import OperationalError
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.events import HelpdeskUser
-from shared.kinds import Kind
+from shared.codes.kinds import Kind
+from shared.events.event import HelpdeskUser
 from shared.store import Transaction
 from shared.store.links import Link, LinkKind
 from shared.store.metadata import Entry, MetadataKind

@@ -11,8 +11,8 @@ from producer.admin.misattributed import misattributed
 from shared.codes.authors import Misattribution
 from shared.codes.coded import Coded
 from shared.codes.faults import Fault
+from shared.codes.kinds import Kind
 from shared.codes.reasons import Matching, Reason
-from shared.kinds import Kind
 from shared.store.metadata import Entry, MetadataKind
 from tests.support.bridge import Bridge
 from tests.support.events import ALICE, task, task_event, ticket

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from sqlalchemy import select
 
+from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
-from shared.events import Event, stored_event
-from shared.kinds import Kind
+from shared.events.event import Event, stored_event
 from shared.store.ledger import IN_FLIGHT, LedgerRow
 from shared.store.models import (
     EventState,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from producer.admin.held import decide, held_rows
 from producer.admin.replay import replay_state
+from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
-from shared.kinds import Kind
 from shared.store.ledger import LedgerRow
 from shared.store.models import EventState
 from tests.model.oracle import look

@@ -12,11 +12,11 @@ from unittest import mock
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
-from shared.config import PluginConfig
 from shared.coordination.locks import Locks
 from shared.coordination.pause import Pause
-from shared.events import parse_delivery
-from shared.settings import Settings
+from shared.events.config import PluginConfig
+from shared.events.event import parse_delivery
+from shared.process.settings import Settings
 from shared.store import Store, Transaction
 from shared.store.ledger import Claim, Ledger
 from shared.store.links import Link, LinkKind

@@ -21,7 +21,7 @@ from jinja2.ext import babel_extract
 from producer.admin.doctor.finding import RECORDS
 from producer.admin.knowledge.record import parse_record
 from producer.console.markdown import texts_of
-from shared.kinds import Kind
+from shared.codes.kinds import Kind
 from shared.sentences.render import WHAT, WHY
 from shared.sentences.template import Plural
 from shared.templating import Operation, catalogue_for

@@ -36,7 +36,7 @@ LOADED = (
     "producer.hooks.app",
     "producer.console.app",
     "producer.web.connections",
-    "shared.reporting",
+    "shared.telemetry.reporting",
     "shared.store.migrations",
     "uvicorn",
     "uvicorn.lifespan.on",

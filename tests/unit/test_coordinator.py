@@ -15,9 +15,9 @@ import structlog
 from redis.exceptions import BusyLoadingError
 from sqlalchemy.exc import OperationalError
 
-from shared.alive import alive
 from shared.codes.coded import written
 from shared.errors import LockBusy, NotBegun, TrackerBusy
+from shared.process.alive import alive
 from tests.support.together import called, drive_together
 from tests.support.waiting import until
 from worker.sync.actions import Action, Together, Way, aside, begin

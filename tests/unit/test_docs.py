@@ -13,9 +13,9 @@ import typer
 
 from deploy.site import pages
 from producer.commands.main import app
-from shared.config import PluginConfig
-from shared.events import Event, HelpdeskUser, Ticket, TicketTask
-from shared.settings import Settings
+from shared.events.config import PluginConfig
+from shared.events.event import Event, HelpdeskUser, Ticket, TicketTask
+from shared.process.settings import Settings
 from tests.support import documents, promises
 from tests.support.documents import PAGES, ROOT, blocks, page_name
 from tests.support.documents import run_by_tests as asked_for

@@ -24,10 +24,10 @@ from typing import Any, Protocol, TypeVar, cast
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
-from shared.alive import Sign, watched
 from shared.codes.faults import Fault
 from shared.errors import LockBusy, NotBegun, SettingsError, TrackerOutage
-from shared.logs import get_logger
+from shared.process.alive import Sign, watched
+from shared.telemetry.logs import get_logger
 from worker.sync.actions import Action, Apart, Aside, Ask, Together, Way
 from worker.sync.context import OwnContext
 from worker.sync.drain import Stored, transaction_of
@@ -67,8 +67,8 @@ LONGEST_WAIT_S = 60.0
 """Longer than any database that is to answer still takes, its time-outs included."""
 
 LONGEST_ACTION_S = 1800.0
-"""Longer than anything takes that gives no sign of life (`shared.alive`): each call's end is one, and each minute of a
-wait for a turn. A long look-up is many calls."""
+"""Longer than anything takes that gives no sign of life (`shared.process.alive`): each call's end is one, and each
+minute of a wait for a turn. A long look-up is many calls."""
 
 
 @dataclass(eq=False)

@@ -24,6 +24,7 @@ from sqlalchemy.exc import DBAPIError
 from shared.codes.authors import Misattribution
 from shared.codes.coded import Coded
 from shared.codes.faults import Detail, Fault
+from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.errors import (
@@ -36,14 +37,13 @@ from shared.errors import (
     TrackerOutage,
     TrackerRejected,
 )
-from shared.ids import id_in, is_id
-from shared.kinds import Kind
-from shared.logs import get_logger
 from shared.send_window import SendWindow
 from shared.store import Transaction
 from shared.store.ledger import Answered, LedgerRow
 from shared.store.ledger import Claim as Asked
 from shared.store.models import LedgerState, RecoveryMode
+from shared.telemetry.logs import get_logger
+from shared.values.ids import id_in, is_id
 from shared.verdicts import Verdicts
 from worker.sync.actions import Action, aside, begin
 from worker.sync.bodies import tell_choice

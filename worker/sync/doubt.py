@@ -6,10 +6,10 @@ import random
 from datetime import datetime, timedelta
 
 from shared.codes.coded import Coded
+from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.errors import LockBusy, TrackerError
-from shared.kinds import Kind
 from shared.store.ledger import LedgerRow
 from shared.store.models import LedgerState
 from worker.retry import backoff

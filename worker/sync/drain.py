@@ -13,19 +13,19 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from shared.codes.coded import Coded
 from shared.codes.faults import Fault
+from shared.codes.kinds import Kind
 from shared.codes.steps import Actor, What
-from shared.config import PluginConfig
 from shared.coordination.call_limit import Limit
 from shared.coordination.locks import HeldLock, Locks
 from shared.coordination.pause import Pause
 from shared.errors import Outdated
-from shared.kinds import Kind
-from shared.logs import get_logger, log_fields
-from shared.settings import Settings
+from shared.events.config import PluginConfig
+from shared.process.settings import Settings
 from shared.store import Store, Transaction
 from shared.store.people import Match
 from shared.store.templates import ActiveTemplate
 from shared.store.trace import Step
+from shared.telemetry.logs import get_logger, log_fields
 from shared.tracker.client import CallRecord, TrackerClient
 from shared.tracker.lists import TrackerLists
 from shared.verdicts import Verdicts

@@ -9,8 +9,8 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from shared.codes.coded import Coded
+from shared.codes.kinds import Kind
 from shared.codes.steps import What
-from shared.kinds import Kind
 from shared.store import Transaction
 from shared.store.models import EventState
 from worker.sync.actions import apart

@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Self, TypeVar
 
+from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
 from shared.coordination.locks import HeldLock
 from shared.errors import LeaseOver, NotYet, OutcomeUnknown, Outdated, TrackerOutage, TrackerRejected
-from shared.kinds import Kind
-from shared.logs import get_logger
 from shared.store import Transaction
+from shared.telemetry.logs import get_logger
 from worker.retry import is_exhausted
 from worker.sync.actions import TicketLock, Way, apart, ask, begin
 from worker.sync.bodies import built

@@ -10,7 +10,7 @@ import time
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from shared.events import HelpdeskUser
+from shared.events.event import HelpdeskUser
 from shared.store import Transaction
 from shared.store.links import Link
 from shared.store.people import Match, who

@@ -12,9 +12,9 @@ from typing import Any
 from sqlalchemy.exc import IntegrityError
 
 from shared.codes.coded import Coded
+from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
 from shared.errors import OutcomeUnknown, TrackerError, TrackerRejected
-from shared.kinds import Kind
 from shared.store.ledger import LedgerRow
 from worker.retry import backoff, is_given_up, is_undecidable, round_delay
 from worker.sync.drain import Drain

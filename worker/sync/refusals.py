@@ -6,7 +6,7 @@ from shared.codes.coded import Coded
 from shared.codes.faults import Detail
 from shared.codes.steps import What
 from shared.errors import BridgeError, TrackerRejected
-from shared.payloads import Body
+from shared.events.payloads import Body
 from shared.refusals.hints import explain
 from shared.refusals.known import Known, known_of
 from shared.refusals.reading import known_now

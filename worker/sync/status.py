@@ -14,8 +14,8 @@ from shared.codes.faults import Detail
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.errors import NotYet, OutcomeUnknown, TrackerError, TrackerRejected
+from shared.events.payloads import Body, status_body
 from shared.metadata.synchronisation import refresh
-from shared.payloads import Body, status_body
 from shared.store import Transaction
 from shared.store.metadata import MetadataKind
 from shared.store.models import TicketState

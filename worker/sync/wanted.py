@@ -11,11 +11,11 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 from shared.bodies.contexts import About
 from shared.bodies.precedence import Chosen
 from shared.codes.coded import Coded
+from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
 from shared.codes.steps import What, Which
-from shared.events import Event, HelpdeskUser
-from shared.kinds import Kind
-from shared.payloads import Body, issue_body, time_entry_body
+from shared.events.event import Event, HelpdeskUser
+from shared.events.payloads import Body, issue_body, time_entry_body
 from shared.store import Transaction
 from shared.store.journal import Done
 from shared.store.ledger import Claim, LedgerRow

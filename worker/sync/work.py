@@ -8,8 +8,8 @@ from datetime import datetime
 from itertools import product, zip_longest
 
 from shared.codes.reasons import Reason
-from shared.config import PluginConfig
-from shared.events import Event, HelpdeskUser, Ticket
+from shared.events.config import PluginConfig
+from shared.events.event import Event, HelpdeskUser, Ticket
 from shared.store import Transaction
 from shared.store.due import Due, DueEvents, content_of
 from shared.store.ledger import IN_FLIGHT, LedgerRow

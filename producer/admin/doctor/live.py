@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterator, Sequence
 from producer.admin.doctor.finding import CheckResult, failure
 from producer.admin.doctor.installation import Installation
 from shared.codes.findings import Finding
-from shared.config import PluginConfig
 from shared.errors import BridgeError
+from shared.events.config import PluginConfig
 from shared.metadata.reading import read_kinds, read_people
 from shared.metadata.rows import LISTINGS, person
 from shared.metadata.synchronisation import keep_kinds

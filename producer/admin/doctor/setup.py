@@ -10,8 +10,8 @@ from producer.admin.doctor.installation import Installation
 from producer.admin.people import Mapped, confirm_people, user_map
 from shared.codes.coded import Coded
 from shared.codes.findings import Finding, Named
-from shared.config import PluginConfig
 from shared.errors import NotFound, SettingsError
+from shared.events.config import PluginConfig
 from shared.metadata.confirming import OF_SPEC, confirm
 from shared.store.metadata import MetadataKind
 

@@ -12,8 +12,8 @@ from producer.admin.dryrun.run import DryRuns
 from shared.bodies.contexts import custom_fields_of, engine_for
 from shared.codes.findings import Finding
 from shared.codes.hints import Hint
-from shared.config import PluginConfig
 from shared.errors import TemplateError
+from shared.events.config import PluginConfig
 from shared.refusals.custom_field_hints import given_values
 from shared.refusals.hints import hints
 from shared.refusals.known import Explanation, known_of

@@ -13,11 +13,11 @@ from shared.codes.cautions import Caution
 from shared.codes.coded import Coded
 from shared.codes.faults import Detail
 from shared.codes.refusals import Refusal
-from shared.config import PluginConfig
 from shared.dryrun.marks import ObjectKind, marked, new_mark
 from shared.dryrun.objects import FRESH_S, Bench, Thing, id_in
 from shared.errors import BridgeError, LeaseOver, OutcomeUnknown, TrackerBusy, TrackerClosed, TrackerError
-from shared.payloads import Body
+from shared.events.config import PluginConfig
+from shared.events.payloads import Body
 from shared.refusals.hints import explain
 from shared.refusals.known import Explanation, Known
 from shared.send_window import SendWindow

@@ -16,11 +16,11 @@ from producer.console.fixing import fix
 from producer.console.pages.parts import PAGE, go, page_router, show
 from producer.console.view import address
 from producer.web.problems import Problem
+from shared.codes.kinds import Kind
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError
-from shared.ids import LARGEST
-from shared.kinds import Kind
 from shared.store.misattributed import Place
+from shared.values.ids import LARGEST
 
 router = page_router()
 PATH = "/console/authors"

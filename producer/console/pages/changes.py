@@ -12,7 +12,7 @@ from producer.console.answers import AtDesk, Id
 from producer.console.pages.parts import page_router, show
 from producer.console.view import address
 from shared.codes.changes import Did
-from shared.ids import LARGEST
+from shared.values.ids import LARGEST
 
 router = page_router()
 PAGE = 50

@@ -19,9 +19,9 @@ from producer.console.view import address
 from producer.console.visitors import Fields
 from producer.web.problems import Problem
 from shared.codes.refusals import Refusal
-from shared.ids import read_id
 from shared.store.event_search import Wanted
 from shared.store.models import EventState
+from shared.values.ids import read_id
 
 router = page_router()
 PAGE = 50

@@ -19,10 +19,10 @@ from producer.web.problems import Problem
 from shared.codes.invalid import Invalid
 from shared.codes.refusals import Refusal
 from shared.errors import LockBusy, NotFound, SettingsError, TrackerError
-from shared.ids import LARGEST, read_id
 from shared.sentences.render import sentence
 from shared.store.links import Link, LinkKind
 from shared.store.metadata import MetadataKind
+from shared.values.ids import LARGEST, read_id
 
 router = page_router()
 PATH = "/console/links"

@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from producer.console.rights import allowed
 from producer.console.view import address
 from producer.console.visitors import Fields, fields_of, visiting
-from shared.ids import LARGEST
+from shared.values.ids import LARGEST
 
 PAGE = 50
 """Rows of a page of a list."""

@@ -12,7 +12,7 @@ from producer.admin.people import find_tracker_users
 from producer.console.answers import AtDesk
 from producer.console.pages.parts import page_router
 from producer.console.view import plain
-from shared.ids import LARGEST
+from shared.values.ids import LARGEST
 
 router = page_router()
 MOST = 20

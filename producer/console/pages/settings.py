@@ -18,14 +18,14 @@ from producer.console.answers import AtDesk
 from producer.console.pages.parts import Form, go, page_router, show
 from producer.console.visitors import Fields
 from shared.codes.coded import Coded
-from shared.config import PluginConfig
 from shared.errors import SettingsError
-from shared.ids import read_id
+from shared.events.config import PluginConfig
 from shared.metadata.confirming import OF_SPEC
 from shared.metadata.synchronisation import under_way
 from shared.sentences.language import N_
 from shared.sentences.render import sentence
 from shared.store.metadata import MetadataKind
+from shared.values.ids import read_id
 
 router = page_router()
 PATH = "/console/settings"

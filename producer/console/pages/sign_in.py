@@ -19,8 +19,8 @@ from producer.web.buckets import Buckets
 from producer.web.problems import Problem
 from producer.web.sources import source_of
 from shared.codes.refusals import Refusal
-from shared.logs import get_logger
 from shared.sentences.language import said
+from shared.telemetry.logs import get_logger
 
 log = get_logger("console")
 TRIES_OF_ADDRESS = 10

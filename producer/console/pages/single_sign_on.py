@@ -13,8 +13,8 @@ from producer.console.oidc import LASTS_S, ProviderFailed, SignOnRefused, Single
 from producer.console.pages.parts import go, show
 from producer.console.pages.sign_in import Tries
 from producer.web.sources import source_of
-from shared.logs import get_logger, reason_fields
 from shared.sentences.language import said
+from shared.telemetry.logs import get_logger, reason_fields
 
 log = get_logger("console")
 PATH = f"{visitors.PATH}/sign-in/sso"

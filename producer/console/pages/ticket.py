@@ -13,11 +13,11 @@ from producer.console.answers import AtDesk, Id
 from producer.console.fixing import HINTS, fix
 from producer.console.pages.parts import go, page_router, show
 from shared.codes.coded import Coded, codes_in
+from shared.codes.kinds import Kind
 from shared.codes.steps import What
 from shared.errors import NotFound
-from shared.ids import read_id
-from shared.kinds import Kind
 from shared.store.models import EventState, LedgerState
+from shared.values.ids import read_id
 
 router = page_router()
 BAD = (

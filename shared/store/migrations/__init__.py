@@ -18,7 +18,7 @@ from sqlalchemy.exc import OperationalError
 
 from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
-from shared.settings import Settings
+from shared.process.settings import Settings
 from shared.store.database import Database, is_held_by_others
 
 HEAD = "0018"

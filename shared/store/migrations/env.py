@@ -9,7 +9,7 @@ from alembic.autogenerate.api import AutogenContext
 from sqlalchemy import BigInteger
 from sqlalchemy.engine import Connection
 
-from shared.settings import load_settings
+from shared.process.settings import load_settings
 from shared.store.database import Database
 from shared.store.models import Base
 from shared.store.types import Json, UtcDateTime

@@ -18,7 +18,7 @@ from producer.console.pages.sign_in import TRIES_OF_ADDRESS
 from shared.codes.invalid import Invalid
 from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
-from shared.settings import load_settings
+from shared.process.settings import load_settings
 from shared.store.rights import Right
 from tests.integration.console.pages import PASSWORD, Visitor
 from tests.support.bridge import Bridge

@@ -19,7 +19,7 @@ from sqlalchemy import delete
 
 from deploy.embedded.ports import free_port
 from producer.hooks.app import create_app
-from shared.settings import Settings
+from shared.process.settings import Settings
 from shared.store import Store
 from shared.store.database import Database
 from shared.store.models import JournalEvent

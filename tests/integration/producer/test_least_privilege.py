@@ -19,7 +19,7 @@ from producer.commands.main import app
 from producer.hooks.app import create_app
 from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
-from shared.settings import Settings
+from shared.process.settings import Settings
 from shared.store import Store
 from shared.store.database import Database
 from shared.store.grants import COUNTS

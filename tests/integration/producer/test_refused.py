@@ -15,7 +15,7 @@ from producer.admin.doctor.helpdesk import refused
 from producer.hooks.refused import MOST_ADDRESSES, Refused
 from producer.hooks.sign import SignOfLife
 from shared.codes.deliveries import Undelivered
-from shared.process import Process
+from shared.process.itself import Process
 from shared.store import Store
 from tests.integration.producer.conftest import Run, RunningProducer
 from tests.support.events import task_event

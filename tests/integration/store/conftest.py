@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from shared.codes.coded import written
-from shared.events import parse_delivery
-from shared.kinds import Kind
+from shared.codes.kinds import Kind
+from shared.events.event import parse_delivery
 from shared.store import Store
 from shared.store.database import Database
 from shared.store.journal import Accepted

@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import update
 
 from shared.codes.coded import written
+from shared.codes.kinds import Kind
 from shared.codes.refusals import Refusal
-from shared.events import HelpdeskUser
-from shared.kinds import Kind
+from shared.events.event import HelpdeskUser
 from shared.store import Store
 from shared.store.links import LinkKind
 from shared.store.metadata import RUNS_KEPT, Entry, MetadataKind

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import event
 
 from producer.admin.people import user_map, user_map_page
-from shared.events import HelpdeskUser
+from shared.events.event import HelpdeskUser
 from shared.store import Store
 from shared.store.people import TrackerPerson, who
 

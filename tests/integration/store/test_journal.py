@@ -12,7 +12,7 @@ from sqlalchemy import update
 from shared.codes.coded import written
 from shared.codes.refusals import Refusal
 from shared.errors import NotFound
-from shared.events import stored_event
+from shared.events.event import stored_event
 from shared.store import Store
 from shared.store.journal import Accepted, Done
 from shared.store.models import EventState, JournalEvent

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from shared.codes.coded import written
-from shared.kinds import Kind
+from shared.codes.kinds import Kind
 from shared.store import Store
 from shared.store.ledger import Claim
 from shared.store.models import EventState, LedgerState

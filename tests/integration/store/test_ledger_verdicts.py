@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy.exc import IntegrityError
 
-from shared.kinds import Kind
+from shared.codes.kinds import Kind
 from shared.store import Store
 from shared.store.models import LedgerState
 from tests.integration.store.conftest import PRINT, Book

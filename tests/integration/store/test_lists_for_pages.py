@@ -10,7 +10,7 @@ from sqlalchemy import insert
 
 from producer.admin.held import held_page, held_row, held_rows
 from producer.admin.misattributed import WrongAuthor, misattributed
-from shared.kinds import Kind
+from shared.codes.kinds import Kind
 from shared.store import Store, tickets
 from shared.store.models import LedgerState, Misattributed, TaskTimeLink, TicketIssueLink, TicketState
 from tests.support.events import START

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from shared.codes.coded import Written, written
-from shared.config import PluginConfig
-from shared.events import HelpdeskUser, parse_event
+from shared.events.config import PluginConfig
+from shared.events.event import HelpdeskUser, parse_event
 from shared.metadata.rows import person
 from shared.store import Store
 from shared.store.links import Link, LinkKind

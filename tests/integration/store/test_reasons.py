@@ -13,11 +13,11 @@ from producer.admin.shapes import event_json, held_json, trace_json
 from producer.admin.story import trace_ticket
 from shared.codes.coded import Coded, written
 from shared.codes.faults import Detail
+from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.errors import TrackerRejected
-from shared.events import stored_event
-from shared.kinds import Kind
+from shared.events.event import stored_event
 from shared.store import Store
 from shared.store.database import Database
 from shared.store.explained import SENTENCES_OF_BEFORE

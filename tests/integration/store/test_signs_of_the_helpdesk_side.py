@@ -7,8 +7,8 @@ from typing import Any
 from sqlalchemy import update
 
 from shared.codes.reasons import Reason
-from shared.events import stored_event
-from shared.process import Process
+from shared.events.event import stored_event
+from shared.process.itself import Process
 from shared.store import Store
 from shared.store.journal import Unlinked
 from shared.store.models import EventState, JournalEvent, ProducerSign

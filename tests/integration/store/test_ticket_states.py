@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from shared.codes.coded import written
-from shared.events import stored_event
-from shared.kinds import Kind
+from shared.codes.kinds import Kind
+from shared.events.event import stored_event
 from shared.store import Store, Transaction
 from shared.store.ledger import Claim
 from shared.store.models import TicketState

@@ -16,9 +16,9 @@ from producer.web.problems import Problem
 from shared.codes.coded import Coded, from_json, to_json
 from shared.codes.invalid import Invalid, faults_in, faulty
 from shared.codes.refusals import Refusal
-from shared.logs import log_fields, reason_fields
 from shared.sentences.language import speaking
 from shared.sentences.render import because, sentence
+from shared.telemetry.logs import log_fields, reason_fields
 from tests.support.catalogue import FOLDER
 from tests.unit.codes.test_sentences import CODES, params_for
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shared.codes.coded import written
-from shared.kinds import Kind
+from shared.codes.kinds import Kind
 from shared.store.links import Link, LinkKind
 from shared.store.models import LedgerState
 from tests.unit.commands.conftest import Shell

@@ -10,8 +10,8 @@ from cryptography.fernet import Fernet
 from typer.testing import CliRunner
 
 from producer.commands.main import app
-from shared.config import PluginConfig
-from shared.kinds import Kind
+from shared.codes.kinds import Kind
+from shared.events.config import PluginConfig
 from shared.store.links import Link, LinkKind
 from shared.store.metadata import Entry, MetadataKind
 from shared.store.models import EventState

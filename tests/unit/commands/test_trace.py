@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from shared.codes.coded import Written, written
-from shared.kinds import Kind
+from shared.codes.kinds import Kind
 from shared.store.models import EventState
 from shared.store.people import TrackerPerson
 from shared.store.trace import Step

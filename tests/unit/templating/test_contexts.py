@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from shared.config import PluginConfig
-from shared.events import Event, HelpdeskUser, Ticket, TicketTask, parse_event
+from shared.events.config import PluginConfig
+from shared.events.event import Event, HelpdeskUser, Ticket, TicketTask, parse_event
 from shared.templating import OPERATIONS, Engine, Operation, catalogue_for
 from shared.templating.contexts import (
     ConfigPart,

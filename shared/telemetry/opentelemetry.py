@@ -24,7 +24,7 @@ from opentelemetry.trace import (
 )
 from opentelemetry.trace import Span as Recorded
 
-from shared.spans import Attributes, KindOfSpan, Span, Tracing
+from shared.telemetry.spans import Attributes, KindOfSpan, Span, Tracing
 
 PATIENCE_S = 2.0
 """A collector that is away keeps no process from ending for longer."""
@@ -85,6 +85,6 @@ class _Begun(Span):
 
 
 def _named(traceparent: str) -> SpanContext:
-    """Return the span that a traceparent names (`shared.traceparent.FORM`)."""
+    """Return the span that a traceparent names (`shared.telemetry.traceparent.FORM`)."""
     _, trace, span, flags = traceparent.split("-")
     return SpanContext(int(trace, 16), int(span, 16), is_remote=True, trace_flags=TraceFlags(int(flags, 16)))

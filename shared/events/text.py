@@ -9,8 +9,8 @@ import re
 import unicodedata
 from html import unescape
 
-from shared.characters import NOT_TEXT
-from shared.rendering import MARKUP, from_html
+from shared.events.rendering import MARKUP, from_html
+from shared.values.characters import NOT_TEXT
 
 _ESCAPED = re.compile(
     r"&(?:amp|lt|gt|quot|apos|nbsp|#0*(?:34|38|39|60|62|160)|#x0*(?:22|26|27|3c|3e|a0));",

@@ -13,7 +13,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from shared.codes.invalid import Invalid
-from shared.validation import Unfit
+from shared.values.validation import Unfit
 
 SCHEME = "redis+sentinel"
 PORT = 26379

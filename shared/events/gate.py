@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from shared.codes.coded import Coded
 from shared.codes.reasons import Reason
-from shared.config import PluginConfig
-from shared.events import Event
+from shared.events.config import PluginConfig
+from shared.events.event import Event
 
 
 def closed_gate(event: Event, config: PluginConfig) -> Coded | None:

@@ -6,12 +6,12 @@ import threading
 from collections.abc import Callable
 
 from shared.codes.refusals import Refusal
-from shared.config import PluginConfig
+from shared.connection.vault import Vault
 from shared.errors import SettingsError
+from shared.events.config import PluginConfig
 from shared.store import Store, Transaction
 from shared.tracker.client import Target, TrackerClient
 from shared.tracker.meter import Meter
-from shared.vault import Vault
 
 
 class Connector:

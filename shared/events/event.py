@@ -11,11 +11,11 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from shared.characters import LONE_SURROGATE
 from shared.codes.invalid import Invalid
 from shared.errors import InvalidEvent
-from shared.ids import LARGEST
-from shared.validation import Id, Unfit, model_faults
+from shared.values.characters import LONE_SURROGATE
+from shared.values.ids import LARGEST
+from shared.values.validation import Id, Unfit, model_faults
 
 EventName = Literal["ticket_task.added", "ticket_task.updated", "ticket.updated"]
 Fact = Literal["ticket.project_id", "ticket.technician", "ticket.technician.email", "task.user.email"]

@@ -14,13 +14,13 @@ from redis import Redis
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
-from shared import metrics
 from shared.coordination.call_limit import CallLimit
 from shared.coordination.doorbell import BROKER_ERRORS
 from shared.coordination.pause import Pause
 from shared.coordination.presence import BEAT, CONSOLE, WORKER, Presence
 from shared.coordination.throttle import Throttle
 from shared.store import Store
+from shared.telemetry import metrics
 
 FRESH_S = 5.0
 """However many ask, it is looked up so rarely."""

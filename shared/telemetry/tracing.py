@@ -13,8 +13,8 @@ from contextvars import ContextVar
 
 from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
-from shared.settings import Settings
-from shared.spans import Attributes, KindOfSpan, Span, Tracing
+from shared.process.settings import Settings
+from shared.telemetry.spans import Attributes, KindOfSpan, Span, Tracing
 
 NOTHING = Span()
 CURRENT: ContextVar[Span] = ContextVar("CURRENT", default=NOTHING)
@@ -37,7 +37,7 @@ def start(settings: Settings, process: str) -> None:
     if not settings.otlp_endpoint:
         return
     try:
-        from shared.opentelemetry import OpenTelemetry
+        from shared.telemetry.opentelemetry import OpenTelemetry
     except ImportError as missing:
         why = Refusal.EXTRA_NOT_INSTALLED(
             variable="DESKBRIDGE_OTLP_ENDPOINT", package=missing.name, extra="[otel]"

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from shared.codes.invalid import Invalid, faulty
 from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
-from shared.validation import Id, Unfit, model_faults
+from shared.values.validation import Id, Unfit, model_faults
 
 
 class PluginConfig(BaseModel):

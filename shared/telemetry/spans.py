@@ -38,7 +38,7 @@ class Tracing(ABC):
         attributes: Attributes,
         since: float | None = None,
     ) -> Span:
-        """Begin a span; see `shared.tracing.begin`."""
+        """Begin a span; see `shared.telemetry.tracing.begin`."""
 
     @abstractmethod
     def close(self) -> None:

@@ -1,6 +1,6 @@
 """HTML to plain text (SPEC 2.4): inscriptis renders, inside a budget; what it refuses goes through a tag stripper.
 
-`shared.text` decides what is HTML at all, and tidies what comes back.
+`shared.events.text` decides what is HTML at all, and tidies what comes back.
 """
 
 import re

@@ -18,8 +18,8 @@ from pydantic import SecretStr
 
 from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
-from shared.logs import CHANNEL, report_to
-from shared.settings import Settings
+from shared.process.settings import Settings
+from shared.telemetry.logs import CHANNEL, report_to
 
 if TYPE_CHECKING:
     from sentry_sdk.transport import Transport

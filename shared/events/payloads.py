@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from shared.config import PluginConfig
-from shared.events import Ticket, TicketTask
-from shared.text import cut, hours, one_line, plain_text
+from shared.events.config import PluginConfig
+from shared.events.event import Ticket, TicketTask
+from shared.events.text import cut, hours, one_line, plain_text
 
 LONGEST_SUBJECT = 255
 LONGEST_COMMENT = 1024

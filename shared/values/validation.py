@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError
 
 from shared.codes.coded import Coded
 from shared.codes.invalid import Faults, Invalid
-from shared.ids import LARGEST
+from shared.values.ids import LARGEST
 
 Id = Annotated[int, Field(ge=1, le=LARGEST)]
 OF_A_KEY = "[key]"

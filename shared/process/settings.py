@@ -1,6 +1,6 @@
 """The environment, read in this one place (CONTRACT: prefix DESKBRIDGE_, each also as *_FILE).
 
-Everything else is handed a `Settings`; nothing else reads `os.environ`, but `shared.environment` before it.
+Everything else is handed a `Settings`; nothing else reads `os.environ`, but `shared.process.environment` before it.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 
 from shared.codes.invalid import Invalid, faulty
 from shared.codes.refusals import Refusal
-from shared.environment import PREFIX
 from shared.errors import SettingsError
-from shared.sentinels import sentinels
-from shared.validation import Unfit, model_faults
+from shared.process.environment import PREFIX
+from shared.process.sentinels import sentinels
+from shared.values.validation import Unfit, model_faults
 
 DATABASE = re.compile(
     r"(?:postgresql\+psycopg2|sqlite(?:\+pysqlite)?)://(?:[^@]*@)?(?:\[[^/?]+\]|[^/:?]*)(?::\d+)?(?:[/?].*)?"

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Literal
 
-from shared.characters import NOT_ON_ONE_LINE
 from shared.codes.coded import Coded, to_json
-from shared.loading import without
+from shared.process.loading import without
 from shared.sentences.language import ENGLISH, speaking
 from shared.sentences.render import because, sentence
-from shared.visible import visible
+from shared.values.characters import NOT_ON_ONE_LINE
+from shared.values.visible import visible
 
 with without("rich"):  # eighty modules for tracebacks, which are text before structlog has them
     import structlog
