@@ -24,8 +24,8 @@ from shared.coordination.throttle import Throttle
 from shared.helpdesk.configured import configured_lookup
 from shared.helpdesk.lookup import HelpdeskLookup
 from shared.process.settings import Settings
-from shared.store import Store
-from shared.store.database import Database
+from shared.store.tables.database import Database
+from shared.store.transaction import Store
 from shared.tracker.meter import Meter
 from worker.sweep import Sweep
 from worker.sync.completion import Completion

@@ -21,7 +21,7 @@ from shared.coordination.presence import WORKER, is_there
 from shared.errors import BridgeError, SettingsError
 from shared.monitoring.standing import StandingCollector
 from shared.process.settings import Settings
-from shared.store.migrations import is_current
+from shared.store.tables.schema import is_current
 from shared.telemetry import metrics, tracing
 from shared.telemetry.logs import get_logger, reason_fields
 from worker.bootstrap import Worker, backlog, bootstrap

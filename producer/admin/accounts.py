@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy.exc import IntegrityError
 
+from producer.admin.records.rights import OF_ACCOUNTS, Right
+from producer.admin.records.transaction import Store, Transaction
 from shared.codes.changes import Did
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound
-from shared.store import Store, Transaction
-from shared.store.changes import acting
-from shared.store.rights import OF_ACCOUNTS, Right
+from shared.store.configuration.changes import acting
 
 if TYPE_CHECKING:
-    from shared.store.console_models import ApiToken, ConsoleAccount
+    from producer.admin.records.models import ApiToken, ConsoleAccount
 
 NAME = re.compile(r"[\w.@+-][\w .@+-]{0,98}[\w.@+-]|[\w.@+-]")
 SHORTEST_PASSWORD = 12

@@ -11,6 +11,7 @@ from sqlalchemy.exc import IntegrityError
 
 from producer.admin.adoption import projects_of
 from producer.admin.desk import Desk
+from producer.admin.records.transaction import Store, Transaction
 from shared.codes.changes import Did
 from shared.codes.coded import Coded
 from shared.codes.invalid import Invalid, Unimported
@@ -18,10 +19,9 @@ from shared.codes.kinds import Kind
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound, SettingsError, TrackerError
 from shared.metadata.confirming import confirm_link
-from shared.store import Store, Transaction
-from shared.store.ledger import LedgerRow
-from shared.store.links import Link, LinkKind
-from shared.store.models import LedgerState
+from shared.store.configuration.links import Link, LinkKind
+from shared.store.ledger.ledger import LedgerRow
+from shared.store.tables.models import LedgerState
 from shared.values.ids import read_id
 
 COLUMNS = (

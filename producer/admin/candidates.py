@@ -8,7 +8,7 @@ from typing import Any
 from producer.admin.desk import Desk
 from shared.codes.kinds import Kind
 from shared.errors import SettingsError, TrackerError
-from shared.store.ledger import LedgerRow
+from shared.store.ledger.ledger import LedgerRow
 from shared.tracker.lists import Params, TrackerLists
 
 MOST_READ = 10

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from producer.admin.records.transaction import Store
 from shared.codes.refusals import Refusal
 from shared.errors import NotFound
-from shared.store import Store
-from shared.store.console_models import ChangeRecord
+from shared.store.tables.models import ChangeRecord
 
 
 def latest_changes(

@@ -14,6 +14,7 @@ from redis.exceptions import RedisError
 
 from producer.admin.desk import Desk
 from producer.admin.people import confirm_people
+from producer.admin.records.transaction import Store, Transaction
 from shared.codes.cautions import Amount, Caution
 from shared.codes.changes import Did
 from shared.codes.coded import Coded
@@ -26,10 +27,9 @@ from shared.errors import NotFound, SettingsError, TrackerError
 from shared.events.config import PluginConfig
 from shared.metadata.confirming import OF_SPEC, confirm
 from shared.metadata.synchronisation import Connect
-from shared.store import Store, Transaction
-from shared.store.metadata import Entry, MetadataKind
-from shared.store.tickets import AT_ONCE
-from shared.store.trace import Step
+from shared.store.configuration.metadata import Entry, MetadataKind
+from shared.store.journal.tickets import AT_ONCE
+from shared.store.journal.trace import Step
 from shared.tracker.client import MYSELF, USERS
 from shared.values.addresses import why_forbidden
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from producer.admin.records.transaction import Store, Transaction
 from shared.codes.changes import Did
 from shared.codes.kinds import Kind
 from shared.codes.refusals import Refusal
@@ -11,15 +12,14 @@ from shared.codes.steps import What
 from shared.errors import BridgeError, NotFound, TrackerRejected
 from shared.events.config import PluginConfig
 from shared.metadata.synchronisation import Connect
-from shared.store import Store, Transaction
-from shared.store.ledger import LedgerRow
-from shared.store.models import LedgerState
-from shared.store.people import TrackerPerson
-from shared.store.trace import Step
+from shared.store.configuration.people import TrackerPerson
+from shared.store.journal.trace import Step
+from shared.store.ledger.ledger import LedgerRow
+from shared.store.tables.models import LedgerState
+from shared.store.verdicts import asked_by
 from shared.tracker.client import TrackerClient
 from shared.tracker.lists import TrackerLists
 from shared.values.ids import id_in
-from shared.verdicts import asked_by
 
 
 class NotCorrected(BridgeError):

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from producer.admin.accounts import AccountStore
     from producer.admin.dryrun.run import DryRuns
     from producer.admin.projects import ProjectForms
+    from producer.admin.records.transaction import Store
     from producer.admin.templates import TemplateStore
     from shared.connection.connector import Connector
     from shared.connection.vault import Vault
     from shared.coordination.locks import Locks
     from shared.process.settings import Settings
-    from shared.store import Store
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shared.store import Store
-from shared.store.event_search import Group, Wanted
-from shared.store.models import EventState, JournalEvent
+from producer.admin.records.event_search import Group, Wanted
+from producer.admin.records.transaction import Store
+from shared.store.tables.models import EventState, JournalEvent
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ def _of_the_database(error: BaseException) -> Coded | None:
         return None
     from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError, ProgrammingError, SQLAlchemyError
 
-    from shared.store.database import is_held_by_others
+    from shared.store.tables.database import is_held_by_others
 
     if not isinstance(error, SQLAlchemyError):
         return None

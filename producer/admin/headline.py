@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from producer.admin.story import IssueLink, TaskStanding, TicketTrace
-from shared.store.models import EventState, LedgerState
+from shared.store.tables.models import EventState, LedgerState
 
 WORDS: dict[str, str] = {
     LedgerState.LINKED: "logged",

@@ -9,6 +9,7 @@ from sqlalchemy.exc import IntegrityError
 
 from producer.admin.adoption import check_there
 from producer.admin.desk import Desk
+from producer.admin.records.transaction import Store, Transaction
 from producer.admin.shapes import coded_json
 from shared.codes.changes import Did
 from shared.codes.coded import Coded
@@ -16,9 +17,8 @@ from shared.codes.kinds import Kind
 from shared.codes.reasons import Verdict
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound, SettingsError, TrackerError
-from shared.store import Store, Transaction
-from shared.store.ledger import LedgerRow
-from shared.verdicts import WAITING, Verdicts, into_trace
+from shared.store.ledger.ledger import LedgerRow
+from shared.store.verdicts import WAITING, Verdicts, into_trace
 
 
 class NotResolved(BridgeError):

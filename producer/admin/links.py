@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from producer.admin.records.transaction import Store, Transaction
 from producer.admin.shapes import link_json
 from shared.codes.changes import Did
 from shared.codes.coded import Coded
@@ -15,11 +16,10 @@ from shared.codes.steps import What, Which
 from shared.errors import BridgeError, NotFound
 from shared.metadata.confirming import confirm_link
 from shared.metadata.synchronisation import Connect
-from shared.store import Store, Transaction
-from shared.store.links import Link, LinkKind
-from shared.store.metadata import MetadataKind
-from shared.store.tickets import AT_ONCE
-from shared.store.trace import Step
+from shared.store.configuration.links import Link, LinkKind
+from shared.store.configuration.metadata import MetadataKind
+from shared.store.journal.tickets import AT_ONCE
+from shared.store.journal.trace import Step
 from shared.tracker.lists import TrackerLists
 from shared.tracker.projects import ProjectNow, Standing, project_now
 

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from producer.admin.desk import Desk
+from producer.admin.records.transaction import Store
 from shared.codes.changes import Did
 from shared.codes.refusals import Refusal
 from shared.errors import NotFound
 from shared.metadata.reading import Progress
 from shared.metadata.synchronisation import PARTS, MetadataResult, synchronise
-from shared.store import Store
-from shared.store.metadata import Entry, MetadataKind
-from shared.store.models import MetadataRun
+from shared.store.configuration.metadata import Entry, MetadataKind
+from shared.store.tables.models import MetadataRun
 from shared.telemetry.logs import get_logger
 
 log = get_logger("metadata")

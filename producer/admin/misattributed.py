@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from producer.admin.records.transaction import Store
 from shared.codes.coded import Coded
 from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
 from shared.sentences.render import because, sentence
-from shared.store import Store
-from shared.store.misattributed import Place
+from shared.store.ledger.misattributed import Place
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,12 @@ from datetime import datetime
 from redis.exceptions import RedisError
 
 from producer.admin.desk import Desk
+from producer.admin.records.event_search import Group
+from producer.admin.records.transaction import Store
 from shared.coordination.pause import Pause, Paused
 from shared.coordination.presence import BEAT, WORKER, Presence
 from shared.events.config import PluginConfig
-from shared.store import Store
-from shared.store.console_models import ChangeRecord
-from shared.store.event_search import Group
-from shared.store.models import EventState
+from shared.store.tables.models import ChangeRecord, EventState
 
 ALIVE_S = 90.0
 LATEST = 5

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from producer.admin.records.people_search import Everybody
+from producer.admin.records.transaction import Store, Transaction
 from shared.codes.changes import Did
 from shared.codes.coded import Coded
 from shared.codes.refusals import Refusal
@@ -12,9 +14,7 @@ from shared.errors import NotFound
 from shared.events.event import HelpdeskUser
 from shared.metadata.confirming import named
 from shared.sentences.render import sentence
-from shared.store import Store, Transaction
-from shared.store.people import Match, TrackerPerson
-from shared.store.people_search import Everybody
+from shared.store.configuration.people import Match, TrackerPerson
 
 MOST_NAMED = 10
 

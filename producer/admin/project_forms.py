@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, ValidationError
 
+from producer.admin.records.transaction import Store, Transaction
 from shared.codes.coded import written
 from shared.codes.faults import Detail
 from shared.codes.hints import Hint
@@ -16,8 +17,7 @@ from shared.errors import BridgeError
 from shared.events.payloads import Body
 from shared.refusals.hints import hints
 from shared.refusals.known import known_of
-from shared.store import Store, Transaction
-from shared.store.metadata import Entry, MetadataKind
+from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.templating import Operation
 from shared.tracker.answers import clean
 from shared.values.validation import Id, model_faults

@@ -15,6 +15,9 @@ from typing import Any
 
 from producer.admin.links import Linked, make_link, put_link, with_what_waited
 from producer.admin.project_forms import FormRefused, ProjectForm, faults_of, refusal
+from producer.admin.records.models import ProjectClaim
+from producer.admin.records.project_claims import ClaimState
+from producer.admin.records.transaction import Store
 from shared.bodies.contexts import engine_for
 from shared.bodies.precedence import choose
 from shared.codes.cautions import Caution
@@ -37,12 +40,9 @@ from shared.errors import (
 from shared.events.config import PluginConfig
 from shared.metadata.reading import find_project
 from shared.metadata.synchronisation import Connect, MetadataResult, synchronise
-from shared.send_window import SendWindow
-from shared.store import Store
-from shared.store.links import Link, LinkKind
-from shared.store.metadata import Entry, MetadataKind
-from shared.store.models import ProjectClaim
-from shared.store.projects import ClaimState
+from shared.store.configuration.links import Link, LinkKind
+from shared.store.configuration.metadata import Entry, MetadataKind
+from shared.store.ledger.send_window import SendWindow
 from shared.telemetry.logs import get_logger, log_fields
 from shared.templating import Operation
 from shared.templating.contexts import FormPart, from_form

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from producer.admin.records.transaction import Store
 from shared.codes.changes import Did
 from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
-from shared.store import Store
-from shared.store.models import EventState
+from shared.store.tables.models import EventState
 
 MARGIN = timedelta(days=1)
 """Looked back further than to the newest thing the database knows of, in case deskbridge has run since."""

@@ -8,17 +8,17 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 
 from producer.admin.desk import Desk
+from producer.admin.records.event_search import Wanted
+from producer.admin.records.transaction import Store, Transaction
 from producer.helpdesks.glpi.events import Item, read
 from shared.codes.changes import Did
 from shared.codes.coded import Coded, codes_in
 from shared.codes.reasons import Reason
 from shared.codes.steps import What, Which
 from shared.errors import InvalidEvent
-from shared.store import Store, Transaction
-from shared.store.event_search import Wanted
-from shared.store.journal import UNREADABLE
-from shared.store.models import EventState
-from shared.store.trace import Step
+from shared.store.journal.journal import UNREADABLE
+from shared.store.journal.trace import Step
+from shared.store.tables.models import EventState
 
 AT_ONCE = 1000
 MOST_NAMED = 50

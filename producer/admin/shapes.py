@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from producer.admin.story import IssueLink, TaskStanding, TicketTrace
     from shared.codes.coded import Coded
     from shared.codes.kinds import Kind
-    from shared.store.ledger import LedgerRow
-    from shared.store.links import Link
-    from shared.store.metadata import Entry
-    from shared.store.models import JournalEvent, MetadataRun
-    from shared.store.people import TrackerPerson
+    from shared.store.configuration.links import Link
+    from shared.store.configuration.metadata import Entry
+    from shared.store.configuration.people import TrackerPerson
+    from shared.store.ledger.ledger import LedgerRow
+    from shared.store.tables.models import JournalEvent, MetadataRun
 
 Shape = dict[str, Any]
 EVENT = ("id", "key", "event", "ticket_id", "task_id", "state")

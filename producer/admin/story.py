@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from producer.admin.records.transaction import Store, Transaction
 from shared.codes.coded import Coded
 from shared.codes.refusals import Refusal
 from shared.codes.steps import Arrival
@@ -15,12 +16,11 @@ from shared.errors import NotFound
 from shared.events.config import PluginConfig
 from shared.events.event import Event
 from shared.sentences.render import because, sentence
-from shared.store import Store, Transaction
-from shared.store.due import content_of
-from shared.store.ledger import LedgerRow
-from shared.store.links import Link
-from shared.store.metadata import MetadataKind
-from shared.store.models import EventState, JournalEvent, LedgerState, TicketState
+from shared.store.configuration.links import Link
+from shared.store.configuration.metadata import MetadataKind
+from shared.store.journal.due import content_of
+from shared.store.ledger.ledger import LedgerRow
+from shared.store.tables.models import EventState, JournalEvent, LedgerState, TicketState
 
 UNFINISHED = (EventState.PENDING, EventState.HELD, EventState.FAILED)
 LATE_S = 120

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from producer.admin.preview import Preview
     from producer.admin.templates import Described
     from shared.errors import TemplateError
-    from shared.store.models import TemplateChange
+    from shared.store.tables.models import TemplateChange
     from shared.templating.catalogue import Variable
     from shared.templating.fields import Field
 

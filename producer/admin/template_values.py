@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from producer.admin.records.transaction import Transaction
 from shared.codes.hints import Hint
 from shared.errors import TemplateError
 from shared.refusals.hints import hints
 from shared.refusals.judging import whole
 from shared.refusals.known import Explanation, known_of
-from shared.store import Transaction
 from shared.templating import Operation
 from shared.templating.document import read
 from shared.templating.source import Array, Node, Object, Scalar, Text

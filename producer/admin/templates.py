@@ -12,6 +12,7 @@ from datetime import datetime
 
 from sqlalchemy.exc import IntegrityError
 
+from producer.admin.records.transaction import Store, Transaction
 from producer.admin.template_values import unfit_constant
 from shared.bodies.contexts import custom_fields_of, engine_for, operation_of
 from shared.codes.changes import Did
@@ -19,9 +20,8 @@ from shared.codes.coded import Coded
 from shared.codes.invalid import Invalid, faulty
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound, TemplateError
-from shared.store import Store, Transaction
-from shared.store.models import PayloadTemplate, TemplateChange
-from shared.store.templates import Change, Kept
+from shared.store.configuration.templates import Change, Kept
+from shared.store.tables.models import PayloadTemplate, TemplateChange
 from shared.templating import Operation
 from shared.templating.limits import BODY_BYTES
 from shared.templating.operations import CustomField

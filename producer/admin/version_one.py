@@ -13,7 +13,7 @@ from enum import StrEnum
 from producer.admin.backfill import COLUMNS, NEEDED, USER, NotImported
 from shared.codes.invalid import Unimported
 from shared.codes.kinds import Kind
-from shared.store.links import LinkKind
+from shared.store.configuration.links import LinkKind
 
 EMPTY = ("", "NULL", "null", "\\N")
 """How databases export a column without a value."""

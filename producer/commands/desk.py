@@ -73,10 +73,10 @@ def open_desk() -> Iterator[CommandDesk]:
         WrongUsage: the environment is wrong.
         SettingsError: `deskbridge migrate` is due.
     """
-    from shared.store import Store
-    from shared.store.changes import acting
-    from shared.store.database import Database
-    from shared.store.migrations import require_current
+    from producer.admin.records.transaction import Store
+    from shared.store.configuration.changes import acting
+    from shared.store.tables.database import Database
+    from shared.store.tables.schema import require_current
 
     loaded = settings()
     database = Database(loaded.database_url.get_secret_value())

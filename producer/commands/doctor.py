@@ -57,8 +57,8 @@ def doctor(
 def _findings(*, helpdesk: bool, every: bool) -> list[CheckResult]:
     from producer.admin.desk import Desk
     from producer.admin.doctor import Installation, examine, examine_helpdesk
-    from shared.store import Store
-    from shared.store.database import Database
+    from producer.admin.records.transaction import Store
+    from shared.store.tables.database import Database
 
     loaded = settings()
     database = Database(loaded.database_url.get_secret_value())

@@ -14,7 +14,7 @@ from producer.commands.register import Json, add, fit, fits
 from shared.sentences.moments import when
 
 if TYPE_CHECKING:
-    from shared.store.models import JournalEvent
+    from shared.store.tables.models import JournalEvent
 
 State = Literal["pending", "held", "done", "skipped", "superseded", "failed"]
 
@@ -89,7 +89,7 @@ def replay(
     delivery that could not be read is read once more.
     """
     from producer.admin.replay import replay as carry_out
-    from shared.store.models import EventState
+    from shared.store.tables.models import EventState
 
     if bool(event_ids) == bool(state):
         raise WrongUsage("name events to replay, or a --state: see `deskbridge replay --help`")

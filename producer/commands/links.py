@@ -74,7 +74,7 @@ def link(
     A ticket goes to the project of its helpdesk project, else to that of exactly its entity (not of a parent's),
     else nowhere: its events are skipped, and can be replayed once there is a link.
     """
-    from shared.store.links import Link, LinkKind
+    from shared.store.configuration.links import Link, LinkKind
 
     check_helpdesk_id(kind, helpdesk_id)
     if no_category and category is not None:
@@ -102,7 +102,7 @@ def unlink(kind: From, helpdesk_id: HelpdeskId) -> None:
     Nothing is sent any more for tickets without another link, not even for those that have an issue.
     """
     from producer.admin.links import remove_link
-    from shared.store.links import LinkKind
+    from shared.store.configuration.links import LinkKind
 
     with open_desk() as desk:
         removed = remove_link(desk.store, LinkKind(kind), helpdesk_id)

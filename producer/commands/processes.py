@@ -110,7 +110,7 @@ def _require_migrated(loaded: Settings, process: str) -> None:
     Raises:
         SettingsError: `deskbridge migrate` is due.
     """
-    from shared.store.migrations import is_current
+    from shared.store.tables.schema import is_current
     from shared.telemetry.logs import get_logger
 
     if not is_current(loaded):

@@ -58,7 +58,7 @@ def create_project(
     May be repeated after a time-out: a project that the first try created is found by its identifier and linked.
     """
     from producer.admin.project_forms import ProjectForm
-    from shared.store.links import LinkKind
+    from shared.store.configuration.links import LinkKind
 
     check_helpdesk_id(kind, helpdesk_id)
     form = ProjectForm.of(

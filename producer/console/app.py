@@ -9,6 +9,7 @@ from fastapi import Depends, FastAPI
 from starlette.concurrency import run_in_threadpool
 
 from producer.admin.desk import Desk
+from producer.admin.records.transaction import Store
 from producer.console import journal, links, refusals, setup, templates, trials
 from producer.console.assets import Assets
 from producer.console.guard import Guard
@@ -42,8 +43,7 @@ from producer.console.rights import allowed
 from producer.console.view import View
 from producer.web.shield import ShieldedApp
 from shared.process.settings import Settings
-from shared.store import Store
-from shared.store.database import Database
+from shared.store.tables.database import Database
 
 POOL_SIZE = 10
 PAGES = (

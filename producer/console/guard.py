@@ -19,6 +19,7 @@ from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from producer.admin.accounts import AccountStore
+from producer.admin.records.rights import Right
 from producer.console import monitoring, visitors
 from producer.console.languages import COOKIE, Languages
 from producer.web.bodies import Bodies, replayed
@@ -28,8 +29,7 @@ from producer.web.problems import Problem
 from producer.web.sources import source_of
 from shared.codes.refusals import Refusal
 from shared.sentences.language import ENGLISH, speaking
-from shared.store.changes import NOBODY, acting
-from shared.store.rights import Right
+from shared.store.configuration.changes import NOBODY, acting
 from shared.telemetry.logs import get_logger
 
 log = get_logger("console")

@@ -14,7 +14,7 @@ from producer.admin.story import trace_ticket
 from producer.console import models
 from producer.console.answers import AtDesk, Id
 from producer.web.problems import refusals
-from shared.store.models import EventState
+from shared.store.tables.models import EventState
 from shared.values.ids import LARGEST
 
 router = APIRouter(prefix="/api", tags=["journal"])

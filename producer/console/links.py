@@ -19,7 +19,7 @@ from producer.web.problems import Problem, refusals
 from shared.codes.refusals import Refusal
 from shared.errors import NotFound
 from shared.sentences.render import sentence
-from shared.store.links import Link, LinkKind
+from shared.store.configuration.links import Link, LinkKind
 from shared.values.ids import LARGEST
 
 router = APIRouter(prefix="/api/links", tags=["links"])

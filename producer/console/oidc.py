@@ -21,11 +21,11 @@ import requests
 from pydantic import SecretStr
 from requests.exceptions import RequestException
 
+from producer.admin.records.rights import Right
 from shared.codes.refusals import Refusal
 from shared.connection.vault import Vault
 from shared.errors import BridgeError, SettingsError
 from shared.process.settings import Settings
-from shared.store.rights import Right
 from shared.telemetry.logs import get_logger
 
 log = get_logger("console")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from starlette.requests import Request
 
+from producer.admin.records.rights import Right
 from producer.web.problems import Problem
 from shared.codes.refusals import Refusal
-from shared.store.rights import Right
 
 OPERATOR_MAY = {
     "/api/user-map/{helpdesk_user_id}",

@@ -18,6 +18,7 @@ from starlette.responses import HTMLResponse, Response
 
 from producer.admin.desk import Desk
 from producer.admin.overview import needs_a_person
+from producer.admin.records.rights import Right
 from producer.console.assets import Assets
 from producer.console.languages import Languages
 from producer.console.notices import NOTICES
@@ -26,7 +27,6 @@ from shared.codes.coded import Coded
 from shared.sentences.language import counted, language, numeral, said
 from shared.sentences.moments import when
 from shared.sentences.render import because, sentence
-from shared.store.rights import Right
 from shared.values.characters import NOT_FOR_A_TERMINAL
 from shared.values.visible import visible
 

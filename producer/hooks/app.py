@@ -29,6 +29,7 @@ from producer.hooks.refused import Refused
 from producer.hooks.ringer import Ringer
 from producer.hooks.sign import SignOfLife
 from producer.hooks.signatures import Verifier
+from producer.hooks.store import Store
 from producer.web.bodies import Bodies
 from producer.web.buckets import Buckets
 from producer.web.connections import ANSWER_S, KNOWN
@@ -43,10 +44,9 @@ from shared.coordination.doorbell import Doorbell
 from shared.errors import BadSignature, SettingsError
 from shared.events.event import Delivery
 from shared.process.settings import Settings
-from shared.store import Store
-from shared.store.database import Database
-from shared.store.journal import Accepted
-from shared.store.models import ReconciliationMark
+from shared.store.journal.journal import Accepted
+from shared.store.tables.database import Database
+from shared.store.tables.models import ReconciliationMark
 from shared.telemetry import metrics, traceparent, tracing
 from shared.telemetry.logs import get_logger, reason_fields
 

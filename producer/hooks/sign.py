@@ -8,8 +8,8 @@ import threading
 from sqlalchemy.exc import SQLAlchemyError
 
 from producer.hooks.refused import Refused
+from producer.hooks.store import Store
 from shared.process.itself import Process
-from shared.store import Store
 from shared.telemetry.logs import get_logger
 
 log = get_logger("producer")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from shared.errors import TemplateError
 from shared.events.payloads import Body
-from shared.store.templates import ActiveTemplate
+from shared.store.configuration.templates import ActiveTemplate
 from shared.templating import Engine
 from shared.templating.contexts import Context
 

@@ -9,7 +9,7 @@ from shared.codes.refusals import Refusal
 from shared.connection.vault import Vault
 from shared.errors import SettingsError
 from shared.events.config import PluginConfig
-from shared.store import Store, Transaction
+from shared.store.transaction import Store, Transaction
 from shared.tracker.client import Target, TrackerClient
 from shared.tracker.meter import Meter
 

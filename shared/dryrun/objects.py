@@ -24,9 +24,9 @@ from shared.errors import (
     TrackerRejected,
     TrackerUnreachable,
 )
-from shared.send_window import SendWindow
-from shared.store import Store
-from shared.store.models import DryRunObject
+from shared.store.ledger.send_window import SendWindow
+from shared.store.tables.models import DryRunObject
+from shared.store.transaction import Store
 from shared.telemetry.logs import get_logger, reason_fields
 from shared.tracker.answers import RawAnswer
 from shared.tracker.client import TIMEOUT_S, TrackerClient

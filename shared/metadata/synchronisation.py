@@ -16,9 +16,9 @@ from shared.errors import BridgeError, LockBusy
 from shared.events.config import PluginConfig
 from shared.metadata.reading import Found, Progress, read_everything, read_kinds, read_people
 from shared.sentences.render import sentence
-from shared.store import Store, Transaction
-from shared.store.metadata import Entry, MetadataKind
-from shared.store.people import TrackerPerson
+from shared.store.configuration.metadata import Entry, MetadataKind
+from shared.store.configuration.people import TrackerPerson
+from shared.store.transaction import Store, Transaction
 from shared.telemetry.logs import get_logger, reason_fields
 from shared.tracker.client import TrackerClient
 from shared.tracker.lists import TrackerLists

@@ -19,7 +19,7 @@ from shared.coordination.doorbell import BROKER_ERRORS
 from shared.coordination.pause import Pause
 from shared.coordination.presence import BEAT, CONSOLE, WORKER, Presence
 from shared.coordination.throttle import Throttle
-from shared.store import Store
+from shared.store.transaction import Store
 from shared.telemetry import metrics
 
 FRESH_S = 5.0
@@ -133,7 +133,7 @@ class StandingCollector(Collector):
                 _gauge(metrics.OLDEST_DUE, 0.0 if held_back else age(waiting.oldest_due)),
                 failed,
                 _gauge(metrics.PARKED, tx.journal.count_unreadable()),
-                _gauge(metrics.HELD, tx.events.needs_a_person()[1]),
+                _gauge(metrics.HELD, tx.undecided.count()),
                 _gauge(metrics.WRONG_AUTHORS, tx.misattributed.count()),
                 _gauge(metrics.SYNCHRONISED, good.ended_at.timestamp() if good else 0.0),
             ]

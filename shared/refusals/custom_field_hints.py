@@ -8,7 +8,7 @@ from typing import Any
 from shared.codes.hints import Hint
 from shared.refusals.judging import Fields, Rule, blank, choices_of, is_date, number, some_of, whole
 from shared.refusals.known import Explanation, Known
-from shared.store.metadata import Entry
+from shared.store.configuration.metadata import Entry
 
 MOST_CHOICES = 20
 LONGEST_NAMED = 20

@@ -9,7 +9,7 @@ from typing import Any
 
 from shared.metadata.confirming import MOST_NAMED
 from shared.refusals.known import Entries, Explanation, Known
-from shared.store.metadata import Entry
+from shared.store.configuration.metadata import Entry
 from shared.values.ids import read_id
 
 Fields = Mapping[str, Any]

@@ -9,8 +9,8 @@ from typing import Any
 from shared.metadata.synchronisation import refresh, refresh_people
 from shared.refusals.judging import blank
 from shared.refusals.known import Known, known_of
-from shared.store import Store
-from shared.store.metadata import MetadataKind
+from shared.store.configuration.metadata import MetadataKind
+from shared.store.transaction import Store
 from shared.templating.operations import Operation
 from shared.tracker.lists import TrackerLists
 from shared.tracker.projects import project_now

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from shared.store.links import LinkKind
-from shared.store.people import TrackerPerson
+from shared.store.configuration.links import LinkKind
+from shared.store.configuration.people import TrackerPerson
 from tests.contract import seed
 from tests.contract.support import Json, Tracker
 from tests.support.bridge import Bridge

@@ -14,7 +14,7 @@ from shared.bodies.contexts import custom_fields_of
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.metadata.synchronisation import sync_metadata
-from shared.store.links import LinkKind
+from shared.store.configuration.links import LinkKind
 from shared.templating import Operation
 from shared.templating.defaults import default_template
 from tests.contract import seed

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from sqlalchemy import select
 
 from producer.admin.held import held_rows
+from producer.admin.records.transaction import Store
 from shared.codes.kinds import Kind
-from shared.store import Store
-from shared.store.models import EventState, JournalEvent, LedgerState
+from shared.store.tables.models import EventState, JournalEvent, LedgerState
 
 
 @dataclass(frozen=True)

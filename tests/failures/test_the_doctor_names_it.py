@@ -19,9 +19,9 @@ from shared.codes.findings import Finding
 from shared.coordination.presence import BEAT, CONSOLE, WORKER, Presence
 from shared.coordination.presence import KEY as PRESENCE
 from shared.process.itself import Process
-from shared.store.links import LinkKind
-from shared.store.models import EventState, ProducerSign
-from shared.store.types import clock
+from shared.store.configuration.links import LinkKind
+from shared.store.tables.models import EventState, ProducerSign
+from shared.store.tables.types import clock
 from shared.tracker.projects import listed_now
 from tests.failures.stage import (
     Act,

@@ -21,6 +21,7 @@ from deploy.sandbox.tracker.control import StandIn
 from deploy.sandbox.tracker.seed import user_key
 from producer.admin.doctor import RECORDS, CheckResult, Installation, Status, examine, live
 from producer.admin.people import confirm_matches
+from producer.admin.records.transaction import Store
 from shared.codes.coded import written
 from shared.codes.findings import Finding
 from shared.connection.connector import Connector
@@ -28,11 +29,10 @@ from shared.connection.vault import Vault
 from shared.coordination.presence import BEAT, WORKER, Presence
 from shared.metadata.synchronisation import sync_metadata
 from shared.process.itself import Process
-from shared.store import Store
-from shared.store.database import Database
-from shared.store.links import LinkKind
-from shared.store.models import DryRunObject, JournalEvent, MetadataRun
-from shared.store.types import clock
+from shared.store.configuration.links import LinkKind
+from shared.store.tables.database import Database
+from shared.store.tables.models import DryRunObject, JournalEvent, MetadataRun
+from shared.store.tables.types import clock
 from shared.tracker import lanes
 from shared.tracker.projects import listed_now
 from tests.support.bridge import Bridge

@@ -13,8 +13,8 @@ from shared.codes.findings import Finding
 from shared.codes.invalid import Invalid
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
-from shared.store.models import JournalEvent
-from shared.store.types import clock
+from shared.store.tables.models import JournalEvent
+from shared.store.tables.types import clock
 from tests.support.bridge import Bridge
 from tests.support.events import task_event
 from tests.support.glpi_api import GlpiApi, glpi_api

@@ -13,9 +13,9 @@ from producer.admin.held import decide
 from shared.codes.coded import written
 from shared.codes.kinds import Kind
 from shared.coordination.locks import Locks
-from shared.store.ledger import LedgerRow
-from shared.store.models import JournalEvent, LedgerState, TaskTimeLink, TicketIssueLink
-from shared.store.types import clock
+from shared.store.ledger.ledger import LedgerRow
+from shared.store.tables.models import JournalEvent, LedgerState, TaskTimeLink, TicketIssueLink
+from shared.store.tables.types import clock
 from shared.tracker.lists import TrackerLists
 from tests.support.bridge import Bridge
 from tests.support.events import BOB, task, task_event, ticket, ticket_event

@@ -10,7 +10,7 @@ from producer.admin.backfill import add_links
 from producer.admin.desk import Desk
 from producer.admin.held import resolve
 from shared.codes.kinds import Kind
-from shared.store.models import LedgerState
+from shared.store.tables.models import LedgerState
 from shared.tracker.client import TrackerClient
 from tests.support.bridge import Bridge
 from tests.support.events import BOB, task, task_event

@@ -17,8 +17,8 @@ from shared.codes.kinds import Kind
 from shared.errors import InvalidEvent, TrackerBusy
 from shared.events.event import parse_delivery
 from shared.events.payloads import issue_body
-from shared.store.models import JournalEvent, LedgerState
-from shared.store.types import clock
+from shared.store.tables.models import JournalEvent, LedgerState
+from shared.store.tables.types import clock
 from shared.tracker.answers import read_answer
 from tests.support.bridge import Bridge
 from tests.support.events import delivery_id, task, task_event, ticket, ticket_event

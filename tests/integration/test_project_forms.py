@@ -14,7 +14,8 @@ from sqlalchemy import update
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.project_forms import FormRefused, ProjectForm
 from producer.admin.projects import Made, ProjectForms, ProjectInDoubt
-from shared import send_window
+from producer.admin.records.models import ProjectClaim
+from producer.admin.records.project_claims import ProjectClaims
 from shared.codes.coded import written
 from shared.codes.hints import Hint
 from shared.codes.invalid import Invalid
@@ -24,10 +25,9 @@ from shared.connection.vault import Vault
 from shared.coordination.locks import Locks
 from shared.errors import BridgeError, LeaseOver, NotFound, TrackerClosed, TrackerUnreachable
 from shared.metadata.synchronisation import synchronise
-from shared.store.links import Link, LinkKind
-from shared.store.models import ProjectClaim
-from shared.store.projects import ProjectClaims
-from shared.store.types import clock
+from shared.store.configuration.links import Link, LinkKind
+from shared.store.ledger import send_window
+from shared.store.tables.types import clock
 from shared.tracker.client import TrackerClient
 from tests.support.bridge import Bridge
 from tests.support.refusals import says

@@ -22,7 +22,7 @@ from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.coordination.locks import Locks
 from shared.metadata.synchronisation import synchronise
-from shared.store.links import LinkKind
+from shared.store.configuration.links import LinkKind
 from shared.templating import Operation
 from shared.templating.defaults import default_template
 from shared.tracker.connection import Connection, Watch

@@ -13,8 +13,8 @@ from producer.admin.links import Linked, make_link, remove_link
 from producer.admin.replay import replay_events
 from shared.codes.reasons import Reason
 from shared.metadata.synchronisation import refresh
-from shared.store.links import LinkKind
-from shared.store.metadata import MetadataKind
+from shared.store.configuration.links import LinkKind
+from shared.store.configuration.metadata import MetadataKind
 from shared.tracker.client import TrackerClient
 from shared.tracker.lists import TrackerLists
 from tests.support.bridge import STATUS_MAP, Bridge

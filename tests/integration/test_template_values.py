@@ -10,7 +10,7 @@ import pytest
 from producer.admin.preview import preview
 from producer.admin.templates import TemplateStore
 from shared.codes.hints import Hint
-from shared.store.metadata import Entry, MetadataKind
+from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.templating import Operation
 from tests.support.bridge import Bridge
 

@@ -19,7 +19,7 @@ from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.coordination.locks import Locks
 from shared.metadata.synchronisation import synchronise
-from shared.store.links import LinkKind
+from shared.store.configuration.links import LinkKind
 from tests.support.bridge import DEVELOPER, Bridge
 from tests.support.events import BOB, task, task_event, ticket, ticket_event
 from tests.support.refusals import says

@@ -10,11 +10,11 @@ import pytest
 from redis import Redis
 
 from deploy.sandbox.tracker.control import StandIn
-from shared import send_window
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.coordination.throttle import SIGN_EVERY_S, Throttle, wait_alive
 from shared.process.alive import Sign, watched
+from shared.store.ledger import send_window
 from tests.support.bridge import Bridge
 from tests.support.events import task_event
 

@@ -13,7 +13,7 @@ from shared.codes.coded import Coded
 from shared.codes.faults import Fault
 from shared.codes.kinds import Kind
 from shared.codes.reasons import Matching, Reason
-from shared.store.metadata import Entry, MetadataKind
+from shared.store.configuration.metadata import Entry, MetadataKind
 from tests.support.bridge import Bridge
 from tests.support.events import ALICE, task, task_event, ticket
 from tests.support.ledger import entries, ours, row, until_settled

@@ -10,8 +10,8 @@ from sqlalchemy import select
 from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
 from shared.events.event import Event, stored_event
-from shared.store.ledger import IN_FLIGHT, LedgerRow
-from shared.store.models import (
+from shared.store.ledger.ledger import IN_FLIGHT, LedgerRow
+from shared.store.tables.models import (
     EventState,
     JournalEvent,
     LedgerState,

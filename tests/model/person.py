@@ -6,8 +6,8 @@ from producer.admin.held import decide, held_rows
 from producer.admin.replay import replay_state
 from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
-from shared.store.ledger import LedgerRow
-from shared.store.models import EventState
+from shared.store.ledger.ledger import LedgerRow
+from shared.store.tables.models import EventState
 from tests.model.oracle import look
 from tests.model.world import World
 

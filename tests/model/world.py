@@ -12,14 +12,15 @@ from unittest import mock
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
+from producer.admin.records.transaction import Store
 from shared.coordination.locks import Locks
 from shared.coordination.pause import Pause
 from shared.events.config import PluginConfig
 from shared.events.event import parse_delivery
 from shared.process.settings import Settings
-from shared.store import Store, Transaction
-from shared.store.ledger import Claim, Ledger
-from shared.store.links import Link, LinkKind
+from shared.store.configuration.links import Link, LinkKind
+from shared.store.ledger.ledger import Claim, Ledger
+from shared.store.transaction import Transaction
 from tests.model.clock import Clock
 from tests.model.database import MemoryDatabase
 from tests.model.memory_redis import SimulatedRedis

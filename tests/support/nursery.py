@@ -37,7 +37,7 @@ LOADED = (
     "producer.console.app",
     "producer.web.connections",
     "shared.telemetry.reporting",
-    "shared.store.migrations",
+    "shared.store.tables.schema",
     "uvicorn",
     "uvicorn.lifespan.on",
     "uvicorn.loops.auto",

@@ -14,10 +14,10 @@ from shared.coordination.locks import HeldLock
 from shared.coordination.pause import Pause
 from shared.events.event import Event, Fact, Ticket
 from shared.helpdesk.lookup import HelpdeskLookup, HelpdeskUnreachable
-from shared.store import Store, Transaction
-from shared.store.due import content_of
-from shared.store.models import JournalEvent
-from shared.store.trace import Step
+from shared.store.journal.due import content_of
+from shared.store.journal.trace import Step
+from shared.store.tables.models import JournalEvent
+from shared.store.transaction import Store, Transaction
 from shared.telemetry.logs import get_logger, log_fields, reason_fields
 from worker.sync.gates import Pending
 from worker.sync.results import Result, Waiting

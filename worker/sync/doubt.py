@@ -10,8 +10,8 @@ from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.errors import LockBusy, TrackerError
-from shared.store.ledger import LedgerRow
-from shared.store.models import LedgerState
+from shared.store.ledger.ledger import LedgerRow
+from shared.store.tables.models import LedgerState
 from worker.retry import backoff
 from worker.sync.actions import begin
 from worker.sync.drain import Drain

@@ -14,7 +14,7 @@ from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
 from shared.coordination.locks import HeldLock
 from shared.errors import LeaseOver, NotYet, OutcomeUnknown, Outdated, TrackerOutage, TrackerRejected
-from shared.store import Transaction
+from shared.store.transaction import Transaction
 from shared.telemetry.logs import get_logger
 from worker.retry import is_exhausted
 from worker.sync.actions import TicketLock, Way, apart, ask, begin

@@ -15,7 +15,7 @@ from shared.codes.coded import Coded
 from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
 from shared.errors import OutcomeUnknown, TrackerError, TrackerRejected
-from shared.store.ledger import LedgerRow
+from shared.store.ledger.ledger import LedgerRow
 from worker.retry import backoff, is_given_up, is_undecidable, round_delay
 from worker.sync.drain import Drain
 from worker.sync.lookup import look_up

@@ -13,7 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from shared.codes.faults import Fault
 from shared.coordination.pause import Pause, Permit
 from shared.errors import BridgeError, LockBusy, SettingsError, TrackerBusy, TrackerOutage
-from shared.store.models import EventState
+from shared.store.tables.models import EventState
 from shared.telemetry.logs import get_logger, reason_fields
 from worker.retry import backoff, is_exhausted
 from worker.sync.actions import Together, apart, aside, drive

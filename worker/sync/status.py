@@ -16,9 +16,9 @@ from shared.codes.steps import What
 from shared.errors import NotYet, OutcomeUnknown, TrackerError, TrackerRejected
 from shared.events.payloads import Body, status_body
 from shared.metadata.synchronisation import refresh
-from shared.store import Transaction
-from shared.store.metadata import MetadataKind
-from shared.store.models import TicketState
+from shared.store.configuration.metadata import MetadataKind
+from shared.store.tables.models import TicketState
+from shared.store.transaction import Transaction
 from shared.templating import Operation
 from worker.retry import is_exhausted
 from worker.sync.actions import apart, begin

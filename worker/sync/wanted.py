@@ -16,12 +16,12 @@ from shared.codes.reasons import Reason
 from shared.codes.steps import What, Which
 from shared.events.event import Event, HelpdeskUser
 from shared.events.payloads import Body, issue_body, time_entry_body
-from shared.store import Transaction
-from shared.store.journal import Done
-from shared.store.ledger import Claim, LedgerRow
-from shared.store.links import Link
-from shared.store.models import TicketState
-from shared.store.people import Match, nobody, who
+from shared.store.configuration.links import Link
+from shared.store.configuration.people import Match, nobody, who
+from shared.store.journal.journal import Done
+from shared.store.ledger.ledger import Claim, LedgerRow
+from shared.store.tables.models import TicketState
+from shared.store.transaction import Transaction
 from shared.templating import Operation
 from worker.sync.attribution import Sender
 from worker.sync.bodies import choose_body

@@ -17,8 +17,8 @@ from shared.coordination import health
 from shared.coordination.call_limit import CallLimit
 from shared.coordination.presence import BEAT, CONSOLE, WORKER, Presence, ProcessSign
 from shared.errors import SettingsError, first_line
-from shared.store.migrations import HEAD, require_current
-from shared.store.producers import Producer
+from shared.store.journal.producers import Producer
+from shared.store.tables.schema import HEAD, require_current
 
 CLOCK_WARNING_S = 5.0
 CLOCK_FAILURE_S = 120.0

@@ -13,7 +13,7 @@ from shared.codes.findings import Finding, Named
 from shared.errors import NotFound, SettingsError
 from shared.events.config import PluginConfig
 from shared.metadata.confirming import OF_SPEC, confirm
-from shared.store.metadata import MetadataKind
+from shared.store.configuration.metadata import MetadataKind
 
 INTERVALS_MISSED = 3
 MOST_NAMED = 10

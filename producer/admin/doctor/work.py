@@ -15,7 +15,7 @@ from shared.codes.hints import Hint
 from shared.codes.reasons import Reason
 from shared.codes.refusals import Formerly, Refusal
 from shared.coordination.pause import Pause
-from shared.store.models import EventState
+from shared.store.tables.models import EventState
 
 NOT_SET_UP = (
     Refusal.TRACKER_NOT_CONFIGURED,

@@ -19,7 +19,7 @@ from producer.web.problems import Problem
 from shared.codes.kinds import Kind
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError
-from shared.store.misattributed import Place
+from shared.store.ledger.misattributed import Place
 from shared.values.ids import LARGEST
 
 router = page_router()

@@ -11,6 +11,7 @@ from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
 from producer.admin.events import event_page
+from producer.admin.records.event_search import Wanted
 from producer.admin.replay import REPLAYABLE, replay_matching
 from producer.console.answers import AtDesk
 from producer.console.fixing import fix
@@ -19,8 +20,7 @@ from producer.console.view import address
 from producer.console.visitors import Fields
 from producer.web.problems import Problem
 from shared.codes.refusals import Refusal
-from shared.store.event_search import Wanted
-from shared.store.models import EventState
+from shared.store.tables.models import EventState
 from shared.values.ids import read_id
 
 router = page_router()

@@ -20,8 +20,8 @@ from shared.codes.invalid import Invalid
 from shared.codes.refusals import Refusal
 from shared.errors import LockBusy, NotFound, SettingsError, TrackerError
 from shared.sentences.render import sentence
-from shared.store.links import Link, LinkKind
-from shared.store.metadata import MetadataKind
+from shared.store.configuration.links import Link, LinkKind
+from shared.store.configuration.metadata import MetadataKind
 from shared.values.ids import LARGEST, read_id
 
 router = page_router()

@@ -24,7 +24,7 @@ from shared.metadata.confirming import OF_SPEC
 from shared.metadata.synchronisation import under_way
 from shared.sentences.language import N_
 from shared.sentences.render import sentence
-from shared.store.metadata import MetadataKind
+from shared.store.configuration.metadata import MetadataKind
 from shared.values.ids import read_id
 
 router = page_router()

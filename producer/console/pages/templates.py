@@ -22,7 +22,7 @@ from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound, TemplateError
 from shared.sentences.language import said
 from shared.sentences.render import sentence
-from shared.store.templates import Change
+from shared.store.configuration.templates import Change
 from shared.templating import Operation, catalogue_for
 from shared.templating.defaults import default_template
 from shared.templating.fields import fields_for

@@ -16,7 +16,7 @@ from shared.codes.coded import Coded, codes_in
 from shared.codes.kinds import Kind
 from shared.codes.steps import What
 from shared.errors import NotFound
-from shared.store.models import EventState, LedgerState
+from shared.store.tables.models import EventState, LedgerState
 from shared.values.ids import read_id
 
 router = page_router()

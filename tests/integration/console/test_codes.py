@@ -9,13 +9,13 @@ import pytest
 import requests
 from sqlalchemy.exc import OperationalError
 
+from producer.admin.records.rights import Right
 from producer.console.refusals import problem_of
 from shared.codes.coded import Code, Coded
 from shared.codes.invalid import Invalid
 from shared.codes.refusals import Refusal
 from shared.metadata.synchronisation import synchronise
-from shared.store.configs import Configs
-from shared.store.rights import Right
+from shared.store.configuration.configs import Configs
 from tests.integration.console.conftest import ComeIn, Console
 from tests.integration.console.pages import Visitor
 from tests.support.bridge import Bridge

@@ -12,6 +12,7 @@ import requests
 from pydantic import SecretStr
 
 from producer.admin.accounts import AccountStore
+from producer.admin.records.rights import Right
 from producer.console.app import create_console
 from producer.console.oidc import LASTS_S
 from producer.console.pages.sign_in import TRIES_OF_ADDRESS
@@ -19,7 +20,6 @@ from shared.codes.invalid import Invalid
 from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
 from shared.process.settings import load_settings
-from shared.store.rights import Right
 from tests.integration.console.pages import PASSWORD, Visitor
 from tests.support.bridge import Bridge
 from tests.support.oidc import (

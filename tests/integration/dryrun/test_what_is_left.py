@@ -17,7 +17,7 @@ from shared.dryrun.cleanup import clean_up
 from shared.dryrun.objects import Bench
 from shared.errors import LeaseOver, SettingsError
 from shared.events.config import PluginConfig
-from shared.send_window import SendWindow
+from shared.store.ledger.send_window import SendWindow
 from shared.templating.operations import OPERATIONS, Operation
 from shared.tracker.client import TrackerClient
 from tests.support.bridge import Bridge

@@ -10,9 +10,10 @@ from sqlalchemy import insert
 
 from producer.admin.held import held_page, held_row, held_rows
 from producer.admin.misattributed import WrongAuthor, misattributed
+from producer.admin.records.transaction import Store
 from shared.codes.kinds import Kind
-from shared.store import Store, tickets
-from shared.store.models import LedgerState, Misattributed, TaskTimeLink, TicketIssueLink, TicketState
+from shared.store.journal import tickets
+from shared.store.tables.models import LedgerState, Misattributed, TaskTimeLink, TicketIssueLink, TicketState
 from tests.support.events import START
 
 MODELS = {Kind.TICKET: TicketIssueLink, Kind.TICKET_TASK: TaskTimeLink}

@@ -11,14 +11,14 @@ from sqlalchemy import event as sqlalchemy_event
 from sqlalchemy import select, update
 
 from producer.admin.held import NotResolved, decide
+from producer.admin.records.transaction import Store
 from shared.codes.coded import written
 from shared.codes.kinds import Kind
 from shared.codes.refusals import Refusal
 from shared.process.settings import Settings
-from shared.store import Store
-from shared.store.models import EventState, JournalEvent, LedgerState, TraceStep
-from shared.store.trace import Step
-from shared.store.types import clock
+from shared.store.journal.trace import Step
+from shared.store.tables.models import EventState, JournalEvent, LedgerState, TraceStep
+from shared.store.tables.types import clock
 from tests.integration.store.conftest import Append, Book
 from tests.support.events import task, task_event, ticket, ticket_event
 from tests.support.refusals import says

@@ -15,13 +15,13 @@ from cryptography.fernet import Fernet
 from fakeredis import FakeRedis
 from typer.testing import CliRunner, Result
 
+from producer.admin.records.transaction import Store
 from producer.commands.main import app
 from shared.codes.coded import Coded, written
 from shared.codes.reasons import Reason
 from shared.events.event import parse_delivery
-from shared.store import Store
-from shared.store.database import Database
-from shared.store.models import EventState
+from shared.store.tables.database import Database
+from shared.store.tables.models import EventState
 from tests.support.databases import make_tables
 from tests.support.events import delivery_id
 

@@ -97,7 +97,7 @@ def test_a_database_that_is_down_is_a_document(
     def down(_database: object, **_: object) -> None:
         raise OperationalError("SELECT", {}, Exception("no route"))
 
-    monkeypatch.setattr("shared.store.migrations.require_current", down)
+    monkeypatch.setattr("shared.store.tables.schema.require_current", down)
     monkeypatch.setattr("producer.admin.doctor.examine", down)
     error = error_of(shell, *typed(name), exit_code=1)
     assert (error["code"], error["params"]) == (Refusal.DATABASE_DOWN, {"error": "no route"})
@@ -114,7 +114,7 @@ def test_a_fault_of_ours_and_an_interruption_are_documents(
         def fail(*_: object, error: BaseException = raised, **__: object) -> None:
             raise error
 
-        monkeypatch.setattr("shared.store.migrations.require_current", fail)
+        monkeypatch.setattr("shared.store.tables.schema.require_current", fail)
         assert error_of(shell, "links", exit_code=1)["code"] == code
 
 

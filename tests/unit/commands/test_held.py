@@ -5,8 +5,8 @@ from __future__ import annotations
 from shared.codes.authors import Misattribution
 from shared.codes.coded import written
 from shared.codes.kinds import Kind
-from shared.store.ledger import Claim
-from shared.store.models import EventState, LedgerState
+from shared.store.ledger.ledger import Claim
+from shared.store.tables.models import EventState, LedgerState
 from tests.support.events import task_event, ticket_event
 from tests.unit.commands.conftest import Shell
 

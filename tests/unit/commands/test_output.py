@@ -12,10 +12,10 @@ from producer.commands.output import count, plain
 from shared.codes.coded import Written
 from shared.events.event import HelpdeskUser
 from shared.sentences.moments import when
-from shared.store.metadata import Entry, MetadataKind
-from shared.store.models import EventState
-from shared.store.people import TrackerPerson
-from shared.store.trace import Step
+from shared.store.configuration.metadata import Entry, MetadataKind
+from shared.store.configuration.people import TrackerPerson
+from shared.store.journal.trace import Step
+from shared.store.tables.models import EventState
 from shared.values.visible import INVISIBLE
 from tests.support.events import task, task_event, ticket, ticket_event
 from tests.unit.commands.conftest import Shell
