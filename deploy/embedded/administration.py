@@ -15,11 +15,11 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from deploy.embedded.errors import EmbeddedError
 from deploy.sandbox.samples import Installation
-from producer.admin import configuration
-from producer.admin.accounts import AccountStore
-from producer.admin.links import make_link
+from producer.admin.access.accounts import AccountStore
+from producer.admin.configuration import configuration
 from producer.admin.migrations import upgrade
-from producer.admin.people import map_user
+from producer.admin.people.people import map_user
+from producer.admin.projects.links import make_link
 from producer.admin.records.rights import Right
 from producer.admin.records.transaction import Store
 from shared.connection.connector import Connector

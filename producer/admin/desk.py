@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from redis import Redis
 
-    from producer.admin.accounts import AccountStore
+    from producer.admin.access.accounts import AccountStore
     from producer.admin.dryrun.run import DryRuns
-    from producer.admin.projects import ProjectForms
+    from producer.admin.projects.projects import ProjectForms
     from producer.admin.records.transaction import Store
-    from producer.admin.templates import TemplateStore
+    from producer.admin.templates.templates import TemplateStore
     from shared.connection.connector import Connector
     from shared.connection.vault import Vault
     from shared.coordination.locks import Locks
@@ -60,7 +60,7 @@ class Desk:
 
     @cached_property
     def project_forms(self) -> ProjectForms:
-        from producer.admin.projects import ProjectForms
+        from producer.admin.projects.projects import ProjectForms
 
         connect, settling = self.connector.connect, self.settings.settling_time
         return ProjectForms(self.store, self.locks, connect, settling, self.ring)
@@ -68,13 +68,13 @@ class Desk:
     @property
     def accounts(self) -> AccountStore:
         """Who may come in."""
-        from producer.admin.accounts import AccountStore
+        from producer.admin.access.accounts import AccountStore
 
         return AccountStore(self.store)
 
     @property
     def templates(self) -> TemplateStore:
-        from producer.admin.templates import TemplateStore
+        from producer.admin.templates.templates import TemplateStore
 
         return TemplateStore(self.store)
 

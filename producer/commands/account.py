@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from producer.admin.showing.moments import when
 from producer.commands.desk import open_desk, settings
 from producer.commands.output import print_json, say, table
 from producer.commands.register import Json, add
-from shared.sentences.moments import when
 
 if TYPE_CHECKING:
     from producer.admin.records.rights import Right

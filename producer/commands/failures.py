@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from producer.admin.failures import why
+from producer.admin.showing.failures import why
 from shared.codes.coded import Coded
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError

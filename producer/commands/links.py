@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from producer.admin.shapes import link_json
+from producer.admin.showing.shapes import link_json
 from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import count, print_json, say, table, warn
 from producer.commands.register import Json, add, fits
 
 if TYPE_CHECKING:
-    from producer.admin.links import Linked
-    from producer.admin.projects import Made
+    from producer.admin.projects.links import Linked
+    from producer.admin.projects.projects import Made
 
 From = Annotated[
     Literal["project", "entity"],
@@ -101,7 +101,7 @@ def unlink(kind: From, helpdesk_id: HelpdeskId) -> None:
 
     Nothing is sent any more for tickets without another link, not even for those that have an issue.
     """
-    from producer.admin.links import remove_link
+    from producer.admin.projects.links import remove_link
     from shared.store.configuration.links import LinkKind
 
     with open_desk() as desk:
@@ -111,7 +111,7 @@ def unlink(kind: From, helpdesk_id: HelpdeskId) -> None:
 
 def links(as_json: Json = False) -> None:
     """List the links."""
-    from producer.admin.links import all_links
+    from producer.admin.projects.links import all_links
 
     with open_desk() as desk:
         found = all_links(desk.store)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from producer.admin.shapes import coded_json
+from producer.admin.showing.shapes import coded_json
 from producer.commands import (
     account,
     backfill,

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from producer.admin.shapes import stamp
+from producer.admin.showing.shapes import stamp
 from shared.values.characters import NOT_FOR_A_TERMINAL
 from shared.values.visible import visible
 

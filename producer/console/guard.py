@@ -18,7 +18,7 @@ from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from producer.admin.accounts import AccountStore
+from producer.admin.access.accounts import AccountStore
 from producer.admin.records.rights import Right
 from producer.console import monitoring, visitors
 from producer.console.languages import COOKIE, Languages

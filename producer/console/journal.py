@@ -6,11 +6,12 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
-from producer.admin.events import latest_events
-from producer.admin.held import held_rows
-from producer.admin.misattributed import misattributed as find_misattributed
-from producer.admin.shapes import event_json, held_json, trace_json, wrong_author_json
-from producer.admin.story import trace_ticket
+from producer.admin.decisions.held import held_rows
+from producer.admin.looking.events import latest_events
+from producer.admin.looking.story import trace_json, trace_ticket
+from producer.admin.people.misattributed import misattributed as find_misattributed
+from producer.admin.people.misattributed import wrong_author_json
+from producer.admin.showing.shapes import event_json, held_json
 from producer.console import models
 from producer.console.answers import AtDesk, Id
 from producer.web.problems import refusals

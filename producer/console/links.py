@@ -9,10 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from producer.admin.desk import Desk
-from producer.admin.links import all_links, link_of, remove_link
-from producer.admin.project_forms import FormRefused, ProjectForm
-from producer.admin.projects import Made
-from producer.admin.shapes import failure_json, link_json, warnings_json
+from producer.admin.projects.links import all_links, link_of, remove_link
+from producer.admin.projects.project_forms import FormRefused, ProjectForm
+from producer.admin.projects.projects import Made
+from producer.admin.showing.shapes import failure_json, link_json, warnings_json
 from producer.console import models
 from producer.console.answers import AtDesk, Id, IdOrZero
 from producer.web.problems import Problem, refusals

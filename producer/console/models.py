@@ -10,9 +10,9 @@ from typing import Any, Literal
 from pydantic import AwareDatetime, BaseModel, ConfigDict
 
 from shared.events.config import PluginConfig
-from shared.templating import Operation
 from shared.templating.catalogue import Variable
 from shared.templating.fields import Field
+from shared.templating.operations import Operation
 
 __all__ = ["Field", "Variable"]
 

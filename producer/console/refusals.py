@@ -10,10 +10,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from producer.admin.failures import why
-from producer.admin.project_forms import FormRefused
-from producer.admin.projects import ProjectInDoubt
-from producer.admin.templates import TemplateRefused
+from producer.admin.projects.project_forms import FormRefused
+from producer.admin.projects.projects import ProjectInDoubt
+from producer.admin.showing.failures import why
+from producer.admin.templates.templates import TemplateRefused
 from producer.console.pages.sign_in import sign_in_needed
 from producer.console.visitors import PATH, SignInNeeded
 from producer.web import problems

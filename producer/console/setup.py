@@ -9,9 +9,11 @@ from fastapi import APIRouter, Body, Query
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from producer.admin import configuration, people
-from producer.admin.metadata import cached, entries, read_now
-from producer.admin.shapes import entry_json, mapped_json, person_json, run_json, warnings_json
+from producer.admin.configuration import configuration
+from producer.admin.configuration.metadata import cached, entries, read_now
+from producer.admin.people import people
+from producer.admin.people.people import mapped_json
+from producer.admin.showing.shapes import entry_json, person_json, run_json, warnings_json
 from producer.console import models
 from producer.console.answers import AtDesk, Id
 from producer.web.problems import Problem, refusals

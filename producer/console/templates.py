@@ -8,13 +8,20 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from producer.admin.template_shapes import change_json, field_json, left_json, template_json, variable_json
+from producer.admin.templates.defaults import default_template
+from producer.admin.templates.template_shapes import (
+    change_json,
+    field_json,
+    left_json,
+    template_json,
+    variable_json,
+)
 from producer.console import models
 from producer.console.answers import AtDesk, Id, Who
 from producer.web.problems import refusals
-from shared.templating import Operation, catalogue_for
-from shared.templating.defaults import default_template
+from shared.templating.catalogue import catalogue_for
 from shared.templating.fields import fields_for
+from shared.templating.operations import Operation
 from shared.values.ids import LARGEST
 
 router = APIRouter(prefix="/api/templates", tags=["templates"])

@@ -8,17 +8,17 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
-from producer.admin import preview as previews
 from producer.admin.desk import Desk
 from producer.admin.records.rights import Right
-from producer.admin.template_shapes import dry_run_json, preview_json
+from producer.admin.templates import preview as previews
+from producer.admin.templates.template_shapes import dry_run_json, preview_json
 from producer.console import models
 from producer.console.answers import AtDesk
 from producer.console.rights import require
 from producer.web.problems import Problem, refusals
 from shared.codes.invalid import Invalid
 from shared.codes.refusals import Refusal
-from shared.templating import Operation
+from shared.templating.operations import Operation
 from shared.values.ids import LARGEST
 
 router = APIRouter(prefix="/ajax", tags=["templates"])

@@ -17,15 +17,15 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from producer.admin.desk import Desk
-from producer.admin.overview import needs_a_person
+from producer.admin.looking.overview import needs_a_person
 from producer.admin.records.rights import Right
+from producer.admin.showing.moments import when
 from producer.console.assets import Assets
 from producer.console.languages import Languages
 from producer.console.notices import NOTICES
 from producer.console.words import STATES, TONES, label
 from shared.codes.coded import Coded
 from shared.sentences.language import counted, language, numeral, said
-from shared.sentences.moments import when
 from shared.sentences.render import because, sentence
 from shared.values.characters import NOT_FOR_A_TERMINAL
 from shared.values.visible import visible

@@ -16,9 +16,10 @@ from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.configuration.people import TrackerPerson
 from shared.store.tables.models import JournalEvent, LedgerState
 from shared.store.transaction import Transaction
-from shared.templating import Engine, Operation, catalogue_for
+from shared.templating.catalogue import catalogue_for
 from shared.templating.contexts import Context, config_part, from_ticket, sample
-from shared.templating.operations import CustomField
+from shared.templating.engine import Engine
+from shared.templating.operations import CustomField, Operation
 
 
 class NoContext(BridgeError):

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from shared.errors import TemplateError
 from shared.events.payloads import Body
 from shared.store.configuration.templates import ActiveTemplate
-from shared.templating import Engine
 from shared.templating.contexts import Context
+from shared.templating.engine import Engine
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,10 @@ from chevron.tokenizer import tokenize
 from jinja2.sandbox import SandboxedEnvironment
 
 from shared.events.text import cut
-from shared.templating import Engine, Operation, catalogue_for
+from shared.templating.catalogue import catalogue_for
 from shared.templating.contexts import Context
+from shared.templating.engine import Engine
+from shared.templating.operations import Operation
 
 Payload = dict[str, Any]
 

@@ -20,7 +20,7 @@ from cryptography.fernet import Fernet
 from pydantic import SecretStr
 from sqlalchemy import text
 
-from producer.admin.accounts import AccountStore
+from producer.admin.access.accounts import AccountStore
 from producer.admin.migrations import upgrade
 from producer.admin.records.rights import Right
 from producer.admin.records.transaction import Store

@@ -12,7 +12,7 @@ import argon2
 import pytest
 from playwright.sync_api import expect
 
-from producer.admin.accounts import AccountStore
+from producer.admin.access.accounts import AccountStore
 from producer.admin.records.rights import Right
 from producer.console.app import create_console
 from shared.metadata.synchronisation import synchronise

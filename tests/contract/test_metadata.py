@@ -10,10 +10,12 @@ from cryptography.fernet import Fernet
 from fakeredis import FakeRedis
 from pydantic import SecretStr
 
-from producer.admin import configuration
+from producer.admin.configuration import configuration
 from producer.admin.desk import Desk
-from producer.admin.doctor import Installation, Status, examine
-from producer.admin.project_forms import FormRefused, ProjectForm
+from producer.admin.doctor.examination import examine
+from producer.admin.doctor.finding import Status
+from producer.admin.doctor.installation import Installation
+from producer.admin.projects.project_forms import FormRefused, ProjectForm
 from producer.admin.records.transaction import Store
 from shared.codes.invalid import Invalid
 from shared.codes.refusals import Refusal

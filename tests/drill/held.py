@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import select
 
-from producer.admin.held import held_rows
+from producer.admin.decisions.held import held_rows
 from producer.admin.records.transaction import Store
 from shared.codes.kinds import Kind
 from shared.store.tables.models import EventState, JournalEvent, LedgerState

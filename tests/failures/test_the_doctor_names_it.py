@@ -13,8 +13,8 @@ from sqlalchemy import update
 
 from deploy.embedded.ports import free_port
 from deploy.sandbox.tracker.seed import user_key
-from producer.admin.doctor import RECORDS
-from producer.admin.people import map_user
+from producer.admin.doctor.finding import RECORDS
+from producer.admin.people.people import map_user
 from shared.codes.findings import Finding
 from shared.coordination.presence import BEAT, CONSOLE, WORKER, Presence
 from shared.coordination.presence import KEY as PRESENCE

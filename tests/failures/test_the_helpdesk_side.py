@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from producer.admin.replay import replay_state
+from producer.admin.catching_up.replay import replay_state
 from shared.codes.findings import Finding
 from shared.store.configuration.links import LinkKind
 from shared.store.tables.models import EventState

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from producer.admin.story import trace_ticket
+from producer.admin.looking.story import trace_ticket
 from shared.codes.faults import Fault
 from shared.store.configuration.links import LinkKind
 from shared.store.tables.models import EventState

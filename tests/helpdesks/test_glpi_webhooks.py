@@ -12,7 +12,7 @@ import requests
 import structlog
 from sqlalchemy import text
 
-from producer.admin.replay import replay_state
+from producer.admin.catching_up.replay import replay_state
 from shared.codes.invalid import Invalid
 from shared.codes.reasons import Reason
 from shared.store.tables.models import EventState

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.adoption import NotThere, check_there
+from producer.admin.decisions.adoption import NotThere, check_there
 from shared.codes.kinds import Kind
 from shared.codes.refusals import Refusal
 from shared.connection.connector import Connector

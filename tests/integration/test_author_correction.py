@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.correction import NotCorrected, correct_author
-from producer.admin.misattributed import misattributed
+from producer.admin.people.correction import NotCorrected, correct_author
+from producer.admin.people.misattributed import misattributed
 from shared.codes.kinds import Kind
 from shared.codes.refusals import Refusal
 from shared.errors import NotFound, OutcomeUnknown

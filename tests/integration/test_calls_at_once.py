@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.doctor import CheckResult, Installation
+from producer.admin.doctor.finding import CheckResult
+from producer.admin.doctor.installation import Installation
 from producer.admin.doctor.services import calls
 from shared.codes.findings import Finding
 from shared.codes.limits import CallLimitBy

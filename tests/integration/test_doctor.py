@@ -19,8 +19,11 @@ from deploy.embedded.ports import free_port
 from deploy.embedded.postgres import PostgresServer
 from deploy.sandbox.tracker.control import StandIn
 from deploy.sandbox.tracker.seed import user_key
-from producer.admin.doctor import RECORDS, CheckResult, Installation, Status, examine, live
-from producer.admin.people import confirm_matches
+from producer.admin.doctor import live
+from producer.admin.doctor.examination import examine
+from producer.admin.doctor.finding import RECORDS, CheckResult, Status
+from producer.admin.doctor.installation import Installation
+from producer.admin.people.people import confirm_matches
 from producer.admin.records.transaction import Store
 from shared.codes.coded import written
 from shared.codes.findings import Finding

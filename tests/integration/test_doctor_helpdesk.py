@@ -8,7 +8,9 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import update
 
-from producer.admin.doctor import Installation, Status, examine_helpdesk
+from producer.admin.doctor.examination import examine_helpdesk
+from producer.admin.doctor.finding import Status
+from producer.admin.doctor.installation import Installation
 from shared.codes.findings import Finding
 from shared.codes.invalid import Invalid
 from shared.connection.connector import Connector

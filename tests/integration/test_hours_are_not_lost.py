@@ -12,7 +12,7 @@ import requests
 from sqlalchemy.exc import OperationalError
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.held import decide, held_rows
+from producer.admin.decisions.held import decide, held_rows
 from shared.codes.coded import written
 from shared.codes.kinds import Kind
 from shared.store.ledger.ledger import Claim, Ledger

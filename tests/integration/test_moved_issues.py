@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.adoption import projects_of
-from producer.admin.backfill import add_links
+from producer.admin.catching_up.backfill import add_links
+from producer.admin.decisions.adoption import projects_of
+from producer.admin.decisions.held import resolve
 from producer.admin.desk import Desk
-from producer.admin.held import resolve
 from shared.codes.kinds import Kind
 from shared.store.tables.models import LedgerState
 from shared.tracker.client import TrackerClient

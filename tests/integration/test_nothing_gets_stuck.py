@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import update
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.replay import replay_events
+from producer.admin.catching_up.replay import replay_events
 from shared.codes.coded import written
 from shared.codes.faults import Fault
 from shared.codes.kinds import Kind

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.people import confirm_matches, map_user, unmap_user, user_map
+from producer.admin.people.people import confirm_matches, map_user, unmap_user, user_map
 from shared.codes.reasons import Matching
 from shared.errors import NotFound
 from shared.store.configuration.links import LinkKind

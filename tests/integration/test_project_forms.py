@@ -12,8 +12,8 @@ import pytest
 from sqlalchemy import update
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.project_forms import FormRefused, ProjectForm
-from producer.admin.projects import Made, ProjectForms, ProjectInDoubt
+from producer.admin.projects.project_forms import FormRefused, ProjectForm
+from producer.admin.projects.projects import Made, ProjectForms, ProjectInDoubt
 from producer.admin.records.models import ProjectClaim
 from producer.admin.records.project_claims import ProjectClaims
 from shared.codes.coded import written
@@ -229,7 +229,7 @@ def test_while_the_key_is_refused_nobody_is_told_that_their_own_project_is_someb
     """The list is one for anybody then: a private project is not in it."""
     stand_in.fault("reset_after", method="POST", path="/projects.json", count=1)
     with monkeypatch.context() as patch, pytest.raises(ProjectInDoubt):
-        patch.setattr("producer.admin.projects.find_project", lambda *_: None)
+        patch.setattr("producer.admin.projects.projects.find_project", lambda *_: None)
         forms.create(ENTITY, 9, form())
     settle(bridge)
     stand_in.settings(rest_enabled=False)
@@ -291,7 +291,7 @@ def test_a_project_that_appears_after_all_is_found_by_the_repeat(
     stand_in.fault("reset_after", method="POST", path="/projects.json", count=1)
     answers = iter([None, None])
     with monkeypatch.context() as patch, pytest.raises(ProjectInDoubt):
-        patch.setattr("producer.admin.projects.find_project", lambda *_: next(answers))
+        patch.setattr("producer.admin.projects.projects.find_project", lambda *_: next(answers))
         forms.create(ENTITY, 9, form())
     found = forms.create(ENTITY, 9, form())
     assert not found.created

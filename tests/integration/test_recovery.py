@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin import recovery
-from producer.admin.held import decide
+from producer.admin.catching_up import recovery
+from producer.admin.decisions.held import decide
 from shared.codes.kinds import Kind
 from shared.store.ledger.ledger import LedgerRow
 from tests.support.bridge import Bridge

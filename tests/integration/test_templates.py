@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.project_forms import FormRefused, ProjectForm
-from producer.admin.projects import ProjectForms
-from producer.admin.templates import TemplateStore
+from producer.admin.projects.project_forms import FormRefused, ProjectForm
+from producer.admin.projects.projects import ProjectForms
+from producer.admin.templates.templates import TemplateStore
 from shared.codes.cautions import Caution
 from shared.codes.hints import Hint
 from shared.codes.reasons import Reason

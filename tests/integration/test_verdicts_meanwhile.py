@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.held import decide
+from producer.admin.decisions.held import decide
 from shared.codes.kinds import Kind
 from shared.store.tables.models import LedgerState
 from tests.support.bridge import Bridge

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin import recovery
+from producer.admin.catching_up import recovery
 from shared.codes.faults import Fault
 from shared.codes.kinds import Kind
 from shared.connection.connector import Connector

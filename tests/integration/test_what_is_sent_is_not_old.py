@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.configuration import change
+from producer.admin.configuration.configuration import change
 from producer.admin.records.transaction import Transaction
 from shared.codes.faults import Fault
 from shared.codes.kinds import Kind

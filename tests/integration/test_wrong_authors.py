@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.misattributed import misattributed
+from producer.admin.people.misattributed import misattributed
 from shared.codes.authors import Misattribution
 from shared.codes.coded import Coded
 from shared.codes.faults import Fault

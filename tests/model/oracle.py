@@ -23,7 +23,7 @@ from tests.model.tracker import Made
 from tests.model.world import World
 from tests.support.bridge import STATUS_MAP
 from tests.support.events import DONE
-from worker.retry import MOST_ATTEMPTS, MOST_ROUNDS
+from worker.sync.retry import MOST_ATTEMPTS, MOST_ROUNDS
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from producer.admin.held import decide, held_rows
-from producer.admin.replay import replay_state
+from producer.admin.catching_up.replay import replay_state
+from producer.admin.decisions.held import decide, held_rows
 from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
 from shared.store.ledger.ledger import LedgerRow

@@ -24,8 +24,9 @@ from producer.console.markdown import texts_of
 from shared.codes.kinds import Kind
 from shared.sentences.render import WHAT, WHY
 from shared.sentences.template import Plural
-from shared.templating import Operation, catalogue_for
+from shared.templating.catalogue import catalogue_for
 from shared.templating.fields import FieldType, fields_for
+from shared.templating.operations import Operation
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "producer" / "console" / "languages"

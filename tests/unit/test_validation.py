@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 from typer.testing import CliRunner
 
 from producer.admin.knowledge.record import Metadata
-from producer.admin.project_forms import ProjectForm
+from producer.admin.projects.project_forms import ProjectForm
 from producer.commands.main import app
 from producer.helpdesks.glpi.events import _TaskBody, _TicketBody
 from shared.events.config import PluginConfig

@@ -21,7 +21,7 @@ from shared.refusals.judging import choices_of
 from shared.store.configuration.metadata import MetadataKind
 from shared.store.configuration.people import Match, TrackerPerson
 from shared.telemetry import metrics
-from shared.templating import Operation
+from shared.templating.operations import Operation
 from shared.tracker.answers import Answer
 from shared.tracker.lists import Params, project_of
 from worker.sync.actions import begin

@@ -29,10 +29,10 @@ from shared.store.verdicts import Verdicts
 from shared.telemetry.logs import get_logger, log_fields
 from shared.tracker.client import CallRecord, TrackerClient
 from shared.tracker.lists import TrackerLists
-from worker.retry import backoff
 from worker.sync.actions import Action
 from worker.sync.completion import Completion
 from worker.sync.kept import Kept
+from worker.sync.retry import backoff
 
 log = get_logger("sync")
 T = TypeVar("T")

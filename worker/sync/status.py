@@ -19,14 +19,14 @@ from shared.metadata.synchronisation import refresh
 from shared.store.configuration.metadata import MetadataKind
 from shared.store.tables.models import TicketState
 from shared.store.transaction import Transaction
-from shared.templating import Operation
-from worker.retry import is_exhausted
+from shared.templating.operations import Operation
 from worker.sync.actions import apart, begin
 from worker.sync.bodies import body_for, built
 from worker.sync.drain import Drain, Stored
 from worker.sync.probes import call_as_administrator, found_gone
 from worker.sync.refusals import explained
 from worker.sync.results import Created, Result, Sent, Skipped, Waiting
+from worker.sync.retry import is_exhausted
 from worker.sync.work import Work
 
 

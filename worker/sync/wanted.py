@@ -22,7 +22,7 @@ from shared.store.journal.journal import Done
 from shared.store.ledger.ledger import Claim, LedgerRow
 from shared.store.tables.models import TicketState
 from shared.store.transaction import Transaction
-from shared.templating import Operation
+from shared.templating.operations import Operation
 from worker.sync.attribution import Sender
 from worker.sync.bodies import choose_body
 from worker.sync.drain import Drain

@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from redis.exceptions import AuthenticationError, OutOfMemoryError, RedisError, ResponseError
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
+from producer.admin.doctor import redis_health as health
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
 from shared.codes.coded import Coded
 from shared.codes.findings import Finding, Named
-from shared.coordination import health
 from shared.coordination.call_limit import CallLimit
 from shared.coordination.presence import BEAT, CONSOLE, WORKER, Presence, ProcessSign
 from shared.errors import SettingsError, first_line

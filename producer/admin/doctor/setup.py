@@ -7,7 +7,7 @@ from datetime import UTC
 
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
-from producer.admin.people import Mapped, confirm_people, user_map
+from producer.admin.people.people import Mapped, confirm_people, user_map
 from shared.codes.coded import Coded
 from shared.codes.findings import Finding, Named
 from shared.errors import NotFound, SettingsError

@@ -20,9 +20,8 @@ from shared.refusals.hints import hints
 from shared.refusals.known import Explanation, known_of
 from shared.store.configuration.metadata import MetadataKind
 from shared.store.configuration.templates import ActiveTemplate
-from shared.templating import Operation
 from shared.templating.contexts import sample
-from shared.templating.operations import CustomField
+from shared.templating.operations import CustomField, Operation
 
 GONE = (
     Hint.UNKNOWN_CUSTOM_FIELD,

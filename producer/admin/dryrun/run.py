@@ -27,8 +27,8 @@ from shared.dryrun.objects import Bench, json_in
 from shared.metadata.synchronisation import Connect
 from shared.refusals.hints import explain, ignored
 from shared.refusals.known import Explanation, Known, known_of
-from shared.templating import Engine, catalogue_for
-from shared.templating.engine import Rendering
+from shared.templating.catalogue import catalogue_for
+from shared.templating.engine import Engine, Rendering
 from shared.templating.operations import CustomField, Operation
 
 NO_ISSUE_YET = 1

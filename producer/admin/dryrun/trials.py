@@ -21,8 +21,7 @@ from shared.events.payloads import Body
 from shared.refusals.hints import explain
 from shared.refusals.known import Explanation, Known
 from shared.store.ledger.send_window import SendWindow
-from shared.templating import Engine
-from shared.templating.engine import Rendering
+from shared.templating.engine import Engine, Rendering
 from shared.templating.operations import Operation
 from shared.tracker.answers import RawAnswer, messages
 

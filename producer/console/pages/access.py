@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import Request
 from starlette.responses import Response
 
-from producer.admin.accounts import AccountRefused
+from producer.admin.access.accounts import AccountRefused
 from producer.admin.records.rights import OF_ACCOUNTS, Right
 from producer.console.answers import AtDesk
 from producer.console.pages.parts import Form, go, page_router, show

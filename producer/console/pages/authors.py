@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from fastapi import Request
 from starlette.responses import Response
 
-from producer.admin import configuration
-from producer.admin.correction import correct_author
-from producer.admin.misattributed import WrongAuthor, misattributed
-from producer.admin.people import logins_of
+from producer.admin.configuration import configuration
+from producer.admin.people.correction import correct_author
+from producer.admin.people.misattributed import WrongAuthor, misattributed
+from producer.admin.people.people import logins_of
 from producer.console.answers import AtDesk, Id
 from producer.console.fixing import fix
 from producer.console.pages.parts import PAGE, go, page_router, show

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import Request
 from starlette.responses import Response
 
-from producer.admin.changes import change_of, latest_changes
+from producer.admin.looking.changes import change_of, latest_changes
 from producer.console.answers import AtDesk, Id
 from producer.console.pages.parts import page_router, show
 from producer.console.view import address

@@ -5,7 +5,9 @@ from __future__ import annotations
 from fastapi import Request
 from starlette.responses import Response
 
-from producer.admin.doctor import Installation, Status, examine
+from producer.admin.doctor.examination import examine
+from producer.admin.doctor.finding import Status
+from producer.admin.doctor.installation import Installation
 from producer.admin.knowledge.shipped import shipped
 from producer.console.answers import AtDesk
 from producer.console.fixing import fix

@@ -10,9 +10,9 @@ from fastapi import Request
 from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
-from producer.admin.events import event_page
+from producer.admin.catching_up.replay import REPLAYABLE, replay_matching
+from producer.admin.looking.events import event_page
 from producer.admin.records.event_search import Wanted
-from producer.admin.replay import REPLAYABLE, replay_matching
 from producer.console.answers import AtDesk
 from producer.console.fixing import fix
 from producer.console.pages.parts import Form, go, page_router, show

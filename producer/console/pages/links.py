@@ -7,11 +7,11 @@ from typing import Annotated, Any
 from fastapi import Path, Request
 from starlette.responses import Response
 
-from producer.admin.links import find_link, named_links, remove_link
-from producer.admin.metadata import names
-from producer.admin.people import find_tracker_users
-from producer.admin.project_forms import FormRefused, ProjectForm, fields_of_projects
-from producer.admin.projects import ProjectInDoubt
+from producer.admin.configuration.metadata import names
+from producer.admin.people.people import find_tracker_users
+from producer.admin.projects.links import find_link, named_links, remove_link
+from producer.admin.projects.project_forms import FormRefused, ProjectForm, fields_of_projects
+from producer.admin.projects.projects import ProjectInDoubt
 from producer.console.answers import AtDesk
 from producer.console.pages.parts import Form, go, leaf, page_router, show
 from producer.console.visitors import Fields

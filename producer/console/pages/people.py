@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import Request
 from starlette.responses import Response
 
-from producer.admin import people
+from producer.admin.people import people
 from producer.console.answers import AtDesk, Id
 from producer.console.pages.parts import PAGE, Form, Number, go, leaf, page_router, show
 from producer.web.problems import Problem

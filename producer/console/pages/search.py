@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import Query
 from starlette.responses import JSONResponse
 
-from producer.admin.metadata import find_categories, find_projects
-from producer.admin.people import find_tracker_users
+from producer.admin.configuration.metadata import find_categories, find_projects
+from producer.admin.people.people import find_tracker_users
 from producer.console.answers import AtDesk
 from producer.console.pages.parts import page_router
 from producer.console.view import plain

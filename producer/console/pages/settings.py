@@ -10,10 +10,10 @@ from fastapi import Request
 from redis.exceptions import RedisError
 from starlette.responses import Response
 
-from producer.admin import configuration
-from producer.admin.connecting import Tested, try_connection
-from producer.admin.metadata import begin_reading, cached
-from producer.admin.people import logins_of
+from producer.admin.configuration import configuration
+from producer.admin.configuration.connecting import Tested, try_connection
+from producer.admin.configuration.metadata import begin_reading, cached
+from producer.admin.people.people import logins_of
 from producer.console.answers import AtDesk
 from producer.console.pages.parts import Form, go, page_router, show
 from producer.console.visitors import Fields

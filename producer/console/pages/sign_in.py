@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.responses import HTMLResponse, Response
 
-from producer.admin.accounts import AccountRefused, TooBusy
+from producer.admin.access.accounts import AccountRefused, TooBusy
 from producer.console import visitors
 from producer.console.answers import AtDesk
 from producer.console.languages import COOKIE, NAMES

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from producer.admin.accounts import AccountRefused
+from producer.admin.access.accounts import AccountRefused
 from producer.console import visitors
 from producer.console.answers import AtDesk
 from producer.console.oidc import LASTS_S, ProviderFailed, SignOnRefused, SingleSignOn

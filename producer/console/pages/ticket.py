@@ -7,8 +7,8 @@ from typing import Any
 from fastapi import Request
 from starlette.responses import Response
 
-from producer.admin import replay as events
-from producer.admin.story import destination, trace_ticket
+from producer.admin.catching_up import replay as events
+from producer.admin.looking.story import destination, trace_ticket
 from producer.console.answers import AtDesk, Id
 from producer.console.fixing import HINTS, fix
 from producer.console.pages.parts import go, page_router, show

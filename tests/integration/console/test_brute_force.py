@@ -11,7 +11,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 import argon2
 import pytest
 
-from producer.admin import accounts
+from producer.admin.access import accounts
 from producer.admin.records.rights import Right
 from producer.console.pages.sign_in import TRIES_OF_ADDRESS
 from producer.web.buckets import Buckets

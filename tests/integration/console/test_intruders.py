@@ -12,7 +12,7 @@ import pytest
 from pydantic import SecretStr
 from starlette.types import Message, Receive, Scope, Send
 
-from producer.admin.accounts import AccountStore
+from producer.admin.access.accounts import AccountStore
 from producer.console import guard as guard_module
 from producer.console.guard import WRONG_TOKENS, Guard
 from producer.console.languages import Languages

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import event
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.accounts import AccountStore
+from producer.admin.access.accounts import AccountStore
 from producer.admin.records.rights import Right
 from shared.codes.invalid import Invalid
 from shared.codes.reasons import Reason

@@ -12,7 +12,7 @@ import requests
 from deploy.embedded.postgres import PostgresServer
 from deploy.embedded.redis import RedisServer
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.accounts import AccountStore
+from producer.admin.access.accounts import AccountStore
 from producer.admin.records.rights import Right
 from producer.console.app import create_console
 from shared.store.tables.models import EventState

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from sqlalchemy import select, update
 
-from producer.admin.accounts import AccountStore
+from producer.admin.access.accounts import AccountStore
 from producer.admin.records.models import ApiToken, ConsoleAccount, ConsoleSession, SignInLink
 from producer.admin.records.rights import Right
 from producer.console.pages.sign_in import TRIES_OF_ADDRESS

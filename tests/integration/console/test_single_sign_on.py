@@ -11,7 +11,7 @@ import pytest
 import requests
 from pydantic import SecretStr
 
-from producer.admin.accounts import AccountStore
+from producer.admin.access.accounts import AccountStore
 from producer.admin.records.rights import Right
 from producer.console.app import create_console
 from producer.console.oidc import LASTS_S

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.accounts import AccountStore
+from producer.admin.access.accounts import AccountStore
 from producer.admin.records.rights import Right
 from producer.console.app import create_console
 from producer.console.pages import settings

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from producer.admin.doctor import CheckResult, Status
+from producer.admin.doctor.finding import CheckResult, Status
 from producer.admin.doctor.helpdesk import refused
 from producer.admin.records.transaction import Store
 from producer.hooks.refused import MOST_ADDRESSES, Refused

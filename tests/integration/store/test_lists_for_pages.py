@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from sqlalchemy import insert
 
-from producer.admin.held import held_page, held_row, held_rows
-from producer.admin.misattributed import WrongAuthor, misattributed
+from producer.admin.decisions.held import held_page, held_row, held_rows
+from producer.admin.people.misattributed import WrongAuthor, misattributed
 from producer.admin.records.transaction import Store
 from shared.codes.kinds import Kind
 from shared.store.journal import tickets

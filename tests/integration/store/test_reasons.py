@@ -9,10 +9,10 @@ from typing import Any
 from sqlalchemy import insert, select, text, update
 from sqlalchemy.orm import Session
 
+from producer.admin.looking.story import trace_json, trace_ticket
 from producer.admin.migrations import upgrade
 from producer.admin.records.transaction import Store
-from producer.admin.shapes import event_json, held_json, trace_json
-from producer.admin.story import trace_ticket
+from producer.admin.showing.shapes import event_json, held_json
 from shared.codes.coded import Coded, written
 from shared.codes.faults import Detail
 from shared.codes.kinds import Kind

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from sqlalchemy import event as sqlalchemy_event
 from sqlalchemy import select, update
 
-from producer.admin.held import NotResolved, decide
+from producer.admin.decisions.held import NotResolved, decide
 from producer.admin.records.transaction import Store
 from shared.codes.coded import written
 from shared.codes.kinds import Kind

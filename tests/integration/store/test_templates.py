@@ -9,7 +9,7 @@ from sqlalchemy import update
 from sqlalchemy.exc import IntegrityError
 
 from producer.admin.records.transaction import Store
-from producer.admin.templates import Described, EditedMeanwhile, TemplateRefused, TemplateStore
+from producer.admin.templates.templates import Described, EditedMeanwhile, TemplateRefused, TemplateStore
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound, TemplateError
 from shared.store.tables.models import PayloadTemplate

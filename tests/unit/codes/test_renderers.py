@@ -8,8 +8,8 @@ from gettext import GNUTranslations
 
 import pytest
 
-from producer.admin.doctor.finding import failure
-from producer.admin.shapes import failure_json, finding_json, reason_json, warnings_json
+from producer.admin.doctor.finding import failure, finding_json
+from producer.admin.showing.shapes import failure_json, reason_json, warnings_json
 from producer.commands.output import plain
 from producer.console.view import _said, _why
 from producer.web.problems import Problem

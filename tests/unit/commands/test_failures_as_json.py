@@ -11,7 +11,7 @@ import typer
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import OperationalError
 
-from producer.admin.failures import why
+from producer.admin.showing.failures import why
 from producer.commands.main import app
 from shared.codes.refusals import Refusal
 from tests.unit.commands.conftest import Shell
@@ -98,7 +98,7 @@ def test_a_database_that_is_down_is_a_document(
         raise OperationalError("SELECT", {}, Exception("no route"))
 
     monkeypatch.setattr("shared.store.tables.schema.require_current", down)
-    monkeypatch.setattr("producer.admin.doctor.examine", down)
+    monkeypatch.setattr("producer.admin.doctor.examination.examine", down)
     error = error_of(shell, *typed(name), exit_code=1)
     assert (error["code"], error["params"]) == (Refusal.DATABASE_DOWN, {"error": "no route"})
 

@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from producer.admin.shapes import stamp
+from producer.admin.showing.moments import when
+from producer.admin.showing.shapes import stamp
 from producer.commands.output import count, plain
 from shared.codes.coded import Written
 from shared.events.event import HelpdeskUser
-from shared.sentences.moments import when
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.configuration.people import TrackerPerson
 from shared.store.journal.trace import Step

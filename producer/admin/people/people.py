@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from producer.admin.records.people_search import Everybody
 from producer.admin.records.transaction import Store, Transaction
+from producer.admin.showing.shapes import Shape, coded_json
 from shared.codes.changes import Did
 from shared.codes.coded import Coded
 from shared.codes.refusals import Refusal
@@ -191,3 +192,9 @@ def confirm_people(tx: Transaction, tracker_user_ids: Collection[int]) -> bool:
         choices = [f"{one.tracker_user_id} ({one.login})" for one in tx.people.cached()]
         raise NotFound(Refusal.TRACKER_USERS_UNKNOWN(users=unknown, **named(choices)))
     return True
+
+
+def mapped_json(one: Mapped) -> Shape:
+    """Return who a helpdesk user is on the tracker."""
+    plain = {each.name: getattr(one, each.name) for each in fields(one) if each.name != "match"}
+    return {**plain, **coded_json(one.match), "why": one.why}

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 from pydantic import SecretStr
 
-from producer.admin.configuration import change_of_address, checked_key
+from producer.admin.configuration.configuration import change_of_address, checked_key
 from producer.admin.desk import Desk
-from producer.admin.doctor import CheckResult, Status
+from producer.admin.doctor.finding import CheckResult, Status
 from producer.admin.doctor.installation import Installation
 from producer.admin.doctor.tracker import connection
 from shared.codes.invalid import Invalid, faulty

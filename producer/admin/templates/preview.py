@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from producer.admin.records.transaction import Store
-from producer.admin.template_values import unfit_values
+from producer.admin.templates.template_values import unfit_values
 from shared.bodies.contexts import custom_fields_of, engine_for, preview_context
 from shared.codes.cautions import Caution
 from shared.codes.coded import Coded, written
 from shared.events.config import PluginConfig
 from shared.events.payloads import roles_beyond
-from shared.templating import Operation
 from shared.templating.fields import fields_for
-from shared.templating.operations import CustomField
+from shared.templating.operations import CustomField, Operation
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +10,6 @@ from shared.codes.coded import to_json
 from shared.sentences.render import sentence
 
 if TYPE_CHECKING:
-    from producer.admin.doctor.finding import CheckResult
-    from producer.admin.misattributed import WrongAuthor
-    from producer.admin.people import Mapped
-    from producer.admin.story import IssueLink, TaskStanding, TicketTrace
     from shared.codes.coded import Coded
     from shared.codes.kinds import Kind
     from shared.store.configuration.links import Link
@@ -69,49 +64,6 @@ def held_json(kind: Kind, row: LedgerRow) -> Shape:
     }
 
 
-def wrong_author_json(one: WrongAuthor) -> Shape:
-    """Return what has another author on the tracker than was meant."""
-    return {
-        "kind": str(one.kind),
-        "id": one.key,
-        "ticket_id": one.ticket_id,
-        "tracker_id": one.tracker_id,
-        "author_id": one.author_id,
-        "since": one.since,
-        **reason_json(one.why),
-        "todo": one.todo,
-    }
-
-
-def trace_json(found: TicketTrace) -> Shape:
-    """Return a ticket's story."""
-    return {
-        "ticket_id": found.ticket_id,
-        "link": _standing(found.link) if found.link else None,
-        "ticket_tasks": [_standing(task) for task in found.ticket_tasks],
-        "steps": [
-            {"at": one.at, **coded_json(one.coded), "what": one.what, "why": one.why, "call": one.call}
-            for one in found.steps
-        ],
-    }
-
-
-def _standing(one: IssueLink | TaskStanding) -> Shape:
-    plain = {each.name: getattr(one, each.name) for each in fields(one) if each.name != "coded"}
-    return {**plain, **reason_json(one.coded)}
-
-
-def finding_json(result: CheckResult) -> Shape:
-    return {
-        "check": result.check,
-        "status": str(result.status),
-        **coded_json(result.found),
-        "what": result.what,
-        "todo": result.todo,
-        "record": result.record,
-    }
-
-
 def link_json(link: Link) -> Shape:
     return {
         "kind": str(link.kind),
@@ -141,12 +93,6 @@ def person_json(person: TrackerPerson) -> Shape:
         "mail": person.mail,
         "admin": person.admin,
     }
-
-
-def mapped_json(one: Mapped) -> Shape:
-    """Return who a helpdesk user is on the tracker."""
-    plain = {each.name: getattr(one, each.name) for each in fields(one) if each.name != "match"}
-    return {**plain, **coded_json(one.match), "why": one.why}
 
 
 def stamp(moment: Any) -> str:

@@ -13,7 +13,7 @@ from datetime import datetime
 from sqlalchemy.exc import IntegrityError
 
 from producer.admin.records.transaction import Store, Transaction
-from producer.admin.template_values import unfit_constant
+from producer.admin.templates.template_values import unfit_constant
 from shared.bodies.contexts import custom_fields_of, engine_for, operation_of
 from shared.codes.changes import Did
 from shared.codes.coded import Coded
@@ -22,9 +22,8 @@ from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound, TemplateError
 from shared.store.configuration.templates import Change, Kept
 from shared.store.tables.models import PayloadTemplate, TemplateChange
-from shared.templating import Operation
 from shared.templating.limits import BODY_BYTES
-from shared.templating.operations import CustomField
+from shared.templating.operations import CustomField, Operation
 from shared.values.characters import NOT_STORABLE
 
 LONGEST_NAME = 100

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from producer.admin.records.transaction import Store, Transaction
-from producer.admin.shapes import link_json
+from producer.admin.showing.shapes import link_json
 from shared.codes.changes import Did
 from shared.codes.coded import Coded
 from shared.codes.reasons import Reason

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from producer.admin.story import IssueLink, TaskStanding, TicketTrace
+from producer.admin.looking.story import IssueLink, TaskStanding, TicketTrace
 from shared.store.tables.models import EventState, LedgerState
 
 WORDS: dict[str, str] = {

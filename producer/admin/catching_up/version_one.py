@@ -10,7 +10,7 @@ import io
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 
-from producer.admin.backfill import COLUMNS, NEEDED, USER, NotImported
+from producer.admin.catching_up.backfill import COLUMNS, NEEDED, USER, NotImported
 from shared.codes.invalid import Unimported
 from shared.codes.kinds import Kind
 from shared.store.configuration.links import LinkKind

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
-from producer.admin.shapes import coded_json, reason_json, warnings_json
+from producer.admin.showing.shapes import coded_json, reason_json, warnings_json
 from shared.sentences.render import sentence
 
 if TYPE_CHECKING:
     from producer.admin.dryrun.results import DryRun, Left
-    from producer.admin.preview import Preview
-    from producer.admin.templates import Described
+    from producer.admin.templates.preview import Preview
+    from producer.admin.templates.templates import Described
     from shared.errors import TemplateError
     from shared.store.tables.models import TemplateChange
     from shared.templating.catalogue import Variable

@@ -9,7 +9,7 @@ from typing import Any, Literal, TextIO
 
 from sqlalchemy.exc import IntegrityError
 
-from producer.admin.adoption import projects_of
+from producer.admin.decisions.adoption import projects_of
 from producer.admin.desk import Desk
 from producer.admin.records.transaction import Store, Transaction
 from shared.codes.changes import Did

@@ -18,7 +18,7 @@ from shared.events.payloads import Body
 from shared.refusals.hints import hints
 from shared.refusals.known import known_of
 from shared.store.configuration.metadata import Entry, MetadataKind
-from shared.templating import Operation
+from shared.templating.operations import Operation
 from shared.tracker.answers import clean
 from shared.values.validation import Id, model_faults
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
 from producer.admin.records.transaction import Store, Transaction
+from producer.admin.showing.shapes import Shape, coded_json, reason_json
 from shared.codes.coded import Coded
 from shared.codes.refusals import Refusal
 from shared.codes.steps import Arrival
@@ -241,3 +242,21 @@ def _lateness(row: JournalEvent) -> Coded | None:
     if (row.received_at - row.occurred_at).total_seconds() > LATE_S:
         return Arrival.CAME_LATE(occurred_at=f"{row.occurred_at:%Y-%m-%d %H:%M:%S}")
     return None
+
+
+def trace_json(found: TicketTrace) -> Shape:
+    """Return a ticket's story."""
+    return {
+        "ticket_id": found.ticket_id,
+        "link": _standing(found.link) if found.link else None,
+        "ticket_tasks": [_standing(task) for task in found.ticket_tasks],
+        "steps": [
+            {"at": one.at, **coded_json(one.coded), "what": one.what, "why": one.why, "call": one.call}
+            for one in found.steps
+        ],
+    }
+
+
+def _standing(one: IssueLink | TaskStanding) -> Shape:
+    plain = {each.name: getattr(one, each.name) for each in fields(one) if each.name != "coded"}
+    return {**plain, **reason_json(one.coded)}

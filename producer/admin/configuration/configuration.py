@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from redis.exceptions import RedisError
 
 from producer.admin.desk import Desk
-from producer.admin.people import confirm_people
+from producer.admin.people.people import confirm_people
 from producer.admin.records.transaction import Store, Transaction
 from shared.codes.cautions import Amount, Caution
 from shared.codes.changes import Did

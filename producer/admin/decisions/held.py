@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from sqlalchemy.exc import IntegrityError
 
-from producer.admin.adoption import check_there
+from producer.admin.decisions.adoption import check_there
 from producer.admin.desk import Desk
 from producer.admin.records.transaction import Store, Transaction
-from producer.admin.shapes import coded_json
+from producer.admin.showing.shapes import coded_json
 from shared.codes.changes import Did
 from shared.codes.coded import Coded
 from shared.codes.kinds import Kind

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from producer.admin.records.transaction import Store
+from producer.admin.showing.shapes import Shape, reason_json
 from shared.codes.coded import Coded
 from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
@@ -66,3 +67,17 @@ def misattributed(store: Store, *, limit: int | None = None, below: Place | None
             )
             for one, author_id in tx.misattributed.find(limit=limit, below=below)
         ]
+
+
+def wrong_author_json(one: WrongAuthor) -> Shape:
+    """Return what has another author on the tracker than was meant."""
+    return {
+        "kind": str(one.kind),
+        "id": one.key,
+        "ticket_id": one.ticket_id,
+        "tracker_id": one.tracker_id,
+        "author_id": one.author_id,
+        "since": one.since,
+        **reason_json(one.why),
+        "todo": one.todo,
+    }

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from producer.admin.links import Linked, make_link, put_link, with_what_waited
-from producer.admin.project_forms import FormRefused, ProjectForm, faults_of, refusal
+from producer.admin.projects.links import Linked, make_link, put_link, with_what_waited
+from producer.admin.projects.project_forms import FormRefused, ProjectForm, faults_of, refusal
 from producer.admin.records.models import ProjectClaim
 from producer.admin.records.project_claims import ClaimState
 from producer.admin.records.transaction import Store
@@ -44,8 +44,8 @@ from shared.store.configuration.links import Link, LinkKind
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.ledger.send_window import SendWindow
 from shared.telemetry.logs import get_logger, log_fields
-from shared.templating import Operation
 from shared.templating.contexts import FormPart, from_form
+from shared.templating.operations import Operation
 from shared.tracker.client import TIMEOUT_S, TrackerClient
 
 log = get_logger("projects")
