@@ -14,8 +14,8 @@ from producer.admin.projects.project_forms import FormRefused
 from producer.admin.projects.projects import ProjectInDoubt
 from producer.admin.showing.failures import why
 from producer.admin.templates.templates import TemplateRefused
+from producer.console.entry.visitors import PATH, SignInNeeded
 from producer.console.pages.sign_in import sign_in_needed
-from producer.console.visitors import PATH, SignInNeeded
 from producer.web import problems
 from producer.web.problems import Problem
 from shared.bodies.contexts import NoContext

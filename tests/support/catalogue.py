@@ -20,7 +20,7 @@ from jinja2.ext import babel_extract
 
 from producer.admin.doctor.finding import RECORDS
 from producer.admin.knowledge.record import parse_record
-from producer.console.markdown import texts_of
+from producer.console.drawing.markdown import texts_of
 from shared.codes.kinds import Kind
 from shared.sentences.render import WHAT, WHY
 from shared.sentences.template import Plural

@@ -13,7 +13,7 @@ from producer.admin.looking import story
 from producer.admin.people import people
 from producer.admin.showing import shapes
 from producer.admin.templates import preview, templates
-from producer.console import models
+from producer.console.api import models
 
 CODED = {"code", "params"}
 

@@ -7,9 +7,9 @@ from starlette.responses import Response
 
 from producer.admin.access.accounts import AccountRefused
 from producer.admin.records.rights import OF_ACCOUNTS, Right
-from producer.console.answers import AtDesk
+from producer.console.entry.answers import AtDesk
+from producer.console.entry.rights import require
 from producer.console.pages.parts import Form, go, page_router, show
-from producer.console.rights import require
 from producer.web.problems import Problem
 from shared.codes.refusals import Refusal
 

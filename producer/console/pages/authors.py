@@ -11,10 +11,10 @@ from producer.admin.configuration import configuration
 from producer.admin.people.correction import correct_author
 from producer.admin.people.misattributed import WrongAuthor, misattributed
 from producer.admin.people.people import logins_of
-from producer.console.answers import AtDesk, Id
-from producer.console.fixing import fix
+from producer.console.drawing.fixing import fix
+from producer.console.drawing.view import address
+from producer.console.entry.answers import AtDesk, Id
 from producer.console.pages.parts import PAGE, go, page_router, show
-from producer.console.view import address
 from producer.web.problems import Problem
 from shared.codes.kinds import Kind
 from shared.codes.refusals import Refusal

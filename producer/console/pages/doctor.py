@@ -9,9 +9,9 @@ from producer.admin.doctor.examination import examine
 from producer.admin.doctor.finding import Status
 from producer.admin.doctor.installation import Installation
 from producer.admin.knowledge.shipped import shipped
-from producer.console.answers import AtDesk
-from producer.console.fixing import fix
-from producer.console.markdown import as_html
+from producer.console.drawing.fixing import fix
+from producer.console.drawing.markdown import as_html
+from producer.console.entry.answers import AtDesk
 from producer.console.pages.parts import page_router, show
 
 router = page_router()

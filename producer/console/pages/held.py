@@ -10,7 +10,7 @@ from starlette.responses import Response
 from producer.admin.configuration import configuration
 from producer.admin.decisions.candidates import Candidate, candidates_of
 from producer.admin.decisions.held import held_page, held_row, resolve
-from producer.console.answers import AtDesk, Id
+from producer.console.entry.answers import AtDesk, Id
 from producer.console.pages.parts import PAGE, Form, Number, go, leaf, page_router, show
 from producer.web.problems import Problem
 from shared.codes.kinds import Kind

@@ -12,9 +12,9 @@ from producer.admin.people.people import find_tracker_users
 from producer.admin.projects.links import find_link, named_links, remove_link
 from producer.admin.projects.project_forms import FormRefused, ProjectForm, fields_of_projects
 from producer.admin.projects.projects import ProjectInDoubt
-from producer.console.answers import AtDesk
+from producer.console.entry.answers import AtDesk
+from producer.console.entry.visitors import Fields
 from producer.console.pages.parts import Form, go, leaf, page_router, show
-from producer.console.visitors import Fields
 from producer.web.problems import Problem
 from shared.codes.invalid import Invalid
 from shared.codes.refusals import Refusal

@@ -7,8 +7,8 @@ from starlette.responses import Response
 
 from producer.admin.looking.overview import overview as look
 from producer.admin.showing.moments import lasting
-from producer.console.answers import AtDesk
-from producer.console.fixing import fix
+from producer.console.drawing.fixing import fix
+from producer.console.entry.answers import AtDesk
 from producer.console.pages.parts import page_router, show
 
 router = page_router()

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import RedirectResponse, Response
 
-from producer.console.rights import allowed
-from producer.console.view import address
-from producer.console.visitors import Fields, fields_of, visiting
+from producer.console.drawing.view import address
+from producer.console.entry.rights import allowed
+from producer.console.entry.visitors import Fields, fields_of, visiting
 from shared.values.ids import LARGEST
 
 PAGE = 50

@@ -6,7 +6,7 @@ from fastapi import Request
 from starlette.responses import Response
 
 from producer.admin.people import people
-from producer.console.answers import AtDesk, Id
+from producer.console.entry.answers import AtDesk, Id
 from producer.console.pages.parts import PAGE, Form, Number, go, leaf, page_router, show
 from producer.web.problems import Problem
 from shared.codes.refusals import Refusal

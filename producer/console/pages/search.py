@@ -9,9 +9,9 @@ from starlette.responses import JSONResponse
 
 from producer.admin.configuration.metadata import find_categories, find_projects
 from producer.admin.people.people import find_tracker_users
-from producer.console.answers import AtDesk
+from producer.console.drawing.view import plain
+from producer.console.entry.answers import AtDesk
 from producer.console.pages.parts import page_router
-from producer.console.view import plain
 from shared.values.ids import LARGEST
 
 router = page_router()

@@ -14,9 +14,9 @@ from producer.admin.configuration import configuration
 from producer.admin.configuration.connecting import Tested, try_connection
 from producer.admin.configuration.metadata import begin_reading, cached
 from producer.admin.people.people import logins_of
-from producer.console.answers import AtDesk
+from producer.console.entry.answers import AtDesk
+from producer.console.entry.visitors import Fields
 from producer.console.pages.parts import Form, go, page_router, show
-from producer.console.visitors import Fields
 from shared.codes.coded import Coded
 from shared.errors import SettingsError
 from shared.events.config import PluginConfig

@@ -10,11 +10,11 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.responses import HTMLResponse, Response
 
 from producer.admin.access.accounts import AccountRefused, TooBusy
-from producer.console import visitors
-from producer.console.answers import AtDesk
-from producer.console.languages import COOKIE, NAMES
+from producer.console.drawing.languages import COOKIE, NAMES
+from producer.console.drawing.view import HEADERS, address
+from producer.console.entry import visitors
+from producer.console.entry.answers import AtDesk
 from producer.console.pages.parts import Form, go, page_router, show
-from producer.console.view import HEADERS, address
 from producer.web.buckets import Buckets
 from producer.web.problems import Problem
 from producer.web.sources import source_of

@@ -14,9 +14,9 @@ from producer.admin.looking.events import recent_events
 from producer.admin.templates.defaults import default_template
 from producer.admin.templates.preview import preview as render
 from producer.admin.templates.templates import EditedMeanwhile, TemplateRefused
-from producer.console.answers import AtDesk, Id
+from producer.console.entry.answers import AtDesk, Id
+from producer.console.entry.visitors import Fields
 from producer.console.pages.parts import Form, go, page_router, show
-from producer.console.visitors import Fields
 from producer.web.problems import Problem
 from shared.bodies.contexts import NoContext
 from shared.codes.refusals import Refusal

@@ -9,8 +9,8 @@ from starlette.responses import Response
 
 from producer.admin.catching_up import replay as events
 from producer.admin.looking.story import destination, trace_ticket
-from producer.console.answers import AtDesk, Id
-from producer.console.fixing import HINTS, fix
+from producer.console.drawing.fixing import HINTS, fix
+from producer.console.entry.answers import AtDesk, Id
 from producer.console.pages.parts import go, page_router, show
 from shared.codes.coded import Coded, codes_in
 from shared.codes.kinds import Kind

@@ -13,8 +13,8 @@ import pytest
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.records.rights import Right
 from producer.admin.showing.moments import when
-from producer.console.languages import Languages
-from producer.console.view import _exact, _many
+from producer.console.drawing.languages import Languages
+from producer.console.drawing.view import _exact, _many
 from shared.metadata.synchronisation import synchronise
 from shared.sentences.language import speaking
 from shared.sentences.template import Plural, names

@@ -14,7 +14,7 @@ from pydantic import SecretStr
 from producer.admin.access.accounts import AccountStore
 from producer.admin.records.rights import Right
 from producer.console.app import create_console
-from producer.console.oidc import LASTS_S
+from producer.console.entry.oidc import LASTS_S
 from producer.console.pages.sign_in import TRIES_OF_ADDRESS
 from shared.codes.invalid import Invalid
 from shared.codes.refusals import Refusal
@@ -249,7 +249,7 @@ def test_a_sign_in_that_takes_too_long_is_begun_anew(
 ) -> None:
     begun = visitor.http.get(visitor.base_url + "/console/sign-in/sso", allow_redirects=False, timeout=10)
     back = requests.get(begun.headers["Location"], allow_redirects=False, timeout=10).headers["Location"]
-    monkeypatch.setattr("producer.console.oidc.LASTS_S", -1)
+    monkeypatch.setattr("producer.console.entry.oidc.LASTS_S", -1)
     answer = visitor.http.get(back, timeout=10)
     assert answer.status_code == 403
     assert "too long" in answer.text

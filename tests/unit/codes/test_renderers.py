@@ -11,7 +11,7 @@ import pytest
 from producer.admin.doctor.finding import failure, finding_json
 from producer.admin.showing.shapes import failure_json, reason_json, warnings_json
 from producer.commands.output import plain
-from producer.console.view import _said, _why
+from producer.console.drawing.view import _said, _why
 from producer.web.problems import Problem
 from shared.codes.coded import Coded, from_json, to_json
 from shared.codes.invalid import Invalid, faults_in, faulty

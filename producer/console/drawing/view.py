@@ -20,10 +20,10 @@ from producer.admin.desk import Desk
 from producer.admin.looking.overview import needs_a_person
 from producer.admin.records.rights import Right
 from producer.admin.showing.moments import when
-from producer.console.assets import Assets
-from producer.console.languages import Languages
-from producer.console.notices import NOTICES
-from producer.console.words import STATES, TONES, label
+from producer.console.drawing.assets import Assets
+from producer.console.drawing.languages import Languages
+from producer.console.drawing.notices import NOTICES
+from producer.console.drawing.words import STATES, TONES, label
 from shared.codes.coded import Coded
 from shared.sentences.language import counted, language, numeral, said
 from shared.sentences.render import because, sentence

@@ -14,8 +14,8 @@ from producer.admin.configuration.metadata import cached, entries, read_now
 from producer.admin.people import people
 from producer.admin.people.people import mapped_json
 from producer.admin.showing.shapes import entry_json, person_json, run_json, warnings_json
-from producer.console import models
-from producer.console.answers import AtDesk, Id
+from producer.console.api import models
+from producer.console.entry.answers import AtDesk, Id
 from producer.web.problems import Problem, refusals
 from shared.errors import NotFound, SettingsError
 from shared.values.ids import LARGEST

@@ -13,8 +13,8 @@ from producer.admin.projects.links import all_links, link_of, remove_link
 from producer.admin.projects.project_forms import FormRefused, ProjectForm
 from producer.admin.projects.projects import Made
 from producer.admin.showing.shapes import failure_json, link_json, warnings_json
-from producer.console import models
-from producer.console.answers import AtDesk, Id, IdOrZero
+from producer.console.api import models
+from producer.console.entry.answers import AtDesk, Id, IdOrZero
 from producer.web.problems import Problem, refusals
 from shared.codes.refusals import Refusal
 from shared.errors import NotFound

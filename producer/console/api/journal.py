@@ -12,8 +12,8 @@ from producer.admin.looking.story import trace_json, trace_ticket
 from producer.admin.people.misattributed import misattributed as find_misattributed
 from producer.admin.people.misattributed import wrong_author_json
 from producer.admin.showing.shapes import event_json, held_json
-from producer.console import models
-from producer.console.answers import AtDesk, Id
+from producer.console.api import models
+from producer.console.entry.answers import AtDesk, Id
 from producer.web.problems import refusals
 from shared.store.tables.models import EventState
 from shared.values.ids import LARGEST

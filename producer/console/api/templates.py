@@ -16,8 +16,8 @@ from producer.admin.templates.template_shapes import (
     template_json,
     variable_json,
 )
-from producer.console import models
-from producer.console.answers import AtDesk, Id, Who
+from producer.console.api import models
+from producer.console.entry.answers import AtDesk, Id, Who
 from producer.web.problems import refusals
 from shared.templating.catalogue import catalogue_for
 from shared.templating.fields import fields_for

@@ -20,8 +20,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from producer.admin.access.accounts import AccountStore
 from producer.admin.records.rights import Right
-from producer.console import monitoring, visitors
-from producer.console.languages import COOKIE, Languages
+from producer.console.drawing.languages import COOKIE, Languages
+from producer.console.entry import visitors
 from producer.web.bodies import Bodies, replayed
 from producer.web.buckets import Buckets
 from producer.web.connections import KNOWN
@@ -33,7 +33,8 @@ from shared.store.configuration.changes import NOBODY, acting
 from shared.telemetry.logs import get_logger
 
 log = get_logger("console")
-OPEN = ("/healthz", *monitoring.PATHS)
+MONITORED = ("/livez", "/readyz", "/metrics")
+OPEN = ("/healthz", *MONITORED)
 STATIC = f"{visitors.PATH}/static/"
 SIGN_IN = f"{visitors.PATH}/sign-in"
 WRONG_TOKENS = 10

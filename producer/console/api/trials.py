@@ -12,9 +12,9 @@ from producer.admin.desk import Desk
 from producer.admin.records.rights import Right
 from producer.admin.templates import preview as previews
 from producer.admin.templates.template_shapes import dry_run_json, preview_json
-from producer.console import models
-from producer.console.answers import AtDesk
-from producer.console.rights import require
+from producer.console.api import models
+from producer.console.entry.answers import AtDesk
+from producer.console.entry.rights import require
 from producer.web.problems import Problem, refusals
 from shared.codes.invalid import Invalid
 from shared.codes.refusals import Refusal
