@@ -17,7 +17,7 @@ from deploy.embedded.errors import EmbeddedError
 from deploy.sandbox.samples import Installation
 from producer.admin.access.accounts import AccountStore
 from producer.admin.configuration import configuration
-from producer.admin.migrations import upgrade
+from producer.admin.migrations.upgrading import upgrade
 from producer.admin.people.people import map_user
 from producer.admin.projects.links import make_link
 from producer.admin.records.rights import Right

@@ -31,7 +31,7 @@ def migrate() -> None:
 
     Safe to run at any time: all or nothing, and nothing where they are up to date.
     """
-    from producer.admin.migrations import upgrade
+    from producer.admin.migrations.upgrading import upgrade
     from shared.store.tables.database import Database
 
     database = Database(settings().database_url.get_secret_value())

@@ -20,7 +20,7 @@ import requests
 from pydantic import SecretStr
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.migrations import upgrade
+from producer.admin.migrations.upgrading import upgrade
 from producer.admin.records.transaction import Store
 from shared.metadata.synchronisation import sync_metadata
 from shared.store.tables.database import Database

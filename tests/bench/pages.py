@@ -21,7 +21,7 @@ from pydantic import SecretStr
 from sqlalchemy import text
 
 from producer.admin.access.accounts import AccountStore
-from producer.admin.migrations import upgrade
+from producer.admin.migrations.upgrading import upgrade
 from producer.admin.records.rights import Right
 from producer.admin.records.transaction import Store
 from producer.console.app import create_console

@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 from sqlalchemy import event, text
 
 from deploy.embedded.postgres import PostgresServer
-from producer.admin.migrations import upgrade
+from producer.admin.migrations.upgrading import upgrade
 from producer.admin.records.transaction import Store, Transaction
 from shared.store.tables.database import Database
 from shared.store.tables.models import EventState

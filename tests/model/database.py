@@ -15,7 +15,7 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import StaticPool
 
-from producer.admin.migrations import upgrade
+from producer.admin.migrations.upgrading import upgrade
 from shared.store.tables.database import Database
 from tests.model.clock import Clock
 from tests.model.stage import Stage

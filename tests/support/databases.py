@@ -14,7 +14,7 @@ from sqlalchemy.dialects.postgresql.psycopg2 import PGDialect_psycopg2
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 
 from deploy.embedded.postgres import PostgresServer
-from producer.admin.migrations import upgrade
+from producer.admin.migrations.upgrading import upgrade
 from producer.admin.records.models import TABLES
 from producer.admin.records.transaction import Store
 from shared.errors import SettingsError

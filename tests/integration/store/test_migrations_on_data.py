@@ -17,7 +17,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Boolean, Column, Connection, DateTime, Integer, MetaData, Table, insert, select, text
 
 import producer.admin.migrations as migrations
-from producer.admin.migrations import upgrade
+from producer.admin.migrations.upgrading import upgrade
 from producer.admin.records.models import TABLES
 from producer.admin.records.transaction import Store
 from shared.errors import SettingsError

@@ -10,7 +10,7 @@ from sqlalchemy import insert, select, text, update
 from sqlalchemy.orm import Session
 
 from producer.admin.looking.story import trace_json, trace_ticket
-from producer.admin.migrations import upgrade
+from producer.admin.migrations.upgrading import upgrade
 from producer.admin.records.transaction import Store
 from producer.admin.showing.shapes import event_json, held_json
 from shared.codes.coded import Coded, written

@@ -12,7 +12,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 import producer.admin.migrations as migrations
-from producer.admin.migrations import upgrade
+from producer.admin.migrations.upgrading import upgrade
 from producer.admin.records.models import TABLES
 from shared.store.tables.database import Database
 from shared.store.tables.schema import HEAD, require_current
