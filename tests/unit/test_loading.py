@@ -36,7 +36,9 @@ LOADED_BY = {
     ),
     "producer": (
         "producer.commands.main, producer.hooks.app, producer.web.connections, shared.telemetry.reporting, uvicorn",
-        NOBODYS | {"worker", "producer.console", "cryptography.fernet", "lxml"},
+        NOBODYS
+        | {"worker", "producer.console", "producer.admin.records", "cryptography.fernet", "lxml"}
+        | {"shared.store.configuration", "shared.store.transaction", "shared.connection", "shared.tracker"},
     ),
 }
 """By process what it imports to start, and what it can do without."""
