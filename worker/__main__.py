@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
-from shared.dumps import guard_memory
-from shared.loading import loading
+from shared.process.dumps import guard_memory
+from shared.process.loading import loading
 
 
 def main() -> int:

@@ -7,13 +7,13 @@ import signal
 import celery.apps.beat
 from celery.beat import Service
 
-from shared import metrics
 from shared.coordination.doorbell import make_celery
 from shared.coordination.locks import make_redis
 from shared.coordination.presence import BEAT, Presence, is_there
 from shared.errors import BridgeError
-from shared.logs import get_logger, reason_fields
-from shared.settings import Settings
+from shared.process.settings import Settings
+from shared.telemetry import metrics
+from shared.telemetry.logs import get_logger, reason_fields
 from worker.monitor import monitored
 from worker.schedule import schedule
 

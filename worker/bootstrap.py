@@ -13,7 +13,8 @@ from celery import Celery
 from redis import Redis
 from sqlalchemy.exc import SQLAlchemyError
 
-from shared.connection import Connector
+from shared.connection.connector import Connector
+from shared.connection.vault import Vault
 from shared.coordination.call_limit import CallLimit
 from shared.coordination.doorbell import QUEUE, Doorbell, make_celery
 from shared.coordination.locks import Locks, make_redis
@@ -22,11 +23,10 @@ from shared.coordination.presence import Presence
 from shared.coordination.throttle import Throttle
 from shared.helpdesk.configured import configured_lookup
 from shared.helpdesk.lookup import HelpdeskLookup
-from shared.settings import Settings
-from shared.store import Store
-from shared.store.database import Database
+from shared.process.settings import Settings
+from shared.store.tables.database import Database
+from shared.store.transaction import Store
 from shared.tracker.meter import Meter
-from shared.vault import Vault
 from worker.sweep import Sweep
 from worker.sync.completion import Completion
 from worker.sync.coordinator import ANSWERS, ASKING, OTHERS, CallerThreads, Coordinator

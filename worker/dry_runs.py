@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shared.dryrun.cleanup import clean_up
-from shared.logs import get_logger
+from shared.telemetry.logs import get_logger
 from worker.bootstrap import Worker
 
 log = get_logger("dryrun")

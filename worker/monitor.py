@@ -13,8 +13,8 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 
 from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
-from shared.logs import get_logger
-from shared.settings import Settings
+from shared.process.settings import Settings
+from shared.telemetry.logs import get_logger
 
 log = get_logger("monitor")
 BEAT_S = 5.0

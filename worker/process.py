@@ -14,16 +14,16 @@ from celery.signals import worker_shutting_down
 from prometheus_client import CollectorRegistry
 from redis.exceptions import RedisError
 
-from shared import metrics, tracing
 from shared.codes.refusals import Refusal
 from shared.coordination.ahead import Ahead
 from shared.coordination.doorbell import drop_strange_keys
 from shared.coordination.presence import WORKER, is_there
 from shared.errors import BridgeError, SettingsError
-from shared.logs import get_logger, reason_fields
-from shared.settings import Settings
-from shared.standing import StandingCollector
-from shared.store.migrations import is_current
+from shared.monitoring.standing import StandingCollector
+from shared.process.settings import Settings
+from shared.store.tables.schema import is_current
+from shared.telemetry import metrics, tracing
+from shared.telemetry.logs import get_logger, reason_fields
 from worker.bootstrap import Worker, backlog, bootstrap
 from worker.monitor import Looks, monitored
 from worker.tasks import left_to_the_sweep, register

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shared.coordination.doorbell import QUEUE, SWEEP
-from shared.settings import Settings
+from shared.process.settings import Settings
 
 
 def schedule(settings: Settings) -> dict[str, dict[str, Any]]:

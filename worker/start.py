@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from celery.signals import setup_logging
 
-from shared import reporting
 from shared.errors import BridgeError
-from shared.logs import configure_logging, get_logger, log_crashes, reason_fields
-from shared.settings import Settings, load_settings
+from shared.process.settings import Settings, load_settings
+from shared.telemetry import reporting
+from shared.telemetry.logs import configure_logging, get_logger, log_crashes, reason_fields
 
 
 def begin(process: str) -> Settings | None:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from shared.coordination.locks import Locks
 from shared.coordination.pause import Pause
-from shared.logs import get_logger
-from shared.settings import Settings
-from shared.store import Store
+from shared.process.settings import Settings
+from shared.store.transaction import Store
+from shared.telemetry.logs import get_logger
 
 log = get_logger("sweep")
 MOST_RUNG = 2000

@@ -10,9 +10,9 @@ from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
 from shared.coordination.doorbell import PRUNE, SWEEP, SYNC_METADATA, SYNC_TICKET
-from shared.ids import is_id
-from shared.logs import get_logger
-from shared.traceparent import read_of_tickets
+from shared.telemetry.logs import get_logger
+from shared.telemetry.traceparent import read_of_tickets
+from shared.values.ids import is_id
 from worker.bootstrap import Worker
 from worker.dry_runs import clean_dry_runs
 from worker.upkeep import keep_up

@@ -7,8 +7,8 @@ from shared.coordination.locks import drop_endless
 from shared.errors import LockBusy
 from shared.helpdesk.lookup import HelpdeskUnreachable
 from shared.helpdesk.reconciliation import reconcile
-from shared.logs import get_logger, reason_fields
 from shared.metadata.synchronisation import is_due, synchronise
+from shared.telemetry.logs import get_logger, reason_fields
 from worker import sweep
 from worker.bootstrap import Worker
 

@@ -15,22 +15,22 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from deploy.embedded.errors import EmbeddedError
 from deploy.sandbox.samples import Installation
-from producer.admin import configuration
-from producer.admin.accounts import AccountStore
-from producer.admin.links import make_link
-from producer.admin.people import map_user
-from shared.config import PluginConfig
-from shared.connection import Connector
+from producer.admin.access.accounts import AccountStore
+from producer.admin.configuration import configuration
+from producer.admin.migrations.upgrading import upgrade
+from producer.admin.people.people import map_user
+from producer.admin.projects.links import make_link
+from producer.admin.records.rights import Right
+from producer.admin.records.transaction import Store
+from shared.connection.connector import Connector
+from shared.connection.vault import Vault
 from shared.errors import BridgeError
+from shared.events.config import PluginConfig
 from shared.metadata.synchronisation import sync_metadata
-from shared.settings import load_settings
-from shared.store import Store
-from shared.store.database import Database
-from shared.store.links import Link, LinkKind
-from shared.store.migrations import upgrade
-from shared.store.models import EventState
-from shared.store.rights import Right
-from shared.vault import Vault
+from shared.process.settings import load_settings
+from shared.store.configuration.links import Link, LinkKind
+from shared.store.tables.database import Database
+from shared.store.tables.models import EventState
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,9 @@ from producer.commands.main import app
 from producer.console.app import create_console
 from producer.hooks.app import create_app
 from shared.codes.coded import Code
+from shared.process.settings import Settings
 from shared.sentences.render import WHAT
 from shared.sentences.template import Plural
-from shared.settings import Settings
 
 LEFT_OUT = (
     r"(?s)^.*?(?=\n## )",

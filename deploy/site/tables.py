@@ -14,15 +14,17 @@ from pydantic.fields import FieldInfo
 from deploy.site import ROOT
 from deploy.site.markdown import code, link, prose, table
 from producer.admin.knowledge.record import parse_record
-from shared import metrics
-from shared.config import PluginConfig
-from shared.events import Event
-from shared.settings import Settings
-from shared.templating import OPERATIONS, Engine, catalogue_for
+from shared.events.config import PluginConfig
+from shared.events.event import Event
+from shared.process.settings import Settings
+from shared.telemetry import metrics
+from shared.templating.catalogue import catalogue_for
 from shared.templating.conditions import CONDITIONS
 from shared.templating.contexts import sample
+from shared.templating.engine import Engine
 from shared.templating.filters import FILTERS
 from shared.templating.functions import Function
+from shared.templating.operations import OPERATIONS
 
 RECORDS = "producer/admin/knowledge/records"
 RULES = "deploy/monitoring/alerts.yml"

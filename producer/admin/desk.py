@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from redis import Redis
 
-    from producer.admin.accounts import AccountStore
+    from producer.admin.access.accounts import AccountStore
     from producer.admin.dryrun.run import DryRuns
-    from producer.admin.projects import ProjectForms
-    from producer.admin.templates import TemplateStore
-    from shared.connection import Connector
+    from producer.admin.projects.projects import ProjectForms
+    from producer.admin.records.transaction import Store
+    from producer.admin.templates.templates import TemplateStore
+    from shared.connection.connector import Connector
+    from shared.connection.vault import Vault
     from shared.coordination.locks import Locks
-    from shared.settings import Settings
-    from shared.store import Store
-    from shared.vault import Vault
+    from shared.process.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -45,14 +45,14 @@ class Desk:
     @cached_property
     def vault(self) -> Vault:
         """What opens and closes the tracker's API key."""
-        from shared.vault import Vault
+        from shared.connection.vault import Vault
 
         return Vault(self.settings.secret_keys)
 
     @cached_property
     def connector(self) -> Connector:
         """The way to the tracker, at the rate limit of all workers."""
-        from shared.connection import Connector
+        from shared.connection.connector import Connector
         from shared.coordination.throttle import Throttle
 
         throttle = Throttle(self.redis, self.settings.rate_limit).wait if self.settings.rate_limit else None
@@ -60,7 +60,7 @@ class Desk:
 
     @cached_property
     def project_forms(self) -> ProjectForms:
-        from producer.admin.projects import ProjectForms
+        from producer.admin.projects.projects import ProjectForms
 
         connect, settling = self.connector.connect, self.settings.settling_time
         return ProjectForms(self.store, self.locks, connect, settling, self.ring)
@@ -68,13 +68,13 @@ class Desk:
     @property
     def accounts(self) -> AccountStore:
         """Who may come in."""
-        from producer.admin.accounts import AccountStore
+        from producer.admin.access.accounts import AccountStore
 
         return AccountStore(self.store)
 
     @property
     def templates(self) -> TemplateStore:
-        from producer.admin.templates import TemplateStore
+        from producer.admin.templates.templates import TemplateStore
 
         return TemplateStore(self.store)
 

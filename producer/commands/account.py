@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from producer.admin.showing.moments import when
 from producer.commands.desk import open_desk, settings
 from producer.commands.output import print_json, say, table
 from producer.commands.register import Json, add
 from shared.codes.refusals import Refusal
-from shared.sentences.moments import when
 
 if TYPE_CHECKING:
-    from shared.store.rights import Right
+    from producer.admin.records.rights import Right
 
 app = typer.Typer(help="Say who may use the console and its API.", no_args_is_help=True)
 Name = Annotated[str, typer.Argument(metavar="NAME", help="What its owner types to sign in.")]
@@ -33,7 +33,7 @@ def add_account(
 
     The password is read from standard input, or asked for on a terminal; kept as an argon2 hash.
     """
-    from shared.store.rights import OF_ACCOUNTS
+    from producer.admin.records.rights import OF_ACCOUNTS
 
     with open_desk() as desk:
         right = _right(role, OF_ACCOUNTS)
@@ -102,7 +102,7 @@ def token(
 
     A helpdesk that shows links needs one with `--scope links`.
     """
-    from shared.store.rights import Right
+    from producer.admin.records.rights import Right
 
     with open_desk() as desk:
         if revoke:

@@ -44,7 +44,7 @@ def export_links(
     Those of helpdesk projects, entities, tickets and ticket tasks. What is still in doubt or held is not written:
     settle that first.
     """
-    from producer.admin.backfill import export_links as export
+    from producer.admin.catching_up.backfill import export_links as export
 
     with open_desk() as desk:
         if str(file) == "-":
@@ -86,7 +86,7 @@ def import_links(
     ticket_id and tracker_id (the time entry), project and entity id and tracker_project_id, user-map id and tracker_id
     (the tracker's user).
     """
-    from producer.admin.backfill import import_links as carry_out
+    from producer.admin.catching_up.backfill import import_links as carry_out
 
     with open_desk() as desk, _lines(file) as text:
         lines = _of_version_one(text, table, columns, delimiter) if table else text
@@ -107,7 +107,7 @@ def import_links(
 
 
 def _of_version_one(text: Iterable[str], table: str, columns: str, delimiter: str) -> Iterable[str]:
-    from producer.admin.version_one import Table, as_links
+    from producer.admin.catching_up.version_one import Table, as_links
 
     if len(delimiter) != 1:
         raise WrongUsage("--delimiter: expected one character")

@@ -22,8 +22,8 @@ app = typer.Typer(
 
 def show(as_json: Json = False) -> None:
     """Show every value; of the API key only whether it is stored."""
-    from producer.admin import configuration
-    from shared.config import PluginConfig
+    from producer.admin.configuration import configuration
+    from shared.events.config import PluginConfig
 
     with open_desk() as desk:
         values = configuration.show(desk.store)
@@ -52,9 +52,9 @@ def change(
 
     `config show` lists the keys and what they mean. Lists and maps are given as JSON.
     """
-    from producer.admin import configuration
-    from shared.config import PluginConfig
+    from producer.admin.configuration import configuration
     from shared.errors import SettingsError
+    from shared.events.config import PluginConfig
 
     given = pairs(assignments, "KEY=VALUE", "config set")
     try:
@@ -82,7 +82,7 @@ def set_api_key() -> None:
     Read from standard input, or asked for on a terminal; kept encrypted, and never shown. The tracker is asked at once
     whether it takes the key; exit code 1 where it does not, and why.
     """
-    from producer.admin import configuration
+    from producer.admin.configuration import configuration
     from shared.errors import SettingsError
 
     with open_desk() as desk:
@@ -107,8 +107,8 @@ def rotate_keys() -> None:
     To change that key without downtime: put a new one in front and restart every process, run this, then drop the old
     one and restart again.
     """
-    from producer.admin import configuration
-    from shared.vault import Vault
+    from producer.admin.configuration import configuration
+    from shared.connection.vault import Vault
 
     with open_desk() as desk:
         rotated = configuration.rotate_keys(desk.store, Vault(desk.settings.secret_keys))

@@ -13,7 +13,7 @@ from producer.commands.output import count, warn
 from shared.errors import SettingsError
 
 if TYPE_CHECKING:
-    from shared.settings import Settings
+    from shared.process.settings import Settings
 
 
 class CommandDesk(Desk):
@@ -49,8 +49,8 @@ def settings(process: str = "command") -> Settings:
     """
     import logging
 
-    from shared.logs import CHANNEL, configure_logging
-    from shared.settings import load_settings
+    from shared.process.settings import load_settings
+    from shared.telemetry.logs import CHANNEL, configure_logging
 
     try:
         loaded = load_settings()
@@ -73,10 +73,10 @@ def open_desk() -> Iterator[CommandDesk]:
         WrongUsage: the environment is wrong.
         SettingsError: `deskbridge migrate` is due.
     """
-    from shared.store import Store
-    from shared.store.changes import acting
-    from shared.store.database import Database
-    from shared.store.migrations import require_current
+    from producer.admin.records.transaction import Store
+    from shared.store.configuration.changes import acting
+    from shared.store.tables.database import Database
+    from shared.store.tables.schema import require_current
 
     loaded = settings()
     database = Database(loaded.database_url.get_secret_value())

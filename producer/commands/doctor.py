@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from producer.admin.shapes import finding_json
+from producer.admin.doctor.finding import finding_json
 from producer.commands.desk import settings
 from producer.commands.output import console, plain, print_json, say
 from producer.commands.register import Json, add
 
 if TYPE_CHECKING:
-    from producer.admin.doctor import CheckResult
+    from producer.admin.doctor.finding import CheckResult
 
 STYLES = {"ok": "green", "warning": "yellow", "failure": "red", "unknown": "magenta"}
 
@@ -56,9 +56,10 @@ def doctor(
 
 def _findings(*, helpdesk: bool, every: bool) -> list[CheckResult]:
     from producer.admin.desk import Desk
-    from producer.admin.doctor import Installation, examine, examine_helpdesk
-    from shared.store import Store
-    from shared.store.database import Database
+    from producer.admin.doctor.examination import examine, examine_helpdesk
+    from producer.admin.doctor.installation import Installation
+    from producer.admin.records.transaction import Store
+    from shared.store.tables.database import Database
 
     loaded = settings()
     database = Database(loaded.database_url.get_secret_value())

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from producer.admin.shapes import event_json
+from producer.admin.showing.moments import when
+from producer.admin.showing.shapes import event_json
 from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import count, print_json, say, state_text, table, warn
 from producer.commands.register import Json, add, fit, fits
-from shared.sentences.moments import when
 
 if TYPE_CHECKING:
-    from shared.store.models import JournalEvent
+    from shared.store.tables.models import JournalEvent
 
 State = Literal["pending", "held", "done", "skipped", "superseded", "failed"]
 
@@ -52,8 +52,8 @@ def events(
     as_json: Json = False,
 ) -> None:
     """List events, newest first, and what became of them."""
-    from producer.admin.events import latest_events
-    from producer.admin.recovery import is_recovering
+    from producer.admin.catching_up.recovery import is_recovering
+    from producer.admin.looking.events import latest_events
 
     with open_desk() as desk:
         found = latest_events(desk.store, state=state, ticket_id=ticket, limit=limit)
@@ -88,8 +88,8 @@ def replay(
     What was done before is not done twice: every ticket keeps its one issue, every ticket task its one time entry. A
     delivery that could not be read is read once more.
     """
-    from producer.admin.replay import replay as carry_out
-    from shared.store.models import EventState
+    from producer.admin.catching_up.replay import replay as carry_out
+    from shared.store.tables.models import EventState
 
     if bool(event_ids) == bool(state):
         raise WrongUsage("name events to replay, or a --state: see `deskbridge replay --help`")

@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from producer.admin.failures import why
+from producer.admin.showing.failures import why
 from shared.codes.coded import Coded
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError
@@ -43,7 +43,7 @@ def _reword(error: Any) -> None:
     from pydantic import ValidationError
 
     from shared.sentences.render import sentence
-    from shared.validation import expected
+    from shared.values.validation import expected
 
     if isinstance(error.__cause__, ValidationError):
         (fault, *_) = error.__cause__.errors(include_url=False)

@@ -34,7 +34,7 @@ def forget(
     tickets and issues stay, so that nothing is created twice. Refused while something that names them is not done. The
     next synchronisation of metadata brings back whom the tracker still has: forget them there first.
     """
-    from producer.admin import forgetting
+    from producer.admin.erasing import forgetting
 
     if (user_id is None) == (email is None):
         raise WrongUsage("name the person by USER_ID or by --email")

@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
-from producer.admin.shapes import held_json, wrong_author_json
+from producer.admin.showing.moments import when
+from producer.admin.showing.shapes import held_json
 from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import print_json, say, table, warn
 from producer.commands.register import Json, add, fits
-from shared.kinds import Kind
-from shared.sentences.moments import when
+from shared.codes.kinds import Kind
 
 
 def register(app: typer.Typer, look: str, decide: str) -> None:
@@ -34,7 +34,7 @@ def held(as_json: Json = False) -> None:
 
     Issues and time entries of which it is not clear whether they exist on the tracker, or that were deleted there.
     """
-    from producer.admin.held import held_rows
+    from producer.admin.decisions.held import held_rows
 
     with open_desk() as desk:
         rows = held_rows(desk.store)
@@ -64,7 +64,8 @@ def held(as_json: Json = False) -> None:
 
 def misattributed(as_json: Json = False) -> None:
     """List issues and time entries that have another author on the tracker than was meant, and why."""
-    from producer.admin.misattributed import misattributed as find
+    from producer.admin.people.misattributed import misattributed as find
+    from producer.admin.people.misattributed import wrong_author_json
 
     with open_desk() as desk:
         found = find(desk.store)
@@ -97,7 +98,7 @@ def correct_author(
 
     An issue keeps its author: the tracker lets nobody change it. DESKBRIDGE_CORRECT_AUTHORS=1 allows this command.
     """
-    from producer.admin.correction import correct_author as carry_out
+    from producer.admin.people.correction import correct_author as carry_out
 
     with open_desk() as desk:
         if not desk.settings.correct_authors:
@@ -135,7 +136,7 @@ def resolve(
 
     What is adopted must exist on the tracker; where the tracker cannot be asked, that is only a warning.
     """
-    from producer.admin.held import resolve as carry_out
+    from producer.admin.decisions.held import resolve as carry_out
 
     if (adopt is not None) == create_again:
         raise WrongUsage("say either --adopt TRACKER_ID or --create-again")

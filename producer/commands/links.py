@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from producer.admin.shapes import link_json
+from producer.admin.showing.shapes import link_json
 from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import count, print_json, say, table, warn
@@ -14,8 +14,8 @@ from producer.commands.register import Json, add, fits
 from shared.codes.refusals import Refusal
 
 if TYPE_CHECKING:
-    from producer.admin.links import Linked
-    from producer.admin.projects import Made
+    from producer.admin.projects.links import Linked
+    from producer.admin.projects.projects import Made
 
 From = Annotated[
     Literal["project", "entity"],
@@ -75,7 +75,7 @@ def link(
     A ticket goes to the project of its helpdesk project, else to that of exactly its entity (not of a parent's),
     else nowhere: its events are skipped, and can be replayed once there is a link.
     """
-    from shared.store.links import Link, LinkKind
+    from shared.store.configuration.links import Link, LinkKind
 
     check_helpdesk_id(kind, helpdesk_id)
     if no_category and category is not None:
@@ -102,8 +102,8 @@ def unlink(kind: From, helpdesk_id: HelpdeskId) -> None:
 
     Nothing is sent any more for tickets without another link, not even for those that have an issue.
     """
-    from producer.admin.links import remove_link
-    from shared.store.links import LinkKind
+    from producer.admin.projects.links import remove_link
+    from shared.store.configuration.links import LinkKind
 
     with open_desk() as desk:
         removed = remove_link(desk.store, LinkKind(kind), helpdesk_id)
@@ -112,7 +112,7 @@ def unlink(kind: From, helpdesk_id: HelpdeskId) -> None:
 
 def links(as_json: Json = False) -> None:
     """List the links."""
-    from producer.admin.links import all_links
+    from producer.admin.projects.links import all_links
 
     with open_desk() as desk:
         found = all_links(desk.store)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from producer.admin.shapes import coded_json
+from producer.admin.showing.shapes import coded_json
 from producer.commands import (
     account,
     backfill,
@@ -34,8 +34,8 @@ from producer.commands import (
 )
 from producer.commands.failures import explain
 from producer.commands.output import complain, print_json
-from shared.dumps import guard_memory
-from shared.loading import look_seldom
+from shared.process.dumps import guard_memory
+from shared.process.loading import look_seldom
 from shared.sentences.render import sentence
 
 SUMMARY = """Forwards helpdesk tickets and ticket tasks to a project tracker: exactly once, by the right person.

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from producer.admin.shapes import stamp
-from shared.characters import NOT_FOR_A_TERMINAL
-from shared.visible import visible
+from producer.admin.showing.shapes import stamp
+from shared.values.characters import NOT_FOR_A_TERMINAL
+from shared.values.visible import visible
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -39,7 +39,7 @@ def map_user(
 
     Needed where the e-mail addresses differ; it comes before a match by e-mail.
     """
-    from producer.admin import people
+    from producer.admin.people import people
 
     with open_desk() as desk:
         person = people.map_user(desk.store, helpdesk_user_id, tracker_user_id)
@@ -59,7 +59,7 @@ def unmap_user(
 
     From now on the e-mail decides, as if for the first time.
     """
-    from producer.admin import people
+    from producer.admin.people import people
 
     with open_desk() as desk:
         people.unmap_user(desk.store, helpdesk_user_id)
@@ -83,8 +83,7 @@ def users(
     These are the users that events have named, or that were mapped by hand. Those without a match come first: what
     they do is done by the administrator until they are mapped. A match by e-mail is new until it is confirmed.
     """
-    from producer.admin.people import confirm_matches, user_map
-    from producer.admin.shapes import mapped_json
+    from producer.admin.people.people import confirm_matches, mapped_json, user_map
 
     with open_desk() as desk:
         if confirm or confirm_all:
@@ -109,7 +108,7 @@ def sync_metadata(as_json: Json = False) -> None:
     Users, projects, issue types, statuses and so on. All or nothing: where the tracker cannot be read
     as a whole, the cache stays as it was, and the exit code is 1.
     """
-    from producer.admin.metadata import read_now
+    from producer.admin.configuration.metadata import read_now
 
     with open_desk() as desk:
         result = read_now(desk, None if as_json else _progress())

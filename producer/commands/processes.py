@@ -11,13 +11,13 @@ import typer
 
 from producer.commands.desk import settings
 from producer.commands.register import add
-from shared.environment import without_others_secrets
-from shared.loading import loading
+from shared.process.environment import without_others_secrets
+from shared.process.loading import loading
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from shared.settings import Settings
+    from shared.process.settings import Settings
 
 
 def register(app: typer.Typer, panel: str) -> None:
@@ -90,8 +90,8 @@ def _serve(application: FastAPI, loaded: Settings, host: str, port: int, process
     import uvicorn
 
     from producer.web.connections import allow_open_files, server_options
-    from shared import reporting
-    from shared.logs import get_logger, log_crashes
+    from shared.telemetry import reporting
+    from shared.telemetry.logs import get_logger, log_crashes
 
     log_crashes()
     reporting.start(loaded, process)
@@ -110,8 +110,8 @@ def _require_migrated(loaded: Settings, process: str) -> None:
     Raises:
         SettingsError: `deskbridge migrate` is due.
     """
-    from shared.logs import get_logger
-    from shared.store.migrations import is_current
+    from shared.store.tables.schema import is_current
+    from shared.telemetry.logs import get_logger
 
     if not is_current(loaded):
         get_logger(process).warning("the database cannot be reached at the moment; starting all the same")
@@ -125,7 +125,7 @@ def _drop_secrets(*arguments: str) -> None:
     dropped, environ = without_others_secrets()
     if not dropped:
         return
-    from shared.logs import configure_logging, get_logger
+    from shared.telemetry.logs import configure_logging, get_logger
 
     configure_logging(None, process="producer")  # the settings are read by the process that begins anew
     get_logger("producer").warning(

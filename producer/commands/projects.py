@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from producer.admin.shapes import link_json
+from producer.admin.showing.shapes import link_json
 from producer.commands.assignments import pairs
 from producer.commands.desk import open_desk
 from producer.commands.links import From, HelpdeskId, Replay, check_helpdesk_id, warn_of_metadata
@@ -57,8 +57,8 @@ def create_project(
 
     May be repeated after a time-out: a project that the first try created is found by its identifier and linked.
     """
-    from producer.admin.project_forms import ProjectForm
-    from shared.store.links import LinkKind
+    from producer.admin.projects.project_forms import ProjectForm
+    from shared.store.configuration.links import LinkKind
 
     check_helpdesk_id(kind, helpdesk_id)
     form = ProjectForm.of(

@@ -50,7 +50,7 @@ def reconcile(
     Asks the helpdesk's API for changed tickets and Done ticket tasks; have it run once a day. With --since it is also
     the first import. What was done before is not done twice.
     """
-    from producer.admin.reconcile import compare
+    from producer.admin.catching_up.reconcile import compare
 
     moment = zoned(since)
     with open_desk() as desk:

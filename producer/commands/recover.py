@@ -12,7 +12,7 @@ from producer.commands.output import count, print_json, say, warn
 from producer.commands.register import Json, add, zoned
 
 if TYPE_CHECKING:
-    from producer.admin.recovery import Recovering
+    from producer.admin.catching_up.recovery import Recovering
 
 
 def register(app: typer.Typer, panel: str) -> None:
@@ -46,7 +46,7 @@ def recover(
     To be run before the first worker starts. What was created after the backup is found again and not created a second
     time, however often the helpdesk sends its events again. It lasts until --end.
     """
-    from producer.admin import recovery
+    from producer.admin.catching_up import recovery
 
     if end and since:
         raise WrongUsage("--end takes no --since")

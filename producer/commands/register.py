@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from producer.commands.failures import WrongUsage
-from shared.ids import LARGEST
+from shared.values.ids import LARGEST
 
 
 def add(

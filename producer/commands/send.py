@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pydantic import SecretStr
 
     from producer.commands.sending import ProducerClient, Ready, Taken
-    from shared.settings import Settings
+    from shared.process.settings import Settings
 
 SLOW_S = 2.0
 

@@ -18,7 +18,7 @@ from shared.codes.coded import Coded
 from shared.codes.invalid import Invalid
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, InvalidEvent
-from shared.events import parse_delivery
+from shared.events.event import parse_delivery
 
 MOST_EVENTS = 100
 LARGEST_BATCH = 900 * 1024

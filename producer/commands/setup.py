@@ -31,8 +31,8 @@ def migrate() -> None:
 
     Safe to run at any time: all or nothing, and nothing where they are up to date.
     """
-    from shared.store.database import Database
-    from shared.store.migrations import upgrade
+    from producer.admin.migrations.upgrading import upgrade
+    from shared.store.tables.database import Database
 
     database = Database(settings().database_url.get_secret_value())
     try:
@@ -55,7 +55,7 @@ def grants(
     For the owner of the tables to run, after each `deskbridge migrate`; the role must exist. A producer that signs in
     with it can neither read events nor change anything, whoever takes it over.
     """
-    from shared.store.grants import producer_grants
+    from producer.admin.records.grants import producer_grants
 
     if not producer_role.strip() or "\x00" in producer_role:
         raise typer.BadParameter("name a role")

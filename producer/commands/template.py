@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from producer.admin.template_shapes import change_json, template_json
+from producer.admin.showing.moments import when
+from producer.admin.templates.template_shapes import change_json, template_json
 from producer.commands import trials
 from producer.commands.desk import open_desk, who_types
 from producer.commands.failures import WrongUsage
 from producer.commands.output import print_json, say, table, warn
 from producer.commands.register import Json, add, fits
-from shared.sentences.moments import when
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from producer.admin.templates import Described
+    from producer.admin.templates.templates import Described
 
 app = typer.Typer(
     help="Decide what is sent: templates that take the place of the standard request bodies.",

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from producer.admin.shapes import trace_json
+from producer.admin.showing.moments import when
 from producer.commands.desk import open_desk
 from producer.commands.output import console, plain, print_json, say, state_text, table
 from producer.commands.register import Json, add, fits
-from shared.sentences.moments import when
 
 if TYPE_CHECKING:
     from rich.console import Group
 
-    from producer.admin.story import Happening, TicketTrace
+    from producer.admin.looking.story import Happening, TicketTrace
 
 LONGEST_BODY = 400
 
@@ -36,7 +35,7 @@ def trace(
     as_json: Json = False,
 ) -> None:
     """Tell everything that happened to a ticket, and why."""
-    from producer.admin.story import trace_ticket
+    from producer.admin.looking.story import trace_json, trace_ticket
 
     with open_desk() as desk:
         found = trace_ticket(desk.store, ticket_id)
@@ -49,7 +48,7 @@ def trace(
 def _tell(found: TicketTrace) -> None:
     from rich.text import Text
 
-    from producer.admin.headline import headline
+    from producer.admin.looking.headline import headline
 
     console().print(Text(plain(headline(found)), style="bold"))
     if found.ticket_tasks:

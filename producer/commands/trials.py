@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from producer.admin.template_shapes import dry_run_json, field_json, preview_json, variable_json
+from producer.admin.templates.template_shapes import dry_run_json, field_json, preview_json, variable_json
 from producer.commands.desk import CommandDesk, open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import count, print_json, say, table, warn
@@ -18,9 +18,8 @@ from shared.sentences.render import sentence
 
 if TYPE_CHECKING:
     from producer.admin.dryrun.results import DryRun
-    from producer.admin.preview import Preview
-    from shared.templating import Operation
-    from shared.templating.operations import CustomField
+    from producer.admin.templates.preview import Preview
+    from shared.templating.operations import CustomField, Operation
 
 File = Annotated[str, typer.Option("--file", metavar="F", help="Where its text is; - is standard input.")]
 SomeFile = Annotated[
@@ -64,7 +63,7 @@ def preview(
     It is rendered from the sample unless an event or a context is named. A faulty template: exit code 1, and the line
     and column of the fault.
     """
-    from producer.admin import preview as previews
+    from producer.admin.templates import preview as previews
 
     with open_desk() as desk:
         wanted, body = _template(desk, number, operation, file)
@@ -101,7 +100,7 @@ def dryrun(
 
 def generate(operation: Op, as_json: Json = False) -> None:
     """Print a template that sends the standard body, with the custom fields that the tracker requires."""
-    from shared.templating.defaults import default_template
+    from producer.admin.templates.defaults import default_template
 
     wanted, custom_fields = _known(operation)
     body = default_template(wanted, custom_fields)
@@ -113,7 +112,7 @@ def generate(operation: Op, as_json: Json = False) -> None:
 
 def variables(operation: Op, as_json: Json = False) -> None:
     """List what an operation's templates can read."""
-    from shared.templating import catalogue_for
+    from shared.templating.catalogue import catalogue_for
 
     wanted, custom_fields = _known(operation)
     found = catalogue_for(wanted, custom_fields).variables

@@ -9,12 +9,16 @@ from fastapi import Depends, FastAPI
 from starlette.concurrency import run_in_threadpool
 
 from producer.admin.desk import Desk
-from producer.console import journal, links, refusals, setup, templates, trials
-from producer.console.assets import Assets
-from producer.console.guard import Guard
-from producer.console.languages import Languages
+from producer.admin.records.transaction import Store
+from producer.console import refusals
+from producer.console.api import journal, links, setup, templates, trials
+from producer.console.drawing.assets import Assets
+from producer.console.drawing.languages import Languages
+from producer.console.drawing.view import View
+from producer.console.entry.guard import Guard
+from producer.console.entry.oidc import SingleSignOn
+from producer.console.entry.rights import allowed
 from producer.console.monitoring import Monitoring
-from producer.console.oidc import SingleSignOn
 from producer.console.pages import (
     access,
     authors,
@@ -38,12 +42,9 @@ from producer.console.pages import (
 from producer.console.pages import (
     templates as template_pages,
 )
-from producer.console.rights import allowed
-from producer.console.view import View
 from producer.web.shield import ShieldedApp
-from shared.settings import Settings
-from shared.store import Store
-from shared.store.database import Database
+from shared.process.settings import Settings
+from shared.store.tables.database import Database
 
 POOL_SIZE = 10
 PAGES = (

@@ -9,14 +9,14 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.responses import JSONResponse
 
 from producer.admin.desk import Desk
+from producer.console.entry.guard import MONITORED
 from producer.web.problems import Problem
 from producer.web.readiness import FreshLook, told
-from shared import metrics
 from shared.codes.refusals import Refusal
 from shared.coordination.presence import is_there
-from shared.standing import StandingCollector
+from shared.monitoring.standing import StandingCollector
+from shared.telemetry import metrics
 
-PATHS = ("/livez", "/readyz", "/metrics")
 WITHIN_S = 5.0
 
 
@@ -39,7 +39,7 @@ class Monitoring:
     def router(self) -> APIRouter:
         """Return the routes."""
         router = APIRouter(include_in_schema=False)
-        for path, answer in zip(PATHS, (self.livez, self.readyz, self.metrics), strict=True):
+        for path, answer in zip(MONITORED, (self.livez, self.readyz, self.metrics), strict=True):
             router.add_api_route(path, answer)
         return router
 

@@ -12,22 +12,22 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from producer.admin.failures import why
-from producer.admin.project_forms import FormRefused
-from producer.admin.projects import ProjectInDoubt
-from producer.admin.templates import TemplateRefused
+from producer.admin.projects.project_forms import FormRefused
+from producer.admin.projects.projects import ProjectInDoubt
+from producer.admin.showing.failures import why
+from producer.admin.templates.templates import TemplateRefused
+from producer.console.entry.visitors import PATH, SignInNeeded
 from producer.console.pages.sign_in import sign_in_needed
-from producer.console.visitors import PATH, SignInNeeded
 from producer.web import problems
 from producer.web.problems import Problem
 from shared.bodies.contexts import NoContext
 from shared.codes.coded import Coded, written
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, LockBusy, NotFound, SettingsError, TemplateError, TrackerError
-from shared.logs import get_logger, reason_fields
 from shared.sentences.language import N_, said
 from shared.sentences.render import sentence
-from shared.validation import expected, path_of
+from shared.telemetry.logs import get_logger, reason_fields
+from shared.values.validation import expected, path_of
 
 log = get_logger("console")
 AGAIN_S = {"Retry-After": "20"}

@@ -29,26 +29,26 @@ from producer.hooks.refused import Refused
 from producer.hooks.ringer import Ringer
 from producer.hooks.sign import SignOfLife
 from producer.hooks.signatures import Verifier
+from producer.hooks.store import Store
 from producer.web.bodies import Bodies
 from producer.web.buckets import Buckets
 from producer.web.connections import ANSWER_S, KNOWN
 from producer.web.problems import Problem
 from producer.web.readiness import FreshLook, told
 from producer.web.shield import ShieldedApp
-from shared import metrics, traceparent, tracing
 from shared.codes.coded import Coded
 from shared.codes.deliveries import Undelivered
 from shared.codes.invalid import faulty
 from shared.codes.refusals import Refusal
 from shared.coordination.doorbell import Doorbell
 from shared.errors import BadSignature, SettingsError
-from shared.events import Delivery
-from shared.logs import get_logger, reason_fields
-from shared.settings import Settings
-from shared.store import Store
-from shared.store.database import Database
-from shared.store.journal import Accepted
-from shared.store.models import ReconciliationMark
+from shared.events.event import Delivery
+from shared.process.settings import Settings
+from shared.store.journal.journal import Accepted
+from shared.store.tables.database import Database
+from shared.store.tables.models import ReconciliationMark
+from shared.telemetry import metrics, traceparent, tracing
+from shared.telemetry.logs import get_logger, reason_fields
 
 log = get_logger("producer")
 RETRY_AFTER_S = 5

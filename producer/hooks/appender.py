@@ -14,9 +14,9 @@ from itertools import chain, islice
 from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnection
 
-from shared.events import Delivery
-from shared.store.database import is_deadlock
-from shared.store.journal import Accepted
+from shared.events.event import Delivery
+from shared.store.journal.journal import Accepted
+from shared.store.tables.database import is_deadlock
 
 MOST_TOGETHER = 500
 """Events of one transaction, beside a single request's own."""

@@ -9,7 +9,7 @@ from starlette.responses import PlainTextResponse
 
 from producer.hooks.intake import MOST_EVENTS
 from producer.web.problems import refusals, schemas_of
-from shared.events import Event
+from shared.events.event import Event
 
 EVENT = {"$ref": f"#/components/schemas/{Event.__name__}"}
 

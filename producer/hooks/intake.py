@@ -10,7 +10,7 @@ from shared.codes.coded import Coded
 from shared.codes.deliveries import Undelivered
 from shared.codes.invalid import Faults, Invalid
 from shared.errors import InvalidEvent
-from shared.events import Delivery, may_have_surrogates, parse_delivery
+from shared.events.event import Delivery, may_have_surrogates, parse_delivery
 from shared.sentences.render import sentence
 
 MOST_EVENTS = 500

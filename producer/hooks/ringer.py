@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Mapping
 
-from shared.logs import get_logger
+from shared.telemetry.logs import get_logger
 
 log = get_logger("doorbell")
 QUIET_S = 1.0

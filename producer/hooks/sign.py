@@ -8,9 +8,9 @@ import threading
 from sqlalchemy.exc import SQLAlchemyError
 
 from producer.hooks.refused import Refused
-from shared.logs import get_logger
-from shared.process import Process
-from shared.store import Store
+from producer.hooks.store import Store
+from shared.process.itself import Process
+from shared.telemetry.logs import get_logger
 
 log = get_logger("producer")
 EVERY_S = 10.0

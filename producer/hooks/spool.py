@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 
-from shared import metrics
+from shared.telemetry import metrics
 
 HEADER = "deskbridge-spool"
 TOLD = re.compile(r"waiting=([0-9]{1,9}), ?parked=([0-9]{1,9})")

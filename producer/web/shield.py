@@ -27,7 +27,7 @@ HEADERS = {
 
 RAW = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
 OWN_TRACES: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False}
-"""Spans and figures are ours (`shared.tracing`, `shared.metrics`); FastAPI would look for others' at each request."""
+"""Spans and figures are ours (`shared.telemetry`); FastAPI would look for others' at each request."""
 
 
 class ShieldedApp(FastAPI):

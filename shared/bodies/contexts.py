@@ -8,17 +8,18 @@ from datetime import datetime
 from typing import Any
 
 from shared.codes.refusals import Refusal
-from shared.config import PluginConfig
 from shared.errors import BridgeError, NotFound
-from shared.events import Ticket, TicketTask, stored_event
-from shared.store import Transaction
-from shared.store.links import Link
-from shared.store.metadata import Entry, MetadataKind
-from shared.store.models import JournalEvent, LedgerState
-from shared.store.people import TrackerPerson
-from shared.templating import Engine, Operation, catalogue_for
+from shared.events.config import PluginConfig
+from shared.events.event import Ticket, TicketTask, stored_event
+from shared.store.configuration.links import Link
+from shared.store.configuration.metadata import Entry, MetadataKind
+from shared.store.configuration.people import TrackerPerson
+from shared.store.tables.models import JournalEvent, LedgerState
+from shared.store.transaction import Transaction
+from shared.templating.catalogue import catalogue_for
 from shared.templating.contexts import Context, config_part, from_ticket, sample
-from shared.templating.operations import CustomField
+from shared.templating.engine import Engine
+from shared.templating.operations import CustomField, Operation
 
 
 class NoContext(BridgeError):

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from shared.codes.coded import Coded
 from shared.errors import TemplateError
-from shared.payloads import Body
-from shared.store.templates import ActiveTemplate
-from shared.templating import Engine
+from shared.events.payloads import Body
+from shared.store.configuration.templates import ActiveTemplate
 from shared.templating.contexts import Context
+from shared.templating.engine import Engine
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from redis import Redis
 from redis.exceptions import ResponseError
 
 from shared.coordination.keys import OURS
-from shared.ids import is_id
+from shared.values.ids import is_id
 
 KEY = f"{OURS}ahead"
 KEPT_S = 60

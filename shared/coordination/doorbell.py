@@ -25,9 +25,9 @@ from shared.coordination.rings import (
     guard_queue,
     ring_of,
 )
-from shared.logs import get_logger
-from shared.sentinels import sentinels
-from shared.settings import Settings
+from shared.process.sentinels import sentinels
+from shared.process.settings import Settings
+from shared.telemetry.logs import get_logger
 
 __all__ = ["PRUNE", "QUEUE", "SWEEP", "SYNC_METADATA", "SYNC_TICKET", "Doorbell", "make_celery"]
 

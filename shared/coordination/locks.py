@@ -18,9 +18,9 @@ from redis.sentinel import Sentinel
 from shared.codes.faults import Fault
 from shared.coordination.keys import OURS
 from shared.errors import LockBusy
-from shared.logs import get_logger
-from shared.sentinels import sentinels
-from shared.settings import Settings
+from shared.process.sentinels import sentinels
+from shared.process.settings import Settings
+from shared.telemetry.logs import get_logger
 
 log = get_logger("locks")
 PREFIX = f"{OURS}lock:"

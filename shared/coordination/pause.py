@@ -17,8 +17,8 @@ from shared.codes.coded import Coded, from_json, to_json, written
 from shared.coordination.clock import now
 from shared.coordination.keys import OURS
 from shared.coordination.locks import drop_endless
-from shared.logs import get_logger
 from shared.sentences.render import sentence
+from shared.telemetry.logs import get_logger
 
 log = get_logger("pause")
 

@@ -14,7 +14,7 @@ from redis.exceptions import RedisError, ResponseError
 
 from shared.coordination.clock import now
 from shared.coordination.keys import OURS
-from shared.process import Process
+from shared.process.itself import Process
 
 KEY = f"{OURS}alive:"
 KEPT_S = 86400 * 7

@@ -15,8 +15,8 @@ from typing import Any
 
 from kombu.transport import redis, virtual
 
-from shared.ids import is_id
-from shared.traceparent import read_of_tickets
+from shared.telemetry.traceparent import read_of_tickets
+from shared.values.ids import is_id
 
 SYNC_TICKET = "deskbridge.sync_ticket"
 SWEEP = "deskbridge.sweep"

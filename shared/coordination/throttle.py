@@ -8,10 +8,10 @@ from collections.abc import Callable
 from redis import Redis
 from redis.exceptions import RedisError, ResponseError
 
-from shared.alive import alive
 from shared.coordination.clock import now
 from shared.coordination.keys import OURS
-from shared.logs import get_logger
+from shared.process.alive import alive
+from shared.telemetry.logs import get_logger
 
 log = get_logger("throttle")
 KEY = f"{OURS}throttle"

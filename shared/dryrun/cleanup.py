@@ -9,11 +9,11 @@ from shared.dryrun.lookup import in_use, look_up
 from shared.dryrun.marks import ObjectKind
 from shared.dryrun.objects import FRESH_S, LONGEST_DELAY_S, OWN_S, Bench, delay, lease, settled_after
 from shared.errors import LeaseOver, SettingsError, TrackerError, TrackerRejected
-from shared.logs import get_logger, reason_fields
 from shared.metadata.synchronisation import Connect
-from shared.send_window import SendWindow
-from shared.store import Store
-from shared.store.models import DryRunObject
+from shared.store.ledger.send_window import SendWindow
+from shared.store.tables.models import DryRunObject
+from shared.store.transaction import Store
+from shared.telemetry.logs import get_logger, reason_fields
 
 log = get_logger("dryrun")
 SETTLING_S = 15.0

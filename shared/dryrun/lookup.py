@@ -13,12 +13,12 @@ from shared.codes.coded import Coded
 from shared.codes.reasons import Reason
 from shared.dryrun.marks import ObjectKind
 from shared.errors import TrackerRejected
-from shared.ids import id_in
 from shared.metadata.reading import find_project
-from shared.store.models import DryRunObject
+from shared.store.tables.models import DryRunObject
 from shared.tracker.answers import Answer
 from shared.tracker.client import TrackerClient
 from shared.tracker.lists import Listed, TrackerLists
+from shared.values.ids import id_in
 
 CLOCKS_APART = timedelta(days=1)
 """How far the tracker's clock may be from the database's."""

@@ -7,8 +7,8 @@ from copy import deepcopy
 from enum import StrEnum
 from typing import Any
 
-from shared.payloads import LONGEST_NAME, LONGEST_SUBJECT
-from shared.text import cut
+from shared.events.payloads import LONGEST_NAME, LONGEST_SUBJECT
+from shared.events.text import cut
 
 
 class ObjectKind(StrEnum):

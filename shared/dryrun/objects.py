@@ -24,13 +24,13 @@ from shared.errors import (
     TrackerRejected,
     TrackerUnreachable,
 )
-from shared.ids import is_id
-from shared.logs import get_logger, reason_fields
-from shared.send_window import SendWindow
-from shared.store import Store
-from shared.store.models import DryRunObject
+from shared.store.ledger.send_window import SendWindow
+from shared.store.tables.models import DryRunObject
+from shared.store.transaction import Store
+from shared.telemetry.logs import get_logger, reason_fields
 from shared.tracker.answers import RawAnswer
 from shared.tracker.client import TIMEOUT_S, TrackerClient
+from shared.values.ids import is_id
 
 log = get_logger("dryrun")
 SEND_S = 20.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shared.helpdesk.lookup import HelpdeskLookup
-from shared.settings import Settings
+from shared.process.settings import Settings
 
 
 def configured_lookup(settings: Settings) -> HelpdeskLookup | None:

@@ -9,11 +9,11 @@ from datetime import UTC, date, datetime, timedelta
 from itertools import islice
 from typing import TypeVar
 
-from shared.events import Delivery, Event, parse_delivery
-from shared.gate import closed_gate
+from shared.events.event import Delivery, Event, parse_delivery
+from shared.events.gate import closed_gate
 from shared.helpdesk.lookup import Changed, HelpdeskLookup
-from shared.store import Store, Transaction
-from shared.store.models import LedgerState, TicketState
+from shared.store.tables.models import LedgerState, TicketState
+from shared.store.transaction import Store, Transaction
 
 OVERLAP = timedelta(days=1)
 """Read again before the mark: clocks differ, GLPI's filter knows no time zone, and long transactions commit late."""

@@ -7,9 +7,9 @@ from typing import Any
 
 from shared.codes.refusals import Refusal
 from shared.errors import NotFound
-from shared.store import Transaction
-from shared.store.links import Link
-from shared.store.metadata import MetadataKind
+from shared.store.configuration.links import Link
+from shared.store.configuration.metadata import MetadataKind
+from shared.store.transaction import Transaction
 
 MOST_NAMED = 10
 OF_SPEC = {

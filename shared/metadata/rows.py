@@ -8,12 +8,12 @@ from typing import Any
 
 from shared.codes.faults import Detail
 from shared.errors import OutcomeUnknown
-from shared.ids import id_in, is_id
-from shared.logs import get_logger
-from shared.store.metadata import Entry, MetadataKind
-from shared.store.people import TrackerPerson
+from shared.store.configuration.metadata import Entry, MetadataKind
+from shared.store.configuration.people import TrackerPerson
+from shared.telemetry.logs import get_logger
 from shared.tracker.answers import clean
 from shared.tracker.client import is_header
+from shared.values.ids import id_in, is_id
 
 log = get_logger("metadata")
 

@@ -11,18 +11,18 @@ from redis.exceptions import RedisError
 
 from shared.codes.coded import Coded
 from shared.codes.refusals import Refusal
-from shared.config import PluginConfig
 from shared.coordination.locks import Locks
 from shared.errors import BridgeError, LockBusy
-from shared.ids import is_id
-from shared.logs import get_logger, reason_fields
+from shared.events.config import PluginConfig
 from shared.metadata.reading import Found, Progress, read_everything, read_kinds, read_people
 from shared.sentences.render import sentence
-from shared.store import Store, Transaction
-from shared.store.metadata import Entry, MetadataKind
-from shared.store.people import TrackerPerson
+from shared.store.configuration.metadata import Entry, MetadataKind
+from shared.store.configuration.people import TrackerPerson
+from shared.store.transaction import Store, Transaction
+from shared.telemetry.logs import get_logger, reason_fields
 from shared.tracker.client import TrackerClient
 from shared.tracker.lists import TrackerLists
+from shared.values.ids import is_id
 
 log = get_logger("metadata")
 LOCK = "metadata"

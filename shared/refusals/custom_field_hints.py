@@ -9,7 +9,7 @@ from shared.codes.hints import Hint
 from shared.metadata.confirming import some_of
 from shared.refusals.judging import Fields, Rule, blank, choices_of, is_date, number, whole
 from shared.refusals.known import Explanation, Known
-from shared.store.metadata import Entry
+from shared.store.configuration.metadata import Entry
 
 MOST_CHOICES = 20
 LONGEST_NAMED = 20

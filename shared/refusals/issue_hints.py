@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shared.codes.hints import Hint
-from shared.payloads import LONGEST_SUBJECT
+from shared.events.payloads import LONGEST_SUBJECT
 from shared.refusals.judging import (
     Fields,
     Rule,

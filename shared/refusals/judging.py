@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
 from typing import Any
 
-from shared.ids import read_id
 from shared.metadata.confirming import some_of
 from shared.refusals.known import Entries, Explanation, Known
-from shared.store.metadata import Entry
+from shared.store.configuration.metadata import Entry
+from shared.values.ids import read_id
 
 Fields = Mapping[str, Any]
 Rule = Callable[[Fields, Known], Iterator[Explanation]]

@@ -9,8 +9,8 @@ from shared.codes.coded import Coded
 from shared.codes.faults import Detail
 from shared.refusals.records import RECORDS
 from shared.sentences.render import sentence
-from shared.store import Transaction
-from shared.store.metadata import Entry, MetadataKind
+from shared.store.configuration.metadata import Entry, MetadataKind
+from shared.store.transaction import Transaction
 from shared.tracker.projects import ProjectNow
 
 Entries = Mapping[int, Entry]

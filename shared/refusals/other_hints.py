@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shared.codes.hints import Hint
-from shared.payloads import IDENTIFIER, LONGEST_COMMENT, LONGEST_IDENTIFIER, LONGEST_NAME, RESERVED
+from shared.events.payloads import IDENTIFIER, LONGEST_COMMENT, LONGEST_IDENTIFIER, LONGEST_NAME, RESERVED
 from shared.refusals.judging import (
     Fields,
     Rule,

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Any
 
 from shared.codes.coded import Coded
-from shared.kinds import Kind
+from shared.codes.kinds import Kind
 from shared.sentences.language import numeral, said
 
 PLACEHOLDER = re.compile(r"\{(\w+)(?::([^{}]*))?\}")

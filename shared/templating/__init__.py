@@ -2,11 +2,3 @@
 
 `Engine(catalogue).render(body, context)` gives a `Rendering`; `Engine.check(body)` raises a `TemplateError`.
 """
-
-from __future__ import annotations
-
-from shared.templating.catalogue import Catalogue, catalogue_for
-from shared.templating.engine import Engine, Rendering
-from shared.templating.operations import OPERATIONS, Operation
-
-__all__ = ["OPERATIONS", "Catalogue", "Engine", "Operation", "Rendering", "catalogue_for"]

@@ -9,11 +9,11 @@ from typing import Any
 from shared.codes.coded import Coded
 from shared.codes.templates import Flaw, Oddity, Sort
 from shared.errors import TemplateError
+from shared.events.text import cut, hours, one_line
 from shared.templating.fields import FIELDS, Field
 from shared.templating.operations import Operation
 from shared.templating.source import Node, Object, Scalar, Source, Text
 from shared.templating.values import Fault, Json, as_number, follow, is_empty, kind_of, number, to_text
-from shared.text import cut, hours, one_line
 
 _WANTED: Mapping[str, Coded] = {
     "integer": Sort.AN_INTEGER(),

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from shared.config import PluginConfig
-from shared.events import Ticket, TicketTask, as_utc
+from shared.events.config import PluginConfig
+from shared.events.event import Ticket, TicketTask, as_utc
 from shared.templating.operations import CustomField, Operation
 
 Context = dict[str, Any]

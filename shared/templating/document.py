@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from array import array
 
-from shared.characters import NOT_TEMPLATE_TEXT
 from shared.codes.coded import Coded
 from shared.codes.templates import Flaw, Wanted
 from shared.errors import TemplateError
 from shared.templating.limits import BODY_BYTES, JSON_DEPTH
 from shared.templating.source import Array, Node, Object, Scalar, Source, Text
 from shared.templating.values import Fault, number
+from shared.values.characters import NOT_TEMPLATE_TEXT
 
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")

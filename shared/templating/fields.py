@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from shared.payloads import LONGEST_COMMENT, LONGEST_SUBJECT
+from shared.events.payloads import LONGEST_COMMENT, LONGEST_SUBJECT
 from shared.templating.operations import CustomField, Operation
 
 FieldType = Literal["text", "integer", "number", "boolean", "date", "list", "map"]

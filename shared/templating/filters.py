@@ -8,6 +8,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from shared.codes.templates import Flaw
+from shared.events.text import cut, hours, plain_text
 from shared.templating.conditions import equal
 from shared.templating.dates import date_format, format_date, timezone
 from shared.templating.functions import Convert, Function, Parameter
@@ -25,7 +26,6 @@ from shared.templating.values import (
     to_json,
     to_text,
 )
-from shared.text import cut, hours, plain_text
 
 LONGEST_IDENTIFIER = 100
 _TRUE = ("true", "yes", "on", "1")

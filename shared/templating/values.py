@@ -9,11 +9,11 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from shared.characters import NOT_TEMPLATE_TEXT
 from shared.codes.coded import Coded
 from shared.codes.templates import Flaw, Sort
-from shared.ids import LARGEST
 from shared.templating.limits import JSON_DEPTH, OUTPUT_BYTES
+from shared.values.characters import NOT_TEMPLATE_TEXT
+from shared.values.ids import LARGEST
 
 Json = Any
 """None, bool, int, float, str, list and dict with text keys, as `json.loads` gives them."""

@@ -11,7 +11,6 @@ from functools import lru_cache
 from http.client import HTTPMessage
 from typing import Any
 
-from shared.characters import NOT_FOR_A_TERMINAL
 from shared.codes.faults import Detail
 from shared.errors import (
     ImpersonationRefused,
@@ -21,6 +20,7 @@ from shared.errors import (
     TrackerError,
     TrackerRejected,
 )
+from shared.values.characters import NOT_FOR_A_TERMINAL
 
 REFUSES_A_PERSON = (403, 404, 412, 422)
 LONGEST_MESSAGE = 500

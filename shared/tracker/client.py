@@ -19,9 +19,6 @@ from urllib.parse import quote, urlencode, urlsplit
 import certifi
 from pydantic import SecretStr
 
-from shared import metrics, tracing
-from shared.alive import alive
-from shared.characters import NOT_IN_A_HEADER
 from shared.codes.coded import Coded
 from shared.codes.faults import Detail
 from shared.errors import (
@@ -36,10 +33,13 @@ from shared.errors import (
     TrackerRejected,
     TrackerUnreachable,
 )
-from shared.logs import get_logger
+from shared.process.alive import alive
+from shared.telemetry import metrics, tracing
+from shared.telemetry.logs import get_logger
 from shared.tracker.answers import Answer, RawAnswer, raw_answer, read_answer
 from shared.tracker.connection import Connection, Watch
 from shared.tracker.meter import LOST, Meter
+from shared.values.characters import NOT_IN_A_HEADER
 
 log = get_logger("tracker")
 

@@ -20,8 +20,8 @@ from queue import Empty, SimpleQueue
 from typing import Any
 from urllib.parse import SplitResult
 
-from shared.addresses import why_forbidden
 from shared.codes.coded import Coded
+from shared.values.addresses import why_forbidden
 
 LARGEST_ANSWER = 16 * 1024 * 1024
 PORTS = {"http": 80, "https": 443}

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from shared.alive import sign_here, watched
+from shared.process.alive import sign_here, watched
 from shared.tracker.client import TrackerClient
 
 LANES = 8

@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 
 from shared.codes.faults import Detail
 from shared.errors import OutcomeUnknown
-from shared.ids import id_in
 from shared.tracker.answers import Answer
 from shared.tracker.client import USERS, CallRecord, TrackerClient
 from shared.tracker.lanes import LONG_ANSWERS, in_lanes
+from shared.values.ids import id_in
 
 PAGE_SIZE = 100
 MOST_PAGES = 50

@@ -19,7 +19,7 @@ class Meter:
         """Count a call that has ended.
 
         Args:
-            operation: what it did, of a closed set (`shared.metrics.operation`), or `LOST`.
+            operation: what it did, of a closed set (`shared.telemetry.metrics.operation`), or `LOST`.
             seconds: what it took.
         """
         with self._change:

@@ -8,9 +8,9 @@ from enum import StrEnum
 from typing import Any
 
 from shared.errors import OutcomeUnknown, TrackerRejected
-from shared.ids import is_id
 from shared.tracker.answers import Answer, clean
 from shared.tracker.lists import PAGE_SIZE, rows_of
+from shared.values.ids import is_id
 
 MODULES, ACTIVITIES, CATEGORIES = "enabled_modules", "time_entry_activities", "issue_categories"
 ISSUE_TYPES = "trackers"

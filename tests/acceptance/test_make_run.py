@@ -17,7 +17,7 @@ from deploy.embedded.ports import is_free
 from deploy.embedded.workplace import ROOT
 from deploy.sandbox.samples import load_samples
 from producer.helpdesks.glpi.events import Item, read
-from shared.events import Event, parse_event
+from shared.events.event import Event, parse_event
 from tests.support.documents import documented, instead
 from tests.support.make_run import UP, Start, running
 

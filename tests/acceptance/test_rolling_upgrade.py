@@ -8,7 +8,8 @@ from alembic.migration import MigrationContext
 from alembic.operations import Operations
 from sqlalchemy import Connection, text
 
-from shared.store.migrations import HEAD, beside_others
+from producer.admin.migrations.upgrading import beside_others
+from shared.store.tables.schema import HEAD
 from tests.support.bridge import STATUS_MAP
 from tests.support.fleet import Fleet
 from tests.support.workload import generate

@@ -23,7 +23,7 @@ from deploy.embedded.ports import HOST, free_port
 from deploy.embedded.redis import RedisServer
 from shared.coordination.doorbell import QUEUE, make_celery
 from shared.coordination.rings import SYNC_TICKET, ring_of
-from shared.settings import Settings
+from shared.process.settings import Settings
 from tests.support.events import task, task_event, ticket
 from tests.support.fleet import Fleet
 from tests.support.waiting import until

@@ -32,14 +32,15 @@ from deploy.embedded.redis import RedisServer
 from deploy.sandbox.tracker.control import StandIn
 from producer.hooks.app import append
 from producer.hooks.intake import deliveries
-from shared.connection import Connector
+from producer.hooks.store import Store
+from shared.connection.connector import Connector
+from shared.connection.vault import Vault
 from shared.coordination.clock import now
 from shared.coordination.locks import Locks
 from shared.coordination.pause import LONGEST_PAUSE_S
 from shared.coordination.throttle import Throttle
-from shared.logs import configure_logging
-from shared.store.models import JournalEvent
-from shared.vault import Vault
+from shared.store.tables.models import JournalEvent
+from shared.telemetry.logs import configure_logging
 from tests.support.bridge import STATUS_MAP, Bridge
 from tests.support.events import moment, task, ticket
 from worker.sweep import Sweep
@@ -240,8 +241,9 @@ def _warm_up(bridge: Bridge) -> None:
 def _take(bridge: Bridge, events: list[dict[str, Any]]) -> float:
     """Take events in as the producer does; return the milliseconds."""
     body = json.dumps(events)
+    store = Store(bridge.store.database)
     started = time.perf_counter()
-    append(bridge.store, deliveries(body, "unnamed"))
+    append(store, deliveries(body, "unnamed"))
     return (time.perf_counter() - started) * 1000
 
 

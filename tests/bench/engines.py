@@ -14,9 +14,11 @@ import chevron
 from chevron.tokenizer import tokenize
 from jinja2.sandbox import SandboxedEnvironment
 
-from shared.templating import Engine, Operation, catalogue_for
+from shared.events.text import cut
+from shared.templating.catalogue import catalogue_for
 from shared.templating.contexts import Context
-from shared.text import cut
+from shared.templating.engine import Engine
+from shared.templating.operations import Operation
 
 Payload = dict[str, Any]
 

@@ -40,8 +40,8 @@ print(json.dumps([name for name in sys.modules if name.partition(".")[0] not in 
 LOAD = """
 import importlib, json, sys
 from contextlib import suppress
-from shared.loading import loading, without
-with loading(), without("rich"):  # as shared.logs does
+from shared.process.loading import loading, without
+with loading(), without("rich"):  # as shared.telemetry.logs does
     for name in json.load(sys.stdin):
         with suppress(ImportError):
             importlib.import_module(name)

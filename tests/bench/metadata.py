@@ -20,10 +20,10 @@ import requests
 from pydantic import SecretStr
 
 from deploy.sandbox.tracker.control import StandIn
+from producer.admin.migrations.upgrading import upgrade
+from producer.admin.records.transaction import Store
 from shared.metadata.synchronisation import sync_metadata
-from shared.store import Store
-from shared.store.database import Database
-from shared.store.migrations import upgrade
+from shared.store.tables.database import Database
 from shared.tracker.client import Target, TrackerClient
 
 GOAL = 4.0

@@ -20,15 +20,15 @@ from cryptography.fernet import Fernet
 from pydantic import SecretStr
 from sqlalchemy import text
 
-from producer.admin.accounts import AccountStore
+from producer.admin.access.accounts import AccountStore
+from producer.admin.migrations.upgrading import upgrade
+from producer.admin.records.rights import Right
+from producer.admin.records.transaction import Store
 from producer.console.app import create_console
+from shared.connection.vault import Vault
 from shared.metadata.synchronisation import synchronise
-from shared.settings import Settings
-from shared.store import Store
-from shared.store.database import Database
-from shared.store.migrations import upgrade
-from shared.store.rights import Right
-from shared.vault import Vault
+from shared.process.settings import Settings
+from shared.store.tables.database import Database
 from tests.bench.retention import FEW, MANY, growing
 from tests.bench.servers import Servers, servers
 from tests.support.serving import Served

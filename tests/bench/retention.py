@@ -21,10 +21,10 @@ from typing import Any, TypeVar
 from sqlalchemy import event, text
 
 from deploy.embedded.postgres import PostgresServer
-from shared.store import Store, Transaction
-from shared.store.database import Database
-from shared.store.migrations import upgrade
-from shared.store.models import EventState
+from producer.admin.migrations.upgrading import upgrade
+from producer.admin.records.transaction import Store, Transaction
+from shared.store.tables.database import Database
+from shared.store.tables.models import EventState
 
 FEW, MANY = 10_000, 1_000_000
 WORST_RATIO = 10.0

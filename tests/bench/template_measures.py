@@ -19,11 +19,13 @@ from typing import Any, ClassVar
 
 import structlog
 
-from shared.config import PluginConfig
-from shared.events import Event, parse_event
-from shared.templating import Engine, Operation, catalogue_for
+from producer.admin.templates.defaults import default_template
+from shared.events.config import PluginConfig
+from shared.events.event import Event, parse_event
+from shared.templating.catalogue import catalogue_for
 from shared.templating.contexts import Context, from_ticket
-from shared.templating.defaults import default_template
+from shared.templating.engine import Engine
+from shared.templating.operations import Operation
 from tests.bench.engines import ENGINES, Candidate, Chevron, Deskbridge, Jinja2
 from tests.bench.errors import BrokenRun
 from tests.bench.servers import servers

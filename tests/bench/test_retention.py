@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shared.store.database import Database
+from shared.store.tables.database import Database
 from tests.bench.retention import measure
 
 pytestmark = pytest.mark.promise("OPS-09")

@@ -12,10 +12,10 @@ import argon2
 import pytest
 from playwright.sync_api import expect
 
-from producer.admin.accounts import AccountStore
+from producer.admin.access.accounts import AccountStore
+from producer.admin.records.rights import Right
 from producer.console.app import create_console
 from shared.metadata.synchronisation import synchronise
-from shared.store.rights import Right
 from tests.support.bridge import Bridge
 from tests.support.serving import Served
 

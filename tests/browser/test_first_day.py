@@ -8,9 +8,9 @@ from playwright.sync_api import expect
 from sqlalchemy import delete
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.accounts import AccountStore
+from producer.admin.access.accounts import AccountStore
 from shared.coordination.presence import WORKER, Presence
-from shared.store.models import EntityLink, MetadataRow, MetadataRun, PluginConfigRecord, TrackerUser
+from shared.store.tables.models import EntityLink, MetadataRow, MetadataRun, PluginConfigRecord, TrackerUser
 from tests.browser.conftest import SLOW_MS
 from tests.support.bridge import Bridge
 from tests.support.events import task_event

@@ -11,12 +11,12 @@ from pydantic import SecretStr
 
 from producer.admin.dryrun.results import DryRunRefused
 from producer.admin.dryrun.run import DryRuns
-from shared.config import PluginConfig
+from producer.admin.records.transaction import Store
 from shared.dryrun.cleanup import clean_up
+from shared.events.config import PluginConfig
 from shared.metadata.synchronisation import sync_metadata
 from shared.refusals import records
-from shared.store import Store
-from shared.store.database import Database
+from shared.store.tables.database import Database
 from shared.templating.operations import OPERATIONS, Operation
 from shared.tracker.client import Target, TrackerClient
 from tests.contract.seed import Activity, Category, CustomField, Project, Role, Status, User

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from shared.store.links import LinkKind
-from shared.store.people import TrackerPerson
+from shared.store.configuration.links import LinkKind
+from shared.store.configuration.people import TrackerPerson
 from tests.contract import seed
 from tests.contract.support import Json, Tracker
 from tests.support.bridge import Bridge
@@ -348,7 +348,7 @@ def test_a_new_task_finds_out_that_the_issue_was_deleted(scene: Scene) -> None:
 def test_a_refused_key_makes_everything_wait_and_loses_nothing(scene: Scene) -> None:
     from pydantic import SecretStr
 
-    from shared.vault import Vault
+    from shared.connection.vault import Vault
 
     vault = Vault(scene.bridge.settings.secret_keys)
     with scene.bridge.store.transaction() as tx:

@@ -19,9 +19,9 @@ from pydantic import SecretStr
 from producer.hooks.app import create_app
 from shared.helpdesk.glpi import GlpiLookup
 from shared.helpdesk.lookup import HelpdeskLookup
-from shared.settings import Settings
-from shared.store.links import LinkKind
-from shared.store.people import TrackerPerson
+from shared.process.settings import Settings
+from shared.store.configuration.links import LinkKind
+from shared.store.configuration.people import TrackerPerson
 from tests.contract import seed
 from tests.contract.support import Json, Tracker
 from tests.helpdesks.recorded_requests import SECRET, Recorded, recorded, signed

@@ -10,19 +10,21 @@ from cryptography.fernet import Fernet
 from fakeredis import FakeRedis
 from pydantic import SecretStr
 
-from producer.admin import configuration
+from producer.admin.configuration import configuration
 from producer.admin.desk import Desk
-from producer.admin.doctor import Installation, Status, examine
-from producer.admin.project_forms import FormRefused, ProjectForm
+from producer.admin.doctor.examination import examine
+from producer.admin.doctor.finding import Status
+from producer.admin.doctor.installation import Installation
+from producer.admin.projects.project_forms import FormRefused, ProjectForm
+from producer.admin.records.transaction import Store
 from shared.codes.invalid import Invalid
 from shared.codes.refusals import Refusal
 from shared.errors import NotFound
 from shared.metadata.synchronisation import synchronise
-from shared.settings import Settings
-from shared.store import Store
-from shared.store.database import Database
-from shared.store.links import Link, LinkKind
-from shared.store.metadata import Entry, MetadataKind
+from shared.process.settings import Settings
+from shared.store.configuration.links import Link, LinkKind
+from shared.store.configuration.metadata import Entry, MetadataKind
+from shared.store.tables.database import Database
 from tests.contract import seed
 from tests.contract.support import Tracker, unique
 from tests.support.databases import make_tables

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from producer.admin.templates import TemplateStore
+from producer.admin.templates.defaults import default_template
+from producer.admin.templates.templates import TemplateStore
 from shared.bodies.contexts import custom_fields_of
-from shared.connection import Connector
+from shared.connection.connector import Connector
+from shared.connection.vault import Vault
 from shared.metadata.synchronisation import sync_metadata
-from shared.store.links import LinkKind
-from shared.templating import Operation
-from shared.templating.defaults import default_template
-from shared.vault import Vault
+from shared.store.configuration.links import LinkKind
+from shared.templating.operations import Operation
 from tests.contract import seed
 from tests.contract.strictness import required
 from tests.contract.support import Json, Tracker

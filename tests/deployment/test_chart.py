@@ -17,9 +17,9 @@ import pytest
 import yaml
 
 from producer.commands.main import app
-from shared import metrics
-from shared.environment import PREFIX
-from shared.settings import load_settings
+from shared.process.environment import PREFIX
+from shared.process.settings import load_settings
+from shared.telemetry import metrics
 from tests.deployment.conftest import ROOT, leave_out, run
 from tests.support.documents import documented
 

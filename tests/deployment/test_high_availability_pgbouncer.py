@@ -18,7 +18,7 @@ from sqlalchemy.exc import OperationalError
 
 from deploy.embedded.postgres import PostgresServer
 from deploy.sandbox.tracker.control import StandIn
-from shared.store.database import Database
+from shared.store.tables.database import Database
 from tests.deployment.ha import pooled
 from tests.deployment.ha.load import Load
 from tests.deployment.ha.postgres import USER, Pooler, execute

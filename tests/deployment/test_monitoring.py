@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from producer.admin.knowledge.shipped import shipped
-from shared import metrics
+from shared.telemetry import metrics
 from tests.deployment.conftest import ROOT
 from tests.deployment.prometheus import DASHBOARD, MONITORING, RULES, expressions
 

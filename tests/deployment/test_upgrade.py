@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from deploy.sandbox.tracker.seed import DEFAULT_KEY
-from shared.store.migrations import HEAD
+from shared.store.tables.schema import HEAD
 from tests.deployment.compose import (
     OURS,
     Engine,
@@ -50,8 +50,10 @@ def git(*arguments: str) -> str:
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sources before the newest migration came; skips where the history does not reach so far."""
-    versions = "shared/store/migrations/versions"
-    came = git("log", "-1", "--format=%H", "--diff-filter=A", "--", f"{versions}/{HEAD}_*")
+    newest = f"{HEAD}_*.py"
+    came = git("log", "--format=%H", "--diff-filter=A", "--", f":(glob)**/versions/{newest}").rpartition(
+        "\n"
+    )[2]
     before = git("rev-parse", "--verify", "--quiet", f"{came}^") if came else ""
     if not before:
         leave_out(f"the sources before revision {HEAD}: they are not in this clone's history")
@@ -60,7 +62,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run({}, "/usr/bin/git", "archive", "--output", archive, before)
     with tarfile.open(archive) as packed:
         packed.extractall(directory / "tree", filter="data")
-    assert not list((directory / "tree" / versions).glob(f"{HEAD}_*"))
+    assert not list((directory / "tree").rglob(newest))
     return directory / "tree"
 
 

@@ -98,7 +98,7 @@ def test_a_lock_with_the_extras_has_what_they_need_and_all_else_as_it_was(
     assert pinned[0] < pinned[1]
     run(*INSTALL, "--target", site, "--require-hashes", "-r", lock, cwd=tmp_path)
     run(*INSTALL, "--target", site, "--no-deps", wheel, cwd=tmp_path)
-    loads = "import joserfc, sentry_sdk, shared.opentelemetry as one; print(one.__file__)"
+    loads = "import joserfc, sentry_sdk, shared.telemetry.opentelemetry as one; print(one.__file__)"
     said = run(
         sys.executable, "-S", "-c", f"import sys; sys.path.append({str(site)!r}); {loads}", cwd=tmp_path
     )

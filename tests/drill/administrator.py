@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from producer.admin.configuration import change
-from producer.admin.held import NotResolved, decide, held_rows
-from producer.admin.links import make_link, remove_link
-from producer.admin.replay import replay_state
-from producer.admin.templates import TemplateStore
+from producer.admin.catching_up.replay import replay_state
+from producer.admin.configuration.configuration import change
+from producer.admin.decisions.held import NotResolved, decide, held_rows
+from producer.admin.projects.links import make_link, remove_link
+from producer.admin.records.transaction import Store
+from producer.admin.templates.defaults import default_template
+from producer.admin.templates.templates import TemplateStore
+from shared.codes.kinds import Kind
 from shared.errors import NotFound
-from shared.kinds import Kind
-from shared.store import Store
-from shared.store.links import Link, LinkKind
-from shared.store.models import EventState, LedgerState
-from shared.templating.defaults import default_template
+from shared.store.configuration.links import Link, LinkKind
+from shared.store.tables.models import EventState, LedgerState
 from shared.templating.operations import Operation
 from tests.drill.day import PUBLIC_ENTITY
 from tests.support.bridge import STATUS_MAP

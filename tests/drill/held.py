@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from sqlalchemy import select
 
-from producer.admin.held import held_rows
-from shared.kinds import Kind
-from shared.store import Store
-from shared.store.models import EventState, JournalEvent, LedgerState
+from producer.admin.decisions.held import held_rows
+from producer.admin.records.transaction import Store
+from shared.codes.kinds import Kind
+from shared.store.tables.models import EventState, JournalEvent, LedgerState
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from typing import TypeVar
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
-from shared.store import Store
-from shared.store.models import TaskTimeLink, TicketIssueLink, TicketState
+from producer.admin.records.transaction import Store
+from shared.store.tables.models import TaskTimeLink, TicketIssueLink, TicketState
 from tests.drill.besieged import Honest, besiege, complaints
 from tests.drill.day import Day, make_day
 from tests.drill.expect import expect

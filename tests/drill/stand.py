@@ -14,7 +14,7 @@ from deploy.embedded.ports import HOST
 from deploy.embedded.postgres import PostgresServer
 from deploy.embedded.redis import RedisServer
 from deploy.sandbox.tracker.control import StandIn
-from shared.store.links import LinkKind
+from shared.store.configuration.links import LinkKind
 from tests.drill.day import PUBLIC_ENTITY
 from tests.drill.people import EXTRA_USERS, ON_TRACKER
 from tests.drill.plan import WORKERS

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.connection import Connector
+from shared.connection.connector import Connector
+from shared.connection.vault import Vault
 from shared.coordination.presence import BEAT, WORKER, Presence
 from shared.metadata.synchronisation import sync_metadata
-from shared.process import Process
-from shared.vault import Vault
+from shared.process.itself import Process
 from tests.failures.redmine import RealRedmine
 from tests.failures.stage import Stage
 from tests.integration.conftest import bridge, stand_in_process

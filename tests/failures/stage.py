@@ -12,16 +12,18 @@ from cryptography.fernet import Fernet
 from pydantic import SecretStr
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.doctor import RECORDS, CheckResult, Installation, examine
+from producer.admin.catching_up.replay import replay_code, replay_state
+from producer.admin.doctor.examination import examine
+from producer.admin.doctor.finding import RECORDS, CheckResult, finding_json
+from producer.admin.doctor.installation import Installation
 from producer.admin.knowledge.by_code import BY_CODE
-from producer.admin.replay import replay_code, replay_state
-from producer.admin.shapes import event_json, finding_json, trace_json
-from producer.admin.story import trace_ticket
+from producer.admin.looking.story import trace_json, trace_ticket
+from producer.admin.showing.shapes import event_json
 from shared.codes.coded import Code
 from shared.codes.findings import Finding
-from shared.connection import Connector
-from shared.store.models import EventState
-from shared.vault import Vault
+from shared.connection.connector import Connector
+from shared.connection.vault import Vault
+from shared.store.tables.models import EventState
 from tests.failures.redmine import RealRedmine
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event

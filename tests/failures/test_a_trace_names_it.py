@@ -10,8 +10,8 @@ from shared.codes.hints import Hint
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.metadata.synchronisation import refresh_people
-from shared.store.links import LinkKind
-from shared.store.models import EventState
+from shared.store.configuration.links import LinkKind
+from shared.store.tables.models import EventState
 from shared.tracker.lists import TrackerLists
 from tests.failures.stage import (
     Failure,

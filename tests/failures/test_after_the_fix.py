@@ -7,8 +7,8 @@ import pytest
 from deploy.sandbox.tracker.seed import user_key
 from shared.codes.hints import Hint
 from shared.coordination.pause import Pause
-from shared.store.links import LinkKind
-from shared.store.models import EventState
+from shared.store.configuration.links import LinkKind
+from shared.store.tables.models import EventState
 from tests.failures.stage import Stage
 from tests.unit.commands.conftest import Shell
 

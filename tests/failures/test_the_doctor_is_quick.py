@@ -11,10 +11,10 @@ import pytest
 from sqlalchemy import event
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.connection import Connector
+from shared.connection.connector import Connector
+from shared.connection.vault import Vault
 from shared.metadata.synchronisation import sync_metadata
-from shared.store.links import Link, LinkKind
-from shared.vault import Vault
+from shared.store.configuration.links import Link, LinkKind
 from tests.failures.stage import Stage
 from tests.support.bridge import Bridge
 

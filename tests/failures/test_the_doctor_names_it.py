@@ -13,15 +13,15 @@ from sqlalchemy import update
 
 from deploy.embedded.ports import free_port
 from deploy.sandbox.tracker.seed import user_key
-from producer.admin.doctor import RECORDS
-from producer.admin.people import map_user
+from producer.admin.doctor.finding import RECORDS
+from producer.admin.people.people import map_user
 from shared.codes.findings import Finding
 from shared.coordination.presence import BEAT, CONSOLE, WORKER, Presence
 from shared.coordination.presence import KEY as PRESENCE
-from shared.process import Process
-from shared.store.links import LinkKind
-from shared.store.models import EventState, ProducerSign
-from shared.store.types import clock
+from shared.process.itself import Process
+from shared.store.configuration.links import LinkKind
+from shared.store.tables.models import EventState, ProducerSign
+from shared.store.tables.types import clock
 from shared.tracker.projects import listed_now
 from tests.failures.stage import (
     Act,

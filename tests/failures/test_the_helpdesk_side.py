@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from producer.admin.replay import replay_state
+from producer.admin.catching_up.replay import replay_state
 from shared.codes.findings import Finding
-from shared.store.links import LinkKind
-from shared.store.models import EventState
+from shared.store.configuration.links import LinkKind
+from shared.store.tables.models import EventState
 from tests.failures.stage import Stage
 from tests.support.bridge import Bridge
 from tests.support.events import ticket, ticket_event

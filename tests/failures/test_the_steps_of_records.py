@@ -17,6 +17,7 @@ from typer.testing import Result
 from producer.admin.dryrun.run import DryRuns
 from producer.admin.knowledge.by_code import BY_CODE
 from producer.admin.knowledge.shipped import shipped
+from producer.admin.records.models import ProjectClaim
 from shared.codes.coded import Code
 from shared.codes.findings import Finding
 from shared.codes.hints import Hint
@@ -24,8 +25,8 @@ from shared.codes.invalid import Invalid
 from shared.codes.reasons import Reason
 from shared.codes.refusals import Refusal
 from shared.codes.steps import What
-from shared.store.models import EventState, ProjectClaim
-from shared.store.types import clock
+from shared.store.tables.models import EventState
+from shared.store.tables.types import clock
 from shared.templating.operations import Operation
 from tests.failures.stage import Act, Stage, both, configure, patch, remove, settings, template
 from tests.support.dry_runs import clean, dry_run, let_time_pass

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from producer.admin.story import trace_ticket
+from producer.admin.looking.story import trace_ticket
 from shared.codes.faults import Fault
-from shared.store.links import LinkKind
-from shared.store.models import EventState
+from shared.store.configuration.links import LinkKind
+from shared.store.tables.models import EventState
 from tests.failures.stage import Stage
 from tests.support.events import ticket, ticket_event
 

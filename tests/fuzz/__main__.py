@@ -15,7 +15,7 @@ from typing import Protocol
 
 from deploy.embedded.redis import RedisServer
 from deploy.sandbox.tracker.seed import DEFAULT_KEY
-from shared.logs import configure_logging
+from shared.telemetry.logs import configure_logging
 from tests.fuzz.chance import Chance
 from tests.fuzz.in_redis import InRedis
 from tests.fuzz.of_templates import OfTemplates

@@ -13,7 +13,8 @@ from redis.exceptions import RedisError
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.desk import Desk
-from producer.admin.doctor import Installation, examine
+from producer.admin.doctor.examination import examine
+from producer.admin.doctor.installation import Installation
 from shared.coordination.ahead import KEY as AHEAD
 from shared.coordination.call_limit import KEYS as CALL_LIMIT
 from shared.coordination.doorbell import PRUNE, QUEUE, SWEEP, SYNC_METADATA, SYNC_TICKET

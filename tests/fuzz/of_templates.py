@@ -6,10 +6,12 @@ import json
 import time
 from pathlib import Path
 
+from producer.admin.templates.defaults import default_template
 from shared.errors import TemplateError
-from shared.templating import Engine, Operation, catalogue_for
+from shared.templating.catalogue import catalogue_for
 from shared.templating.contexts import sample
-from shared.templating.defaults import default_template
+from shared.templating.engine import Engine
+from shared.templating.operations import Operation
 from tests.fuzz.chance import Chance
 from tests.support.bridge import Bridge
 from tests.unit.templating.test_attacks import ATTACKS

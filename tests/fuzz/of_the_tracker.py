@@ -12,7 +12,8 @@ from pathlib import Path
 from deploy.embedded.ports import HOST
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.desk import Desk
-from producer.admin.doctor import Installation, examine
+from producer.admin.doctor.examination import examine
+from producer.admin.doctor.installation import Installation
 from shared.metadata.synchronisation import synchronise
 from tests.fuzz.chance import Chance
 from tests.support.bridge import Bridge

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from shared.codes.faults import HelpdeskFault
 from shared.codes.refusals import Refusal
-from shared.events import parse_event
+from shared.events.event import parse_event
 from shared.helpdesk.glpi import PAGE_SIZE, GlpiLookup
 from shared.helpdesk.lookup import HelpdeskRefused, HelpdeskUnreachable
 from tests.support.glpi_api import GlpiApi, glpi_api

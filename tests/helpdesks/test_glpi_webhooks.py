@@ -12,10 +12,10 @@ import requests
 import structlog
 from sqlalchemy import text
 
-from producer.admin.replay import replay_state
+from producer.admin.catching_up.replay import replay_state
 from shared.codes.invalid import Invalid
 from shared.codes.reasons import Reason
-from shared.store.models import EventState
+from shared.store.tables.models import EventState
 from tests.helpdesks.conftest import GlpiProducer
 from tests.helpdesks.recorded_requests import SECRET, recorded, signed
 from tests.integration.producer.conftest import SECRET as EVENTS_SECRET

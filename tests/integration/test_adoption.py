@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.adoption import NotThere, check_there
+from producer.admin.decisions.adoption import NotThere, check_there
+from shared.codes.kinds import Kind
 from shared.codes.refusals import Refusal
-from shared.connection import Connector
+from shared.connection.connector import Connector
+from shared.connection.vault import Vault
 from shared.errors import TrackerClosed
-from shared.kinds import Kind
-from shared.store.ledger import LedgerRow
-from shared.vault import Vault
+from shared.store.ledger.ledger import LedgerRow
 from tests.support.bridge import Bridge
 from tests.support.events import task_event
 from tests.support.refusals import says

@@ -14,7 +14,7 @@ from deploy.sandbox.tracker.control import StandIn
 from shared.coordination.doorbell import Doorbell, make_celery
 from shared.coordination.locks import Locks
 from shared.coordination.rings import MOST_RUNG_TOGETHER
-from shared.settings import Settings
+from shared.process.settings import Settings
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket
 from tests.support.ledger import ours

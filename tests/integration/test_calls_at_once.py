@@ -7,14 +7,15 @@ from dataclasses import replace
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.doctor import CheckResult, Installation
+from producer.admin.doctor.finding import CheckResult
+from producer.admin.doctor.installation import Installation
 from producer.admin.doctor.services import calls
 from shared.codes.findings import Finding
 from shared.codes.limits import CallLimitBy
-from shared.connection import Connector
+from shared.connection.connector import Connector
+from shared.connection.vault import Vault
 from shared.coordination.call_limit import CallLimit, Limit
 from shared.tracker.meter import Meter
-from shared.vault import Vault
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket
 from tests.support.ledger import entries, ours

@@ -15,8 +15,8 @@ from deploy.sandbox.tracker.control import StandIn
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.helpdesk.glpi import GlpiLookup
-from shared.store.links import LinkKind
-from shared.store.models import JournalEvent
+from shared.store.configuration.links import LinkKind
+from shared.store.tables.models import JournalEvent
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket, ticket_event
 from tests.support.glpi_api import GlpiApi, glpi_api

@@ -19,23 +19,26 @@ from deploy.embedded.ports import free_port
 from deploy.embedded.postgres import PostgresServer
 from deploy.sandbox.tracker.control import StandIn
 from deploy.sandbox.tracker.seed import user_key
-from producer.admin.doctor import RECORDS, CheckResult, Installation, Status, examine, live
-from producer.admin.people import confirm_matches
+from producer.admin.doctor import live
+from producer.admin.doctor.examination import examine
+from producer.admin.doctor.finding import RECORDS, CheckResult, Status
+from producer.admin.doctor.installation import Installation
+from producer.admin.people.people import confirm_matches
+from producer.admin.records.transaction import Store
 from shared.codes.coded import written
 from shared.codes.findings import Finding, Named
 from shared.codes.steps import Which
-from shared.connection import Connector
+from shared.connection.connector import Connector
+from shared.connection.vault import Vault
 from shared.coordination.presence import BEAT, WORKER, Presence
 from shared.metadata.synchronisation import sync_metadata
-from shared.process import Process
-from shared.store import Store
-from shared.store.database import Database
-from shared.store.links import LinkKind
-from shared.store.models import DryRunObject, JournalEvent, MetadataRun
-from shared.store.types import clock
+from shared.process.itself import Process
+from shared.store.configuration.links import LinkKind
+from shared.store.tables.database import Database
+from shared.store.tables.models import DryRunObject, JournalEvent, MetadataRun
+from shared.store.tables.types import clock
 from shared.tracker import lanes
 from shared.tracker.projects import listed_now
-from shared.vault import Vault
 from tests.support.bridge import Bridge
 from tests.support.databases import make_tables
 from tests.support.events import ALICE, BOB, task, task_event, ticket, ticket_event

@@ -8,13 +8,15 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import update
 
-from producer.admin.doctor import Installation, Status, examine_helpdesk
+from producer.admin.doctor.examination import examine_helpdesk
+from producer.admin.doctor.finding import Status
+from producer.admin.doctor.installation import Installation
 from shared.codes.findings import Finding
 from shared.codes.invalid import Invalid
-from shared.connection import Connector
-from shared.store.models import JournalEvent
-from shared.store.types import clock
-from shared.vault import Vault
+from shared.connection.connector import Connector
+from shared.connection.vault import Vault
+from shared.store.tables.models import JournalEvent
+from shared.store.tables.types import clock
 from tests.support.bridge import Bridge
 from tests.support.events import task_event
 from tests.support.glpi_api import GlpiApi, glpi_api

@@ -10,18 +10,18 @@ import pytest
 from sqlalchemy import MetaData, delete, inspect, select
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.forgetting import Forgotten, StillNeeded, forget
+from producer.admin.erasing.forgetting import Forgotten, StillNeeded, forget
 from shared.codes.coded import written
 from shared.codes.invalid import Invalid
+from shared.codes.kinds import Kind
 from shared.codes.refusals import Refusal
-from shared.connection import Connector
+from shared.connection.connector import Connector
+from shared.connection.vault import Vault
 from shared.errors import NotFound
-from shared.events import HelpdeskUser, stored_event
-from shared.kinds import Kind
+from shared.events.event import HelpdeskUser, stored_event
 from shared.metadata.synchronisation import sync_metadata
-from shared.store.models import EventState, HelpdeskPerson
-from shared.store.people import TrackerPerson
-from shared.vault import Vault
+from shared.store.configuration.people import TrackerPerson
+from shared.store.tables.models import EventState, HelpdeskPerson
 from tests.support.bridge import PEOPLE, Bridge
 from tests.support.events import ALICE, BOB, task, task_event, ticket, ticket_event
 from tests.support.refusals import says

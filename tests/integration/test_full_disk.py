@@ -14,7 +14,8 @@ from sqlalchemy.exc import OperationalError
 
 from deploy.embedded.postgres import PostgresServer
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.doctor import Status, examine
+from producer.admin.doctor.examination import examine
+from producer.admin.doctor.finding import Status
 from shared.codes.findings import Finding
 from tests.integration.test_doctor import installation
 from tests.support.bridge import Bridge

@@ -11,8 +11,8 @@ import pytest
 
 from deploy.sandbox.tracker.control import StandIn
 from shared.codes.coded import written
-from shared.kinds import Kind
-from shared.store.models import LedgerState
+from shared.codes.kinds import Kind
+from shared.store.tables.models import LedgerState
 from tests.support.bridge import Bridge
 from tests.support.events import task_event
 from tests.support.ledger import change, row, stopped

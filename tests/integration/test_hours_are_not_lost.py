@@ -12,12 +12,12 @@ import requests
 from sqlalchemy.exc import OperationalError
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.held import decide, held_rows
+from producer.admin.decisions.held import decide, held_rows
 from shared.codes.coded import written
-from shared.kinds import Kind
-from shared.store.ledger import Claim, Ledger
-from shared.store.models import JournalEvent, LedgerState
-from shared.store.types import clock
+from shared.codes.kinds import Kind
+from shared.store.ledger.ledger import Claim, Ledger
+from shared.store.tables.models import JournalEvent, LedgerState
+from shared.store.tables.types import clock
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket
 from tests.support.ledger import (

@@ -9,19 +9,19 @@ import pytest
 from sqlalchemy import update
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.held import decide
+from producer.admin.decisions.held import decide
 from shared.codes.coded import written
+from shared.codes.kinds import Kind
 from shared.coordination.locks import Locks
-from shared.kinds import Kind
-from shared.store.ledger import LedgerRow
-from shared.store.models import JournalEvent, LedgerState, TaskTimeLink, TicketIssueLink
-from shared.store.types import clock
+from shared.store.ledger.ledger import LedgerRow
+from shared.store.tables.models import JournalEvent, LedgerState, TaskTimeLink, TicketIssueLink
+from shared.store.tables.types import clock
 from shared.tracker.lists import TrackerLists
 from tests.support.bridge import Bridge
 from tests.support.events import BOB, task, task_event, ticket, ticket_event
 from tests.support.ledger import let_leases_run_out
-from worker.retry import MOST_ROUNDS, MOST_SILENT_ROUNDS
 from worker.sync.creation import Link
+from worker.sync.retry import MOST_ROUNDS, MOST_SILENT_ROUNDS
 
 LOST_AFTER = ["reset_after", "timeout_after", "garbage_after", "status_after"]
 LOST_BEFORE = ["reset_before", "timeout_before", "status_before"]

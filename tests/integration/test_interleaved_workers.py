@@ -17,11 +17,11 @@ from sqlalchemy.exc import OperationalError
 
 from deploy.sandbox.tracker.control import StandIn
 from shared.codes.coded import written
+from shared.codes.kinds import Kind
 from shared.coordination.pause import Pause
-from shared.kinds import Kind
-from shared.send_window import SendWindow
-from shared.store.models import LedgerState, TicketState
-from shared.store.types import clock
+from shared.store.ledger.send_window import SendWindow
+from shared.store.tables.models import LedgerState, TicketState
+from shared.store.tables.types import clock
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket, ticket_event
 from tests.support.ledger import SAME, change, entries, let_leases_run_out, ours, row, stopped, until_settled

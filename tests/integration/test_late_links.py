@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.kinds import Kind
-from shared.store.models import LedgerState
+from shared.codes.kinds import Kind
+from shared.store.tables.models import LedgerState
 from tests.support.bridge import Bridge
 from tests.support.events import task_event
 from tests.support.ledger import adopt_as_a_sibling, change, entries, row, stopped

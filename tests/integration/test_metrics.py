@@ -8,7 +8,7 @@ import pytest
 from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from shared import metrics, standing
+from producer.admin.records.transaction import Store
 from shared.codes.coded import written
 from shared.codes.faults import Fault
 from shared.codes.invalid import Invalid
@@ -16,12 +16,13 @@ from shared.codes.limits import CallLimitBy
 from shared.coordination.call_limit import CallLimit, Limit
 from shared.coordination.presence import WORKER, Presence
 from shared.coordination.throttle import Throttle
-from shared.process import Process
-from shared.standing import StandingCollector
-from shared.store import Store
-from shared.store.database import Database
-from shared.store.journal import Done
-from shared.store.models import EventState
+from shared.monitoring import standing
+from shared.monitoring.standing import StandingCollector
+from shared.process.itself import Process
+from shared.store.journal.journal import Done
+from shared.store.tables.database import Database
+from shared.store.tables.models import EventState
+from shared.telemetry import metrics
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event
 

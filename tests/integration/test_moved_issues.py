@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.adoption import projects_of
-from producer.admin.backfill import add_links
+from producer.admin.catching_up.backfill import add_links
+from producer.admin.decisions.adoption import projects_of
+from producer.admin.decisions.held import resolve
 from producer.admin.desk import Desk
-from producer.admin.held import resolve
-from shared.kinds import Kind
-from shared.store.models import LedgerState
+from shared.codes.kinds import Kind
+from shared.store.tables.models import LedgerState
 from shared.tracker.client import TrackerClient
 from tests.support.bridge import Bridge
 from tests.support.events import BOB, task, task_event

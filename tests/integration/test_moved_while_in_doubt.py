@@ -7,7 +7,7 @@ from typing import Any
 import requests
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.store.links import LinkKind
+from shared.store.configuration.links import LinkKind
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket
 

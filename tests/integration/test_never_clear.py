@@ -7,13 +7,13 @@ from datetime import timedelta
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.held import decide
-from shared.kinds import Kind
-from shared.store.models import EventState, LedgerState
+from producer.admin.decisions.held import decide
+from shared.codes.kinds import Kind
+from shared.store.tables.models import EventState, LedgerState
 from tests.integration.test_in_doubt import ours, row
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket
-from worker.retry import MOST_ATTEMPTS
+from worker.sync.retry import MOST_ATTEMPTS
 
 DRAINS = 40
 

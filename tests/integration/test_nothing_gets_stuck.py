@@ -10,16 +10,16 @@ import pytest
 from sqlalchemy import update
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.replay import MOST_NAMED, replay_events
+from producer.admin.catching_up.replay import MOST_NAMED, replay_events
 from shared.codes.coded import written
 from shared.codes.faults import Fault
+from shared.codes.kinds import Kind
 from shared.codes.steps import What, Which
 from shared.errors import InvalidEvent, TrackerBusy
-from shared.events import parse_delivery
-from shared.kinds import Kind
-from shared.payloads import issue_body
-from shared.store.models import JournalEvent, LedgerState
-from shared.store.types import clock
+from shared.events.event import parse_delivery
+from shared.events.payloads import issue_body
+from shared.store.tables.models import JournalEvent, LedgerState
+from shared.store.tables.types import clock
 from shared.tracker.answers import read_answer
 from tests.support.bridge import Bridge
 from tests.support.events import delivery_id, task, task_event, ticket, ticket_event

@@ -10,10 +10,10 @@ from datetime import timedelta
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.kinds import Kind
-from shared.store.models import LedgerState
-from shared.store.people import TrackerPerson
-from shared.store.types import clock
+from shared.codes.kinds import Kind
+from shared.store.configuration.people import TrackerPerson
+from shared.store.tables.models import LedgerState
+from shared.store.tables.types import clock
 from tests.support.bridge import PEOPLE, Bridge
 from tests.support.events import task, task_event, ticket
 from tests.support.ledger import SAME, change, entries, ours, row, stopped, until_settled

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.people import confirm_matches, map_user, unmap_user, user_map
+from producer.admin.people.people import confirm_matches, map_user, unmap_user, user_map
 from shared.codes.reasons import Matching
 from shared.errors import NotFound
-from shared.store.links import LinkKind
-from shared.store.people import TrackerPerson
+from shared.store.configuration.links import LinkKind
+from shared.store.configuration.people import TrackerPerson
 from tests.support.bridge import DEVELOPER, PEOPLE, Bridge
 from tests.support.events import ALICE, SUPPORT_ENTITY, task, task_event, ticket
 

@@ -12,24 +12,24 @@ import pytest
 from sqlalchemy import update
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.links import OF_THE_CATEGORY
-from producer.admin.project_forms import FormRefused, ProjectForm
-from producer.admin.projects import Made, ProjectForms, ProjectInDoubt
-from shared import send_window
+from producer.admin.projects.links import OF_THE_CATEGORY
+from producer.admin.projects.project_forms import FormRefused, ProjectForm
+from producer.admin.projects.projects import Made, ProjectForms, ProjectInDoubt
+from producer.admin.records.models import ProjectClaim
+from producer.admin.records.project_claims import ProjectClaims
 from shared.codes.coded import written
 from shared.codes.hints import Hint
 from shared.codes.invalid import Invalid
 from shared.codes.refusals import Refusal
-from shared.connection import Connector
+from shared.connection.connector import Connector
+from shared.connection.vault import Vault
 from shared.coordination.locks import Locks
 from shared.errors import BridgeError, LeaseOver, NotFound, TrackerClosed, TrackerUnreachable
 from shared.metadata.synchronisation import synchronise
-from shared.store.links import Link, LinkKind
-from shared.store.models import ProjectClaim
-from shared.store.projects import ProjectClaims
-from shared.store.types import clock
+from shared.store.configuration.links import Link, LinkKind
+from shared.store.ledger import send_window
+from shared.store.tables.types import clock
 from shared.tracker.client import TrackerClient
-from shared.vault import Vault
 from tests.support.bridge import Bridge
 from tests.support.refusals import says
 
@@ -231,7 +231,7 @@ def test_while_the_key_is_refused_nobody_is_told_that_their_own_project_is_someb
     """The list is one for anybody then: a private project is not in it."""
     stand_in.fault("reset_after", method="POST", path="/projects.json", count=1)
     with monkeypatch.context() as patch, pytest.raises(ProjectInDoubt):
-        patch.setattr("producer.admin.projects.find_project", lambda *_: None)
+        patch.setattr("producer.admin.projects.projects.find_project", lambda *_: None)
         forms.create(ENTITY, 9, form())
     settle(bridge)
     stand_in.settings(rest_enabled=False)
@@ -293,7 +293,7 @@ def test_a_project_that_appears_after_all_is_found_by_the_repeat(
     stand_in.fault("reset_after", method="POST", path="/projects.json", count=1)
     answers = iter([None, None])
     with monkeypatch.context() as patch, pytest.raises(ProjectInDoubt):
-        patch.setattr("producer.admin.projects.find_project", lambda *_: next(answers))
+        patch.setattr("producer.admin.projects.projects.find_project", lambda *_: next(answers))
         forms.create(ENTITY, 9, form())
     found = forms.create(ENTITY, 9, form())
     assert not found.created

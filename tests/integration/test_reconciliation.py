@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
+from producer.admin.catching_up.reconcile import compare
 from producer.admin.desk import Desk
-from producer.admin.reconcile import compare
 from shared.helpdesk.glpi import GlpiLookup
 from shared.helpdesk.lookup import HelpdeskUnreachable
 from shared.helpdesk.reconciliation import HoursOf, Reconciled, reconcile
-from shared.store.links import LinkKind
-from shared.store.models import ReconciliationMark
+from shared.store.configuration.links import LinkKind
+from shared.store.tables.models import ReconciliationMark
 from tests.support.bridge import SUPPORT, Bridge
 from tests.support.events import task as ticket_task
 from tests.support.events import task_event, ticket, ticket_event
@@ -288,7 +288,9 @@ def test_what_a_person_compares_is_rung_unless_nothing_is_to_be_done(
     api.ticket(1, at(0), assigned=7)
     api.task(1, 10, at(0), seconds=5400)
     rung: list[int] = []
-    monkeypatch.setattr("producer.admin.reconcile.configured_lookup", lambda _: GlpiLookup(api.access))
+    monkeypatch.setattr(
+        "producer.admin.catching_up.reconcile.configured_lookup", lambda _: GlpiLookup(api.access)
+    )
     monkeypatch.setattr(Desk, "ring", lambda _, ticket_ids: rung.extend(ticket_ids))
     compare(Desk(bridge.settings, bridge.store), START, hours_since=None, dry_run=dry_run)
     assert rung == ([] if dry_run else [1])

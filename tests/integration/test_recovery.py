@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin import recovery
-from producer.admin.held import decide
-from shared.kinds import Kind
-from shared.store.ledger import LedgerRow
+from producer.admin.catching_up import recovery
+from producer.admin.decisions.held import decide
+from shared.codes.kinds import Kind
+from shared.store.ledger.ledger import LedgerRow
 from tests.support.bridge import Bridge
 from tests.support.events import ALICE, BOB, task, task_event, ticket, ticket_event
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 from pydantic import SecretStr
 
-from shared.alive import Sign, watched
 from shared.errors import TrackerRejected
+from shared.process.alive import Sign, watched
 from shared.tracker.client import Target, TrackerClient
 from shared.tracker.lanes import in_lanes
 from tests.support.wire import WireServer, answer, saying

@@ -15,17 +15,17 @@ from urllib.parse import urlsplit
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.project_forms import ProjectForm
-from producer.admin.projects import ProjectForms
-from producer.admin.templates import TemplateStore
-from shared.connection import Connector
+from producer.admin.projects.project_forms import ProjectForm
+from producer.admin.projects.projects import ProjectForms
+from producer.admin.templates.defaults import default_template
+from producer.admin.templates.templates import TemplateStore
+from shared.connection.connector import Connector
+from shared.connection.vault import Vault
 from shared.coordination.locks import Locks
 from shared.metadata.synchronisation import synchronise
-from shared.store.links import LinkKind
-from shared.templating import Operation
-from shared.templating.defaults import default_template
+from shared.store.configuration.links import LinkKind
+from shared.templating.operations import Operation
 from shared.tracker.connection import Connection, Watch
-from shared.vault import Vault
 from tests.support.bridge import Bridge
 from tests.support.events import BOB, SUPPORT_ENTITY, task, task_event, ticket, ticket_event
 

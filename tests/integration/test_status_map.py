@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.configuration import change
-from producer.admin.links import Linked, make_link, remove_link
-from producer.admin.replay import replay_events
+from producer.admin.catching_up.replay import replay_events
+from producer.admin.configuration.configuration import change
+from producer.admin.projects.links import Linked, make_link, remove_link
 from shared.codes.reasons import Reason
 from shared.metadata.synchronisation import refresh
-from shared.store.links import LinkKind
-from shared.store.metadata import MetadataKind
+from shared.store.configuration.links import LinkKind
+from shared.store.configuration.metadata import MetadataKind
 from shared.tracker.client import TrackerClient
 from shared.tracker.lists import TrackerLists
 from tests.support.bridge import STATUS_MAP, Bridge

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.templates import TemplateStore
+from producer.admin.templates.templates import TemplateStore
 from tests.integration.test_templates import activate, ours
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from producer.admin.preview import preview
-from producer.admin.templates import TemplateStore
+from producer.admin.templates.preview import preview
+from producer.admin.templates.templates import TemplateStore
 from shared.codes.faults import Detail
 from shared.codes.hints import Hint
-from shared.store.metadata import Entry, MetadataKind
-from shared.templating import Operation
+from shared.store.configuration.metadata import Entry, MetadataKind
+from shared.templating.operations import Operation
 from tests.support.bridge import Bridge
 
 

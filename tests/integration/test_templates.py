@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.project_forms import FormRefused, ProjectForm
-from producer.admin.projects import ProjectForms
-from producer.admin.templates import TemplateStore
+from producer.admin.projects.project_forms import FormRefused, ProjectForm
+from producer.admin.projects.projects import ProjectForms
+from producer.admin.templates.templates import TemplateStore
 from shared.codes.cautions import Caution
 from shared.codes.hints import Hint
 from shared.codes.reasons import Reason
 from shared.codes.refusals import Refusal
-from shared.connection import Connector
+from shared.connection.connector import Connector
+from shared.connection.vault import Vault
 from shared.coordination.locks import Locks
 from shared.metadata.synchronisation import synchronise
-from shared.store.links import LinkKind
-from shared.vault import Vault
+from shared.store.configuration.links import LinkKind
 from tests.support.bridge import DEVELOPER, Bridge
 from tests.support.events import BOB, task, task_event, ticket, ticket_event
 from tests.support.refusals import says

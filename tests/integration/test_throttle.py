@@ -10,11 +10,11 @@ import pytest
 from redis import Redis
 
 from deploy.sandbox.tracker.control import StandIn
-from shared import send_window
-from shared.alive import Sign, watched
-from shared.connection import Connector
+from shared.connection.connector import Connector
+from shared.connection.vault import Vault
 from shared.coordination.throttle import SIGN_EVERY_S, Throttle, wait_alive
-from shared.vault import Vault
+from shared.process.alive import Sign, watched
+from shared.store.ledger import send_window
 from tests.support.bridge import Bridge
 from tests.support.events import task_event
 
@@ -49,7 +49,7 @@ def test_whoever_waits_for_long_gives_a_sign_of_life_every_minute(monkeypatch: p
 
     clock = SimpleNamespace(monotonic=lambda: now, sleep=sleep)
     monkeypatch.setattr("shared.coordination.throttle.time", clock)
-    monkeypatch.setattr("shared.alive.time", clock)
+    monkeypatch.setattr("shared.process.alive.time", clock)
     sign = Sign()
     with watched(sign):
         wait_alive(3000.0)

@@ -16,17 +16,17 @@ from sqlalchemy import select, text
 from sqlalchemy.exc import OperationalError
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.connection import Connector
+from shared.codes.kinds import Kind
+from shared.connection.connector import Connector
+from shared.connection.vault import Vault
 from shared.coordination.locks import PREFIX, Locks
 from shared.coordination.throttle import Throttle
-from shared.kinds import Kind
-from shared.store.database import SILENT, Database
-from shared.store.due import FEW_BYTES, FEW_ROWS
-from shared.store.ledger import Claim as Asked
-from shared.store.models import LedgerState, TicketState
-from shared.store.people import People
-from shared.store.tickets import TicketStates
-from shared.vault import Vault
+from shared.store.configuration.people import People
+from shared.store.journal.due import FEW_BYTES, FEW_ROWS
+from shared.store.journal.tickets import TicketStates
+from shared.store.ledger.ledger import Claim as Asked
+from shared.store.tables.database import SILENT, Database
+from shared.store.tables.models import LedgerState, TicketState
 from tests.support.bridge import STATUS_MAP, SUPPORT, Bridge
 from tests.support.events import ALICE, BOB, task, task_event, ticket, ticket_event
 from tests.support.ledger import entries, ours, row, stopped
@@ -258,8 +258,8 @@ def test_a_ticket_task_that_is_moved_while_it_waits_for_a_caller_is_logged_once_
 
 def waiting_for_as_long_as_it_takes(desk: Bridge, monkeypatch: pytest.MonkeyPatch) -> Bridge:
     """Have nobody's transaction ended for what it waits for, however slow the machine is."""
-    monkeypatch.setattr("shared.store.database.IDLE_IN_TRANSACTION_S", 600.0)
-    monkeypatch.setattr("shared.store.database.LOCK_WAIT_S", 600.0)
+    monkeypatch.setattr("shared.store.tables.database.IDLE_IN_TRANSACTION_S", 600.0)
+    monkeypatch.setattr("shared.store.tables.database.LOCK_WAIT_S", 600.0)
     desk.store.database.close()  # the next connections have these limits
     return desk
 

@@ -13,12 +13,12 @@ import pytest
 from deploy.sandbox.tracker.control import StandIn
 from shared.codes.coded import written
 from shared.codes.refusals import Refusal
-from shared.connection import Connector
+from shared.connection.connector import Connector
+from shared.connection.vault import Vault
 from shared.coordination.locks import ONCE, Locks
 from shared.helpdesk.glpi import GlpiLookup
-from shared.store.metadata import RUNS_KEPT
-from shared.store.models import MetadataRun, ReconciliationMark, TraceStep
-from shared.vault import Vault
+from shared.store.configuration.metadata import RUNS_KEPT
+from shared.store.tables.models import MetadataRun, ReconciliationMark, TraceStep
 from tests.support.bridge import Bridge
 from tests.support.events import task_event
 from tests.support.glpi_api import GlpiApi, glpi_api

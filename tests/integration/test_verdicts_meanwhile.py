@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.held import decide
-from shared.kinds import Kind
-from shared.store.models import LedgerState
+from producer.admin.decisions.held import decide
+from shared.codes.kinds import Kind
+from shared.store.tables.models import LedgerState
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket, ticket_event
 from tests.support.ledger import change, entries, ours, row, stopped, until_settled

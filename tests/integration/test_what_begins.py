@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin import recovery
+from producer.admin.catching_up import recovery
 from shared.codes.faults import Fault
-from shared.connection import Connector
+from shared.codes.kinds import Kind
+from shared.connection.connector import Connector
+from shared.connection.vault import Vault
 from shared.errors import NotBegun
-from shared.kinds import Kind
-from shared.store.metadata import Entry, MetadataKind
-from shared.store.models import LedgerState
-from shared.vault import Vault
+from shared.store.configuration.metadata import Entry, MetadataKind
+from shared.store.tables.models import LedgerState
 from tests.support.bridge import STATUS_MAP, Bridge
 from tests.support.events import task_event, ticket, ticket_event
 from tests.support.ledger import entries, ours, row, stopped

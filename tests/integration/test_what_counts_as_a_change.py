@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from producer.admin.configuration import rotate_keys
+from producer.admin.configuration.configuration import rotate_keys
+from producer.admin.erasing.erasure import Erasure
+from producer.admin.erasing.scrubbing import Person
+from shared.connection.vault import Vault
 from shared.metadata.synchronisation import keep_kinds
-from shared.scrubbing import Person
-from shared.store.basis import CHANGES
-from shared.store.erasure import Erasure
-from shared.store.links import Link, LinkKind
-from shared.store.metadata import Entry, MetadataKind
-from shared.store.models import PluginConfigRecord, TemplateVersion
-from shared.store.people import TrackerPerson
-from shared.vault import Vault
+from shared.store.configuration.basis import CHANGES
+from shared.store.configuration.links import Link, LinkKind
+from shared.store.configuration.metadata import Entry, MetadataKind
+from shared.store.configuration.people import TrackerPerson
+from shared.store.tables.models import PluginConfigRecord, TemplateVersion
 from tests.support.bridge import Bridge
 
 MAIL = "alice@example.test"

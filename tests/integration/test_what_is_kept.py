@@ -10,13 +10,13 @@ from sqlalchemy import text, update
 from sqlalchemy.exc import OperationalError
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.events import HelpdeskUser
-from shared.kinds import Kind
-from shared.store import Transaction
-from shared.store.links import Link, LinkKind
-from shared.store.metadata import Entry, MetadataKind
-from shared.store.models import TrackerUser, UserPin
-from shared.store.people import People
+from producer.admin.records.transaction import Transaction
+from shared.codes.kinds import Kind
+from shared.events.event import HelpdeskUser
+from shared.store.configuration.links import Link, LinkKind
+from shared.store.configuration.metadata import Entry, MetadataKind
+from shared.store.configuration.people import People
+from shared.store.tables.models import TrackerUser, UserPin
 from tests.support.bridge import PEOPLE, STATUS_MAP, Bridge
 from tests.support.events import SUPPORT_ENTITY, task, task_event, ticket, ticket_event
 from tests.support.ledger import entries, ours, row

@@ -14,18 +14,18 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.configuration import change
+from producer.admin.configuration.configuration import change
+from producer.admin.records.transaction import Transaction
 from shared.codes.faults import Fault
-from shared.config import PluginConfig
-from shared.connection import Connector
+from shared.codes.kinds import Kind
+from shared.connection.connector import Connector
+from shared.connection.vault import Vault
 from shared.errors import LeaseOver
-from shared.kinds import Kind
-from shared.send_window import SendWindow
-from shared.store import Transaction
-from shared.store.configs import Configs
-from shared.store.ledger import Claim
-from shared.store.links import Link, LinkKind
-from shared.vault import Vault
+from shared.events.config import PluginConfig
+from shared.store.configuration.configs import Configs
+from shared.store.configuration.links import Link, LinkKind
+from shared.store.ledger.ledger import Claim
+from shared.store.ledger.send_window import SendWindow
 from tests.support.bridge import STATUS_MAP, Bridge
 from tests.support.events import BOB, SUPPORT_ENTITY, task, task_event, ticket, ticket_event
 from tests.support.ledger import entries, ours

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.misattributed import misattributed
+from producer.admin.people.misattributed import misattributed
 from shared.codes.authors import Misattribution
 from shared.codes.coded import Coded
 from shared.codes.faults import Fault
+from shared.codes.kinds import Kind
 from shared.codes.reasons import Matching, Reason
-from shared.kinds import Kind
-from shared.store.metadata import Entry, MetadataKind
+from shared.store.configuration.metadata import Entry, MetadataKind
 from tests.support.bridge import Bridge
 from tests.support.events import ALICE, task, task_event, ticket
 from tests.support.ledger import entries, ours, row, until_settled

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from unittest import mock
 
 import shared.coordination.locks
-import shared.send_window
+import shared.store.ledger.send_window
 import worker.sync.creation
 
 START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC).timestamp()
@@ -45,7 +45,7 @@ class Clock:
         return datetime.fromtimestamp(self.now, UTC)
 
     def strftime(self, _form: str, _now: str, offset: str) -> str:
-        """Stands for SQLite's function as `shared.store.types.clock` calls it: now, plus '<n> seconds'."""
+        """Stands for SQLite's function as `shared.store.tables.types.clock` calls it: now, plus '<n> seconds'."""
         moment = datetime.fromtimestamp(self.now + float(offset.split()[0]), UTC)
         return moment.strftime("%Y-%m-%d %H:%M:%S.") + f"{moment.microsecond // 1000:03d}"
 
@@ -59,5 +59,5 @@ class Clock:
         with ExitStack() as stack:
             for module in READERS:
                 stack.enter_context(mock.patch.object(module, "time", self))
-            stack.enter_context(mock.patch.object(shared.send_window, "_now", self.monotonic))
+            stack.enter_context(mock.patch.object(shared.store.ledger.send_window, "_now", self.monotonic))
             yield

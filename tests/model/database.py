@@ -15,8 +15,8 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import StaticPool
 
-from shared.store.database import Database
-from shared.store.migrations import upgrade
+from producer.admin.migrations.upgrading import upgrade
+from shared.store.tables.database import Database
 from tests.model.clock import Clock
 from tests.model.stage import Stage
 

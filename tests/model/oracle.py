@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from sqlalchemy import select
 
+from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
-from shared.events import Event, stored_event
-from shared.kinds import Kind
-from shared.store.ledger import IN_FLIGHT, LedgerRow
-from shared.store.models import (
+from shared.events.event import Event, stored_event
+from shared.store.ledger.ledger import IN_FLIGHT, LedgerRow
+from shared.store.tables.models import (
     EventState,
     JournalEvent,
     LedgerState,
@@ -23,7 +23,7 @@ from tests.model.tracker import Made
 from tests.model.world import World
 from tests.support.bridge import STATUS_MAP
 from tests.support.events import DONE
-from worker.retry import MOST_ATTEMPTS, MOST_ROUNDS
+from worker.sync.retry import MOST_ATTEMPTS, MOST_ROUNDS
 
 
 @dataclass(frozen=True)

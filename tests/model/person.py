@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from producer.admin.held import decide, held_rows
-from producer.admin.replay import replay_state
+from producer.admin.catching_up.replay import replay_state
+from producer.admin.decisions.held import decide, held_rows
+from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
-from shared.kinds import Kind
-from shared.store.ledger import LedgerRow
-from shared.store.models import EventState
+from shared.store.ledger.ledger import LedgerRow
+from shared.store.tables.models import EventState
 from tests.model.oracle import look
 from tests.model.world import World
 

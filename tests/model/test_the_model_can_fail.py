@@ -16,9 +16,9 @@ from sqlalchemy import update
 from shared.codes.coded import written
 from shared.coordination.locks import PREFIX, HeldLock, Locks
 from shared.errors import LockBusy
-from shared.send_window import SendWindow
-from shared.store.ledger import Claim, Ledger
-from shared.store.models import LedgerState
+from shared.store.ledger.ledger import Claim, Ledger
+from shared.store.ledger.send_window import SendWindow
+from shared.store.tables.models import LedgerState
 from tests.model.machine import PROFILE, Bridge
 from worker.sync import creation, doubt
 from worker.sync.results import Waiting

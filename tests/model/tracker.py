@@ -19,8 +19,8 @@ from deploy.sandbox.tracker.access import Request
 from deploy.sandbox.tracker.answers import Answer as Raw
 from deploy.sandbox.tracker.seed import DEFAULT_KEY, seeded
 from shared.codes.faults import Detail
+from shared.codes.kinds import Kind
 from shared.errors import OutcomeUnknown, TrackerError, TrackerUnreachable
-from shared.kinds import Kind
 from shared.tracker.answers import Answer, read_answer
 from shared.tracker.client import CallRecord
 from tests.model.clock import Clock

@@ -12,14 +12,15 @@ from unittest import mock
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
-from shared.config import PluginConfig
+from producer.admin.records.transaction import Store
 from shared.coordination.locks import Locks
 from shared.coordination.pause import Pause
-from shared.events import parse_delivery
-from shared.settings import Settings
-from shared.store import Store, Transaction
-from shared.store.ledger import Claim, Ledger
-from shared.store.links import Link, LinkKind
+from shared.events.config import PluginConfig
+from shared.events.event import parse_delivery
+from shared.process.settings import Settings
+from shared.store.configuration.links import Link, LinkKind
+from shared.store.ledger.ledger import Claim, Ledger
+from shared.store.transaction import Transaction
 from tests.model.clock import Clock
 from tests.model.database import MemoryDatabase
 from tests.model.memory_redis import SimulatedRedis
@@ -79,7 +80,7 @@ def _settings() -> Settings:
 class OneByOne:
     """Stands for a coordinator's callers: whatever may take long is done at once, and before anything else."""
 
-    count, busy_since = 2, None
+    count, busy_since, calls_wait = 2, None, False
 
     def carry_out(self, going: Going, action: Action[Any], arrive: Arrive) -> None:
         """Do it; what kills the worker leaves it no further step."""

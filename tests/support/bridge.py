@@ -12,20 +12,20 @@ from pydantic import SecretStr
 from redis import Redis
 from sqlalchemy import update
 
-from shared.config import PluginConfig
-from shared.connection import Connector
+from producer.admin.records.transaction import Store
+from shared.connection.connector import Connector
+from shared.connection.vault import Vault
 from shared.coordination.locks import Locks
 from shared.coordination.pause import HELPDESK_KEY, Pause
-from shared.events import parse_delivery
+from shared.events.config import PluginConfig
+from shared.events.event import parse_delivery
 from shared.helpdesk.lookup import HelpdeskLookup
-from shared.settings import Settings
-from shared.store import Store
-from shared.store.database import Database
-from shared.store.links import Link, LinkKind
-from shared.store.models import JournalEvent, TaskTimeLink, TicketIssueLink, TicketState
-from shared.store.people import TrackerPerson
-from shared.store.types import clock
-from shared.vault import Vault
+from shared.process.settings import Settings
+from shared.store.configuration.links import Link, LinkKind
+from shared.store.configuration.people import TrackerPerson
+from shared.store.tables.database import Database
+from shared.store.tables.models import JournalEvent, TaskTimeLink, TicketIssueLink, TicketState
+from shared.store.tables.types import clock
 from tests.support.databases import made_file, make_file, make_tables
 from tests.support.events import SUPPORT_ENTITY, delivery_id
 from tests.support.together import drive_together

@@ -20,12 +20,13 @@ from jinja2.ext import babel_extract
 
 from producer.admin.doctor.finding import RECORDS
 from producer.admin.knowledge.record import parse_record
-from producer.console.markdown import texts_of
-from shared.kinds import Kind
+from producer.console.drawing.markdown import texts_of
+from shared.codes.kinds import Kind
 from shared.sentences.render import WHAT, WHY
 from shared.sentences.template import Plural
-from shared.templating import Operation, catalogue_for
+from shared.templating.catalogue import catalogue_for
 from shared.templating.fields import FieldType, fields_for
+from shared.templating.operations import Operation
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "producer" / "console" / "languages"

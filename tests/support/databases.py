@@ -14,12 +14,13 @@ from sqlalchemy.dialects.postgresql.psycopg2 import PGDialect_psycopg2
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 
 from deploy.embedded.postgres import PostgresServer
+from producer.admin.migrations.upgrading import upgrade
+from producer.admin.records.models import TABLES
+from producer.admin.records.transaction import Store
 from shared.errors import SettingsError
-from shared.store import Store
-from shared.store import database as module
-from shared.store.database import Database
-from shared.store.migrations import require_current, upgrade
-from shared.store.models import Base
+from shared.store.tables import database as module
+from shared.store.tables.database import Database
+from shared.store.tables.schema import require_current
 
 NUMBER_ANEW = "SELECT setval(schemaname || '.' || sequencename, start_value, false) FROM pg_sequences"
 
@@ -93,7 +94,7 @@ def tables_on(server: PostgresServer) -> str:
 
 def empty(database: Database) -> None:
     """Delete every row of a database with tables; in PostgreSQL it is numbered anew, too."""
-    deletions = [str(delete(table)) for table in reversed(Base.metadata.sorted_tables)]
+    deletions = [str(delete(table)) for table in reversed(TABLES.sorted_tables)]
     with database.engine.begin() as connection:
         if database.engine.dialect.name == "postgresql":
             connection.exec_driver_sql("; ".join([*deletions, NUMBER_ANEW]))

@@ -11,10 +11,10 @@ from sqlalchemy import update
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.dryrun.results import DryRun
 from producer.admin.dryrun.run import DryRuns
+from producer.admin.records.transaction import Store
 from shared.dryrun.cleanup import clean_up
-from shared.store import Store
-from shared.store.models import DryRunObject
-from shared.store.types import clock
+from shared.store.tables.models import DryRunObject
+from shared.store.tables.types import clock
 from shared.templating.contexts import Context, sample
 from shared.templating.operations import Operation
 

@@ -21,8 +21,8 @@ from deploy.embedded.ports import HOST, free_port
 from deploy.embedded.processes import Child, ProcessGroup
 from deploy.sandbox.tracker.control import StandIn
 from shared.codes.steps import What
-from shared.store.ledger import IN_FLIGHT
-from shared.store.models import (
+from shared.store.ledger.ledger import IN_FLIGHT
+from shared.store.tables.models import (
     EventState,
     JournalEvent,
     LedgerState,

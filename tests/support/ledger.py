@@ -11,11 +11,11 @@ from sqlalchemy import update
 
 from deploy.sandbox.tracker.control import StandIn
 from shared.codes.coded import written
+from shared.codes.kinds import Kind
 from shared.coordination.locks import Locks
-from shared.kinds import Kind
-from shared.store.ledger import Claim, LedgerRow
-from shared.store.models import JournalEvent, LedgerState, TaskTimeLink, TicketIssueLink
-from shared.store.types import clock
+from shared.store.ledger.ledger import Claim, LedgerRow
+from shared.store.tables.models import JournalEvent, LedgerState, TaskTimeLink, TicketIssueLink
+from shared.store.tables.types import clock
 from shared.tracker.client import TrackerClient
 from tests.support.bridge import SUPPORT, Bridge
 from worker.sweep import Sweep

@@ -15,7 +15,7 @@ import pytest
 
 from deploy.embedded.postgres import PostgresServer
 from deploy.embedded.redis import RedisServer
-from shared.store.database import Database
+from shared.store.tables.database import Database
 from tests.support.databases import empty, tables_on
 from tests.support.nursery import Door, Nursery
 

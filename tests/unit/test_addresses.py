@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from shared.addresses import why_forbidden
 from shared.errors import TrackerUnreachable
 from shared.tracker.client import Target, TrackerClient
+from shared.values.addresses import why_forbidden
 
 REAL = socket.getaddrinfo
 FORBIDDEN = [

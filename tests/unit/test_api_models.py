@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from producer.admin import people, preview, shapes, story, templates
 from producer.admin.dryrun import results
-from producer.console import models
+from producer.admin.looking import story
+from producer.admin.people import people
+from producer.admin.showing import shapes
+from producer.admin.templates import preview, templates
+from producer.console.api import models
 
 CODED = {"code", "params"}
 

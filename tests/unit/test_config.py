@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from shared.codes.invalid import Invalid
-from shared.config import PluginConfig
 from shared.errors import SettingsError
+from shared.events.config import PluginConfig
 
 
 def refusal(**assignments: str) -> str:

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from producer.console.refusals import _answer
 from producer.hooks.app import _as_unwritable, append
 from producer.web.problems import Problem
-from shared.store.database import Database
+from shared.store.tables.database import Database
 from worker.tasks import left_to_the_sweep
 
 SAID = OperationalError(

@@ -29,12 +29,12 @@ def crash(directory: Path, forbid: str) -> list[Path]:
 
 @pytest.mark.promise("SEC-33")
 def test_a_crash_leaves_no_core_dump(tmp_path: Path) -> None:
-    assert crash(tmp_path, "from shared.dumps import guard_memory; guard_memory(); ") == []
+    assert crash(tmp_path, "from shared.process.dumps import guard_memory; guard_memory(); ") == []
 
 
 def test_the_limit_cannot_be_raised_again_and_may_be_set_twice() -> None:
     program = (
-        "import resource; from shared.dumps import guard_memory; guard_memory(); guard_memory(); "
+        "import resource; from shared.process.dumps import guard_memory; guard_memory(); guard_memory(); "
         "print(resource.getrlimit(resource.RLIMIT_CORE))"
     )
     said = subprocess.run(
@@ -54,7 +54,7 @@ def test_without_it_there_would_be_one(tmp_path: Path) -> None:
 
 NEIGHBOURS = """
 import ctypes, os, resource, sys
-from shared.dumps import guard_memory
+from shared.process.dumps import guard_memory
 
 def begin(work):
     number = os.fork()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from shared.codes.invalid import Invalid
 from shared.codes.refusals import Refusal
 from shared.errors import InvalidEvent
-from shared.events import as_utc, parse_delivery, parse_event, stored_event
+from shared.events.event import as_utc, parse_delivery, parse_event, stored_event
 from tests.support.events import task, task_event, ticket, ticket_event
 from tests.support.refusals import says
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.codes.reasons import Reason
-from shared.config import PluginConfig
-from shared.events import parse_event
-from shared.gate import closed_gate
+from shared.events.config import PluginConfig
+from shared.events.event import parse_event
+from shared.events.gate import closed_gate
 from tests.support.events import task, task_event, ticket, ticket_event
 from worker.sync.gates import Known, Pending, plan_times
 

@@ -33,6 +33,23 @@ def test_no_import_goes_in_a_circle() -> None:
     TopologicalSorter(graph).prepare()  # names the circle where there is one
 
 
+def test_no_folder_needs_one_that_needs_it() -> None:
+    """What lies in a folder is at one height of the house; a folder inside another is one of its own."""
+    folders = {name: path.parent.relative_to(ROOT).as_posix() for name, path in FILES.items()}
+    graph: dict[str, set[str]] = {folder: set() for folder in folders.values()}
+    for name, path in FILES.items():
+        needed = {folders[one] for one in imported(path) if one in FILES}
+        graph[folders[name]] |= needed - {folders[name]}
+    assert (len(graph) > 40, sum(map(len, graph.values())) > 300) == (True, True)
+    TopologicalSorter(graph).prepare()  # names the circle where there is one
+
+
+def test_a_folder_loads_nothing_that_was_not_asked_for() -> None:
+    packages = [path for path in FILES.values() if path.stem == "__init__"]
+    loading = [str(path.parent.relative_to(ROOT)) for path in packages if [*imported(path)]]
+    assert (len(packages) > 40, loading) == (True, [])
+
+
 def test_the_doors_read_no_store_and_ring_nobody_themselves() -> None:
     """What people do is in producer/admin; the command line and the console only ask for it and show it."""
     doors = [

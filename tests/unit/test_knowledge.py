@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import shared.codes
-from producer.admin.doctor import RECORDS
+from producer.admin.doctor.finding import RECORDS
 from producer.admin.knowledge.by_code import BY_CODE, NOTHING_WRONG
 from producer.admin.knowledge.record import NotARecord, faults_between, faults_of, parse_record
 from producer.commands.main import app

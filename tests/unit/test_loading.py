@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from shared.loading import loading
+from shared.process.loading import loading
 
 ROOT = Path(__file__).resolve().parents[2]
 NOBODYS = {
@@ -35,8 +35,10 @@ LOADED_BY = {
         NOBODYS | HTTP | {"typer", "producer", "sqlalchemy", "cryptography.fernet", "lxml"},
     ),
     "producer": (
-        "producer.commands.main, producer.hooks.app, producer.web.connections, shared.reporting, uvicorn",
-        NOBODYS | {"worker", "producer.console", "cryptography.fernet", "lxml"},
+        "producer.commands.main, producer.hooks.app, producer.web.connections, shared.telemetry.reporting, uvicorn",
+        NOBODYS
+        | {"worker", "producer.console", "producer.admin.records", "cryptography.fernet", "lxml"}
+        | {"shared.store.configuration", "shared.store.transaction", "shared.connection", "shared.tracker"},
     ),
 }
 """By process what it imports to start, and what it can do without."""
@@ -70,7 +72,7 @@ def test_a_producer_that_begins_anew_without_a_secret_has_loaded_no_settings_bef
         if line.startswith("import time")
     }
     assert "structlog" in loaded
-    assert loaded & {"pydantic_settings", "shared.settings", "celery", "sqlalchemy"} == set()
+    assert loaded & {"pydantic_settings", "shared.process.settings", "celery", "sqlalchemy"} == set()
 
 
 def test_garbage_is_looked_for_again_after_loading_and_not_in_what_was_loaded() -> None:

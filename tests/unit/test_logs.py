@@ -12,7 +12,7 @@ import structlog
 
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
-from shared.logs import configure_logging, get_logger, log_fields, reason_fields
+from shared.telemetry.logs import configure_logging, get_logger, log_fields, reason_fields
 
 
 @pytest.fixture(autouse=True)

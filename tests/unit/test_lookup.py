@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import pytest
 
+from shared.codes.kinds import Kind
 from shared.errors import OutcomeUnknown
-from shared.kinds import Kind
 from shared.tracker.answers import Answer
 from worker.sync.drain import Drain
 from worker.sync.lookup import look_up

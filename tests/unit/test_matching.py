@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.kinds import Kind
+from shared.codes.kinds import Kind
 from worker.sync.matching import (
     Candidate,
     Doubt,

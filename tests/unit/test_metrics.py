@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from prometheus_client import generate_latest
 
-from shared import metrics
+from shared.telemetry import metrics
 
 
 @pytest.mark.parametrize("process", list(metrics.BY_PROCESS))

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from shared.config import PluginConfig
-from shared.events import Ticket, TicketTask
-from shared.payloads import issue_body, membership_body, status_body, time_entry_body
+from shared.events.config import PluginConfig
+from shared.events.event import Ticket, TicketTask
+from shared.events.payloads import issue_body, membership_body, status_body, time_entry_body
 from tests.support import events
 
 FULL = PluginConfig(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from shared.kinds import Kind
+from shared.codes.kinds import Kind
 from worker.sync.matching import Doubt
 from worker.sync.recall import recall
 

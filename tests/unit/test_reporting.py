@@ -13,12 +13,12 @@ from pydantic import SecretStr
 from sentry_sdk.envelope import Envelope
 from sentry_sdk.transport import Transport
 
-from shared import logs, reporting
 from shared.codes.faults import Fault
 from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
-from shared.logs import configure_logging, get_logger, log_fields
-from shared.settings import Settings
+from shared.process.settings import Settings
+from shared.telemetry import logs, reporting
+from shared.telemetry.logs import configure_logging, get_logger, log_fields
 from tests.support.refusals import says
 from tests.unit.test_logs import _as_before  # noqa: F401 (logging as it was, after each test)
 

@@ -21,7 +21,7 @@ from redis.exceptions import RedisError
 
 from shared.coordination.doorbell import QUEUE, Doorbell
 from shared.coordination.rings import MOST_RUNG_TOGETHER, NOTHING_READABLE, SYNC_TICKET, ring_of, understood
-from shared.settings import Settings
+from shared.process.settings import Settings
 from tests.support.together import called
 from worker.sync.coordinator import CallerThreads, Coordinator
 from worker.tasks import register

@@ -13,9 +13,9 @@ from shared.codes.invalid import Invalid
 from shared.coordination.doorbell import make_celery
 from shared.coordination.locks import connected
 from shared.coordination.rings import Ring
-from shared.sentinels import Sentinels, sentinels
-from shared.settings import Settings
-from shared.validation import Unfit
+from shared.process.sentinels import Sentinels, sentinels
+from shared.process.settings import Settings
+from shared.values.validation import Unfit
 
 URL = "redis+sentinel://me:p%40ss@one,two:26380,[::1]:26381/3?master=desk&sentinel_password=s3"
 

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import make_url
 
 from shared.errors import SettingsError
-from shared.settings import Settings, load_settings
+from shared.process.settings import Settings, load_settings
 
 ROOT = Path(__file__).resolve().parents[2]
 KEY = base64.urlsafe_b64encode(b"k" * 32).decode()

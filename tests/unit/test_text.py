@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.text import cut, hours, normalised, one_line, plain_text
+from shared.events.text import cut, hours, normalised, one_line, plain_text
 
 MARKUP = [
     ("<p>a &amp; b</p>", "a & b"),

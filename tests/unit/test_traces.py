@@ -14,13 +14,13 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from deploy.embedded.ports import free_port
-from shared import traceparent, tracing
 from shared.codes.refusals import Refusal
 from shared.coordination.rings import ring_of
 from shared.errors import SettingsError
-from shared.events import parse_event
-from shared.opentelemetry import PATIENCE_S, OpenTelemetry
-from shared.settings import Settings
+from shared.events.event import parse_event
+from shared.process.settings import Settings
+from shared.telemetry import traceparent, tracing
+from shared.telemetry.opentelemetry import PATIENCE_S, OpenTelemetry
 from tests.support.events import task_event
 from tests.support.refusals import says
 from tests.support.together import drive_together
@@ -165,7 +165,7 @@ def test_traces_are_off_unless_an_address_is_set() -> None:
 
 
 def test_without_the_extra_the_setting_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "shared.opentelemetry")
+    monkeypatch.delitem(sys.modules, "shared.telemetry.opentelemetry")
     monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http.trace_exporter", None)
     with pytest.raises(SettingsError, check=says(Refusal.EXTRA_NOT_INSTALLED, extra="[otel]")):
         tracing.start(Settings(otlp_endpoint="http://127.0.0.1:4318"), "worker")

@@ -13,7 +13,7 @@ import structlog
 from pydantic import SecretStr
 
 from shared.errors import TrackerError
-from shared.logs import get_logger
+from shared.telemetry.logs import get_logger
 from shared.tracker.client import CallRecord, Target, TrackerClient
 from shared.tracker.connection import Connection
 

@@ -23,8 +23,8 @@ from shared.coordination.pause import KEY as PAUSED
 from shared.coordination.pause import Pause
 from shared.coordination.presence import KEY, MOST_READ, WORKER, Presence
 from shared.coordination.rings import LARGEST_RING, NOTHING_READABLE, read, understood
-from shared.process import Process
-from shared.settings import Settings
+from shared.process.itself import Process
+from shared.process.settings import Settings
 from worker.sweep import Sweep
 
 MIB = 1024 * 1024

@@ -9,15 +9,15 @@ from pydantic import BaseModel, ValidationError, field_validator
 from typer.testing import CliRunner
 
 from producer.admin.knowledge.record import Metadata
-from producer.admin.project_forms import ProjectForm
+from producer.admin.projects.project_forms import ProjectForm
 from producer.commands.main import app
 from producer.helpdesks.glpi.events import _TaskBody, _TicketBody
 from shared.codes.invalid import Invalid
-from shared.config import PluginConfig
-from shared.events import Event
+from shared.events.config import PluginConfig
+from shared.events.event import Event
+from shared.process.settings import Settings
 from shared.sentences.render import sentence
-from shared.settings import Settings
-from shared.validation import model_faults
+from shared.values.validation import model_faults
 
 MODELS: tuple[type[BaseModel], ...] = (
     PluginConfig,

@@ -17,7 +17,7 @@ from cryptography.fernet import Fernet
 from pydantic import SecretStr
 
 from shared.codes.refusals import Refusal
-from shared.settings import Settings
+from shared.process.settings import Settings
 from worker.bootstrap import _give_up, bootstrap
 from worker.process import _end_where_stuck, _work_until_it_ends, run_celery, work
 from worker.sync.service import SyncService

@@ -6,22 +6,22 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from shared import metrics
 from shared.bodies.contexts import About
 from shared.codes.authors import Misattribution
 from shared.codes.coded import Coded
 from shared.codes.faults import Fault
 from shared.codes.hints import Hint
+from shared.codes.kinds import Kind
 from shared.codes.reasons import Matching
 from shared.codes.steps import What
 from shared.errors import ImpersonationRefused, NotYet, OutcomeUnknown, TrackerRejected
-from shared.kinds import Kind
+from shared.events.payloads import Body, membership_body, roles_beyond
 from shared.metadata.synchronisation import refresh, refresh_people
-from shared.payloads import Body, membership_body, roles_beyond
 from shared.refusals.judging import choices_of
-from shared.store.metadata import MetadataKind
-from shared.store.people import Match, TrackerPerson
-from shared.templating import Operation
+from shared.store.configuration.metadata import MetadataKind
+from shared.store.configuration.people import Match, TrackerPerson
+from shared.telemetry import metrics
+from shared.templating.operations import Operation
 from shared.tracker.answers import Answer
 from shared.tracker.lists import Params, project_of
 from worker.sync.actions import begin

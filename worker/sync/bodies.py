@@ -8,9 +8,9 @@ from typing import ParamSpec, TypeVar
 from shared.bodies.contexts import About, engine_for, ticket_context
 from shared.bodies.precedence import Chosen, choose
 from shared.codes.steps import What
-from shared.payloads import Body
-from shared.templating import Operation
+from shared.events.payloads import Body
 from shared.templating.contexts import Context
+from shared.templating.operations import Operation
 from worker.sync.actions import apart
 from worker.sync.drain import Drain
 

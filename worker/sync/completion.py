@@ -12,13 +12,13 @@ from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.coordination.locks import HeldLock
 from shared.coordination.pause import Pause
-from shared.events import Event, Fact, Ticket
+from shared.events.event import Event, Fact, Ticket
 from shared.helpdesk.lookup import HelpdeskLookup, HelpdeskUnreachable
-from shared.logs import get_logger, log_fields, reason_fields
-from shared.store import Store, Transaction
-from shared.store.due import content_of
-from shared.store.models import JournalEvent
-from shared.store.trace import Step
+from shared.store.journal.due import content_of
+from shared.store.journal.trace import Step
+from shared.store.tables.models import JournalEvent
+from shared.store.transaction import Store, Transaction
+from shared.telemetry.logs import get_logger, log_fields, reason_fields
 from worker.sync.gates import Pending
 from worker.sync.results import Result, Waiting
 

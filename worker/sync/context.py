@@ -8,8 +8,8 @@ from typing import Any, ParamSpec, TypeVar
 
 from structlog.contextvars import bind_contextvars
 
-from shared import tracing
-from shared.traceparent import trace_id
+from shared.telemetry import tracing
+from shared.telemetry.traceparent import trace_id
 from worker.sync.gates import Pending
 
 P = ParamSpec("P")

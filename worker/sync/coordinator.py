@@ -24,10 +24,10 @@ from typing import Any, Protocol, TypeVar, cast
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
-from shared.alive import Sign, watched
 from shared.codes.faults import Fault
 from shared.errors import LockBusy, NotBegun, SettingsError, TrackerOutage
-from shared.logs import get_logger
+from shared.process.alive import Sign, watched
+from shared.telemetry.logs import get_logger
 from worker.sync.actions import Action, Apart, Aside, Ask, Together, Way
 from worker.sync.context import OwnContext
 from worker.sync.drain import Stored, transaction_of
@@ -37,7 +37,7 @@ T = TypeVar("T")
 WAYS_PER_CALLER = 3
 """Tickets that are under way for each caller: beside the one that it calls for, they load, link, or wait for one."""
 
-LEAST_WAYS, FOR_EACH = 40, 8
+LEAST_WAYS, FOR_EACH = 64, 8
 """Tickets that are under way however few calls may be made, and for each call at most: half of them are read together,
 and share SQL. What is known of one grows old while it waits."""
 
@@ -48,7 +48,11 @@ CAN_WAIT_S = 0.1
 """So long waits what can wait for tickets that come to be read. Meanwhile its own is not begun once more."""
 
 AHEAD_S = 0.05
-"""As many calls are claimed ahead as callers have come back within this time: so long may it take to claim more."""
+"""As many calls are claimed ahead as callers have come back within this time: so long may it take to claim more, and so
+long those who are ready wait for others while such calls are left."""
+
+GATHERED = 24
+"""Who is ready waits for no more than so many."""
 
 MOST_TOGETHER = 32
 """What is done in one transaction at most: it holds up everybody else."""
@@ -67,8 +71,8 @@ LONGEST_WAIT_S = 60.0
 """Longer than any database that is to answer still takes, its time-outs included."""
 
 LONGEST_ACTION_S = 1800.0
-"""Longer than anything takes that gives no sign of life (`shared.alive`): each call's end is one, and each minute of a
-wait for a turn. A long look-up is many calls."""
+"""Longer than anything takes that gives no sign of life (`shared.process.alive`): each call's end is one, and each
+minute of a wait for a turn. A long look-up is many calls."""
 
 
 @dataclass(eq=False)
@@ -149,6 +153,11 @@ class Calls:
         return some
 
     @property
+    def some_wait(self) -> bool:
+        """Whether some wait although as many are at work as may be."""
+        return bool(self._waiting) and self._at_work >= self._most
+
+    @property
     def _may_begin(self) -> bool:
         return bool(self._waiting) and self._at_work < self._most and not self._is_held
 
@@ -181,6 +190,10 @@ class Callers(Protocol):
     """
 
     count: int
+
+    @property
+    def calls_wait(self) -> bool:
+        """Whether all of them are at work and another call waits already."""
 
     @property
     def busy_since(self) -> float | None:
@@ -257,6 +270,11 @@ class CallerThreads:
         self._to_read: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         threading.Thread(target=self._share, daemon=True, name="shared").start()
         threading.Thread(target=self._read, daemon=True, name="reader").start()
+
+    @property
+    def calls_wait(self) -> bool:
+        """Whether all of them are at work and another call waits already."""
+        return self._calls.some_wait
 
     @property
     def busy_since(self) -> float | None:
@@ -621,7 +639,15 @@ class Coordinator:
         is_idle = not (self._ready or may_read or self._to_begin())
         patience = self._can_wait_still if self._can_wait and not self._reading_since else None
         found = _all_of(self._arrivals, patience if is_idle else 0)
+        until = time.monotonic() + AHEAD_S
+        while self._may_gather(found) and (left := until - time.monotonic()) > 0:
+            found += _all_of(self._arrivals, left)
         return [one for one in found if one is not None]
+
+    def _may_gather(self, found: list[tuple[Going, Outcome] | None]) -> bool:
+        """Tell whether to wait for others that share SQL: no caller waits, and not so many are ready yet."""
+        ready = len(found) - found.count(None) + len(self._ready)
+        return ready < GATHERED and self._callers.calls_wait and not self._stopped_at
 
     @property
     def _can_wait_still(self) -> float:

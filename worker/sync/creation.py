@@ -24,6 +24,7 @@ from sqlalchemy.exc import DBAPIError
 from shared.codes.authors import Misattribution
 from shared.codes.coded import Coded
 from shared.codes.faults import Detail, Fault
+from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.errors import (
@@ -36,15 +37,14 @@ from shared.errors import (
     TrackerOutage,
     TrackerRejected,
 )
-from shared.ids import id_in, is_id
-from shared.kinds import Kind
-from shared.logs import get_logger
-from shared.send_window import SendWindow
-from shared.store import Transaction
-from shared.store.ledger import Answered, LedgerRow
-from shared.store.ledger import Claim as Asked
-from shared.store.models import LedgerState, RecoveryMode
-from shared.verdicts import Verdicts
+from shared.store.ledger.ledger import Answered, LedgerRow
+from shared.store.ledger.ledger import Claim as Asked
+from shared.store.ledger.send_window import SendWindow
+from shared.store.tables.models import LedgerState, RecoveryMode
+from shared.store.transaction import Transaction
+from shared.store.verdicts import Verdicts
+from shared.telemetry.logs import get_logger
+from shared.values.ids import id_in, is_id
 from worker.sync.actions import Action, aside, begin
 from worker.sync.bodies import tell_choice
 from worker.sync.doubt import doubt

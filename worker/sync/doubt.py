@@ -6,17 +6,17 @@ import random
 from datetime import datetime, timedelta
 
 from shared.codes.coded import Coded
+from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.errors import LockBusy, TrackerError
-from shared.kinds import Kind
-from shared.store.ledger import LedgerRow
-from shared.store.models import LedgerState
-from worker.retry import backoff
+from shared.store.ledger.ledger import LedgerRow
+from shared.store.tables.models import LedgerState
 from worker.sync.actions import begin
 from worker.sync.drain import Drain
 from worker.sync.reconcile import reconcile
 from worker.sync.results import Created, Waiting
+from worker.sync.retry import backoff
 from worker.sync.wanted import Creation
 
 MOST_TURNS = 4

@@ -13,26 +13,26 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from shared.codes.coded import Coded
 from shared.codes.faults import Fault
+from shared.codes.kinds import Kind
 from shared.codes.steps import Actor, What
-from shared.config import PluginConfig
 from shared.coordination.call_limit import Limit
 from shared.coordination.locks import HeldLock, Locks
 from shared.coordination.pause import Pause
 from shared.errors import Outdated
-from shared.kinds import Kind
-from shared.logs import get_logger, log_fields
-from shared.settings import Settings
-from shared.store import Store, Transaction
-from shared.store.people import Match
-from shared.store.templates import ActiveTemplate
-from shared.store.trace import Step
+from shared.events.config import PluginConfig
+from shared.process.settings import Settings
+from shared.store.configuration.people import Match
+from shared.store.configuration.templates import ActiveTemplate
+from shared.store.journal.trace import Step
+from shared.store.transaction import Store, Transaction
+from shared.store.verdicts import Verdicts
+from shared.telemetry.logs import get_logger, log_fields
 from shared.tracker.client import CallRecord, TrackerClient
 from shared.tracker.lists import TrackerLists
-from shared.verdicts import Verdicts
-from worker.retry import backoff
 from worker.sync.actions import Action
 from worker.sync.completion import Completion
 from worker.sync.kept import Kept
+from worker.sync.retry import backoff
 
 log = get_logger("sync")
 T = TypeVar("T")
@@ -69,7 +69,7 @@ class Drain:
     Attributes:
         ticket_id: the ticket whose lock is held.
         templates: the payload templates in force, by operation.
-        people: helpdesk users (`shared.store.people.who`) to who they are on the tracker; others were not read.
+        people: helpdesk users (`People.who`) to who they are on the tracker; others were not read.
         members: (tracker project, tracker user) to whether the membership is known; others were not read.
         rung: tickets that others' waiting work should be rung for when the drain ends.
         moved: issues that are in another tracker project than was known when the drain began.

@@ -9,10 +9,10 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from shared.codes.coded import Coded
+from shared.codes.kinds import Kind
 from shared.codes.steps import What
-from shared.kinds import Kind
-from shared.store import Transaction
-from shared.store.models import EventState
+from shared.store.tables.models import EventState
+from shared.store.transaction import Transaction
 from worker.sync.actions import apart
 from worker.sync.drain import Drain
 from worker.sync.results import Result, Skipped, Waiting

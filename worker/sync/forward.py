@@ -10,13 +10,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Self, TypeVar
 
+from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
 from shared.coordination.locks import HeldLock
 from shared.errors import LeaseOver, NotYet, OutcomeUnknown, Outdated, TrackerOutage, TrackerRejected
-from shared.kinds import Kind
-from shared.logs import get_logger
-from shared.store import Transaction
-from worker.retry import is_exhausted
+from shared.store.transaction import Transaction
+from shared.telemetry.logs import get_logger
 from worker.sync.actions import TicketLock, Way, apart, ask, begin
 from worker.sync.bodies import built
 from worker.sync.context import tell
@@ -27,6 +26,7 @@ from worker.sync.endings import Endings
 from worker.sync.gates import Pending, Plan, TimeWanted
 from worker.sync.probes import found_gone
 from worker.sync.results import AlreadyDone, Created, Result, Sent, Skipped, Waiting
+from worker.sync.retry import is_exhausted
 from worker.sync.status import drop, give_status
 from worker.sync.wanted import IssueCreation, TimeEntryCreation, logged
 from worker.sync.work import Incomplete, Loaded, Much, Work, load

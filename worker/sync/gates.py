@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from shared.codes.coded import Coded
-from shared.config import PluginConfig
-from shared.events import Event, TicketTask
-from shared.gate import closed_gate
+from shared.events.config import PluginConfig
+from shared.events.event import Event, TicketTask
+from shared.events.gate import closed_gate
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,11 @@ import time
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from shared.events import HelpdeskUser
-from shared.store import Transaction
-from shared.store.links import Link
-from shared.store.people import Match, who
-from shared.store.templates import ActiveTemplate
+from shared.events.event import HelpdeskUser
+from shared.store.configuration.links import Link
+from shared.store.configuration.people import Match, who
+from shared.store.configuration.templates import ActiveTemplate
+from shared.store.transaction import Transaction
 
 Place = tuple[int | None, int]
 KEPT_S = 60.0

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from shared.coordination.call_limit import TOLD_EVERY_S, CallLimit, Limit
-from shared.logs import get_logger
+from shared.telemetry.logs import get_logger
 from shared.tracker.meter import Meter
 from worker.sync.gradient import adapted
 

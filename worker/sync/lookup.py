@@ -8,11 +8,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from shared.codes.faults import Detail
+from shared.codes.kinds import Kind
 from shared.errors import OutcomeUnknown
-from shared.ids import is_id
-from shared.kinds import Kind
 from shared.tracker.answers import Answer
 from shared.tracker.lists import MOST_PAGES, Listed
+from shared.values.ids import is_id
 from worker.sync.drain import Drain
 from worker.sync.matching import Essence, found_essence, moment_of
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from shared.codes.faults import Fault
+from shared.codes.kinds import Kind
 from shared.errors import NotYet, OutcomeUnknown, TrackerRejected
-from shared.kinds import Kind
-from shared.payloads import Body
+from shared.events.payloads import Body
 from shared.tracker.answers import Answer
 from worker.sync.drain import Drain
 from worker.sync.results import Waiting

@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from shared.kinds import Kind
-from shared.payloads import Body
+from shared.codes.kinds import Kind
+from shared.events.payloads import Body
 from worker.sync.matching import Candidate, Doubt, Essence, fits, sent_essence, unheld
 
 

@@ -12,14 +12,14 @@ from typing import Any
 from sqlalchemy.exc import IntegrityError
 
 from shared.codes.coded import Coded
+from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
 from shared.errors import OutcomeUnknown, TrackerError, TrackerRejected
-from shared.kinds import Kind
-from shared.store.ledger import LedgerRow
-from worker.retry import backoff, is_given_up, is_undecidable, round_delay
+from shared.store.ledger.ledger import LedgerRow
 from worker.sync.drain import Drain
 from worker.sync.lookup import look_up
 from worker.sync.matching import Candidate, Doubt, Verdict, candidates, fingerprint, sent_essence, settle
+from worker.sync.retry import backoff, is_given_up, is_undecidable, round_delay
 
 # the tracker's clock may have been put right since it dated what we look for (docs/decisions/0006)
 CLOCK_MARGIN = timedelta(minutes=15)

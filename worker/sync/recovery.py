@@ -7,11 +7,11 @@ from functools import partial
 
 from sqlalchemy.exc import IntegrityError
 
+from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
-from shared.gate import closed_gate
-from shared.kinds import Kind
-from shared.store.due import content_of
+from shared.events.gate import closed_gate
+from shared.store.journal.due import content_of
 from worker.sync.lookup import look_up
 from worker.sync.matching import Candidate, Doubt, fingerprint, sent_essence
 from worker.sync.recall import Recalled, recall

@@ -6,13 +6,13 @@ from shared.codes.coded import Coded
 from shared.codes.faults import Detail
 from shared.codes.steps import What
 from shared.errors import BridgeError, TrackerRejected
-from shared.payloads import Body
+from shared.events.payloads import Body
 from shared.refusals.hints import explain
 from shared.refusals.known import Known, known_of
-from shared.refusals.reading import known_now
 from shared.refusals.records import IGNORED
-from shared.templating import Operation
+from shared.templating.operations import Operation
 from worker.sync.drain import Drain
+from worker.sync.reading import known_now
 
 
 def explained(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from shared.codes.coded import Coded
-from shared.kinds import Kind
+from shared.codes.kinds import Kind
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,13 +13,13 @@ from sqlalchemy.exc import SQLAlchemyError
 from shared.codes.faults import Fault
 from shared.coordination.pause import Pause, Permit
 from shared.errors import BridgeError, LockBusy, SettingsError, TrackerBusy, TrackerOutage
-from shared.logs import get_logger, reason_fields
-from shared.store.models import EventState
-from worker.retry import backoff, is_exhausted
+from shared.store.tables.models import EventState
+from shared.telemetry.logs import get_logger, reason_fields
 from worker.sync.actions import Together, apart, aside, drive
 from worker.sync.drain import Collaborators
 from worker.sync.forward import forward
 from worker.sync.results import Result, Waiting
+from worker.sync.retry import backoff, is_exhausted
 
 log = get_logger("sync")
 MOST_PASSES = 20

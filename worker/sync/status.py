@@ -14,19 +14,19 @@ from shared.codes.faults import Detail
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.errors import NotYet, OutcomeUnknown, TrackerError, TrackerRejected
+from shared.events.payloads import Body, status_body
 from shared.metadata.synchronisation import refresh
-from shared.payloads import Body, status_body
-from shared.store import Transaction
-from shared.store.metadata import MetadataKind
-from shared.store.models import TicketState
-from shared.templating import Operation
-from worker.retry import is_exhausted
+from shared.store.configuration.metadata import MetadataKind
+from shared.store.tables.models import TicketState
+from shared.store.transaction import Transaction
+from shared.templating.operations import Operation
 from worker.sync.actions import apart, begin
 from worker.sync.bodies import body_for, built
 from worker.sync.drain import Drain, Stored
 from worker.sync.probes import call_as_administrator, found_gone
 from worker.sync.refusals import explained
 from worker.sync.results import Created, Result, Sent, Skipped, Waiting
+from worker.sync.retry import is_exhausted
 from worker.sync.work import Work
 
 

@@ -11,17 +11,17 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 from shared.bodies.contexts import About
 from shared.bodies.precedence import Chosen
 from shared.codes.coded import Coded
+from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
-from shared.events import Event, HelpdeskUser
-from shared.kinds import Kind
-from shared.payloads import Body, issue_body, time_entry_body
-from shared.store import Transaction
-from shared.store.journal import Done
-from shared.store.ledger import Claim, LedgerRow
-from shared.store.models import TicketState
-from shared.store.people import Match, nobody, who
-from shared.templating import Operation
+from shared.events.event import Event, HelpdeskUser
+from shared.events.payloads import Body, issue_body, time_entry_body
+from shared.store.configuration.people import Match, nobody, who
+from shared.store.journal.journal import Done
+from shared.store.ledger.ledger import Claim
+from shared.store.tables.models import LedgerRow, TicketState
+from shared.store.transaction import Transaction
+from shared.templating.operations import Operation
 from worker.sync.attribution import Sender
 from worker.sync.bodies import choose_body
 from worker.sync.drain import Drain

@@ -8,14 +8,14 @@ from datetime import datetime
 from itertools import product, zip_longest
 
 from shared.codes.reasons import Reason
-from shared.config import PluginConfig
-from shared.events import Event, HelpdeskUser, Ticket
-from shared.store import Transaction
-from shared.store.due import Due, DueEvents, content_of
-from shared.store.ledger import IN_FLIGHT, LedgerRow
-from shared.store.links import Link
-from shared.store.models import EventState, LedgerState, TicketState
-from shared.store.people import Match, nobody, who
+from shared.events.config import PluginConfig
+from shared.events.event import Event, HelpdeskUser, Ticket
+from shared.store.configuration.links import Link
+from shared.store.configuration.people import Match, nobody, who
+from shared.store.journal.due import Due, DueEvents, content_of
+from shared.store.ledger.ledger import IN_FLIGHT, LedgerRow
+from shared.store.tables.models import EventState, LedgerState, TicketState
+from shared.store.transaction import Transaction
 from worker.sync.gates import Known as KnownEvent
 from worker.sync.gates import Pending, Plan, plan_times
 from worker.sync.kept import Known
@@ -45,7 +45,7 @@ class Work:
         issue_row: the ledger row of the issue.
         time_rows: ledger rows by ticket-task id: those of the events, and those not settled yet.
         technician: who the assigned technician is on the tracker.
-        people: the helpdesk users who are to log time (`shared.store.people.who`), and who they are on the tracker.
+        people: the helpdesk users who are to log time (`People.who`), and who they are on the tracker.
         members: (tracker project, tracker user) to whether the membership is known, for these people.
         administrators: the tracker's administrators, as far as they are known.
         statuses: the tracker's statuses, likewise.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from producer.admin.showing.shapes import Shape, coded_json
 from shared.codes.coded import Coded
 from shared.sentences.render import because, sentence
 
@@ -109,3 +110,14 @@ def warning(check: str, found: Coded) -> CheckResult:
 def failure(check: str, found: Coded) -> CheckResult:
     """It does not work."""
     return CheckResult(check, Status.FAILURE, found)
+
+
+def finding_json(result: CheckResult) -> Shape:
+    return {
+        "check": result.check,
+        "status": str(result.status),
+        **coded_json(result.found),
+        "what": result.what,
+        "todo": result.todo,
+        "record": result.record,
+    }

@@ -12,9 +12,9 @@ from shared.codes.findings import Finding
 from shared.codes.reasons import Reason
 from shared.helpdesk.configured import configured_lookup
 from shared.helpdesk.lookup import HelpdeskUnreachable
-from shared.store.journal import Unlinked
-from shared.store.models import EventState
-from shared.store.producers import Producer
+from shared.store.journal.journal import Unlinked
+from shared.store.journal.producers import Producer
+from shared.store.tables.models import EventState
 
 QUIET_S = 86400.0
 CLOCKS_S = 120.0

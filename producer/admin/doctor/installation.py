@@ -10,13 +10,13 @@ from typing import Self
 from redis import Redis
 
 from producer.admin.desk import Desk
+from producer.admin.records.transaction import Store
+from shared.connection.vault import Vault
 from shared.coordination.doorbell import Doorbell
 from shared.metadata.synchronisation import Connect
-from shared.settings import Settings
-from shared.store import Store
-from shared.store.people import TrackerPerson
+from shared.process.settings import Settings
+from shared.store.configuration.people import TrackerPerson
 from shared.tracker.projects import ProjectNow
-from shared.vault import Vault
 
 
 @dataclass

@@ -9,13 +9,13 @@ from collections.abc import Collection, Iterator, Sequence
 from producer.admin.doctor.finding import CheckResult, failure
 from producer.admin.doctor.installation import Installation
 from shared.codes.findings import Finding
-from shared.config import PluginConfig
 from shared.errors import BridgeError
+from shared.events.config import PluginConfig
 from shared.metadata.reading import read_kinds, read_people
 from shared.metadata.rows import LISTINGS, person
 from shared.metadata.synchronisation import keep_kinds
-from shared.store.links import Link
-from shared.store.people import TrackerPerson
+from shared.store.configuration.links import Link
+from shared.store.configuration.people import TrackerPerson
 from shared.tracker.client import USERS, TrackerClient
 from shared.tracker.lanes import LONG_ANSWERS, in_lanes
 from shared.tracker.lists import TrackerLists

@@ -9,16 +9,16 @@ from datetime import UTC, datetime
 from redis.exceptions import AuthenticationError, OutOfMemoryError, RedisError, ResponseError
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
+from producer.admin.doctor import redis_health as health
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
 from shared.codes.coded import Coded
 from shared.codes.findings import Finding, Named
-from shared.coordination import health
 from shared.coordination.call_limit import CallLimit
 from shared.coordination.presence import BEAT, CONSOLE, WORKER, Presence, ProcessSign
 from shared.errors import SettingsError, first_line
-from shared.store.migrations import HEAD, require_current
-from shared.store.producers import Producer
+from shared.store.journal.producers import Producer
+from shared.store.tables.schema import HEAD, require_current
 
 CLOCK_WARNING_S = 5.0
 CLOCK_FAILURE_S = 120.0

@@ -7,13 +7,13 @@ from datetime import UTC
 
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
-from producer.admin.people import Mapped, confirm_people, user_map
+from producer.admin.people.people import Mapped, confirm_people, user_map
 from shared.codes.coded import Coded
 from shared.codes.findings import Finding, Named
-from shared.config import PluginConfig
 from shared.errors import NotFound, SettingsError
+from shared.events.config import PluginConfig
 from shared.metadata.confirming import OF_SPEC, confirm
-from shared.store.metadata import MetadataKind
+from shared.store.configuration.metadata import MetadataKind
 
 INTERVALS_MISSED = 3
 MOST_NAMED = 10

@@ -9,20 +9,19 @@ from typing import Any
 from producer.admin.doctor.finding import CheckResult, ok, warning
 from producer.admin.doctor.installation import Installation
 from producer.admin.dryrun.run import DryRuns
+from producer.admin.records.transaction import Transaction
 from shared.bodies.contexts import custom_fields_of, engine_for
 from shared.codes.findings import Finding, Named
 from shared.codes.hints import Hint
-from shared.config import PluginConfig
 from shared.errors import TemplateError
+from shared.events.config import PluginConfig
 from shared.refusals.custom_field_hints import given_values
 from shared.refusals.hints import hints
 from shared.refusals.known import Explanation, known_of
-from shared.store import Transaction
-from shared.store.metadata import MetadataKind
-from shared.store.templates import ActiveTemplate
-from shared.templating import Operation
+from shared.store.configuration.metadata import MetadataKind
+from shared.store.configuration.templates import ActiveTemplate
 from shared.templating.contexts import sample
-from shared.templating.operations import CustomField
+from shared.templating.operations import CustomField, Operation
 
 GONE = (
     Hint.UNKNOWN_CUSTOM_FIELD,

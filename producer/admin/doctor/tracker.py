@@ -13,7 +13,7 @@ from shared.codes.faults import Detail
 from shared.codes.findings import Finding
 from shared.errors import ImpersonationRefused, SettingsError, TrackerClosed, TrackerError
 from shared.refusals.judging import names_of
-from shared.store.links import Link
+from shared.store.configuration.links import Link
 from shared.tracker.client import USERS, TrackerClient
 from shared.tracker.lists import PAGE_SIZE
 from shared.tracker.projects import ProjectNow, Standing

@@ -16,8 +16,8 @@ from shared.codes.hints import Hint
 from shared.codes.reasons import Reason
 from shared.codes.refusals import Formerly, Refusal
 from shared.coordination.pause import Pause
-from shared.ids import read_id
-from shared.store.models import EventState
+from shared.store.tables.models import EventState
+from shared.values.ids import read_id
 
 NOT_SET_UP = (
     Refusal.TRACKER_NOT_CONFIGURED,

@@ -6,11 +6,11 @@ from typing import Any
 
 from producer.admin.dryrun.results import DryRunRefused
 from shared.codes.refusals import Refusal
-from shared.config import PluginConfig
-from shared.payloads import Body
+from shared.events.config import PluginConfig
+from shared.events.payloads import Body
 from shared.refusals.custom_field_hints import fields_of, is_missing
 from shared.refusals.known import Known
-from shared.store.metadata import Entry
+from shared.store.configuration.metadata import Entry
 
 ANY_VALUE = {"bool": "0", "int": "1", "float": "1", "date": "2000-01-01"}
 TEXTS = ("string", "text", "link")

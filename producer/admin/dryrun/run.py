@@ -17,6 +17,7 @@ from typing import Any
 
 from producer.admin.dryrun.results import DryRun, DryRunRefused, Left
 from producer.admin.dryrun.trials import NEEDS_ISSUE, Trial, Tried, rendering_with
+from producer.admin.records.transaction import Store
 from shared.bodies.contexts import custom_fields_of, trial_context
 from shared.codes.changes import Did
 from shared.codes.refusals import Refusal
@@ -25,9 +26,8 @@ from shared.dryrun.objects import Bench, json_in
 from shared.metadata.synchronisation import Connect
 from shared.refusals.hints import explain, ignored
 from shared.refusals.known import Explanation, Known, known_of
-from shared.store import Store
-from shared.templating import Engine, catalogue_for
-from shared.templating.engine import Rendering
+from shared.templating.catalogue import catalogue_for
+from shared.templating.engine import Engine, Rendering
 from shared.templating.operations import CustomField, Operation
 
 NO_ISSUE_YET = 1

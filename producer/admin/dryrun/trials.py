@@ -14,16 +14,15 @@ from shared.codes.coded import Coded
 from shared.codes.faults import Detail
 from shared.codes.invalid import Invalid
 from shared.codes.refusals import Refusal
-from shared.config import PluginConfig
 from shared.dryrun.marks import ObjectKind, marked, new_mark
 from shared.dryrun.objects import FRESH_S, Bench, Thing, id_in
 from shared.errors import BridgeError, LeaseOver, OutcomeUnknown, TrackerBusy, TrackerClosed, TrackerError
-from shared.payloads import Body
+from shared.events.config import PluginConfig
+from shared.events.payloads import Body
 from shared.refusals.hints import explain
 from shared.refusals.known import Explanation, Known
-from shared.send_window import SendWindow
-from shared.templating import Engine
-from shared.templating.engine import Rendering
+from shared.store.ledger.send_window import SendWindow
+from shared.templating.engine import Engine, Rendering
 from shared.templating.operations import Operation
 from shared.tracker.answers import RawAnswer, messages
 

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, Va
 
 from shared.codes.invalid import Invalid
 from shared.sentences.render import sentence
-from shared.validation import Unfit, model_faults
+from shared.values.validation import Unfit, model_faults
 
 FENCE = "---"
 DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from fastapi import Request
 from starlette.responses import Response
 
-from producer.admin.accounts import AccountRefused
-from producer.console.answers import AtDesk
+from producer.admin.access.accounts import AccountRefused
+from producer.admin.records.rights import OF_ACCOUNTS, Right
+from producer.console.entry.answers import AtDesk
+from producer.console.entry.rights import require
 from producer.console.pages.parts import Form, go, page_router, show
-from producer.console.rights import require
 from producer.web.problems import Problem
 from shared.codes.refusals import Refusal
-from shared.store.rights import OF_ACCOUNTS, Right
 
 router = page_router()
 PATH = "/console/access"

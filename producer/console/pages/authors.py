@@ -7,20 +7,20 @@ from datetime import UTC, datetime
 from fastapi import Request
 from starlette.responses import Response
 
-from producer.admin import configuration
-from producer.admin.correction import correct_author
-from producer.admin.misattributed import WrongAuthor, misattributed
-from producer.admin.people import logins_of
-from producer.console.answers import AtDesk, Id
-from producer.console.fixing import fix
+from producer.admin.configuration import configuration
+from producer.admin.people.correction import correct_author
+from producer.admin.people.misattributed import WrongAuthor, misattributed
+from producer.admin.people.people import logins_of
+from producer.console.drawing.fixing import fix
+from producer.console.drawing.view import address
+from producer.console.entry.answers import AtDesk, Id
 from producer.console.pages.parts import PAGE, go, page_router, show
-from producer.console.view import address
 from producer.web.problems import Problem
+from shared.codes.kinds import Kind
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError
-from shared.ids import LARGEST
-from shared.kinds import Kind
-from shared.store.misattributed import Place
+from shared.store.ledger.misattributed import Place
+from shared.values.ids import LARGEST
 
 router = page_router()
 PATH = "/console/authors"

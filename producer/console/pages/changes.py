@@ -7,12 +7,12 @@ from typing import Any
 from fastapi import Request
 from starlette.responses import Response
 
-from producer.admin.changes import change_of, latest_changes
-from producer.console.answers import AtDesk, Id
+from producer.admin.looking.changes import change_of, latest_changes
+from producer.console.drawing.view import address
+from producer.console.entry.answers import AtDesk, Id
 from producer.console.pages.parts import page_router, show
-from producer.console.view import address
 from shared.codes.changes import Did
-from shared.ids import LARGEST
+from shared.values.ids import LARGEST
 
 router = page_router()
 PAGE = 50

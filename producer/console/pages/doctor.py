@@ -5,11 +5,13 @@ from __future__ import annotations
 from fastapi import Request
 from starlette.responses import Response
 
-from producer.admin.doctor import Installation, Status, examine
+from producer.admin.doctor.examination import examine
+from producer.admin.doctor.finding import Status
+from producer.admin.doctor.installation import Installation
 from producer.admin.knowledge.shipped import shipped
-from producer.console.answers import AtDesk
-from producer.console.fixing import fix
-from producer.console.markdown import as_html
+from producer.console.drawing.fixing import fix
+from producer.console.drawing.markdown import as_html
+from producer.console.entry.answers import AtDesk
 from producer.console.pages.parts import page_router, show
 
 router = page_router()

@@ -10,18 +10,18 @@ from fastapi import Request
 from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
-from producer.admin.events import event_page
-from producer.admin.replay import REPLAYABLE, replay_matching
-from producer.console.answers import AtDesk
-from producer.console.fixing import fix
+from producer.admin.catching_up.replay import REPLAYABLE, replay_matching
+from producer.admin.looking.events import event_page
+from producer.admin.records.event_search import Wanted
+from producer.console.drawing.fixing import fix
+from producer.console.drawing.view import address
+from producer.console.entry.answers import AtDesk
+from producer.console.entry.visitors import Fields
 from producer.console.pages.parts import Form, go, page_router, show
-from producer.console.view import address
-from producer.console.visitors import Fields
 from producer.web.problems import Problem
 from shared.codes.refusals import Refusal
-from shared.ids import read_id
-from shared.store.event_search import Wanted
-from shared.store.models import EventState
+from shared.store.tables.models import EventState
+from shared.values.ids import read_id
 
 router = page_router()
 PAGE = 50

@@ -7,15 +7,15 @@ from typing import Any
 from fastapi import Request
 from starlette.responses import Response
 
-from producer.admin import configuration
-from producer.admin.candidates import Candidate, candidates_of
-from producer.admin.held import held_page, held_row, resolve
-from producer.console.answers import AtDesk, Id
+from producer.admin.configuration import configuration
+from producer.admin.decisions.candidates import Candidate, candidates_of
+from producer.admin.decisions.held import held_page, held_row, resolve
+from producer.console.entry.answers import AtDesk, Id
 from producer.console.pages.parts import PAGE, Form, Number, go, leaf, page_router, show
 from producer.web.problems import Problem
+from shared.codes.kinds import Kind
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound
-from shared.kinds import Kind
 
 router = page_router()
 PATH = "/console/held"

@@ -7,22 +7,22 @@ from typing import Annotated, Any
 from fastapi import Path, Request
 from starlette.responses import Response
 
-from producer.admin.links import OF_THE_CATEGORY, find_link, named_links, remove_link
-from producer.admin.metadata import names
-from producer.admin.people import find_tracker_users
-from producer.admin.project_forms import FormRefused, ProjectForm, fields_of_projects
-from producer.admin.projects import ProjectInDoubt
-from producer.console.answers import AtDesk
+from producer.admin.configuration.metadata import names
+from producer.admin.people.people import find_tracker_users
+from producer.admin.projects.links import OF_THE_CATEGORY, find_link, named_links, remove_link
+from producer.admin.projects.project_forms import FormRefused, ProjectForm, fields_of_projects
+from producer.admin.projects.projects import ProjectInDoubt
+from producer.console.entry.answers import AtDesk
+from producer.console.entry.visitors import Fields
 from producer.console.pages.parts import Form, go, leaf, page_router, show
-from producer.console.visitors import Fields
 from producer.web.problems import Problem
 from shared.codes.invalid import Invalid
 from shared.codes.refusals import Refusal
 from shared.errors import LockBusy, NotFound, SettingsError, TrackerError
-from shared.ids import LARGEST, read_id
 from shared.sentences.render import sentence
-from shared.store.links import Link, LinkKind
-from shared.store.metadata import MetadataKind
+from shared.store.configuration.links import Link, LinkKind
+from shared.store.configuration.metadata import MetadataKind
+from shared.values.ids import LARGEST, read_id
 
 router = page_router()
 PATH = "/console/links"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from fastapi import Request
 from starlette.responses import Response
 
-from producer.admin.overview import overview as look
-from producer.console.answers import AtDesk
-from producer.console.fixing import fix
+from producer.admin.looking.overview import overview as look
+from producer.admin.showing.moments import lasting
+from producer.console.drawing.fixing import fix
+from producer.console.entry.answers import AtDesk
 from producer.console.pages.parts import page_router, show
-from shared.sentences.moments import lasting
 
 router = page_router()
 HOURS = 24

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import RedirectResponse, Response
 
-from producer.console.rights import allowed
-from producer.console.view import address
-from producer.console.visitors import Fields, fields_of, visiting
-from shared.ids import LARGEST
+from producer.console.drawing.view import address
+from producer.console.entry.rights import allowed
+from producer.console.entry.visitors import Fields, fields_of, visiting
+from shared.values.ids import LARGEST
 
 PAGE = 50
 """Rows of a page of a list."""

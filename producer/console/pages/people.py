@@ -5,8 +5,8 @@ from __future__ import annotations
 from fastapi import Request
 from starlette.responses import Response
 
-from producer.admin import people
-from producer.console.answers import AtDesk, Id
+from producer.admin.people import people
+from producer.console.entry.answers import AtDesk, Id
 from producer.console.pages.parts import PAGE, Form, Number, go, leaf, page_router, show
 from producer.web.problems import Problem
 from shared.codes.refusals import Refusal

@@ -7,12 +7,12 @@ from typing import Annotated
 from fastapi import Query
 from starlette.responses import JSONResponse
 
-from producer.admin.metadata import find_categories, find_projects
-from producer.admin.people import find_tracker_users
-from producer.console.answers import AtDesk
+from producer.admin.configuration.metadata import find_categories, find_projects
+from producer.admin.people.people import find_tracker_users
+from producer.console.drawing.view import plain
+from producer.console.entry.answers import AtDesk
 from producer.console.pages.parts import page_router
-from producer.console.view import plain
-from shared.ids import LARGEST
+from shared.values.ids import LARGEST
 
 router = page_router()
 MOST = 20

@@ -10,22 +10,22 @@ from fastapi import Request
 from redis.exceptions import RedisError
 from starlette.responses import Response
 
-from producer.admin import configuration
-from producer.admin.connecting import Tested, try_connection
-from producer.admin.metadata import begin_reading, cached
-from producer.admin.people import logins_of
-from producer.console.answers import AtDesk
+from producer.admin.configuration import configuration
+from producer.admin.configuration.connecting import Tested, try_connection
+from producer.admin.configuration.metadata import begin_reading, cached
+from producer.admin.people.people import logins_of
+from producer.console.entry.answers import AtDesk
+from producer.console.entry.visitors import Fields
 from producer.console.pages.parts import Form, go, page_router, show
-from producer.console.visitors import Fields
 from shared.codes.coded import Coded
-from shared.config import PluginConfig
 from shared.errors import SettingsError
-from shared.ids import read_id
+from shared.events.config import PluginConfig
 from shared.metadata.confirming import OF_SPEC
 from shared.metadata.synchronisation import under_way
 from shared.sentences.language import N_
 from shared.sentences.render import sentence
-from shared.store.metadata import MetadataKind
+from shared.store.configuration.metadata import MetadataKind
+from shared.values.ids import read_id
 
 router = page_router()
 PATH = "/console/settings"

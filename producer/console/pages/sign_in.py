@@ -9,18 +9,18 @@ from fastapi import APIRouter, Request
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.responses import HTMLResponse, Response
 
-from producer.admin.accounts import AccountRefused, TooBusy
-from producer.console import visitors
-from producer.console.answers import AtDesk
-from producer.console.languages import COOKIE, NAMES
+from producer.admin.access.accounts import AccountRefused, TooBusy
+from producer.console.drawing.languages import COOKIE, NAMES
+from producer.console.drawing.view import HEADERS, address
+from producer.console.entry import visitors
+from producer.console.entry.answers import AtDesk
 from producer.console.pages.parts import Form, go, page_router, show
-from producer.console.view import HEADERS, address
 from producer.web.buckets import Buckets
 from producer.web.problems import Problem
 from producer.web.sources import source_of
 from shared.codes.refusals import Refusal
-from shared.logs import get_logger
 from shared.sentences.language import said
+from shared.telemetry.logs import get_logger
 
 log = get_logger("console")
 TRIES_OF_ADDRESS = 10

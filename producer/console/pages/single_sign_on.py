@@ -6,15 +6,15 @@ from fastapi import APIRouter, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from producer.admin.accounts import AccountRefused
-from producer.console import visitors
-from producer.console.answers import AtDesk
-from producer.console.oidc import LASTS_S, ProviderFailed, SignOnRefused, SingleSignOn
+from producer.admin.access.accounts import AccountRefused
+from producer.console.entry import visitors
+from producer.console.entry.answers import AtDesk
+from producer.console.entry.oidc import LASTS_S, ProviderFailed, SignOnRefused, SingleSignOn
 from producer.console.pages.parts import go, show
 from producer.console.pages.sign_in import Tries
 from producer.web.sources import source_of
-from shared.logs import get_logger, reason_fields
 from shared.sentences.language import said
+from shared.telemetry.logs import get_logger, reason_fields
 
 log = get_logger("console")
 PATH = f"{visitors.PATH}/sign-in/sso"

@@ -10,22 +10,23 @@ from fastapi import Request
 from starlette.responses import JSONResponse, Response
 
 from producer.admin.dryrun.results import DryRun
-from producer.admin.events import recent_events
-from producer.admin.preview import preview as render
-from producer.admin.templates import EditedMeanwhile, TemplateRefused
-from producer.console.answers import AtDesk, Id
+from producer.admin.looking.events import recent_events
+from producer.admin.templates.defaults import default_template
+from producer.admin.templates.preview import preview as render
+from producer.admin.templates.templates import EditedMeanwhile, TemplateRefused
+from producer.console.entry.answers import AtDesk, Id
+from producer.console.entry.visitors import Fields
 from producer.console.pages.parts import Form, go, page_router, show
-from producer.console.visitors import Fields
 from producer.web.problems import Problem
 from shared.bodies.contexts import NoContext
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound, TemplateError
 from shared.sentences.language import said
 from shared.sentences.render import sentence
-from shared.store.templates import Change
-from shared.templating import Operation, catalogue_for
-from shared.templating.defaults import default_template
+from shared.store.configuration.templates import Change
+from shared.templating.catalogue import catalogue_for
 from shared.templating.fields import fields_for
+from shared.templating.operations import Operation
 
 router = page_router()
 PATH = "/console/templates"

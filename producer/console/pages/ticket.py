@@ -7,17 +7,17 @@ from typing import Any
 from fastapi import Request
 from starlette.responses import Response
 
-from producer.admin import replay as events
-from producer.admin.story import destination, trace_ticket
-from producer.console.answers import AtDesk, Id
-from producer.console.fixing import HINTS, fix
+from producer.admin.catching_up import replay as events
+from producer.admin.looking.story import destination, trace_ticket
+from producer.console.drawing.fixing import HINTS, fix
+from producer.console.entry.answers import AtDesk, Id
 from producer.console.pages.parts import go, page_router, show
 from shared.codes.coded import Coded, codes_in
+from shared.codes.kinds import Kind
 from shared.codes.steps import What
 from shared.errors import NotFound
-from shared.ids import read_id
-from shared.kinds import Kind
-from shared.store.models import EventState, LedgerState
+from shared.store.tables.models import EventState, LedgerState
+from shared.values.ids import read_id
 
 router = page_router()
 BAD = (

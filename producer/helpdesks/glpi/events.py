@@ -11,8 +11,8 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationErro
 
 from shared.codes.invalid import Invalid
 from shared.errors import InvalidEvent
-from shared.events import Delivery, parse_delivery
-from shared.validation import model_faults
+from shared.events.event import Delivery, parse_delivery
+from shared.values.validation import model_faults
 
 Event = Literal["new", "update", "delete"]
 

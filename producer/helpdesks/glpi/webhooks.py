@@ -14,7 +14,7 @@ from producer.helpdesks.glpi.signatures import GlpiVerifier
 from producer.helpdesks.port import Intake, Unreadable
 from producer.web.problems import Problem, refusals
 from shared.errors import BadSignature, InvalidEvent
-from shared.events import Delivery
+from shared.events.event import Delivery
 
 ANSWER_WITHIN_S = 1.0
 """GLPI waits for five seconds and then sends again; an endpoint that never answers stops its cron."""

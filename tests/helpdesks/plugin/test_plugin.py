@@ -15,7 +15,7 @@ from pydantic import SecretStr
 
 from producer.hooks.signatures import Verifier
 from shared.errors import BadSignature
-from shared.events import parse_event
+from shared.events.event import parse_event
 from tests.helpdesks.plugin.conftest import (
     LOGGED,
     ROWS,

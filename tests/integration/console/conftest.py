@@ -11,9 +11,9 @@ import pytest
 import requests
 from pydantic import SecretStr
 
-from producer.admin.accounts import AccountStore
+from producer.admin.access.accounts import AccountStore
+from producer.admin.records.rights import Right
 from producer.console.app import create_console
-from shared.store.rights import Right
 from tests.integration.console.pages import PASSWORD, Visitor
 from tests.support.bridge import Bridge
 from tests.support.serving import Served

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
+from producer.admin.records.rights import Right
 from producer.web.bodies import LARGEST_BODY
 from shared.codes.cautions import Caution
 from shared.codes.coded import written
 from shared.codes.refusals import Refusal
-from shared.store.rights import Right
 from tests.integration.console.conftest import OLD_TOKEN, TOKEN, ComeIn, Console
 from tests.support.bridge import SUPPORT, Bridge
 from tests.support.events import SUPPORT_ENTITY, task_event
@@ -326,6 +326,6 @@ def test_a_monitor_needs_no_token_and_is_told_no_name(console: Console, bridge: 
 def test_without_its_database_the_console_lives_and_is_not_ready(
     console: Console, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shared.store.database.Database.ping", lambda _self: False)
+    monkeypatch.setattr("shared.store.tables.database.Database.ping", lambda _self: False)
     assert console.ask("GET", "/livez", token=None).status_code == 200
     assert console.ask("GET", "/readyz", token=None).status_code == 503

@@ -11,10 +11,10 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 import argon2
 import pytest
 
-from producer.admin import accounts
+from producer.admin.access import accounts
+from producer.admin.records.rights import Right
 from producer.console.pages.sign_in import TRIES_OF_ADDRESS
 from producer.web.buckets import Buckets
-from shared.store.rights import Right
 from tests.integration.console.conftest import ComeIn, Console
 from tests.integration.console.pages import PASSWORD, Visitor
 from tests.support.waiting import until

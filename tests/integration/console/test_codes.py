@@ -15,6 +15,7 @@ from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from producer.admin.records.rights import Right
 from producer.console import monitoring, refusals
 from producer.console.refusals import _answer, problem_of
 from producer.web.problems import Problem
@@ -25,8 +26,7 @@ from shared.codes.refusals import Refusal
 from shared.errors import TrackerRejected
 from shared.metadata.synchronisation import synchronise
 from shared.sentences.render import sentence
-from shared.store.configs import Configs
-from shared.store.rights import Right
+from shared.store.configuration.configs import Configs
 from tests.integration.console.conftest import TOKEN, ComeIn, Console
 from tests.integration.console.pages import Visitor
 from tests.support.bridge import Bridge

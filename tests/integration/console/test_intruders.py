@@ -12,10 +12,10 @@ import pytest
 from pydantic import SecretStr
 from starlette.types import Message, Receive, Scope, Send
 
-from producer.admin.accounts import AccountStore
-from producer.console import guard as guard_module
-from producer.console.guard import WRONG_TOKENS, Guard
-from producer.console.languages import Languages
+from producer.admin.access.accounts import AccountStore
+from producer.console.drawing.languages import Languages
+from producer.console.entry import guard as guard_module
+from producer.console.entry.guard import WRONG_TOKENS, Guard
 from producer.web import connections
 from producer.web.bodies import Bodies
 from producer.web.buckets import Buckets
@@ -156,7 +156,7 @@ def test_an_unforeseen_fault_is_answered_in_the_same_way(
     def fail(*_: Any, **__: Any) -> None:
         raise KeyError("hidden-word")
 
-    monkeypatch.setattr("producer.console.journal.held_rows", fail)
+    monkeypatch.setattr("producer.console.api.journal.held_rows", fail)
     answer = console.ask("GET", "/api/held")
     assert answer.status_code == 500
     assert "hidden-word" not in answer.text
@@ -175,7 +175,7 @@ def test_what_takes_long_of_somebody_signed_in_is_waited_for(
         slow.wait(1.6)
         return []
 
-    monkeypatch.setattr("producer.console.journal.held_rows", rows)
+    monkeypatch.setattr("producer.console.api.journal.held_rows", rows)
     assert console.ask("GET", "/api/held").status_code == 200
 
 

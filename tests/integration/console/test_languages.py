@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.console.languages import Languages
-from producer.console.view import _exact, _many
+from producer.admin.records.rights import Right
+from producer.admin.showing.moments import when
+from producer.console.drawing.languages import Languages
+from producer.console.drawing.view import _exact, _many
 from shared.metadata.synchronisation import synchronise
 from shared.sentences.language import speaking
-from shared.sentences.moments import when
 from shared.sentences.template import Plural, names
-from shared.store.rights import Right
 from tests.browser.pages import PAGES, filled
 from tests.integration.console.conftest import ComeIn, Console
 from tests.integration.console.pages import Visitor

@@ -9,9 +9,9 @@ from fastapi.routing import APIRoute
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.console.app import PAGES as MODULES
-from producer.console.rights import ANYBODY_MAY, OPERATOR_MAY
+from producer.console.entry.rights import ANYBODY_MAY, OPERATOR_MAY
 from shared.metadata.synchronisation import synchronise
-from shared.templating import Operation
+from shared.templating.operations import Operation
 from tests.browser.pages import PAGES, filled
 from tests.integration.console.conftest import Console
 from tests.integration.console.pages import Visitor

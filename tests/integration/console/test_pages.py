@@ -9,12 +9,12 @@ import pytest
 from sqlalchemy import event
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.accounts import AccountStore
+from producer.admin.access.accounts import AccountStore
+from producer.admin.records.rights import Right
 from shared.codes.invalid import Invalid
 from shared.codes.reasons import Reason
-from shared.store.links import LinkKind
-from shared.store.models import EventState
-from shared.store.rights import Right
+from shared.store.configuration.links import LinkKind
+from shared.store.tables.models import EventState
 from tests.helpdesks.recorded_requests import recorded
 from tests.integration.console.conftest import ComeIn, Console
 from tests.integration.console.pages import PASSWORD, SAME_ORIGIN, Visitor

@@ -12,10 +12,10 @@ import requests
 from deploy.embedded.postgres import PostgresServer
 from deploy.embedded.redis import RedisServer
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.accounts import AccountStore
+from producer.admin.access.accounts import AccountStore
+from producer.admin.records.rights import Right
 from producer.console.app import create_console
-from shared.store.models import EventState
-from shared.store.rights import Right
+from shared.store.tables.models import EventState
 from tests.browser.pages import PAGES, filled
 from tests.integration.console.pages import PASSWORD, SAME_ORIGIN, Visitor
 from tests.support.bridge import Bridge
@@ -98,7 +98,9 @@ def test_a_form_that_meets_a_restart_says_so_and_may_be_sent_again(
 def test_connections_that_broke_are_no_reason_to_fail_once_the_database_is_back(
     visitor: Visitor, postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shared.store.database.IDLE_S", -1.0)  # as after some seconds in which nobody came
+    monkeypatch.setattr(
+        "shared.store.tables.database.IDLE_S", -1.0
+    )  # as after some seconds in which nobody came
     postgres_server.restart()
     for path in ("/console", "/console/events", "/console/settings"):
         assert ask(visitor, path).status_code == 200, path

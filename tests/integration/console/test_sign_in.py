@@ -8,11 +8,12 @@ from collections.abc import Callable
 import pytest
 from sqlalchemy import select, update
 
-from producer.admin.accounts import AccountStore
+from producer.admin.access.accounts import AccountStore
+from producer.admin.records.models import ApiToken, ConsoleAccount, ConsoleSession, SignInLink
+from producer.admin.records.rights import Right
 from producer.console.pages.sign_in import TRIES_OF_ADDRESS
-from shared.store.console_models import ApiToken, ChangeRecord, ConsoleAccount, ConsoleSession, SignInLink
-from shared.store.rights import Right
-from shared.store.types import clock
+from shared.store.tables.models import ChangeRecord
+from shared.store.tables.types import clock
 from tests.integration.console.conftest import TOKEN, Console
 from tests.integration.console.pages import PASSWORD, SAME_ORIGIN, Visitor
 from tests.support.bridge import Bridge

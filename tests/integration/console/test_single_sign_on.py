@@ -13,18 +13,18 @@ from cryptography.fernet import Fernet
 from pydantic import SecretStr
 
 from deploy.embedded.ports import free_port
-from producer.admin.accounts import AccountStore
-from producer.console import oidc
+from producer.admin.access.accounts import AccountStore
+from producer.admin.records.rights import Right
 from producer.console.app import create_console
-from producer.console.oidc import LASTS_S, ProviderFailed, SingleSignOn
+from producer.console.entry import oidc
+from producer.console.entry.oidc import LASTS_S, ProviderFailed, SingleSignOn
 from producer.console.pages.sign_in import TRIES_OF_ADDRESS
 from shared.codes.coded import Coded
 from shared.codes.invalid import Invalid
 from shared.codes.refusals import Refusal
+from shared.connection.vault import Vault
 from shared.errors import SettingsError
-from shared.settings import load_settings
-from shared.store.rights import Right
-from shared.vault import Vault
+from shared.process.settings import load_settings
 from tests.integration.console.pages import PASSWORD, Visitor
 from tests.support.bridge import Bridge
 from tests.support.oidc import (
@@ -254,7 +254,7 @@ def test_a_sign_in_that_takes_too_long_is_begun_anew(
 ) -> None:
     begun = visitor.http.get(visitor.base_url + "/console/sign-in/sso", allow_redirects=False, timeout=10)
     back = requests.get(begun.headers["Location"], allow_redirects=False, timeout=10).headers["Location"]
-    monkeypatch.setattr("producer.console.oidc.LASTS_S", -1)
+    monkeypatch.setattr("producer.console.entry.oidc.LASTS_S", -1)
     answer = visitor.http.get(back, timeout=10)
     assert answer.status_code == 403
     assert "too long" in answer.text

@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import event
 
 from deploy.sandbox.tracker.control import StandIn
+from producer.admin.records.rights import Right
 from shared.metadata.synchronisation import synchronise
-from shared.store.rights import Right
 from tests.browser.pages import PAGES, filled
 from tests.integration.console.conftest import ComeIn, Console
 from tests.integration.console.pages import Visitor

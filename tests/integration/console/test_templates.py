@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.templating import Operation
+from shared.templating.operations import Operation
 from tests.integration.console.conftest import OLD_TOKEN, TOKEN, Console
 from tests.support.bridge import Bridge
 from tests.support.events import task_event

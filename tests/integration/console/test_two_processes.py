@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.accounts import AccountStore
+from producer.admin.access.accounts import AccountStore
+from producer.admin.records.rights import Right
 from producer.console.app import create_console
 from producer.console.pages import settings
 from shared.coordination.locks import PREFIX
 from shared.metadata.synchronisation import LOCK
-from shared.store.rights import Right
 from shared.tracker.answers import Answer
 from shared.tracker.client import USERS, TrackerClient
 from tests.integration.console.pages import PASSWORD, Visitor

@@ -12,10 +12,10 @@ from pydantic import SecretStr
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.dryrun.run import DryRuns
-from shared.connection import Connector
+from producer.admin.records.transaction import Store
+from shared.connection.connector import Connector
+from shared.connection.vault import Vault
 from shared.metadata.synchronisation import sync_metadata
-from shared.store import Store
-from shared.vault import Vault
 from tests.support.bridge import KEY, Bridge, fill
 from tests.support.databases import made_file
 

@@ -13,8 +13,8 @@ from deploy.sandbox.tracker.control import StandIn
 from producer.admin.dryrun.run import DryRuns
 from shared.codes.reasons import Reason
 from shared.dryrun.objects import Bench
-from shared.store.models import DryRunObject
-from shared.store.types import clock
+from shared.store.tables.models import DryRunObject
+from shared.store.tables.types import clock
 from shared.templating.operations import Operation
 from tests.support.dry_runs import (
     ISSUE,

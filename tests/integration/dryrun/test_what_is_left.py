@@ -13,11 +13,11 @@ from deploy.sandbox.tracker.control import StandIn
 from producer.admin.dryrun.run import DryRuns
 from shared.codes.coded import written
 from shared.codes.refusals import Refusal
-from shared.config import PluginConfig
 from shared.dryrun.cleanup import clean_up
 from shared.dryrun.objects import Bench
 from shared.errors import LeaseOver, SettingsError
-from shared.send_window import SendWindow
+from shared.events.config import PluginConfig
+from shared.store.ledger.send_window import SendWindow
 from shared.templating.operations import OPERATIONS, Operation
 from shared.tracker.client import TrackerClient
 from tests.support.bridge import Bridge

@@ -18,11 +18,11 @@ from pydantic import SecretStr
 from sqlalchemy import delete
 
 from deploy.embedded.ports import free_port
+from producer.admin.records.transaction import Store
 from producer.hooks.app import create_app
-from shared.settings import Settings
-from shared.store import Store
-from shared.store.database import Database
-from shared.store.models import JournalEvent
+from shared.process.settings import Settings
+from shared.store.tables.database import Database
+from shared.store.tables.models import JournalEvent
 from tests.support.databases import make_tables
 from tests.support.events import delivery_id
 from tests.support.serving import Served

@@ -139,7 +139,7 @@ def test_a_broker_that_answers_is_reported(run: Run, redis_url: str) -> None:
 def test_without_its_database_the_process_is_healthy_but_not_ready(
     producer: RunningProducer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from shared.store.database import Database
+    from shared.store.tables.database import Database
 
     monkeypatch.setattr(Database, "ping", lambda _self: False)
     assert producer.get("/healthz").status_code == 200

@@ -9,7 +9,7 @@ import pytest
 import structlog
 
 from shared.codes.deliveries import Undelivered
-from shared.events import stored_event
+from shared.events.event import stored_event
 from tests.integration.producer.conftest import RunningProducer, refused
 from tests.support.events import task, task_event, ticket, ticket_event
 

@@ -15,16 +15,16 @@ from sqlalchemy.exc import IntegrityError, ProgrammingError
 from typer.testing import CliRunner
 
 from deploy.embedded.postgres import PostgresServer
+from producer.admin.records.grants import COUNTS
+from producer.admin.records.models import TABLES
+from producer.admin.records.transaction import Store
 from producer.commands.main import app
 from producer.hooks.app import create_app
 from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
-from shared.settings import Settings
-from shared.store import Store
-from shared.store.database import Database
-from shared.store.grants import COUNTS
-from shared.store.migrations import require_current
-from shared.store.models import Base
+from shared.process.settings import Settings
+from shared.store.tables.database import Database
+from shared.store.tables.schema import require_current
 from tests.integration.producer.conftest import SECRET, RunningProducer
 from tests.support.databases import tables_on
 from tests.support.events import task_event, ticket_event
@@ -120,9 +120,9 @@ def test_the_producer_does_all_its_work_with_that_role(
 
 
 @pytest.mark.promise("SEC-46")
-@pytest.mark.parametrize("table", sorted(Base.metadata.tables))
+@pytest.mark.parametrize("table", sorted(TABLES.tables))
 def test_that_role_neither_reads_nor_changes_a_table(producer_url: str, table: str) -> None:
-    column = next(iter(Base.metadata.tables[table].columns)).name
+    column = next(iter(TABLES.tables[table].columns)).name
     with as_producer(producer_url) as connection:
         for statement in FEW_RIGHTS:
             if statement in MAY.get(table, ()):

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from producer.admin.doctor import CheckResult, Status
+from producer.admin.doctor.finding import CheckResult, Status
 from producer.admin.doctor.helpdesk import refused
+from producer.admin.records.transaction import Store
 from producer.hooks.refused import MOST_ADDRESSES, Refused
 from producer.hooks.sign import SignOfLife
 from shared.codes.deliveries import Undelivered
-from shared.process import Process
-from shared.store import Store
+from shared.process.itself import Process
 from tests.integration.producer.conftest import Run, RunningProducer
 from tests.support.events import task_event
 

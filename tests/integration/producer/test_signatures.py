@@ -19,7 +19,7 @@ from pydantic import SecretStr
 from producer.hooks.app import create_app
 from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
-from shared.settings import Settings
+from shared.process.settings import Settings
 from tests.integration.producer.conftest import SECRET, Run, RunningProducer, refused, secret, sign
 from tests.support.events import task_event, ticket_event
 from tests.support.refusals import says

@@ -19,8 +19,8 @@ from producer.hooks.intake import deliveries
 from producer.web import connections, readiness
 from producer.web.bodies import Bodies
 from producer.web.problems import Problem
-from shared.events import Delivery
-from shared.store.database import Database
+from shared.events.event import Delivery
+from shared.store.tables.database import Database
 from tests.integration.producer.conftest import Run, RunningProducer
 from tests.support.events import task_event
 from tests.support.waiting import until

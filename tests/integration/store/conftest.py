@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
+from producer.admin.records.transaction import Store
 from shared.codes.coded import written
-from shared.events import parse_delivery
-from shared.kinds import Kind
-from shared.store import Store
-from shared.store.database import Database
-from shared.store.journal import Accepted
-from shared.store.ledger import Claim, Ledger, LedgerRow
-from shared.store.ledger_queries import LedgerQueries
-from shared.store.models import LedgerState
+from shared.codes.kinds import Kind
+from shared.events.event import parse_delivery
+from shared.store.journal.journal import Accepted
+from shared.store.ledger.ledger import Claim, Ledger, LedgerRow
+from shared.store.ledger.ledger_queries import LedgerQueries
+from shared.store.tables.database import Database
+from shared.store.tables.models import LedgerState
 from tests.support.databases import empty, make_tables
 from tests.support.events import START, delivery_id
 

@@ -7,17 +7,17 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import update
 
+from producer.admin.records.models import ProjectClaim
+from producer.admin.records.project_claims import ClaimState
+from producer.admin.records.transaction import Store
 from shared.codes.coded import written
+from shared.codes.kinds import Kind
 from shared.codes.refusals import Refusal
-from shared.events import HelpdeskUser
-from shared.kinds import Kind
-from shared.store import Store
-from shared.store.links import LinkKind
-from shared.store.metadata import RUNS_KEPT, Entry, MetadataKind
-from shared.store.models import ProjectClaim
-from shared.store.people import TrackerPerson
-from shared.store.projects import ClaimState
-from shared.store.types import clock
+from shared.events.event import HelpdeskUser
+from shared.store.configuration.links import LinkKind
+from shared.store.configuration.metadata import RUNS_KEPT, Entry, MetadataKind
+from shared.store.configuration.people import TrackerPerson
+from shared.store.tables.types import clock
 
 PROJECT, CATEGORY = MetadataKind.PROJECT, MetadataKind.CATEGORY
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+from producer.admin.records.transaction import Store
 from shared.codes.coded import written
-from shared.store import Store
-from shared.store.models import DryRunObject
+from shared.store.tables.models import DryRunObject
 
 MARK = "[deskbridge dry run 1]"
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from producer.admin.people import user_map, user_map_page
-from shared.events import HelpdeskUser
-from shared.store import Store
-from shared.store.people import TrackerPerson, who
+from producer.admin.people.people import user_map, user_map_page
+from producer.admin.records.transaction import Store
+from shared.events.event import HelpdeskUser
+from shared.store.configuration.people import TrackerPerson, who
 
 TRACKER = [
     TrackerPerson(1, "admin", "Admin", "admin@example.net", admin=True),

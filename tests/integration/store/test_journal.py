@@ -9,13 +9,13 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import update
 
+from producer.admin.records.transaction import Store
 from shared.codes.coded import written
 from shared.codes.refusals import Refusal
 from shared.errors import NotFound
-from shared.events import stored_event
-from shared.store import Store
-from shared.store.journal import Accepted, Done
-from shared.store.models import EventState, JournalEvent
+from shared.events.event import stored_event
+from shared.store.journal.journal import Accepted, Done
+from shared.store.tables.models import EventState, JournalEvent
 from tests.integration.store.conftest import Append
 from tests.support.events import START, moment, task, task_event, ticket, ticket_event
 from tests.support.refusals import says

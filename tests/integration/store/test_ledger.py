@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from producer.admin.records.transaction import Store
 from shared.codes.coded import written
-from shared.kinds import Kind
-from shared.store import Store
-from shared.store.ledger import Claim
-from shared.store.models import EventState, LedgerState
+from shared.codes.kinds import Kind
+from shared.store.ledger.ledger import Claim
+from shared.store.tables.models import EventState, LedgerState
 from tests.integration.store.conftest import BODY, PRINT, Append, Book
 from tests.support.events import task, task_event
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from sqlalchemy.exc import IntegrityError
 
-from shared.kinds import Kind
-from shared.store import Store
-from shared.store.models import LedgerState
+from producer.admin.records.transaction import Store
+from shared.codes.kinds import Kind
+from shared.store.tables.models import LedgerState
 from tests.integration.store.conftest import PRINT, Book
 
 FREE, CLAIMED, IN_DOUBT, LINKED, HELD, GONE = (

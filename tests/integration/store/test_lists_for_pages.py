@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from sqlalchemy import insert
 
-from producer.admin.held import held_page, held_row, held_rows
-from producer.admin.misattributed import WrongAuthor, misattributed
-from shared.kinds import Kind
-from shared.store import Store, tickets
-from shared.store.models import LedgerState, Misattributed, TaskTimeLink, TicketIssueLink, TicketState
+from producer.admin.decisions.held import held_page, held_row, held_rows
+from producer.admin.people.misattributed import WrongAuthor, misattributed
+from producer.admin.records.transaction import Store
+from shared.codes.kinds import Kind
+from shared.store.journal import tickets
+from shared.store.tables.models import LedgerState, Misattributed, TaskTimeLink, TicketIssueLink, TicketState
 from tests.support.events import START
 
 MODELS = {Kind.TICKET: TicketIssueLink, Kind.TICKET_TASK: TaskTimeLink}

@@ -16,12 +16,12 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Boolean, Column, Connection, DateTime, Integer, MetaData, Table, insert, select, text
 
-import shared.store.migrations as migrations
+import producer.admin.migrations as migrations
+from producer.admin.migrations.upgrading import upgrade
+from producer.admin.records.models import TABLES
+from producer.admin.records.transaction import Store
 from shared.errors import SettingsError
-from shared.store import Store
-from shared.store.database import Database
-from shared.store.migrations import upgrade
-from shared.store.models import Base
+from shared.store.tables.database import Database
 
 pytestmark = pytest.mark.promise("OPS-01", "OPS-02")
 Rows = dict[str, dict[tuple[Any, ...], dict[str, Any]]]
@@ -162,7 +162,7 @@ def test_rows_of_the_newest_revision_survive_each_step_back_and_the_way_forward_
     go(database, "head")
     assert_survived(oldest, read(database))
     with database.engine.connect() as connection:
-        assert compare_metadata(MigrationContext.configure(connection), Base.metadata) == []
+        assert compare_metadata(MigrationContext.configure(connection), TABLES) == []
     go(database, "base", back=True)
     assert read(database) == {}
 
@@ -216,7 +216,7 @@ def test_a_config_of_a_newer_version_is_read_and_kept(store: Store) -> None:
     """During an upgrade both run beside each other; a key that only one knows must not stop the other."""
     from sqlalchemy import update
 
-    from shared.store.models import PluginConfigRecord
+    from shared.store.tables.models import PluginConfigRecord
 
     with store.transaction() as tx:
         config, _ = tx.configs.get()

@@ -7,14 +7,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from producer.admin.records.transaction import Store
 from shared.codes.coded import Written, written
-from shared.config import PluginConfig
-from shared.events import HelpdeskUser, parse_event
+from shared.events.config import PluginConfig
+from shared.events.event import HelpdeskUser, parse_event
 from shared.metadata.rows import person
-from shared.store import Store
-from shared.store.links import Link, LinkKind
-from shared.store.people import TrackerPerson
-from shared.store.trace import Step
+from shared.store.configuration.links import Link, LinkKind
+from shared.store.configuration.people import TrackerPerson
+from shared.store.journal.trace import Step
 from tests.support.events import task_event, ticket
 
 ALICE = TrackerPerson(5, "alice", "Alice", "Alice@Example.test")

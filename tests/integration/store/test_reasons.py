@@ -9,21 +9,21 @@ from typing import Any
 from sqlalchemy import insert, select, text, update
 from sqlalchemy.orm import Session
 
-from producer.admin.shapes import event_json, held_json, trace_json
-from producer.admin.story import trace_ticket
+from producer.admin.looking.story import trace_json, trace_ticket
+from producer.admin.migrations.upgrading import upgrade
+from producer.admin.records.transaction import Store
+from producer.admin.showing.shapes import event_json, held_json
 from shared.codes.coded import Coded, written
 from shared.codes.faults import Detail
+from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.errors import TrackerRejected
-from shared.events import stored_event
-from shared.kinds import Kind
-from shared.store import Store
-from shared.store.database import Database
-from shared.store.explained import SENTENCES_OF_BEFORE
-from shared.store.migrations import upgrade
-from shared.store.models import EventState, JournalEvent, TicketState, TraceStep
-from shared.store.trace import Step
+from shared.events.event import stored_event
+from shared.store.journal.trace import Step
+from shared.store.tables.database import Database
+from shared.store.tables.explained import SENTENCES_OF_BEFORE
+from shared.store.tables.models import EventState, JournalEvent, TicketState, TraceStep
 from tests.integration.store.test_migrations_on_data import database, go, tables
 from tests.support.events import ticket_event
 

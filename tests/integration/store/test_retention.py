@@ -10,15 +10,15 @@ from pydantic import SecretStr
 from sqlalchemy import event as sqlalchemy_event
 from sqlalchemy import select, update
 
-from producer.admin.held import NotResolved, decide
+from producer.admin.decisions.held import NotResolved, decide
+from producer.admin.records.transaction import Store
 from shared.codes.coded import written
+from shared.codes.kinds import Kind
 from shared.codes.refusals import Refusal
-from shared.kinds import Kind
-from shared.settings import Settings
-from shared.store import Store
-from shared.store.models import EventState, JournalEvent, LedgerState, TraceStep
-from shared.store.trace import Step
-from shared.store.types import clock
+from shared.process.settings import Settings
+from shared.store.journal.trace import Step
+from shared.store.tables.models import EventState, JournalEvent, LedgerState, TraceStep
+from shared.store.tables.types import clock
 from tests.integration.store.conftest import Append, Book
 from tests.support.events import task, task_event, ticket, ticket_event
 from tests.support.refusals import says
@@ -108,7 +108,7 @@ def test_a_redelivery_after_its_event_was_pruned_creates_nothing_and_turns_no_st
     store: Store, append: Append, prune: Callable[[], int]
 ) -> None:
     """The delivery ids are known for as long as the events are kept; the ledger and the desired state for ever."""
-    from shared.events import stored_event
+    from shared.events.event import stored_event
 
     old, new = append(ticket_event(0), ticket_event(9, of_ticket=ticket(status=5)), ids=["old", "new"])
     with store.transaction() as tx:

@@ -6,13 +6,13 @@ from typing import Any
 
 from sqlalchemy import update
 
+from producer.admin.records.transaction import Store
 from shared.codes.reasons import Reason
-from shared.events import stored_event
-from shared.process import Process
-from shared.store import Store
-from shared.store.journal import Unlinked
-from shared.store.models import EventState, JournalEvent, ProducerSign
-from shared.store.types import clock
+from shared.events.event import stored_event
+from shared.process.itself import Process
+from shared.store.journal.journal import Unlinked
+from shared.store.tables.models import EventState, JournalEvent, ProducerSign
+from shared.store.tables.types import clock
 from tests.support.events import ticket, ticket_event
 
 

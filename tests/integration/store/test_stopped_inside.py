@@ -13,8 +13,8 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from deploy.embedded.postgres import PostgresServer
-from shared.store import database as module
-from shared.store.database import Database, is_held_by_others
+from shared.store.tables import database as module
+from shared.store.tables.database import Database, is_held_by_others
 
 SHORT_S = 2.0
 LONG_S = 600.0

@@ -8,11 +8,11 @@ import pytest
 from sqlalchemy import update
 from sqlalchemy.exc import IntegrityError
 
-from producer.admin.templates import Described, EditedMeanwhile, TemplateRefused, TemplateStore
+from producer.admin.records.transaction import Store
+from producer.admin.templates.templates import Described, EditedMeanwhile, TemplateRefused, TemplateStore
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound, TemplateError
-from shared.store import Store
-from shared.store.models import PayloadTemplate
+from shared.store.tables.models import PayloadTemplate
 from tests.support.refusals import says
 
 ISSUE, TIME = "issue.create", "time_entry.create"

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from producer.admin.records.transaction import Store, Transaction
 from shared.codes.coded import written
-from shared.events import stored_event
-from shared.kinds import Kind
-from shared.store import Store, Transaction
-from shared.store.ledger import Claim
-from shared.store.models import TicketState
+from shared.codes.kinds import Kind
+from shared.events.event import stored_event
+from shared.store.ledger.ledger import Claim
+from shared.store.tables.models import TicketState
 from tests.integration.store.conftest import Append
 from tests.support.events import task_event, ticket, ticket_event
 

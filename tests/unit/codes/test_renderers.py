@@ -8,17 +8,17 @@ from gettext import GNUTranslations
 
 import pytest
 
-from producer.admin.doctor.finding import failure
-from producer.admin.shapes import failure_json, finding_json, reason_json, warnings_json
+from producer.admin.doctor.finding import failure, finding_json
+from producer.admin.showing.shapes import failure_json, reason_json, warnings_json
 from producer.commands.output import plain
-from producer.console.view import _said, _why
+from producer.console.drawing.view import _said, _why
 from producer.web.problems import Problem
 from shared.codes.coded import Coded, from_json, to_json
 from shared.codes.invalid import Invalid, faults_in, faulty
 from shared.codes.refusals import Refusal
-from shared.logs import log_fields, reason_fields
 from shared.sentences.language import speaking
 from shared.sentences.render import because, sentence
+from shared.telemetry.logs import log_fields, reason_fields
 from tests.support.catalogue import FOLDER
 from tests.unit.codes.test_sentences import CODES, params_for
 

@@ -7,9 +7,9 @@ from functools import partial
 
 import pytest
 
-from producer.admin import links as linking
 from producer.admin.doctor import tracker as doctor
-from shared import addresses, errors, validation
+from producer.admin.projects import links as linking
+from shared import errors
 from shared.codes.cautions import Caution
 from shared.codes.coded import Code, Coded
 from shared.codes.findings import Finding
@@ -20,10 +20,11 @@ from shared.codes.templates import Flaw, Sort
 from shared.errors import TrackerError
 from shared.refusals import custom_field_hints, issue_hints, other_hints
 from shared.sentences.render import sentence
-from shared.store.links import Link, LinkKind
+from shared.store.configuration.links import Link, LinkKind
 from shared.templating.catalogue import SORTS
 from shared.templating.values import kind_of
 from shared.tracker.projects import ProjectNow, Standing
+from shared.values import addresses, validation
 from tests.support import made_codes
 
 NAMED = ProjectNow(5, Standing.CLOSED, "Lab").named

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from shared.codes.coded import written
-from shared.kinds import Kind
-from shared.store.links import Link, LinkKind
-from shared.store.models import LedgerState
+from shared.codes.kinds import Kind
+from shared.store.configuration.links import Link, LinkKind
+from shared.store.tables.models import LedgerState
 from tests.unit.commands.conftest import Shell
 from tests.unit.commands.test_held import claim
 

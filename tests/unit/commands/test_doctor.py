@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from producer.admin.doctor import RECORDS, CheckResult, Installation, Status
+from producer.admin.doctor.finding import RECORDS, CheckResult, Status
+from producer.admin.doctor.installation import Installation
 from shared.codes.findings import Finding
 from tests.unit.commands.conftest import Shell
 
@@ -37,7 +38,7 @@ def test_only_a_failure_makes_the_exit_code_1(
     shell: Shell, monkeypatch: pytest.MonkeyPatch, status: Status, code: int
 ) -> None:
     monkeypatch.setattr(
-        "producer.admin.doctor.examine",
+        "producer.admin.doctor.examination.examine",
         lambda _patient: [CheckResult("role", status, Finding.ROLE_NOT_SET())],
     )
     assert shell.type("doctor").exit_code == code
@@ -53,7 +54,7 @@ def test_with_all_it_waits_for_the_tracker_as_long_as_it_takes(
         asked.append(installation.patience_s)
         return []
 
-    monkeypatch.setattr("producer.admin.doctor.examine", examine)
+    monkeypatch.setattr("producer.admin.doctor.examination.examine", examine)
     shell.type("doctor", *options)
     assert asked == [patience_s]
 
@@ -66,7 +67,7 @@ def test_links_that_were_not_all_looked_at_are_a_line_of_their_own(
         CheckResult("links", Status.UNKNOWN, read),
         *(CheckResult(check, Status.UNKNOWN, Finding.NOT_LOOKED_AT()) for check in ("role", "ids")),
     ]
-    monkeypatch.setattr("producer.admin.doctor.examine", lambda _patient: found)
+    monkeypatch.setattr("producer.admin.doctor.examination.examine", lambda _patient: found)
     lines = shell.type("doctor").stdout.splitlines()
     assert lines[0].startswith(
         "unknown links          1400 of 2000 linked tracker projects were looked at within 5 s"

@@ -9,7 +9,7 @@ from redis.exceptions import ConnectionError as RedisDown
 from typer.testing import CliRunner
 
 from producer.commands.main import app
-from shared.store.links import Links
+from shared.store.configuration.links import Links
 from tests.unit.commands.conftest import Shell
 
 

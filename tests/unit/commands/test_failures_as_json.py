@@ -12,11 +12,11 @@ import typer
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError, ProgrammingError
 
-from producer.admin.failures import why
+from producer.admin.migrations.upgrading import upgrade
+from producer.admin.showing.failures import why
 from producer.commands.main import app
 from shared.codes.refusals import Refusal
-from shared.store.database import Database
-from shared.store.migrations import upgrade
+from shared.store.tables.database import Database
 from tests.unit.commands.conftest import Shell
 
 VALUES = {
@@ -100,8 +100,8 @@ def test_a_database_that_is_down_is_a_document(
     def down(_database: object, **_: object) -> None:
         raise OperationalError("SELECT", {}, Exception("no route"))
 
-    monkeypatch.setattr("shared.store.migrations.require_current", down)
-    monkeypatch.setattr("producer.admin.doctor.examine", down)
+    monkeypatch.setattr("shared.store.tables.schema.require_current", down)
+    monkeypatch.setattr("producer.admin.doctor.examination.examine", down)
     error = error_of(shell, *typed(name), exit_code=1)
     assert (error["code"], error["params"]) == (Refusal.DATABASE_DOWN, {"error": "no route"})
 
@@ -117,7 +117,7 @@ def test_a_fault_of_ours_and_an_interruption_are_documents(
         def fail(*_: object, error: BaseException = raised, **__: object) -> None:
             raise error
 
-        monkeypatch.setattr("shared.store.migrations.require_current", fail)
+        monkeypatch.setattr("shared.store.tables.schema.require_current", fail)
         assert error_of(shell, "links", exit_code=1)["code"] == code
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from shared.codes.authors import Misattribution
 from shared.codes.coded import written
-from shared.kinds import Kind
-from shared.store.ledger import Claim
-from shared.store.models import EventState, LedgerState
+from shared.codes.kinds import Kind
+from shared.store.ledger.ledger import Claim
+from shared.store.tables.models import EventState, LedgerState
 from tests.support.events import task_event, ticket_event
 from tests.unit.commands.conftest import Shell
 

@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from producer.admin.version_one import Table
+from producer.admin.catching_up.version_one import Table
 from producer.commands.backfill import Table1x
 from tests.unit.commands.conftest import Shell
 from tests.unit.commands.test_backfill import linked

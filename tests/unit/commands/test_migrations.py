@@ -11,16 +11,17 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-import shared.store.migrations as migrations
-from shared.store.database import Database
-from shared.store.migrations import HEAD, require_current, upgrade
-from shared.store.models import Base
+import producer.admin.migrations as migrations
+from producer.admin.migrations.upgrading import upgrade
+from producer.admin.records.models import TABLES
+from shared.store.tables.database import Database
+from shared.store.tables.schema import HEAD, require_current
 
 
 def differences(database: Database) -> list[object]:
     """Return what autogenerate would change."""
     with database.engine.connect() as connection:
-        found: list[object] = compare_metadata(MigrationContext.configure(connection), Base.metadata)
+        found: list[object] = compare_metadata(MigrationContext.configure(connection), TABLES)
         return found
 
 

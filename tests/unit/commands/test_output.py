@@ -7,16 +7,16 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from producer.admin.shapes import stamp
+from producer.admin.showing.moments import when
+from producer.admin.showing.shapes import stamp
 from producer.commands.output import count, plain
 from shared.codes.coded import Written
-from shared.events import HelpdeskUser
-from shared.sentences.moments import when
-from shared.store.metadata import Entry, MetadataKind
-from shared.store.models import EventState
-from shared.store.people import TrackerPerson
-from shared.store.trace import Step
-from shared.visible import INVISIBLE
+from shared.events.event import HelpdeskUser
+from shared.store.configuration.metadata import Entry, MetadataKind
+from shared.store.configuration.people import TrackerPerson
+from shared.store.journal.trace import Step
+from shared.store.tables.models import EventState
+from shared.values.visible import INVISIBLE
 from tests.support.events import task, task_event, ticket, ticket_event
 from tests.unit.commands.conftest import Shell
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from shared.config import PluginConfig
-from shared.connection import Connector
+from shared.connection.connector import Connector
 from shared.errors import TrackerClosed
-from shared.events import HelpdeskUser
-from shared.store.people import TrackerPerson
+from shared.events.config import PluginConfig
+from shared.events.event import HelpdeskUser
+from shared.store.configuration.people import TrackerPerson
 from shared.tracker.answers import Answer
 from shared.tracker.client import Target, TrackerClient
 from shared.tracker.lists import PAGE_SIZE

@@ -37,7 +37,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     found: list[Any] = []
     monkeypatch.setattr("os.execv", lambda path, arguments: found.append((path, arguments)))
     monkeypatch.setattr("signal.signal", lambda *_: None)
-    monkeypatch.setattr("shared.logs.log_crashes", lambda: None)
+    monkeypatch.setattr("shared.telemetry.logs.log_crashes", lambda: None)
     monkeypatch.setattr("uvicorn.run", lambda application, **options: found.append((application, options)))
     return found
 
@@ -73,7 +73,7 @@ def test_a_port_in_use_is_a_failure_of_1(keyless: Shell, monkeypatch: pytest.Mon
         sys.exit(3)
 
     monkeypatch.setattr("signal.signal", lambda *_: None)
-    monkeypatch.setattr("shared.logs.log_crashes", lambda: None)
+    monkeypatch.setattr("shared.telemetry.logs.log_crashes", lambda: None)
     monkeypatch.setattr("uvicorn.run", in_use)
     assert keyless.type("producer").exit_code == 1
 

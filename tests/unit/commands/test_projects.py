@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.store.metadata import MetadataKind
+from shared.store.configuration.metadata import MetadataKind
 from tests.support.events import task_event
 from tests.unit.commands.conftest import Shell
 

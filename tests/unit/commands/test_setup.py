@@ -10,12 +10,12 @@ from cryptography.fernet import Fernet
 from typer.testing import CliRunner
 
 from producer.commands.main import app
-from shared.config import PluginConfig
-from shared.kinds import Kind
-from shared.store.links import Link, LinkKind
-from shared.store.metadata import Entry, MetadataKind
-from shared.store.models import EventState
-from shared.store.people import TrackerPerson
+from shared.codes.kinds import Kind
+from shared.events.config import PluginConfig
+from shared.store.configuration.links import Link, LinkKind
+from shared.store.configuration.metadata import Entry, MetadataKind
+from shared.store.configuration.people import TrackerPerson
+from shared.store.tables.models import EventState
 from tests.support.events import ticket_event
 from tests.unit.commands.conftest import Shell
 from tests.unit.commands.test_held import claim, link

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from producer.admin.templates import Described, TemplateStore
+from producer.admin.templates.templates import Described, TemplateStore
 from shared.codes.coded import to_json
 from shared.codes.faults import Fault
 from shared.codes.templates import Flaw
-from shared.templating import Operation
+from shared.templating.operations import Operation
 from tests.support.events import SUPPORT_ENTITY, task, task_event, ticket_event
 from tests.unit.commands.conftest import Shell
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from shared.codes.coded import Written, written
-from shared.kinds import Kind
-from shared.store.models import EventState
-from shared.store.people import TrackerPerson
-from shared.store.trace import Step
+from shared.codes.kinds import Kind
+from shared.store.configuration.people import TrackerPerson
+from shared.store.journal.trace import Step
+from shared.store.tables.models import EventState
 from tests.support.events import task, task_event, ticket_event
 from tests.unit.commands.conftest import Shell
 from tests.unit.commands.test_held import hold, link

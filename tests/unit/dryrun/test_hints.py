@@ -13,7 +13,7 @@ from shared.codes.hints import Hint
 from shared.refusals import records
 from shared.refusals.hints import explain, hints, ignored
 from shared.refusals.known import Explanation, Known
-from shared.store.metadata import Entry, MetadataKind
+from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.templating.operations import OPERATIONS, Operation
 from shared.tracker.projects import ProjectNow, Standing
 

@@ -10,8 +10,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from shared.errors import TemplateError
-from shared.templating import Engine, Operation, Rendering, catalogue_for
+from shared.templating.catalogue import catalogue_for
 from shared.templating.contexts import sample
+from shared.templating.engine import Engine, Rendering
+from shared.templating.operations import Operation
 
 for _name, _examples in {"quick": 60, "long": 20_000}.items():
     settings.register_profile(

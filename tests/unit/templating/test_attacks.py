@@ -16,8 +16,10 @@ import pytest
 
 from shared.codes.templates import Oddity
 from shared.errors import TemplateError
-from shared.templating import Engine, Operation, catalogue_for
+from shared.templating.catalogue import catalogue_for
 from shared.templating.contexts import sample
+from shared.templating.engine import Engine
+from shared.templating.operations import Operation
 from shared.templating.program import evaluable
 from tests.unit.templating.support import ISSUE, body, context, one
 
@@ -224,9 +226,11 @@ def test_compiling_leaves_nothing_behind_in_the_process() -> None:
 
 def test_pybars_is_imported_only_when_a_template_is_compiled() -> None:
     program = (
-        "import sys, shared.templating as t\n"
+        "import sys\n"
+        "from shared.templating.catalogue import catalogue_for\n"
+        "from shared.templating.engine import Engine\n"
         "assert 'pybars' not in sys.modules\n"
-        "t.Engine(t.catalogue_for('issue.create')).check('{\"issue\": {}}')\n"
+        "Engine(catalogue_for('issue.create')).check('{\"issue\": {}}')\n"
         "assert 'pybars' in sys.modules\n"
     )
     assert subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=False).returncode == 0

@@ -9,10 +9,11 @@ import pytest
 
 from shared.codes.templates import Oddity
 from shared.errors import TemplateError
-from shared.templating import Engine, Operation, Rendering, catalogue_for
+from shared.templating.catalogue import catalogue_for
 from shared.templating.contexts import sample
+from shared.templating.engine import Engine, Rendering
 from shared.templating.fields import FIELDS, fields_for
-from shared.templating.operations import OPERATIONS, CustomField
+from shared.templating.operations import OPERATIONS, CustomField, Operation
 from tests.unit.templating.support import context, fault
 
 TIME = Operation.TIME_ENTRY_CREATE

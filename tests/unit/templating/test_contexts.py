@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from shared.config import PluginConfig
-from shared.events import Event, HelpdeskUser, Ticket, TicketTask, parse_event
-from shared.templating import OPERATIONS, Engine, Operation, catalogue_for
+from shared.events.config import PluginConfig
+from shared.events.event import Event, HelpdeskUser, Ticket, TicketTask, parse_event
+from shared.templating.catalogue import catalogue_for
 from shared.templating.contexts import (
     ConfigPart,
     Context,
@@ -21,7 +21,8 @@ from shared.templating.contexts import (
     from_ticket,
     sample,
 )
-from shared.templating.operations import CustomField
+from shared.templating.engine import Engine
+from shared.templating.operations import OPERATIONS, CustomField, Operation
 from shared.templating.values import follow, plain
 from tests.support import events
 

@@ -10,17 +10,18 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from producer.admin.project_forms import ProjectForm
-from shared.characters import NOT_TEMPLATE_TEXT
+from producer.admin.projects.project_forms import ProjectForm
+from producer.admin.templates.defaults import default_template
 from shared.codes.coded import Coded
 from shared.codes.templates import Oddity
-from shared.config import PluginConfig
-from shared.events import Ticket, TicketTask
-from shared.payloads import issue_body, membership_body, status_body, time_entry_body
-from shared.templating import OPERATIONS, Engine, Operation, catalogue_for
+from shared.events.config import PluginConfig
+from shared.events.event import Ticket, TicketTask
+from shared.events.payloads import issue_body, membership_body, status_body, time_entry_body
+from shared.templating.catalogue import catalogue_for
 from shared.templating.contexts import FormPart, from_form, from_ticket, sample
-from shared.templating.defaults import default_template
-from shared.templating.operations import CustomField
+from shared.templating.engine import Engine
+from shared.templating.operations import OPERATIONS, CustomField, Operation
+from shared.values.characters import NOT_TEMPLATE_TEXT
 from tests.unit.templating.support import PATIENTLY, PROFILE, still
 
 pytestmark = PATIENTLY

@@ -9,8 +9,11 @@ import pytest
 
 from deploy.site import ROOT
 from deploy.site.pages import filled
-from shared.templating import OPERATIONS, Engine, catalogue_for, limits
+from shared.templating import limits
+from shared.templating.catalogue import catalogue_for
 from shared.templating.dates import LETTERS
+from shared.templating.engine import Engine
+from shared.templating.operations import OPERATIONS
 from tests.unit.templating.support import ISSUE, body, context, one
 
 PAGE = filled((ROOT / "docs" / "templates.md").read_text(encoding="utf-8"))

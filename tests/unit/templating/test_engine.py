@@ -15,10 +15,12 @@ from hypothesis import strategies as st
 
 import shared.templating.engine as engine_module
 from shared.errors import TemplateError
-from shared.templating import Engine, Operation, catalogue_for
+from shared.templating.catalogue import catalogue_for
 from shared.templating.contexts import sample
 from shared.templating.document import read
+from shared.templating.engine import Engine
 from shared.templating.expressions import FUNCTIONS
+from shared.templating.operations import Operation
 from shared.templating.program import compile_program
 from tests.unit.templating.support import ISSUE, PATIENTLY, PROFILE, body, context, fault, one, still
 

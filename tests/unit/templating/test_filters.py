@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from shared.events.text import plain_text
 from shared.templating.conditions import CONDITIONS
 from shared.templating.dates import LETTERS
 from shared.templating.expressions import FUNCTIONS
 from shared.templating.filters import FILTERS
-from shared.text import plain_text
 from tests.unit.templating.support import body, fault, one
 
 RICH = "<p>It <b>burns</b> &amp; smokes</p><ul><li>a</li><li>b</li></ul>"

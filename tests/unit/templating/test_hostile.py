@@ -11,9 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.errors import TemplateError
-from shared.templating import OPERATIONS, Engine, catalogue_for
+from shared.templating.catalogue import catalogue_for
 from shared.templating.contexts import sample
+from shared.templating.engine import Engine
 from shared.templating.expressions import FUNCTIONS
+from shared.templating.operations import OPERATIONS
 from tests.unit.templating.support import PATIENTLY, PROFILE
 
 pytestmark = PATIENTLY

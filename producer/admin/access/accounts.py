@@ -1,0 +1,378 @@
+"""Who may come in: accounts of people with a password, their sessions, and the API's tokens.
+
+What opens a door (a session, a sign-in link, a token) is 32 random bytes, shown once, and kept as SHA-256 only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlalchemy.exc import IntegrityError
+
+from producer.admin.records.rights import OF_ACCOUNTS, Right
+from producer.admin.records.transaction import Store, Transaction
+from shared.codes.changes import Did
+from shared.codes.refusals import Refusal
+from shared.errors import BridgeError, NotFound
+from shared.store.configuration.changes import acting
+
+if TYPE_CHECKING:
+    from producer.admin.records.models import ApiToken, ConsoleAccount
+
+NAME = re.compile(r"[\w.@+-][\w .@+-]{0,98}[\w.@+-]|[\w.@+-]")
+SHORTEST_PASSWORD = 12
+LONGEST_PASSWORD = 1000
+SESSION_S = 12 * 3600.0
+IDLE_S = 2 * 3600.0
+LINK_S = 15 * 60.0
+HASHING = threading.BoundedSemaphore(2)
+"""Each hash takes 64 MiB: forty at once took 2.4 GB."""
+
+LINE = threading.BoundedSemaphore(8)
+"""So many sign-ins are hashed or wait for it; whoever comes then is refused, so that threads are left for pages."""
+
+PATIENCE_S = 5.0
+PROVIDER = "single sign-on"
+"""Who makes and changes accounts in the record of changes, where a provider's word does."""
+
+
+class AccountRefused(BridgeError):
+    """An account or a token that cannot be made or changed so."""
+
+
+class TooBusy(BridgeError):
+    """Too many sign in at this moment."""
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """Somebody who is signed in.
+
+    Attributes:
+        id: of the account.
+        name: its name.
+        right: what they may do.
+    """
+
+    id: int
+    name: str
+    right: Right
+
+
+class AccountStore:
+    """Does what accounts, sessions and tokens need.
+
+    Args:
+        store: where they are kept.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def all(self) -> Sequence[ConsoleAccount]:
+        """Return every account."""
+        with self._store.transaction() as tx:
+            return tx.accounts.all()
+
+    def add(self, name: str, password: str | None, right: Right) -> None:
+        """Add an account.
+
+        Args:
+            name: what its owner types.
+            password: None: only a sign-in link lets its owner in.
+            right: what its owner may do.
+
+        Raises:
+            AccountRefused: the name is taken or unfit, the password too short, or the right is none of an account.
+        """
+        _check_name(name)
+        if right not in OF_ACCOUNTS:
+            raise AccountRefused(Refusal.ACCOUNT_RIGHT_UNKNOWN(rights=[str(one) for one in OF_ACCOUNTS]))
+        hashed = None if password is None else _hash(_checked(password))
+        try:
+            with self._store.transaction() as tx:
+                tx.accounts.add(name, hashed, right)
+                tx.changes.note(Did.ACCOUNT_ADDED(account=name, right=right))
+        except IntegrityError:
+            raise AccountRefused(Refusal.ACCOUNT_NAME_TAKEN(name=name)) from None
+
+    def set_password(self, name: str, password: str) -> None:
+        """Replace a password, and end every session of the account.
+
+        Raises:
+            NotFound: there is no such account.
+            AccountRefused: the password is too short.
+        """
+        hashed = _hash(_checked(password))
+        with self._store.transaction() as tx:
+            account = _found(tx, name)
+            tx.accounts.set_password(account.id, hashed)
+            tx.accounts.end_sessions(account.id)
+            tx.changes.note(Did.PASSWORD_CHANGED(account=name))
+
+    def disable(self, name: str, *, disabled: bool = True) -> None:
+        """Let nobody in with an account any more, from this moment; or again.
+
+        Raises:
+            NotFound: there is no such account.
+            AccountRefused: nobody else could administer.
+        """
+        with self._store.transaction() as tx:
+            account = _found(tx, name)
+            if disabled:
+                _keep_an_administrator(tx, account)
+                tx.accounts.end_sessions(account.id)
+            tx.accounts.disable(account.id, disabled=disabled)
+            state = {"disabled": account.disabled_at is not None}
+            tx.changes.note(Did.ACCOUNT_CHANGED(account=name), before=state, after={"disabled": disabled})
+
+    def set_right(self, name: str, right: Right) -> None:
+        """Change what an account may do.
+
+        Raises:
+            NotFound: there is no such account.
+            AccountRefused: nobody else could administer, or it is no right of an account.
+        """
+        if right not in OF_ACCOUNTS:
+            raise AccountRefused(Refusal.ACCOUNT_RIGHT_UNKNOWN(rights=[str(one) for one in OF_ACCOUNTS]))
+        with self._store.transaction() as tx:
+            account = _found(tx, name)
+            if right is not Right.ADMINISTRATOR:
+                _keep_an_administrator(tx, account)
+            tx.accounts.set_right(account.id, right)
+            before, after = {"right": account.right}, {"right": right}
+            tx.changes.note(Did.ACCOUNT_CHANGED(account=name), before=before, after=after)
+
+    def sign_in(self, name: str, password: str) -> str | None:
+        """Begin a session; return what the cookie holds, None where name and password do not belong together.
+
+        A name that nobody has takes as long as one that somebody has.
+
+        Raises:
+            TooBusy: too many sign in at this moment.
+        """
+        account = self._proven(name, password)
+        return None if account is None else self._begin(account.id, account.name)
+
+    def has_password(self, name: str) -> bool:
+        """Tell whether an account has a password; one that a link or a provider signs in has none."""
+        with self._store.transaction() as tx:
+            return _found(tx, name).password_hash is not None
+
+    def proves(self, name: str, password: str) -> bool:
+        """Tell whether a name and a password belong together.
+
+        Raises:
+            TooBusy: too many sign in at this moment.
+        """
+        return self._proven(name, password) is not None
+
+    def begin_anew(self, name: str) -> str:
+        """Begin a session of somebody who has proved otherwise who they are; return what the cookie holds.
+
+        Raises:
+            NotFound: there is no such account.
+        """
+        with self._store.transaction() as tx:
+            account = _found(tx, name)
+        return self._begin(account.id, account.name)
+
+    def link_for(self, name: str) -> str:
+        """Return a code that signs in to an account once, within a quarter of an hour.
+
+        Raises:
+            NotFound: there is no such account.
+        """
+        code = secrets.token_urlsafe(32)
+        with self._store.transaction() as tx:
+            tx.accounts.put_link(digest(code), _found(tx, name).id, LINK_S)
+        return code
+
+    def sign_in_by_link(self, code: str) -> str | None:
+        """Begin a session by such a code, which is used up; None where it is none, or no longer."""
+        with self._store.transaction() as tx:
+            account = tx.accounts.use_link(digest(code))
+        return None if account is None else self._begin(account.id, account.name)
+
+    def sign_in_known(self, name: str, right: Right | None, *, add: bool) -> str:
+        """Begin a session of somebody whom an OpenID provider has signed in; return what the cookie holds.
+
+        Args:
+            name: of the account.
+            right: what they may do from now on; None: what the account may, a new one only look.
+            add: make the account where there is none.
+
+        Raises:
+            AccountRefused: there is none, it is shut, its name is unfit, or nobody else could administer.
+        """
+        _check_name(name)
+        with self._store.transaction() as tx:
+            account = tx.accounts.named(name)
+        if account is not None and account.disabled_at is not None:
+            raise AccountRefused(Refusal.ACCOUNT_SHUT(name=name))
+        with acting(PROVIDER):
+            if account is None:
+                if not add:
+                    raise AccountRefused(Refusal.ACCOUNT_NOT_ADDED(name=name))
+                self.add(name, None, right or Right.VIEWER)
+            elif right is not None and account.right != right:
+                self.set_right(name, right)
+        return self.begin_anew(name)
+
+    def _proven(self, name: str, password: str) -> ConsoleAccount | None:
+        with self._store.transaction() as tx:
+            account = tx.accounts.named(name)
+        hashed = account.password_hash if account and account.disabled_at is None else None
+        return account if _matches(hashed, password) else None
+
+    def _begin(self, account_id: int, name: str) -> str:
+        session = secrets.token_urlsafe(32)
+        with acting(name), self._store.transaction() as tx:
+            tx.accounts.begin_session(digest(session), account_id, SESSION_S)
+            tx.changes.note(Did.SIGNED_IN())
+        return session
+
+    def whose(self, session: str) -> SignedIn | None:
+        """Return who is signed in with a session; None where it is over."""
+        with self._store.transaction() as tx:
+            account = tx.accounts.in_session(digest(session), IDLE_S)
+            return SignedIn(account.id, account.name, Right(account.right)) if account else None
+
+    def sign_out(self, session: str) -> None:
+        """End a session."""
+        with self._store.transaction() as tx:
+            tx.accounts.end_session(digest(session))
+
+    def sign_out_everywhere(self, name: str) -> int:
+        """End every session of an account; return how many there were.
+
+        Raises:
+            NotFound: there is no such account.
+        """
+        with self._store.transaction() as tx:
+            count = tx.accounts.end_sessions(_found(tx, name).id)
+            tx.changes.note(Did.SIGNED_OUT(account=name))
+        return count
+
+    def tokens(self) -> Sequence[ApiToken]:
+        """Return every token, without what would open a door."""
+        with self._store.transaction() as tx:
+            return tx.accounts.tokens()
+
+    def add_token(self, name: str, right: Right) -> str:
+        """Make a token of the API; return it: it is never shown again.
+
+        Raises:
+            AccountRefused: the name is taken or unfit.
+        """
+        _check_name(name)
+        token = secrets.token_urlsafe(32)
+        try:
+            with self._store.transaction() as tx:
+                tx.accounts.add_token(name, digest(token), right)
+                tx.changes.note(Did.TOKEN_ADDED(token=name, right=right))
+        except IntegrityError:
+            raise AccountRefused(Refusal.TOKEN_NAME_TAKEN(name=name)) from None
+        return token
+
+    def revoke_token(self, name: str) -> None:
+        """Let nobody come in with a token any more.
+
+        Raises:
+            NotFound: there is no such token.
+        """
+        with self._store.transaction() as tx:
+            token = tx.accounts.token_named(name)
+            if token is None:
+                raise NotFound(Refusal.TOKEN_UNKNOWN(name=name))
+            if token.revoked_at is None:
+                tx.accounts.revoke_token(token.id)
+                tx.changes.note(Did.TOKEN_REVOKED(token=name))
+
+    def token_with(self, text: str) -> tuple[str, Right] | None:
+        """Return a good token's name and what it may do; None where it is none."""
+        with self._store.transaction() as tx:
+            token = tx.accounts.token_with(digest(text))
+            return (token.name, Right(token.right)) if token else None
+
+
+def digest(text: str) -> str:
+    """Return as what a secret is kept."""
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _found(tx: Transaction, name: str) -> ConsoleAccount:
+    account = tx.accounts.named(name)
+    if account is None:
+        raise NotFound(Refusal.ACCOUNT_UNKNOWN(name=name))
+    return account
+
+
+def _keep_an_administrator(tx: Transaction, account: ConsoleAccount) -> None:
+    others = [one for one in tx.accounts.all() if one.id != account.id and one.disabled_at is None]
+    if account.right == Right.ADMINISTRATOR and not any(one.right == Right.ADMINISTRATOR for one in others):
+        raise AccountRefused(Refusal.LAST_ADMINISTRATOR(name=account.name))
+
+
+def _check_name(name: str) -> None:
+    if not NAME.fullmatch(name):
+        raise AccountRefused(Refusal.ACCOUNT_NAME_UNFIT())
+
+
+def _checked(password: str) -> str:
+    if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
+        raise AccountRefused(Refusal.PASSWORD_TOO_SHORT(least=SHORTEST_PASSWORD))
+    return password
+
+
+def _hash(password: str) -> str:
+    from argon2 import PasswordHasher
+
+    with HASHING:
+        return PasswordHasher().hash(password)
+
+
+def _matches(hashed: str | None, password: str) -> bool:
+    """Compare a password with a hash, or with nobody's, in the same time."""
+    from argon2 import PasswordHasher
+    from argon2.exceptions import InvalidHashError, VerificationError
+
+    if len(password) > LONGEST_PASSWORD:
+        return False
+    with _turn():
+        hasher = PasswordHasher()
+        try:
+            if hashed is None:
+                hasher.hash(password)
+                return False
+            return hasher.verify(hashed, password)
+        except (VerificationError, InvalidHashError):
+            return False
+
+
+@contextmanager
+def _turn() -> Iterator[None]:
+    """Wait for one's turn to hash, unless the line is too long.
+
+    Raises:
+        TooBusy: it is, or it does not move.
+    """
+    busy = TooBusy(Refusal.SIGN_IN_BUSY())
+    if not LINE.acquire(blocking=False):
+        raise busy
+    try:
+        if not HASHING.acquire(timeout=PATIENCE_S):
+            raise busy
+        try:
+            yield
+        finally:
+            HASHING.release()
+    finally:
+        LINE.release()

@@ -1,0 +1,1 @@
+"""What was missed, brought in later."""

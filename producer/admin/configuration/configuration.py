@@ -1,0 +1,446 @@
+"""Changes the plugin configuration, with the checks that need more than the record itself (SPEC 2.1)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+from redis.exceptions import RedisError
+
+from producer.admin.desk import Desk
+from producer.admin.people.people import confirm_people
+from producer.admin.records.transaction import Store, Transaction
+from shared.codes.cautions import Amount, Caution
+from shared.codes.changes import Did
+from shared.codes.coded import Coded
+from shared.codes.invalid import Faults, Invalid, faulty
+from shared.codes.refusals import Refusal
+from shared.codes.steps import What
+from shared.connection.vault import Vault
+from shared.coordination.pause import Pause
+from shared.errors import NotFound, SettingsError, TrackerError
+from shared.events.config import PluginConfig
+from shared.metadata.confirming import OF_SPEC, confirm
+from shared.metadata.synchronisation import Connect
+from shared.store.configuration.metadata import Entry, MetadataKind
+from shared.store.journal.tickets import AT_ONCE
+from shared.store.journal.trace import Step
+from shared.tracker.client import MYSELF, USERS
+from shared.values.addresses import why_forbidden
+
+KEY = "api_key"
+API_KEY = re.compile(r"[\x21-\x7e]{1,255}")
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """The configuration after a change, and what a person should know of it.
+
+    Attributes:
+        config: as it is now.
+        warnings: what could not be checked, or is to be looked at.
+        owed: tickets whose issue was given another status than the new status_map says.
+        replayed: whether they are given it now; they are to be rung.
+    """
+
+    config: PluginConfig
+    warnings: list[Coded] = field(default_factory=list)
+    owed: list[int] = field(default_factory=list)
+    replayed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class KeyStored:
+    """What the tracker says of an API key that was stored.
+
+    Attributes:
+        whose: the login that it belongs to.
+        failure: why nothing can be sent with it yet.
+        resumed: whether a pause ended, since the key may be what was waited for; None: Redis is away.
+    """
+
+    whose: str = ""
+    failure: SettingsError | TrackerError | None = None
+    resumed: bool | None = False
+
+
+def show(store: Store) -> dict[str, Any]:
+    """Return every value, and of the API key only whether it is stored."""
+    with store.transaction() as tx:
+        config, encrypted = tx.configs.get()
+    return {**config.model_dump(mode="json"), "api_key": "stored" if encrypted else "not stored"}
+
+
+def current(store: Store) -> PluginConfig:
+    """Return the configuration in force."""
+    with store.transaction() as tx:
+        return tx.configs.get()[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What the configuration is chosen from.
+
+    Attributes:
+        entries: the tracker's, by kind.
+        statuses_seen: statuses that tickets have had.
+        has_key: whether an API key is stored.
+    """
+
+    entries: Mapping[MetadataKind, Sequence[Entry]]
+    statuses_seen: Collection[int]
+    has_key: bool
+
+
+def choices(store: Store) -> Choices:
+    """Return what the configuration is chosen from."""
+    with store.transaction() as tx:
+        kinds = (*OF_SPEC.values(), MetadataKind.STATUS)
+        return Choices(
+            tx.metadata.of_kinds(*kinds), tx.statuses.statuses_seen(), tx.configs.get()[1] is not None
+        )
+
+
+def save(
+    desk: Desk,
+    assignments: Mapping[str, str],
+    *,
+    api_key: str | None = None,
+    moved: bool = False,
+    knows_key: bool = False,
+    replay: bool = False,
+) -> Changed:
+    """Change values of the configuration as `change` does, ring who is owed a status, and try a new key.
+
+    Args:
+        desk: the collaborators.
+        assignments: key to the value as a person typed it.
+        api_key: a new API key as a person typed it.
+        moved: as `change`.
+        knows_key: as `change`.
+        replay: as `change`.
+
+    Raises:
+        SettingsError: as `change` and `encrypted_key`.
+    """
+    changed = change(
+        desk.store,
+        assignments,
+        moved=moved,
+        allow_link_local=desk.settings.allow_link_local,
+        api_key=None if api_key is None else encrypted_key(desk.vault, api_key),
+        knows_key=knows_key,
+        replay=replay,
+    )
+    if changed.replayed:
+        desk.ring(changed.owed)
+    if api_key is not None and (failure := _try_key(desk).failure) and isinstance(failure, TrackerError):
+        changed.warnings.append(Caution.KEY_NOT_USABLE(problem=failure.coded))
+    return changed
+
+
+def give_statuses(desk: Desk) -> None:
+    """Give the issues that have another status than the map says what it says now."""
+    status_map = current(desk.store).status_map
+    save(desk, {"status_map": json.dumps(status_map)}, replay=True)
+
+
+def change(
+    store: Store,
+    assignments: Mapping[str, str],
+    *,
+    moved: bool = False,
+    allow_link_local: bool = False,
+    api_key: str | None = None,
+    knows_key: bool = True,
+    replay: bool = False,
+) -> Changed:
+    """Change values of the configuration.
+
+    Args:
+        store: where the configuration is.
+        assignments: key to the value as a person typed it.
+        moved: a new base_url is another address of the same tracker.
+        allow_link_local: whether the tracker may be at a link-local or cloud-metadata address.
+        api_key: a new API key for it, encrypted; stored in the same transaction.
+        knows_key: whether whoever changes it could have the stored key anyway, which is sent to base_url.
+        replay: a new status_map is applied to what was given before, too.
+
+    Raises:
+        SettingsError: a key or value is wrong, unknown to a filled cache, base_url is an address that no tracker has,
+            or one that the key must not be sent to, or would change under creations.
+    """
+    with store.transaction() as tx:
+        _keep_others_out(tx, assignments)
+        before, encrypted = tx.configs.get()
+        config = before.changed(assignments)
+        if encrypted and not (knows_key or api_key):
+            _check_trust(config, before)
+        warnings: list[Coded] = []
+        if config.base_url and "base_url" in assignments and not allow_link_local:
+            _check_address(config.base_url)
+        if config.base_url != before.base_url:
+            warnings += _change_address(tx, before, config.base_url, moved=moved)
+        warnings += _check_ids(tx, config, assignments)
+        tx.configs.put(config)
+        _note(tx, before, config)
+        if api_key:
+            tx.configs.put_api_key(api_key)
+            tx.changes.note(Did.KEY_STORED())
+    owed = _owed(store, config, before, replay=replay) if "status_map" in assignments else []
+    return Changed(config, warnings, owed, replay and bool(owed))
+
+
+def _keep_others_out(tx: Transaction, assignments: Mapping[str, str]) -> None:
+    """Let nobody claim for another address, nor change the settings, until this is committed.
+
+    In the order in which a worker locks who is alone: the ledger, then the settings. One with others takes them the
+    other way round; it gives up long before PostgreSQL looks for a deadlock (`Transaction.wait_briefly`).
+    """
+    before, _ = tx.configs.get()
+    if before.base_url is not None and before.changed(assignments).base_url != before.base_url:
+        for ledger in (tx.issues, tx.times):
+            ledger.keep_others_out()  # what is claimed after this is counted is sent to the address that is left
+    tx.configs.hold()
+
+
+def _owed(store: Store, config: PluginConfig, before: PluginConfig, *, replay: bool) -> list[int]:
+    """Return the tickets that are owed a status by a map that was put in force; have it given where it is to be.
+
+    In transactions of their own, which may take their time: nobody concludes by the map of before any more.
+    """
+    with store.transaction() as tx:
+        owed = tx.statuses.owed(config.status_map, before.status_map)
+    for start in range(0, len(owed) if replay else 0, AT_ONCE):
+        some = owed[start : start + AT_ONCE]
+        with store.transaction() as tx:
+            tx.statuses.give(some)
+            tx.journal.replay_statuses(some)
+            tx.trace.append([Step(ticket_id, What.STATUS_MAP_CHANGED()) for ticket_id in some])
+    return owed
+
+
+def checked_key(text: str) -> str:
+    """Return an API key without its outer blanks.
+
+    Raises:
+        SettingsError: it is empty or holds characters that no key has.
+    """
+    key = text.strip()
+    if not key:
+        raise SettingsError(Refusal.API_KEY_EMPTY(field=KEY))
+    if not API_KEY.fullmatch(key):
+        raise SettingsError(Refusal.API_KEY_MALFORMED(field=KEY))
+    return key
+
+
+def encrypted_key(vault: Vault, text: str) -> str:
+    """Return an API key as a person typed it, checked and encrypted.
+
+    Raises:
+        SettingsError: it is empty or holds characters that no key has, or there is nothing to encrypt it with.
+    """
+    return vault.encrypt(SecretStr(checked_key(text)))
+
+
+def set_key(desk: Desk, text: str) -> KeyStored:
+    """Encrypt and store the tracker's API key, and try it.
+
+    Raises:
+        SettingsError: as `encrypted_key`.
+    """
+    store_api_key(desk.store, desk.vault, text)
+    return _try_key(desk)
+
+
+def _try_key(desk: Desk) -> KeyStored:
+    """Ask the tracker whose the stored key is; what had waited for another key goes on where it takes this one."""
+    try:
+        whose = ask_whose_key(desk.connector.connect)
+    except (SettingsError, TrackerError) as failure:
+        return KeyStored(failure=failure)
+    try:
+        return KeyStored(whose, resumed=Pause(desk.redis).end())
+    except RedisError:
+        return KeyStored(whose, resumed=None)
+
+
+def store_api_key(store: Store, vault: Vault, text: str) -> None:
+    """Encrypt and store the tracker's API key.
+
+    Raises:
+        SettingsError: as `encrypted_key`.
+    """
+    encrypted = encrypted_key(vault, text)
+    with store.transaction() as tx:
+        tx.configs.put_api_key(encrypted)
+        tx.changes.note(Did.KEY_STORED())
+
+
+def ask_whose_key(connect: Connect) -> str:
+    """Ask the tracker whether it takes the stored API key as an administrator's; return whose it is.
+
+    Raises:
+        SettingsError: no tracker is configured.
+        TrackerError: it does not, and why, or it could not be asked.
+    """
+    _, client = connect()
+    try:
+        client.call("GET", USERS, params={"limit": 1})
+        return client.call("GET", MYSELF).login or "?"
+    finally:
+        client.close()
+
+
+def rotate_keys(store: Store, vault: Vault) -> bool:
+    """Encrypt the stored API key with the first of the secret keys; False where none is stored.
+
+    Raises:
+        SettingsError: there is no secret key, or none of them opens it.
+    """
+    with store.transaction() as tx:
+        _, encrypted = tx.configs.get()
+        if encrypted is None:
+            return False
+        tx.configs.put_api_key(vault.rotate(encrypted), is_another=False)
+        tx.changes.note(Did.KEY_ROTATED())
+    return True
+
+
+def _note(tx: Transaction, before: PluginConfig, after: PluginConfig) -> None:
+    was, now = before.model_dump(mode="json"), after.model_dump(mode="json")
+    changed = sorted(name for name in now if now[name] != was[name])
+    if changed:
+        tx.changes.note(
+            Did.CONFIG_CHANGED(keys=changed),
+            before={name: was[name] for name in changed},
+            after={name: now[name] for name in changed},
+        )
+
+
+def _check_ids(tx: Transaction, config: PluginConfig, assignments: Mapping[str, str]) -> list[Coded]:
+    """Confirm the ids that are set; those that nothing cached can confirm make a warning.
+
+    Raises:
+        SettingsError: naming each key with an id that a filled cache does not hold, and its choices.
+    """
+    unconfirmed: list[str] = []
+    faults: Faults = []
+    for name in [name for name in CHECKS if name in assignments and getattr(config, name)]:
+        try:
+            if not CHECKS[name](tx, getattr(config, name)):
+                unconfirmed.append(name)
+        except NotFound as unknown:
+            faults.append((name, unknown.coded))
+    if faults:
+        raise SettingsError(faulty(Refusal.CONFIG_NOT_VALID, faults))
+    return [Caution.IDS_NOT_CONFIRMED(keys=unconfirmed)] if unconfirmed else []
+
+
+def _check_statuses(tx: Transaction, status_map: Mapping[int, int]) -> bool:
+    return all(confirm(tx, MetadataKind.STATUS, status_id) for status_id in sorted(set(status_map.values())))
+
+
+def _check_id(kind: MetadataKind) -> Callable[[Transaction, int], bool]:
+    return lambda tx, tracker_id: confirm(tx, kind, tracker_id)
+
+
+CHECKS: dict[str, Callable[[Transaction, Any], bool]] = {
+    **{name: _check_id(kind) for name, kind in OF_SPEC.items()},
+    "status_map": _check_statuses,
+    "default_watcher_ids": confirm_people,
+}
+"""How the ids of a key are confirmed: False where nothing is cached, NotFound where they are unknown."""
+
+
+def change_of_address(
+    config: PluginConfig, before: PluginConfig, *, typed: bool, allow_link_local: bool
+) -> None:
+    """Refuse to ask an address that no tracker has, or one to which the stored key must not go.
+
+    Raises:
+        SettingsError: it is one of these.
+    """
+    if not typed:
+        _check_trust(config, before)
+    if config.base_url and not allow_link_local:
+        _check_address(config.base_url)
+
+
+def _check_trust(config: PluginConfig, before: PluginConfig) -> None:
+    """Let nobody who may not know the API key choose who gets to see it.
+
+    Another path of a host may be another application's, and an unchecked certificate anybody's.
+
+    Raises:
+        SettingsError: the stored key would be sent to another address, or to whoever stands in for the tracker.
+    """
+    if config.base_url != before.base_url:
+        raise _wrong("base_url", Invalid.KEY_NEEDED_ELSEWHERE())
+    if before.verify_tls and not config.verify_tls:
+        raise _wrong("verify_tls", Invalid.KEY_NEEDED_UNVERIFIED())
+
+
+def _check_address(base_url: str) -> None:
+    """Refuse an address that no tracker has, as far as it can be told without asking anybody.
+
+    What a name leads to is checked at each connection, since that can change at any time.
+
+    Raises:
+        SettingsError: it is link-local, or a cloud's metadata service.
+    """
+    reason = why_forbidden(urlsplit(base_url).hostname or "")
+    if reason:
+        raise _wrong("base_url", Invalid.ADDRESS_FORBIDDEN_HERE(place=reason))
+
+
+def _change_address(
+    tx: Transaction, before: PluginConfig, base_url: str | None, *, moved: bool
+) -> list[Coded]:
+    """Let base_url change where nothing was created on the old tracker, or where it is the same one.
+
+    Raises:
+        SettingsError: tickets and ticket tasks would be linked to objects of another tracker.
+    """
+    if before.base_url is None:
+        return []
+    issues, times = tx.issues.count_live(), tx.times.count_live()
+    if not (moved and base_url) and (issues or times):
+        raise SettingsError(_why_guarded(before.base_url, base_url, issues, times))
+    if moved:
+        return []
+    tx.people.forget_tracker()
+    tx.metadata.forget_tracker()
+    tx.project_claims.forget_tracker()
+    on = {"base_url": before.base_url}
+    warnings = [
+        Caution.DRY_RUN_LEFT_BEHIND(kind=one.kind, tracker_id=one.tracker_id, mark=one.mark, **on)
+        for one in tx.dry_runs.all()
+    ]
+    tx.dry_runs.forget_tracker()
+    left = {
+        Caution.LINKS_OF_OTHER_TRACKER: len(tx.links.all()),
+        Caution.OVERRIDES_OF_OTHER_TRACKER: len(tx.people.overrides()),
+    }
+    return warnings + [caution(count=count, **on) for caution, count in left.items() if count]
+
+
+def _why_guarded(before: str, base_url: str | None, issues: int, times: int) -> Coded:
+    """Return why the address stays, and what to do in each of the cases that a person may have in mind."""
+    made = {
+        "before": before,
+        "issues": Amount.ISSUES_COUNTED(count=issues),
+        "entries": Amount.ENTRIES_COUNTED(count=times),
+    }
+    if base_url is None:
+        return Refusal.ADDRESS_NOT_EMPTIED(field="base_url", **made)
+    return Refusal.ADDRESS_IN_USE(field="base_url", base_url=base_url, **made)
+
+
+def _wrong(field: str, problem: Coded) -> SettingsError:
+    return SettingsError(faulty(Refusal.CONFIG_NOT_VALID, [(field, problem)]))

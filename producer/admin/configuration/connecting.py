@@ -1,0 +1,79 @@
+"""Tries a connection to the tracker with values that are not stored yet."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pydantic import SecretStr
+
+from producer.admin.configuration.configuration import change_of_address, checked_key
+from producer.admin.desk import Desk
+from producer.admin.doctor.finding import CheckResult, Status
+from producer.admin.doctor.installation import Installation
+from producer.admin.doctor.tracker import connection
+from shared.codes.invalid import Invalid, faulty
+from shared.codes.refusals import Refusal
+from shared.errors import SettingsError, TrackerError
+from shared.events.config import PluginConfig
+from shared.tracker.client import MYSELF, Target, TrackerClient
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """What a try has shown.
+
+    Attributes:
+        user: whose key it is; empty where the tracker does not tell.
+        milliseconds: how long the first answer took.
+    """
+
+    results: Sequence[CheckResult]
+    user: str
+    milliseconds: int
+
+    @property
+    def works(self) -> bool:
+        """Whether nothing failed."""
+        return all(one.status is not Status.FAILURE for one in self.results)
+
+
+def try_connection(desk: Desk, wanted: PluginConfig, typed_key: str) -> Tested:
+    """Ask a tracker who the key's owner is, and whether they may act for others; nothing is kept.
+
+    Args:
+        desk: the collaborators.
+        wanted: the configuration as it is typed.
+        typed_key: empty: the stored one, as long as it goes where it has always gone.
+
+    Raises:
+        SettingsError: the address is none, or the stored key would be sent elsewhere.
+    """
+    with desk.store.transaction() as tx:
+        before, encrypted = tx.configs.get()
+    if wanted.base_url is None:
+        raise SettingsError(faulty(Refusal.CONFIG_NOT_VALID, [("base_url", Invalid.ADDRESS_NEEDED())]))
+    change_of_address(wanted, before, typed=bool(typed_key), allow_link_local=desk.settings.allow_link_local)
+    if typed_key:
+        key = SecretStr(checked_key(typed_key))
+    elif encrypted:
+        key = desk.vault.decrypt(encrypted)
+    else:
+        raise SettingsError(faulty(Refusal.CONFIG_NOT_VALID, [("api_key", Invalid.KEY_NEEDED())]))
+    target = Target(
+        wanted.base_url, key, wanted.header_prefix, wanted.verify_tls, desk.settings.allow_link_local
+    )
+    client = TrackerClient(target)
+    installation = replace(Installation.of(desk), connect=lambda: (wanted, client))
+    began = time.monotonic()
+    user = _whose(client)
+    took = round((time.monotonic() - began) * 1000)
+    return Tested(list(connection(installation)), user, took)
+
+
+def _whose(client: TrackerClient) -> str:
+    try:
+        return client.call("GET", MYSELF).login or ""
+    except TrackerError:
+        return ""

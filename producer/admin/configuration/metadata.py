@@ -1,0 +1,120 @@
+"""What is cached of the tracker's metadata, and reading it at a person's word."""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+from collections.abc import Collection, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NotYet
+from dataclasses import dataclass
+from datetime import datetime
+
+from producer.admin.desk import Desk
+from producer.admin.records.transaction import Store
+from shared.codes.changes import Did
+from shared.codes.refusals import Refusal
+from shared.errors import NotFound
+from shared.metadata.reading import Progress
+from shared.metadata.synchronisation import PARTS, MetadataResult, synchronise
+from shared.store.configuration.metadata import Entry, MetadataKind
+from shared.store.tables.models import MetadataRun
+from shared.telemetry.logs import get_logger
+
+log = get_logger("metadata")
+
+
+@dataclass(frozen=True, slots=True)
+class Cached:
+    """What is cached of the tracker.
+
+    Attributes:
+        counts: how many there are of each part.
+        synchronised_at: when it was read; None: never as a whole.
+        runs: the latest synchronisations, newest first.
+    """
+
+    counts: dict[str, int]
+    synchronised_at: datetime | None
+    runs: Sequence[MetadataRun]
+
+
+def cached(store: Store) -> Cached:
+    """Return what is cached of the tracker."""
+    with store.transaction() as tx:
+        counts, good = tx.metadata.counts(), tx.metadata.last_good_run()
+        parts = {name: counts[str(kind)] for name, kind in PARTS.items()}
+        counted = {"users": tx.people.cached_count(), **parts}
+        return Cached(counted, good.ended_at if good else None, tx.metadata.runs())
+
+
+def entries(store: Store, part: str, tracker_project_id: int | None = None) -> Sequence[Entry]:
+    """Return a part of the cache other than the users, of a tracker project where one is named.
+
+    Raises:
+        NotFound: there is no such part.
+    """
+    if part not in PARTS:
+        raise NotFound(Refusal.METADATA_PART_UNKNOWN(part=part[:40], parts=["users", *PARTS]))
+    with store.transaction() as tx:
+        return tx.metadata.of_kind(PARTS[part], tracker_project_id=tracker_project_id)
+
+
+def names(store: Store, kind: MetadataKind, tracker_ids: Collection[int]) -> dict[int, str]:
+    """Return the names of some entries of a kind by their ids, as far as they are cached."""
+    with store.transaction() as tx:
+        return tx.metadata.names(kind, tracker_ids)
+
+
+def find_projects(store: Store, text: str, most: int) -> list[tuple[Entry, str | None]]:
+    """Return active tracker projects by name, identifier or number, each with the name of the one above it."""
+    with store.transaction() as tx:
+        found = tx.metadata.search(MetadataKind.PROJECT, text, most)
+        above = {one.details.get("parent_id") for one in found} - {None}
+        named = tx.metadata.names(MetadataKind.PROJECT, above)
+    return [(one, named.get(one.details.get("parent_id") or 0)) for one in found]
+
+
+def find_categories(store: Store, text: str, most: int, tracker_project_id: int) -> Sequence[Entry]:
+    """Return issue categories of a tracker project by name or number."""
+    with store.transaction() as tx:
+        return tx.metadata.search(MetadataKind.CATEGORY, text, most, tracker_project_id=tracker_project_id)
+
+
+def read_now(desk: Desk, progress: Progress | None = None) -> MetadataResult:
+    """Replace the cache by what the tracker has now; what came of it is recorded, success or not."""
+    result = synchronise(desk.store, desk.locks, desk.connector.connect, progress)
+    if result:
+        found = {name: part.shortened() for name, part in result.parts.items()}
+        with desk.store.transaction() as tx:
+            tx.changes.note(Did.METADATA_READ(), after={name: part for name, part in found.items() if part})
+    return result
+
+
+def begin_reading(desk: Desk, within: float) -> MetadataResult | None:
+    """Do the same, and let it go on by itself where it takes longer: `under_way` tells how far it has come.
+
+    A process that ends meanwhile takes it along: the cache is as it was, and the lock's lease runs out.
+
+    Args:
+        desk: the collaborators.
+        within: seconds to wait for its end.
+
+    Returns:
+        What came of it; None where it goes on.
+    """
+    done: Future[MetadataResult] = Future()
+
+    def read() -> None:
+        try:
+            done.set_result(read_now(desk))
+        except Exception as error:
+            log.exception("reading the metadata failed")
+            done.set_exception(error)
+
+    context = contextvars.copy_context()  # who asked for it is part of the record
+    threading.Thread(target=context.run, args=(read,), name="metadata", daemon=True).start()
+    try:
+        return done.result(within)
+    except NotYet:
+        return None

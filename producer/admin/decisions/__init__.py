@@ -1,0 +1,1 @@
+"""Creations that wait for a person's decision."""

@@ -1,0 +1,56 @@
+"""Is what a person wants to adopt really there? Asked with the lists that a lookup reads, before anything is linked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shared.codes.kinds import Kind
+from shared.codes.refusals import Refusal
+from shared.errors import BridgeError
+from shared.store.ledger.ledger import LedgerRow
+from shared.tracker.client import TrackerClient
+from shared.tracker.lists import PAGE_SIZE, Params, TrackerLists, project_of
+
+
+class NotThere(BridgeError):
+    """The tracker was asked and does not have it."""
+
+
+def check_there(client: TrackerClient, kind: Kind, row: LedgerRow, tracker_id: int) -> int | None:
+    """Make sure that an issue, or a time entry of the row's issue, exists.
+
+    Args:
+        client: the tracker.
+        kind: issue or time entry.
+        row: the ledger row that is to adopt it.
+        tracker_id: the object's id.
+
+    Returns:
+        The tracker project of an issue; None for a time entry, which is where its issue is.
+
+    Raises:
+        NotThere: it does not exist.
+        TrackerError: the tracker could not be asked.
+    """
+    params: Params = {"issue_id": tracker_id, "status_id": "*"}
+    issue_id = None
+    if kind is Kind.TICKET_TASK:
+        params, issue_id = {"issue_id": row.issue_id or 0}, row.issue_id
+    found = TrackerLists(client).find(kind.path, kind.list_name, tracker_id, params)
+    if found is None:
+        raise NotThere(Refusal.NOT_ON_TRACKER(kind=str(kind), tracker_id=tracker_id, issue_id=issue_id))
+    return project_of(found) if kind is Kind.TICKET else None
+
+
+def projects_of(client: TrackerClient, issue_ids: Sequence[int]) -> dict[int, int]:
+    """Return the tracker projects of issues, as far as the tracker has them.
+
+    Raises:
+        TrackerError: the tracker could not be asked.
+    """
+    kind, lists, found = Kind.TICKET, TrackerLists(client), dict[int, int]()
+    for start in range(0, len(issue_ids), PAGE_SIZE):
+        wanted = ",".join(map(str, issue_ids[start : start + PAGE_SIZE]))
+        rows = lists.whole(kind.path, kind.list_name, {"issue_id": wanted, "status_id": "*"})
+        found |= {one["id"]: project for one in rows if (project := project_of(one))}
+    return found

@@ -1,0 +1,77 @@
+"""`deskbridge doctor`: is every part ready, and where not, what is to be done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
+
+from producer.admin.doctor import helpdesk, live, services, setup, templates, tracker, work
+from producer.admin.doctor.finding import RECORDS, CheckResult, Status, unknown
+from producer.admin.doctor.installation import Installation
+from shared.codes.findings import Finding
+from shared.errors import BridgeError
+
+__all__ = ["RECORDS", "CheckResult", "Installation", "Status", "examine", "examine_helpdesk"]
+
+Check = Callable[[Installation], Iterator[CheckResult]]
+LOCAL: tuple[Check, ...] = (setup.metadata, *work.CHECKS, *helpdesk.CHECKS)
+"""What the database and the helpdesk tell."""
+LIVE: tuple[Check, ...] = (*tracker.CHECKS, *setup.CHECKS, *templates.CHECKS)
+"""What only the tracker can confirm."""
+
+
+def examine(installation: Installation) -> Iterator[CheckResult]:
+    """Check every part, those first without which the others cannot be checked; what could not be is unknown.
+
+    Args:
+        installation: the installation.
+
+    Yields:
+        One result or more for each check.
+    """
+    well = installation.well
+    for result in _examine(installation):
+        well[result.check] = well.get(result.check, True) and result.status is Status.OK
+        yield result
+    for check in RECORDS:
+        if check not in well:
+            yield unknown(check, Finding.NOT_LOOKED_AT())
+
+
+def _examine(installation: Installation) -> Iterator[CheckResult]:
+    alive = yield from _all(services.database, installation)
+    yield from services.redis(installation)
+    yield from services.broker(installation)
+    yield from services.processes(installation)
+    yield from services.calls(installation)
+    if not alive:
+        return
+    yield from services.producer(installation)
+    yield from setup.api_key(installation)
+    yield from tracker.connection(installation)
+    yield from services.clocks(installation)
+    if installation.is_tracker_open:
+        yield from live.read(installation)
+    for check in (*(LIVE if installation.projects is not None else ()), *LOCAL):
+        with suppress(BridgeError):
+            yield from check(installation)
+
+
+def examine_helpdesk(installation: Installation) -> Iterator[CheckResult]:
+    """Check only whether the helpdesk is connected.
+
+    Args:
+        installation: the installation.
+    """
+    if (yield from _all(services.database, installation)):
+        for check in helpdesk.CHECKS:
+            yield from check(installation)
+
+
+def _all(check: Check, installation: Installation) -> Generator[CheckResult, None, bool]:
+    """Yield a check's results; return whether none is a failure."""
+    fine = True
+    for result in check(installation):
+        fine = fine and result.status is not Status.FAILURE
+        yield result
+    return fine

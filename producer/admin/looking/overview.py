@@ -1,0 +1,108 @@
+"""How everything stands, at one look."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from redis.exceptions import RedisError
+
+from producer.admin.desk import Desk
+from producer.admin.records.event_search import Group
+from producer.admin.records.transaction import Store
+from shared.coordination.pause import Pause, Paused
+from shared.coordination.presence import BEAT, WORKER, Presence
+from shared.events.config import PluginConfig
+from shared.store.tables.models import ChangeRecord, EventState
+
+ALIVE_S = 90.0
+LATEST = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """What Redis tells: who is alive, and whether everything is paused.
+
+    Attributes:
+        worker, beat: seconds since the last sign of life; None: there is none.
+        paused: why and until when.
+    """
+
+    worker: float | None
+    beat: float | None
+    paused: Paused | None
+
+    @property
+    def works(self) -> bool:
+        """Whether a worker was seen lately."""
+        return self.worker is not None and self.worker < ALIVE_S
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """What the first page shows.
+
+    Attributes:
+        waiting: events that wait, and since when the oldest does.
+        held: issues and time entries that wait for a decision.
+        hours: of each hour up to 24 ago how many came in and how many of these failed.
+        signs: None where Redis cannot be asked.
+        linked: whether anything is linked at all.
+    """
+
+    config: PluginConfig
+    has_key: bool
+    last_hour: int
+    waiting: int
+    oldest: datetime | None
+    failed: int
+    groups: Sequence[Group]
+    held: int
+    hours: dict[int, tuple[int, int]]
+    changes: Sequence[ChangeRecord]
+    signs: Signs | None
+    linked: bool
+    synchronised_at: datetime | None
+    recovering: bool
+
+
+def overview(desk: Desk) -> Overview:
+    """Look at everything, in less than a dozen statements."""
+    with desk.store.transaction() as tx:
+        standing = tx.events.standing()
+        config, key = tx.configs.get()
+        oldest = tx.journal.oldest(EventState.PENDING)
+        good = tx.metadata.last_good_run()
+        return Overview(
+            config,
+            key is not None,
+            standing.last_hour,
+            standing.waiting,
+            oldest.received_at if oldest else None,
+            standing.failed,
+            tx.events.groups(),
+            tx.events.needs_a_person()[1],
+            tx.events.per_hour(),
+            tx.changes.find(limit=LATEST),
+            signs(desk),
+            bool(tx.links.all()),
+            good.ended_at if good else None,
+            tx.recovery.get() is not None,
+        )
+
+
+def signs(desk: Desk) -> Signs | None:
+    """Ask Redis; None where it cannot be asked."""
+    try:
+        presence = Presence(desk.redis)
+        worker, beat = presence.seconds_since(WORKER), presence.seconds_since(BEAT)
+        return Signs(worker, beat, Pause(desk.redis).current())
+    except RedisError:
+        return None
+
+
+def needs_a_person(store: Store) -> tuple[int, int]:
+    """Return how many events failed and how many creations wait for a decision, for the navigation."""
+    with store.transaction() as tx:
+        return tx.events.needs_a_person()

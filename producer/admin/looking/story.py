@@ -1,0 +1,262 @@
+"""Everything that happened to a ticket and why, put together from journal, ledger and trace (CONTRACT `trace`)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any
+
+from producer.admin.records.transaction import Store, Transaction
+from producer.admin.showing.shapes import Shape, coded_json, reason_json
+from shared.codes.coded import Coded
+from shared.codes.refusals import Refusal
+from shared.codes.steps import Arrival
+from shared.errors import NotFound
+from shared.events.config import PluginConfig
+from shared.events.event import Event
+from shared.sentences.render import because, sentence
+from shared.store.configuration.links import Link
+from shared.store.configuration.metadata import MetadataKind
+from shared.store.journal.due import content_of
+from shared.store.ledger.ledger import LedgerRow
+from shared.store.tables.models import EventState, JournalEvent, LedgerState, TicketState
+
+UNFINISHED = (EventState.PENDING, EventState.HELD, EventState.FAILED)
+LATE_S = 120
+
+
+@dataclass(frozen=True, slots=True)
+class IssueLink:
+    """The ticket's issue, as far as it has one.
+
+    Attributes:
+        state: where it stands in the ledger.
+        author: login of `author_id`, where the cache knows it.
+        candidates: tracker ids that a person may adopt.
+    """
+
+    state: str
+    tracker_issue_id: int | None
+    tracker_project_id: int | None
+    author_id: int | None
+    author: str | None
+    adopted: bool
+    since: datetime
+    coded: Coded | None
+    candidates: list[int]
+
+    @property
+    def reason(self) -> str | None:
+        """Why it is so, in English."""
+        return None if self.coded is None else sentence(self.coded)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskStanding:
+    """A ticket task and its time entry.
+
+    Attributes:
+        state: the ledger's word where a time entry was begun, else the event's.
+        hours: decimal hours.
+    """
+
+    task_id: int
+    state: str
+    time_entry_id: int | None
+    hours: float
+    coded: Coded | None
+
+    @property
+    def reason(self) -> str | None:
+        """Why it is so, in English."""
+        return None if self.coded is None else sentence(self.coded)
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """One line of the timeline."""
+
+    at: datetime
+    coded: Coded
+    call: dict[str, Any] | None = None
+
+    @property
+    def what(self) -> str:
+        """What happened, in English."""
+        return sentence(self.coded)
+
+    @property
+    def why(self) -> str:
+        """Why it was done, or what to do about it; empty where nothing is to be said."""
+        return because(self.coded)
+
+
+@dataclass(frozen=True, slots=True)
+class TicketTrace:
+    """Everything known of a ticket, its happenings oldest first.
+
+    Attributes:
+        state: the desired state, None before the first event was looked at.
+        open_events: events that wait, are held, or failed; oldest first.
+        last_event: the newest event, None where all have been pruned.
+    """
+
+    ticket_id: int
+    link: IssueLink | None
+    ticket_tasks: list[TaskStanding]
+    steps: list[Happening]
+    state: TicketState | None
+    open_events: list[JournalEvent]
+    last_event: JournalEvent | None
+    config: PluginConfig
+
+    @property
+    def replayable(self) -> list[int]:
+        """The events that a person may replay: those that failed, or else the last one where it was skipped."""
+        failed = [row.id for row in self.open_events if row.state == EventState.FAILED]
+        last = self.last_event
+        return failed or ([last.id] if last and last.state == EventState.SKIPPED else [])
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where a ticket's issue is, or would be.
+
+    Attributes:
+        link: by which it goes there; None: nothing of it is linked.
+        project_id: the tracker project.
+        project: its name, where the cache knows it.
+        statuses: the tracker's, by id.
+    """
+
+    link: Link | None
+    project_id: int | None
+    project: str | None
+    statuses: dict[int, str]
+
+
+def destination(store: Store, found: TicketTrace) -> Destination:
+    """Return where a ticket's issue is, or would be."""
+    snapshot = found.state.snapshot if found.state else None
+    with store.transaction() as tx:
+        link = (
+            tx.links.resolve(snapshot.get("project_id"), snapshot.get("entity_id") or 0) if snapshot else None
+        )
+        project_id = found.link.tracker_project_id if found.link else None
+        if project_id is None and link is not None:
+            project_id = link.tracker_project_id
+        project = tx.metadata.get(MetadataKind.PROJECT, project_id) if project_id else None
+        statuses = {one.tracker_id: one.name for one in tx.metadata.of_kind(MetadataKind.STATUS)}
+    return Destination(link, project_id, project.name if project else None, statuses)
+
+
+def trace_ticket(store: Store, ticket_id: int) -> TicketTrace:
+    """Put together what is known of a ticket.
+
+    Raises:
+        NotFound: nothing was ever heard of it.
+    """
+    with store.transaction() as tx:
+        config, _ = tx.configs.get()
+        rows = list(reversed(tx.journal.find(ticket_id=ticket_id, limit=None)))
+        events = [(row, event) for row in rows if (event := content_of(row))]
+        issue_row, time_rows = tx.issues.get(ticket_id), tx.times.of_ticket(ticket_id)
+        state, noted = tx.statuses.get(ticket_id), tx.trace.of_ticket(ticket_id)
+        if not (rows or issue_row or time_rows or state or noted):
+            raise NotFound(Refusal.TICKET_UNKNOWN(ticket_id=ticket_id))
+        link = _link(tx, issue_row)
+    happened = [Happening(step.at, step.coded, step.call) for step in noted]
+    arrived = [_arrival(row, event, config) for row, event in events]
+    return TicketTrace(
+        ticket_id,
+        link,
+        _tasks(time_rows, events),
+        sorted([*arrived, *happened], key=lambda one: one.at),
+        state,
+        [row for row in rows if row.state in UNFINISHED],
+        rows[-1] if rows else None,
+        config,
+    )
+
+
+def _link(tx: Transaction, row: LedgerRow | None) -> IssueLink | None:
+    if row is None or row.state == LedgerState.FREE:
+        return None
+    login = tx.people.named([row.author_id]).get(row.author_id) if row.author_id else None
+    return IssueLink(
+        row.state,
+        row.tracker_id,
+        row.tracker_project_id,
+        row.author_id,
+        login,
+        row.adopted,
+        row.changed_at,
+        row.coded,
+        list(row.candidates or ()),
+    )
+
+
+def _tasks(
+    time_rows: Sequence[LedgerRow], events: Sequence[tuple[JournalEvent, Event]]
+) -> list[TaskStanding]:
+    """Return the ticket's tasks by id: the ledger's word first, then that of an open event, then the newest's."""
+    by_task: dict[int, list[tuple[JournalEvent, Event]]] = defaultdict(list)
+    for row, event in sorted(events, key=lambda one: (one[0].occurred_at, one[0].sequence, one[0].id)):
+        if event.task:
+            by_task[event.task.id].append((row, event))
+    begun = {row.key: row for row in time_rows if row.state != LedgerState.FREE}
+    standings = []
+    for task_id in sorted(by_task.keys() | begun.keys()):
+        seconds = by_task[task_id][-1][1].task.actiontime if by_task[task_id] else 0  # type: ignore[union-attr]
+        if task_id in begun:
+            standings.append(_begun(begun[task_id], seconds))
+        else:
+            told = [row for row, _ in by_task[task_id]]
+            row = next((one for one in reversed(told) if one.state in UNFINISHED), told[-1])
+            standings.append(TaskStanding(task_id, row.state, None, seconds / 3600, row.coded))
+    return standings
+
+
+def _begun(row: LedgerRow, seconds: int) -> TaskStanding:
+    sent = ((row.body or {}).get("time_entry") or {}).get("hours")
+    hours = float(sent) if isinstance(sent, (int, float)) else seconds / 3600
+    return TaskStanding(row.key, row.state, row.tracker_id, hours, row.coded)
+
+
+def _arrival(row: JournalEvent, event: Event, config: PluginConfig) -> Happening:
+    verb = event.event.split(".")[1]
+    task = event.task
+    common = {"event_id": row.id, "verb": verb, "status": event.ticket.status, "lateness": _lateness(row)}
+    if task is None:
+        return Happening(row.received_at, Arrival.TICKET_CAME_IN(**common))
+    arrived = Arrival.DONE_TASK_CAME_IN if task.state == config.done_state else Arrival.OPEN_TASK_CAME_IN
+    hours = task.actiontime / 3600
+    return Happening(row.received_at, arrived(**common, task_id=task.id, state=task.state, hours=hours))
+
+
+def _lateness(row: JournalEvent) -> Coded | None:
+    if row.clamped:
+        return Arrival.FROM_THE_FUTURE()
+    if (row.received_at - row.occurred_at).total_seconds() > LATE_S:
+        return Arrival.CAME_LATE(occurred_at=f"{row.occurred_at:%Y-%m-%d %H:%M:%S}")
+    return None
+
+
+def trace_json(found: TicketTrace) -> Shape:
+    """Return a ticket's story."""
+    return {
+        "ticket_id": found.ticket_id,
+        "link": _standing(found.link) if found.link else None,
+        "ticket_tasks": [_standing(task) for task in found.ticket_tasks],
+        "steps": [
+            {"at": one.at, **coded_json(one.coded), "what": one.what, "why": one.why, "call": one.call}
+            for one in found.steps
+        ],
+    }
+
+
+def _standing(one: IssueLink | TaskStanding) -> Shape:
+    plain = {each.name: getattr(one, each.name) for each in fields(one) if each.name != "coded"}
+    return {**plain, **reason_json(one.coded)}

@@ -1,0 +1,91 @@
+"""The database's schema, brought up to date by Alembic: `deskbridge migrate`.
+
+A new revision is made with Alembic's own command line (see `[tool.alembic]` in pyproject.toml), against a
+database that is up to date: `alembic revision --autogenerate -m "what changes" --rev-id 0007`; then `HEAD`
+of `shared.store.tables.schema` moves with it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from sqlalchemy import text
+from sqlalchemy.engine import Connection
+from sqlalchemy.exc import OperationalError
+
+from shared.codes.refusals import Refusal
+from shared.errors import SettingsError
+from shared.store.tables.database import Database, is_held_by_others
+from shared.store.tables.schema import revision_of
+
+LOCK = 0x6465736B6272
+"""Key of PostgreSQL's advisory lock: one migration at a time."""
+
+LOCK_TIMEOUT_S = 0.5
+"""Below PostgreSQL's `deadlock_timeout`, so that in a deadlock it is the migration that gives way, never a worker."""
+TRIES = 20
+PAUSE_S = 0.5
+
+T = TypeVar("T")
+
+
+def upgrade(database: Database, *, tries: int = TRIES) -> tuple[str | None, str]:
+    """Bring the schema to the newest revision, all or nothing; safe to run again, and by several at once.
+
+    Args:
+        database: the database.
+        tries: how often, where somebody holds a table.
+
+    Returns:
+        The revision before (None: an empty database) and the one now.
+
+    Raises:
+        SettingsError: a table was held for too long; nothing was changed.
+    """
+    from alembic import command
+    from alembic.config import Config
+
+    if (file := database.missing_file) is not None:
+        Path(file).parent.mkdir(parents=True, exist_ok=True)
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
+
+    def run(connection: Connection) -> tuple[str | None, str]:
+        before = revision_of(connection)
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+        return before, revision_of(connection) or ""
+
+    return beside_others(database, run, tries=tries)
+
+
+def beside_others(database: Database, change: Callable[[Connection], T], *, tries: int = TRIES) -> T:
+    """Change the schema in one transaction while everything else goes on.
+
+    A change of a table waits for whoever reads it, and everybody else waits behind the change. So it waits for half
+    a second at most, gives way, and tries again.
+
+    Args:
+        database: the database.
+        change: does it.
+        tries: how often.
+
+    Raises:
+        SettingsError: a table was held for too long; nothing was changed.
+    """
+    for left in reversed(range(tries)):
+        try:
+            with database.engine.begin() as connection:
+                if connection.dialect.name == "postgresql":
+                    connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
+                    connection.execute(text(f"SET LOCAL lock_timeout = {round(LOCK_TIMEOUT_S * 1000)}"))
+                return change(connection)
+        except OperationalError as error:
+            if not is_held_by_others(error):
+                raise
+            if left:
+                time.sleep(PAUSE_S)
+    raise SettingsError(Refusal.TABLE_LOCKED())

@@ -1,0 +1,1 @@
+"""Who is who on the tracker."""

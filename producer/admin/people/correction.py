@@ -1,0 +1,104 @@
+"""Gives hours on the tracker to whom they were meant for, as a person asked: SPEC has no such call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from producer.admin.records.transaction import Store, Transaction
+from shared.codes.changes import Did
+from shared.codes.kinds import Kind
+from shared.codes.refusals import Refusal
+from shared.codes.steps import What
+from shared.errors import BridgeError, NotFound, TrackerRejected
+from shared.events.config import PluginConfig
+from shared.metadata.synchronisation import Connect
+from shared.store.configuration.people import TrackerPerson
+from shared.store.journal.trace import Step
+from shared.store.ledger.ledger import LedgerRow
+from shared.store.tables.models import LedgerState
+from shared.store.verdicts import asked_by
+from shared.tracker.client import TrackerClient
+from shared.tracker.lists import TrackerLists
+from shared.values.ids import id_in
+
+
+class NotCorrected(BridgeError):
+    """The time entry has the author that it had."""
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """A time entry that is its person's now."""
+
+    ticket_id: int
+    time_entry_id: int
+    login: str
+
+
+def correct_author(store: Store, connect: Connect, task_id: int) -> Corrected:
+    """Give the time entry of a ticket task to the person who is meant now, and make sure that the tracker did.
+
+    An issue's author cannot be changed: Redmine 5.0 and 6.0 answer such a PUT with 204 and keep whom they had.
+
+    Args:
+        store: where ledger and journal are.
+        connect: the configuration and the tracker.
+        task_id: the ticket task.
+
+    Raises:
+        NotFound: the ticket task has no time entry.
+        NotCorrected: nobody is known who it could be, or the tracker refused or ignored it.
+        TrackerError: no clear answer; it may be asked again.
+    """
+    config, client = connect()
+    with store.transaction() as tx:
+        row = _logged(tx, task_id)
+        person = _meant(tx, row, config)
+    entry_id = row.tracker_id or 0
+    try:
+        _give(client, row, entry_id, person)
+    finally:
+        client.close()
+    with store.transaction() as tx:
+        tx.times.belongs_to(task_id, entry_id, person.tracker_user_id)
+        tx.misattributed.remove(Kind.TICKET_TASK, task_id)
+        done = {"time_entry_id": entry_id, "login": person.login}
+        tx.trace.append([Step(row.ticket_id, What.ENTRY_GIVEN_TO(**done), task_id)])
+        tx.changes.note(Did.AUTHOR_CORRECTED(**done), before=row.author_id, after=person.tracker_user_id)
+    return Corrected(row.ticket_id, entry_id, person.login)
+
+
+def _logged(tx: Transaction, task_id: int) -> LedgerRow:
+    row = tx.times.get(task_id)
+    if row is None or row.state != LedgerState.LINKED:
+        raise NotFound(Refusal.TIME_ENTRY_UNKNOWN(task_id=task_id))
+    return row
+
+
+def _meant(tx: Transaction, row: LedgerRow, config: PluginConfig) -> TrackerPerson:
+    event = asked_by(tx, row)
+    if event is None or event.task is None:
+        raise NotCorrected(Refusal.LOGGING_EVENT_PRUNED(task_id=row.key))
+    match = tx.people.match(event.task.user, administrators=config.match_administrators)
+    if match.person is None:
+        if event.task.user is None:
+            raise NotCorrected(Refusal.HOURS_OF_NOBODY())
+        raise NotCorrected(Refusal.HOURS_OF_SOMEBODY_UNKNOWN(helpdesk_user_id=event.task.user.id))
+    return match.person
+
+
+def _give(client: TrackerClient, row: LedgerRow, entry_id: int, person: TrackerPerson) -> None:
+    body = {Kind.TICKET_TASK.wire_name: {"user_id": person.tracker_user_id}}
+    try:
+        client.call("PUT", f"/time_entries/{entry_id}.json", body=body)
+    except TrackerRejected as refused:
+        raise NotCorrected(Refusal.AUTHOR_REFUSED(login=person.login, problem=refused.coded)) from None
+    if _author_of(client, row, entry_id) != person.tracker_user_id:
+        raise NotCorrected(Refusal.AUTHOR_IGNORED(time_entry_id=entry_id, login=person.login))
+
+
+def _author_of(client: TrackerClient, row: LedgerRow, entry_id: int) -> int | None:
+    """Return whose a time entry is: to a change that it ignores the tracker answers 204, too."""
+    kind = Kind.TICKET_TASK
+    found = TrackerLists(client).find(kind.path, kind.list_name, entry_id, {"issue_id": row.issue_id or 0})
+    return id_in(found.get("user")) if found else None

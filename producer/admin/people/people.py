@@ -1,0 +1,200 @@
+"""Maps helpdesk users to tracker users by hand (SPEC section 5, rule 4a)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+
+from producer.admin.records.people_search import Everybody
+from producer.admin.records.transaction import Store, Transaction
+from producer.admin.showing.shapes import Shape, coded_json
+from shared.codes.changes import Did
+from shared.codes.coded import Coded
+from shared.codes.refusals import Refusal
+from shared.errors import NotFound
+from shared.events.event import HelpdeskUser
+from shared.metadata.confirming import some_of
+from shared.sentences.render import sentence
+from shared.store.configuration.people import Match, TrackerPerson
+
+MOST_NAMED = 10
+
+
+def map_user(store: Store, helpdesk_user_id: int, tracker_user_id: int) -> TrackerPerson | None:
+    """Create or replace the override of a helpdesk user.
+
+    Args:
+        store: where the overrides are.
+        helpdesk_user_id: the helpdesk's id.
+        tracker_user_id: the tracker's id.
+
+    Returns:
+        The tracker user, or None where the cache is empty and cannot confirm the id.
+
+    Raises:
+        NotFound: the cache is filled and does not hold the tracker user.
+    """
+    with store.transaction() as tx:
+        confirmed = confirm_people(tx, [tracker_user_id])
+        before = tx.people.overrides().get(helpdesk_user_id)
+        tx.people.put_override(helpdesk_user_id, tracker_user_id)
+        did = Did.PERSON_MAPPED(helpdesk_user_id=helpdesk_user_id, tracker_user_id=tracker_user_id)
+        tx.changes.note(did, before=before, after=tracker_user_id)
+        people = tx.people.cached() if confirmed else []
+    return next((person for person in people if person.tracker_user_id == tracker_user_id), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """Who a helpdesk user is on the tracker, and why.
+
+    Attributes:
+        by: `override`, `e-mail`, or None: the administrator acts for them.
+        match: why.
+        new: matched by e-mail, and no person has confirmed it.
+        waits: an e-mail names another tracker user than before, or one who is somebody else: a person decides.
+    """
+
+    helpdesk_user_id: int
+    email: str | None
+    by: str | None
+    tracker_user_id: int | None
+    login: str | None
+    new: bool
+    waits: bool
+    match: Coded
+
+    @property
+    def why(self) -> str:
+        """Why, in English."""
+        return sentence(self.match)
+
+
+def tracker_users(store: Store) -> Sequence[TrackerPerson]:
+    """Return the cached tracker users, by login."""
+    with store.transaction() as tx:
+        return tx.people.cached()
+
+
+def find_tracker_users(store: Store, text: str, most: int) -> Sequence[TrackerPerson]:
+    """Return tracker users by login, name or address."""
+    with store.transaction() as tx:
+        return tx.people.search(text, most)
+
+
+def logins_of(store: Store, tracker_user_ids: Iterable[int]) -> dict[int, str]:
+    """Return the logins of tracker users by their ids, as far as they are cached."""
+    with store.transaction() as tx:
+        return tx.people.named(tracker_user_ids)
+
+
+def user_map(store: Store) -> list[Mapped]:
+    """Return each helpdesk user that events have named or that was mapped by hand, those without a match first."""
+    with store.transaction() as tx:
+        config, _ = tx.configs.get()
+        overrides = tx.people.overrides()
+        matches = tx.people.match_all(administrators=config.match_administrators)
+    found = [_mapped(user, match, overrides.get(user.id)) for user, match in matches]
+    return sorted(found, key=lambda one: (one.login is not None, not one.new, one.helpdesk_user_id))
+
+
+def user_map_page(
+    store: Store, *, find: str = "", only: str = "", limit: int, after: int = 0
+) -> tuple[list[Mapped], Everybody]:
+    """Return some of them in the same order, and how many there are in all.
+
+    Args:
+        store: where they are.
+        find: what their number, e-mail or login has in it.
+        only: `unmatched` or `new`; else all.
+        limit: how many.
+        after: how many to leave out before them.
+    """
+    with store.transaction() as tx:
+        administrators = tx.configs.get()[0].match_administrators
+        wanted, counted = tx.helpdesk_users.page(
+            find=find, only=only, administrators=administrators, limit=limit, after=after
+        )
+        overrides = tx.people.overrides([one.id for one in wanted])
+        matches = tx.people.match_all(wanted, administrators=administrators)
+    return [_mapped(user, match, overrides.get(user.id)) for user, match in matches], counted
+
+
+def _mapped(user: HelpdeskUser, match: Match, override: int | None) -> Mapped:
+    person = match.person
+    return Mapped(
+        user.id,
+        user.email,
+        by="override" if override is not None else "e-mail" if person else None,
+        tracker_user_id=person.tracker_user_id if person else override,
+        login=person.login if person else None,
+        new=person is not None and not match.confirmed,
+        waits=match.waits,
+        match=match.why,
+    )
+
+
+def confirm_matches(store: Store, helpdesk_user_ids: Collection[int] | None) -> list[Mapped]:
+    """Confirm that matches by e-mail are right.
+
+    Args:
+        store: where they are.
+        helpdesk_user_ids: whose; None: everybody's that is new.
+
+    Returns:
+        Those that were confirmed now or before.
+
+    Raises:
+        NotFound: naming those who have no match by e-mail to be confirmed; nothing was confirmed.
+    """
+    found = {one.helpdesk_user_id: one for one in user_map(store)}
+    wanted = helpdesk_user_ids
+    if wanted is None:
+        wanted = [one.helpdesk_user_id for one in found.values() if one.new]
+    matched = [one for number in wanted if (one := found.get(number)) and one.by == "e-mail"]
+    if missing := sorted(set(wanted) - {one.helpdesk_user_id for one in matched}):
+        raise NotFound(Refusal.NO_MATCH_TO_CONFIRM(people=missing))
+    with store.transaction() as tx:
+        for one in matched:
+            tx.people.confirm(one.helpdesk_user_id, one.tracker_user_id or 0)
+        if matched:
+            people = [one.helpdesk_user_id for one in matched]
+            tx.changes.note(Did.MATCHES_CONFIRMED(count=len(people), people=people[:MOST_NAMED]))
+    return [replace(one, new=False) for one in matched]
+
+
+def unmap_user(store: Store, helpdesk_user_id: int) -> None:
+    """Remove the override of a helpdesk user, and forget whom they were matched with by e-mail.
+
+    Raises:
+        NotFound: there is neither.
+    """
+    with store.transaction() as tx:
+        before = tx.people.overrides().get(helpdesk_user_id)
+        if not (tx.people.remove_override(helpdesk_user_id) | tx.people.remove_pin(helpdesk_user_id)):
+            raise NotFound(Refusal.OVERRIDE_UNKNOWN(helpdesk_user_id=helpdesk_user_id))
+        tx.changes.note(Did.PERSON_UNMAPPED(helpdesk_user_id=helpdesk_user_id), before=before)
+
+
+def confirm_people(tx: Transaction, tracker_user_ids: Collection[int]) -> bool:
+    """Check tracker user ids against the cache.
+
+    Returns:
+        False where the cache is empty and confirms nothing.
+
+    Raises:
+        NotFound: naming the ids that a filled cache does not hold, and some that it does.
+    """
+    if not tx.people.cached_count():
+        return False
+    unknown = sorted({one for one in tracker_user_ids if not tx.people.is_cached(one)})
+    if unknown:
+        choices = [f"{one.tracker_user_id} ({one.login})" for one in tx.people.cached()]
+        raise NotFound(Refusal.TRACKER_USERS_UNKNOWN(users=unknown, **some_of(choices)))
+    return True
+
+
+def mapped_json(one: Mapped) -> Shape:
+    """Return who a helpdesk user is on the tracker."""
+    plain = {each.name: getattr(one, each.name) for each in fields(one) if each.name != "match"}
+    return {**plain, **coded_json(one.match), "why": one.why}

@@ -1,0 +1,1 @@
+"""Tracker projects for the helpdesk's."""

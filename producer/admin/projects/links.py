@@ -1,0 +1,223 @@
+"""Links helpdesk projects and entities to tracker projects, and replays what waited for a link (SPEC section 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from producer.admin.records.transaction import Store, Transaction
+from producer.admin.showing.shapes import link_json
+from shared.codes.changes import Did
+from shared.codes.reasons import Reason
+from shared.codes.refusals import Refusal
+from shared.codes.steps import What
+from shared.errors import BridgeError, NotFound
+from shared.metadata.confirming import confirm_link
+from shared.metadata.synchronisation import Connect
+from shared.store.configuration.links import Link, LinkKind
+from shared.store.configuration.metadata import MetadataKind
+from shared.store.journal.tickets import AT_ONCE
+from shared.store.journal.trace import Step
+from shared.tracker.lists import TrackerLists
+from shared.tracker.projects import ProjectNow, Standing, project_now
+
+NOT_CACHED = {
+    Standing.CLOSED: Refusal.PROJECT_CLOSED_NOW,
+    Standing.ARCHIVED: Refusal.PROJECT_ARCHIVED_NOW,
+    Standing.ACTIVE: Refusal.PROJECT_NOT_READ_YET,
+}
+OF_THE_CATEGORY = (
+    Refusal.CATEGORY_NOT_OF_PROJECT,
+    Refusal.PROJECT_WITHOUT_CATEGORIES,
+    Refusal.CATEGORY_NOT_READ_YET,
+)
+"""What is refused for the category of a link, not for its tracker project."""
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """What came of making a link.
+
+    Attributes:
+        link: as it is now.
+        before: the link that it replaced.
+        tickets: tickets whose events had been skipped, or whose status had been dropped, for want of it.
+        events: how many events these are.
+        replayed: whether these are sent now; the tickets are to be rung.
+        confirmed: whether the cache of the tracker's metadata knows the project; False: it is empty.
+    """
+
+    link: Link
+    before: Link | None
+    tickets: list[int] = field(default_factory=list)
+    events: int = 0
+    replayed: bool = False
+    confirmed: bool = True
+
+
+def all_links(store: Store) -> Sequence[Link]:
+    """Return every link, projects first."""
+    with store.transaction() as tx:
+        return tx.links.all()
+
+
+@dataclass(frozen=True, slots=True)
+class NamedLinks:
+    """Links of one kind, with the names of what they lead to by its id."""
+
+    links: list[Link]
+    projects: dict[int, str]
+    categories: dict[int, str]
+
+
+def named_links(store: Store, kind: LinkKind) -> NamedLinks:
+    """Return the links of helpdesk projects, or of entities, with names."""
+    with store.transaction() as tx:
+        found = [one for one in tx.links.all() if one.kind is kind]
+        category_ids = {one.default_category_id for one in found if one.default_category_id}
+        projects = tx.metadata.names(MetadataKind.PROJECT, {one.tracker_project_id for one in found})
+        return NamedLinks(found, projects, tx.metadata.names(MetadataKind.CATEGORY, category_ids))
+
+
+def find_link(store: Store, kind: LinkKind, helpdesk_id: int) -> Link | None:
+    """Return the link of a helpdesk project or entity, None where it has none."""
+    with store.transaction() as tx:
+        return tx.links.get(kind, helpdesk_id)
+
+
+def link_of(store: Store, kind: LinkKind, helpdesk_id: int) -> Link:
+    """Return the link of a helpdesk project or entity.
+
+    Raises:
+        NotFound: it has none.
+    """
+    link = find_link(store, kind, helpdesk_id)
+    if link is None:
+        raise NotFound(Refusal.LINK_UNKNOWN(kind=str(kind), id=helpdesk_id))
+    return link
+
+
+def make_link(
+    store: Store, link: Link, *, replay: bool, keep_category: bool = False, connect: Connect | None = None
+) -> Linked:
+    """Create or replace a link.
+
+    Args:
+        store: where links and events are.
+        link: the link.
+        keep_category: the category of the link before stays, as long as the tracker project does.
+        replay: make the events pending, and the statuses due, that were skipped or dropped for want of it.
+        connect: returns the tracker, to be asked how a project stands that the cache does not hold.
+
+    Raises:
+        NotFound: the tracker project is unknown or not active, or the category is not one of its own.
+    """
+    try:
+        with store.transaction() as tx:
+            made = put_link(tx, link, keep_category=keep_category)
+    except NotFound as unknown:
+        now = _now(connect, link.tracker_project_id) if connect else None
+        if now is None or not _is_newer(now, link):
+            raise
+        if now.standing is Standing.ACTIVE and unknown.coded.code in OF_THE_CATEGORY:
+            newer = Refusal.CATEGORY_NOT_READ_YET(category_id=link.default_category_id, **now.named)
+        else:
+            newer = NOT_CACHED[now.standing](**now.named)
+        raise NotFound(newer) from None
+    return with_what_waited(store, made, replay=replay)
+
+
+def _is_newer(now: ProjectNow, link: Link) -> bool:
+    """Tell whether the tracker says something else than the cache."""
+    if now.standing is not Standing.ACTIVE:
+        return now.standing is not Standing.ABSENT
+    return link.default_category_id is None or link.default_category_id in (now.categories or {})
+
+
+def _now(connect: Connect, project_id: int) -> ProjectNow | None:
+    """Return how a project stands now: what the cache does not hold may be closed, archived or new."""
+    try:
+        _, client = connect()
+        lists = TrackerLists(client)
+        try:
+            project = project_now(lists.get, project_id)
+            lists.ask_whether_open()
+        finally:
+            client.close()
+    except BridgeError:
+        return None
+    return project
+
+
+def put_link(tx: Transaction, link: Link, *, keep_category: bool = False) -> Linked:
+    """Create or replace a link within a transaction, as `make_link`; what waited for it is seen to after the commit."""
+    tx.configs.hold()
+    before = tx.links.get(link.kind, link.helpdesk_id)
+    if keep_category and before and before.tracker_project_id == link.tracker_project_id:
+        link = replace(link, default_category_id=before.default_category_id)
+    confirmed = confirm_link(tx, link)
+    tx.links.put(link)
+    if link != before:
+        did = Did.LINK_CHANGED(
+            kind=link.kind, id=link.helpdesk_id, tracker_project_id=link.tracker_project_id
+        )
+        tx.changes.note(did, before=link_json(before) if before else None, after=link_json(link))
+    return Linked(link, before, confirmed=confirmed)
+
+
+def with_what_waited(store: Store, made: Linked, *, replay: bool) -> Linked:
+    """Return what came of making a link with what had waited for it; see to that where it is to be sent.
+
+    In transactions of their own, which may take their time: nobody concludes by the links of before any more.
+
+    Args:
+        store: where the link is.
+        made: by `put_link`, and committed.
+        replay: as `make_link`.
+    """
+    link = made.link
+    with store.transaction() as tx:
+        skipped = [one for one in tx.journal.skipped_tickets(Reason.NO_LINK) if _belongs(one[2], link)]
+        # a status may have been dropped without an event: its own had ended before
+        dropped = [
+            one for one, snapshot in tx.statuses.dropped_for(Reason.NO_LINK) if _belongs(snapshot, link)
+        ]
+        tickets = sorted({*(ticket_id for ticket_id, _, _ in skipped), *dropped})
+        events = sum(count for _, count, _ in skipped)
+        if replay and events:
+            tx.changes.note(Did.EVENTS_REPLAYED(count=events, which=link.coded))
+    for start in range(0, len(tickets) if replay else 0, AT_ONCE):
+        with store.transaction() as tx:
+            _replay(tx, tickets[start : start + AT_ONCE], link)
+    return replace(made, tickets=tickets, events=events, replayed=replay and bool(tickets))
+
+
+def remove_link(store: Store, kind: LinkKind, helpdesk_id: int) -> Link:
+    """Remove a link; from now on nothing is sent for the tickets that it stood for.
+
+    Returns:
+        The link as it was.
+
+    Raises:
+        NotFound: there is no such link.
+    """
+    with store.transaction() as tx:
+        link = tx.links.get(kind, helpdesk_id)
+        if link is None:
+            raise NotFound(Refusal.LINK_UNKNOWN(kind=str(kind), id=helpdesk_id))
+        tx.links.remove(kind, helpdesk_id)
+        tx.changes.note(Did.LINK_REMOVED(kind=kind, id=helpdesk_id), before=link_json(link))
+    return link
+
+
+def _belongs(snapshot: Mapping[str, Any], link: Link) -> bool:
+    name = "project_id" if link.kind is LinkKind.PROJECT else "entity_id"
+    return snapshot.get(name) == link.helpdesk_id
+
+
+def _replay(tx: Transaction, tickets: list[int], link: Link) -> None:
+    tx.journal.replay_skipped(tickets, Reason.NO_LINK)
+    tx.statuses.give(tickets)  # the status was dropped with it, also where its own event had ended before
+    what = What.REPLAYED_FOR_LINK(link=link.coded, tracker_project_id=link.tracker_project_id)
+    tx.trace.append([Step(ticket_id, what) for ticket_id in tickets])

@@ -1,0 +1,290 @@
+"""Creates a tracker project for a helpdesk project or entity and links it, once (SPEC 2.3, 4.1 forms).
+
+The tracker itself makes several projects of one identifier when it is asked at the same time (OBSERVED), so a form
+claims its identifier before the call, and whoever comes after looks the project up before anything is sent again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from producer.admin.projects.links import Linked, make_link, put_link, with_what_waited
+from producer.admin.projects.project_forms import FormRefused, ProjectForm, faults_of, refusal
+from producer.admin.records.models import ProjectClaim
+from producer.admin.records.project_claims import ClaimState
+from producer.admin.records.transaction import Store
+from shared.bodies.contexts import engine_for
+from shared.bodies.precedence import choose
+from shared.codes.cautions import Caution
+from shared.codes.changes import Did
+from shared.codes.coded import Coded
+from shared.codes.faults import Detail
+from shared.codes.invalid import Invalid
+from shared.codes.refusals import Refusal
+from shared.coordination.locks import Locks
+from shared.errors import (
+    BridgeError,
+    LeaseOver,
+    LockBusy,
+    NotFound,
+    OutcomeUnknown,
+    TrackerError,
+    TrackerOutage,
+    TrackerRejected,
+)
+from shared.events.config import PluginConfig
+from shared.metadata.reading import find_project
+from shared.metadata.synchronisation import Connect, MetadataResult, synchronise
+from shared.store.configuration.links import Link, LinkKind
+from shared.store.configuration.metadata import Entry, MetadataKind
+from shared.store.ledger.send_window import SendWindow
+from shared.telemetry.logs import get_logger, log_fields
+from shared.templating.contexts import FormPart, from_form
+from shared.templating.operations import Operation
+from shared.tracker.client import TIMEOUT_S, TrackerClient
+
+log = get_logger("projects")
+PATIENCE_S = 20.0
+LOOK_AGAIN_S = 0.1
+SEND_S = 10.0
+"""In this time after its claim a form is sent, or never."""
+
+
+class ProjectInDoubt(BridgeError):
+    """Whether the project was created is not known; the same form may be sent again, and is looked up first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What a form did.
+
+    Attributes:
+        linked: the link that was made.
+        created: whether the project was created by this form; else it was there already.
+        metadata: the synchronisation afterwards.
+        warnings: what a person should know of the template that made the request, or failed to.
+    """
+
+    linked: Linked
+    created: bool
+    metadata: MetadataResult
+    warnings: tuple[Coded, ...] = ()
+
+
+@dataclass(frozen=True)
+class ProjectForms:
+    """Carries out the forms of the project tab and the entity tab (SPEC 4.1).
+
+    Attributes:
+        connect: returns the configuration and the tracker.
+        settling: seconds after a lost answer before anything is sent again.
+        ring: rings the tickets whose skipped events are replayed.
+        sleep: waits so many seconds.
+    """
+
+    store: Store
+    locks: Locks
+    connect: Connect
+    settling: float
+    ring: Callable[[Sequence[int]], object]
+    sleep: Callable[[float], None] = time.sleep
+
+    def link(self, link: Link, *, replay: bool = False, keep_category: bool = False) -> Made:
+        """Link to an existing active project, ring what is replayed, then synchronise the metadata.
+
+        Raises:
+            NotFound: the tracker project or the category is unknown.
+        """
+        linked = make_link(self.store, link, replay=replay, keep_category=keep_category, connect=self.connect)
+        self._ring(linked)
+        return Made(linked, created=False, metadata=synchronise(self.store, self.locks, self.connect))
+
+    def create(
+        self,
+        kind: LinkKind,
+        helpdesk_id: int,
+        form: ProjectForm,
+        *,
+        category: int | None = None,
+        keep_category: bool = True,
+        replay: bool = False,
+    ) -> Made:
+        """Create a project and link to it, as `link` does; a repeat finds what the first one made.
+
+        Args:
+            kind: what the form is for.
+            helpdesk_id: its id.
+            form: as it was filled in.
+            category: of new issues; it is set once the project is seen to have it, and else told as a warning.
+            keep_category: where none is given, that of the link before stays.
+            replay: as `make_link`.
+
+        Raises:
+            FormRefused: naming each field that is wrong, by our own checks or in the tracker's words.
+            ProjectInDoubt: no clear answer came, and the project is not there yet.
+            LockBusy: another form with this identifier takes too long.
+            TrackerError: the tracker could not be asked.
+        """
+        config, client = self.connect()
+        try:
+            project, warnings = self._project(form, config)
+            with self._alone(project["identifier"]):
+                entry, created = self._ensure(client, kind, helpdesk_id, project)
+                link = Link(kind, helpdesk_id, entry.tracker_id, None)
+                keep = keep_category and category is None
+                linked = self._keep(link, entry, replay=replay, keep_category=keep)
+        finally:
+            client.close()
+        self._ring(linked)
+        metadata = synchronise(self.store, self.locks, self.connect)
+        if category is not None:
+            try:
+                made = make_link(self.store, replace(link, default_category_id=category), replay=False)
+                linked = replace(linked, link=made.link)
+            except NotFound as unknown:
+                warnings = (*warnings, Caution.LINKED_WITHOUT_CATEGORY(problem=unknown.coded))
+        return Made(linked, created, metadata, warnings)
+
+    def _ring(self, linked: Linked) -> None:
+        if linked.replayed:
+            self.ring(linked.tickets)
+
+    def _project(self, form: ProjectForm, config: PluginConfig) -> tuple[dict[str, Any], tuple[Coded, ...]]:
+        """Return the object to send, the active template's or else the form's own (SPEC section 9), and warnings.
+
+        Raises:
+            FormRefused: the tracker would refuse it.
+        """
+        with self.store.transaction() as tx:
+            template = tx.templates.active().get(Operation.PROJECT_CREATE)
+            chosen = choose(
+                template,
+                lambda: engine_for(Operation.PROJECT_CREATE, tx),
+                lambda: from_form(FormPart.model_validate(form.for_templates()), config),
+                form.body,
+            )
+            project: dict[str, Any] = chosen.body["project"]
+            if faults := faults_of(tx, project):
+                raise FormRefused(faults)
+        if chosen.fault is None:
+            return project, chosen.warnings
+        told = Caution.FORM_SENT_AS_IT_IS(template=str(template), problem=chosen.fault.coded)
+        log.error(**log_fields(told))
+        return project, (told,)
+
+    @contextmanager
+    def _alone(self, identifier: str) -> Iterator[None]:
+        """Hold the lock of an identifier, waiting a while for another form with it."""
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                with self.locks.hold(f"project:{identifier}"):
+                    yield
+                    return
+            except LockBusy:
+                if time.monotonic() > deadline:
+                    raise
+            self.sleep(LOOK_AGAIN_S)
+
+    def _ensure(
+        self, client: TrackerClient, kind: LinkKind, helpdesk_id: int, project: dict[str, Any]
+    ) -> tuple[Entry, bool]:
+        """Return the project and whether it was created just now."""
+        identifier = project["identifier"]
+        with self.store.transaction() as tx:
+            claim = tx.project_claims.get(identifier)
+        found = find_project(client, identifier)
+        if found is not None:
+            if claim is None or not _is_ours(claim, kind, helpdesk_id):
+                raise FormRefused(
+                    [
+                        (
+                            "identifier",
+                            Invalid.IDENTIFIER_IN_USE(project_id=found.tracker_id, project_name=found.name),
+                        )
+                    ]
+                )
+            return found, False
+        settling = SEND_S + TIMEOUT_S + self.settling
+        client.take_turn()
+        window = SendWindow(SEND_S)
+        with self.store.transaction() as tx:
+            seen = claim.attempt if claim else 0
+            attempt = tx.project_claims.claim(identifier, kind, helpdesk_id, attempt=seen, settling=settling)
+        if attempt is None:
+            raise ProjectInDoubt(Refusal.PROJECT_JUST_ASKED_FOR(identifier=identifier, seconds=settling))
+        return self._send(client, project, attempt, window), True
+
+    def _send(
+        self, client: TrackerClient, project: dict[str, Any], attempt: int, window: SendWindow
+    ) -> Entry:
+        identifier = project["identifier"]
+        give_back = partial(self._free, identifier, attempt)
+        client.use_turn()
+        try:
+            answer = client.call(
+                "POST", "/projects.json", body={"project": project}, before_send=window.check
+            )
+            return _entry(project, answer.object("project").get("id"))
+        except TrackerRejected as rejection:
+            give_back(rejection.coded)
+            if rejection.status != 422:
+                raise
+            with self.store.transaction() as tx:
+                raise refusal(tx, rejection.errors) from None
+        except OutcomeUnknown as unclear:
+            return self._look_up(client, identifier, unclear.coded)
+        except KeyError:
+            return self._look_up(client, identifier, Detail.NO_PROJECT_ID())
+        except (TrackerError, LeaseOver) as failure:
+            if isinstance(failure, TrackerOutage) and failure.may_have_acted:
+                return self._look_up(client, identifier, failure.coded)
+            give_back(failure.coded)
+            raise
+
+    def _look_up(self, client: TrackerClient, identifier: str, unclear: Coded) -> Entry:
+        log.warning("no clear answer to the creation of a project; looking it up", identifier=identifier)
+        try:
+            found = find_project(client, identifier)
+        except TrackerError:
+            found = None
+        if found is None:
+            raise ProjectInDoubt(Refusal.PROJECT_IN_DOUBT(identifier=identifier, problem=unclear)) from None
+        return found
+
+    def _keep(self, link: Link, project: Entry, *, replay: bool, keep_category: bool) -> Linked:
+        """Keep the project and its link, in one commit; then see to what waited for it."""
+        with self.store.transaction() as tx:
+            tx.metadata.put([project])
+            tx.project_claims.created(str(project.details["identifier"]), project.tracker_id)
+            tx.changes.note(
+                Did.PROJECT_CREATED(name=project.name), after={"id": project.tracker_id, **project.details}
+            )
+            made = put_link(tx, link, keep_category=keep_category)
+        return with_what_waited(self.store, made, replay=replay)
+
+    def _free(self, identifier: str, attempt: int, reason: Coded) -> None:
+        with self.store.transaction() as tx:
+            tx.project_claims.free(identifier, attempt, reason)
+
+
+def _is_ours(claim: ProjectClaim, kind: LinkKind, helpdesk_id: int) -> bool:
+    """Tell whether a project of this identifier came of an earlier form of the same helpdesk object."""
+    same = (claim.link_kind, claim.helpdesk_id) == (str(kind), helpdesk_id)
+    return same and claim.state in (ClaimState.CLAIMED, ClaimState.CREATED)
+
+
+def _entry(project: Mapping[str, Any], tracker_project_id: object) -> Entry:
+    if type(tracker_project_id) is not int:
+        raise KeyError("id")
+    details = {
+        "identifier": project["identifier"],
+        "parent_id": project.get("parent_id"),
+        "is_public": project.get("is_public", False),
+    }
+    return Entry(MetadataKind.PROJECT, tracker_project_id, project["name"], details)

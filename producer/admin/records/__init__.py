@@ -1,0 +1,1 @@
+"""Tables that only people's side reads."""

@@ -1,0 +1,124 @@
+"""Accounts, sessions, sign-in links and tokens. Whatever opens a door is kept as its SHA-256 only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import delete, insert, select, update
+from sqlalchemy.orm import Session
+
+from producer.admin.records.models import ApiToken, ConsoleAccount, ConsoleSession, SignInLink
+from shared.store.tables.types import clock, moment
+
+SEEN_EVERY_S = 60
+"""A session or token in constant use is not written down at each request."""
+
+
+class Accounts:
+    """Reads and writes who may come in, within one transaction."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def all(self) -> Sequence[ConsoleAccount]:
+        """Return every account by name."""
+        return self._session.scalars(select(ConsoleAccount).order_by(ConsoleAccount.name)).all()
+
+    def named(self, name: str) -> ConsoleAccount | None:
+        return self._session.scalar(select(ConsoleAccount).where(ConsoleAccount.name == name))
+
+    def add(self, name: str, password_hash: str | None, right: str) -> None:
+        values = {"name": name, "password_hash": password_hash, "right": right, "created_at": clock()}
+        self._session.execute(insert(ConsoleAccount).values(values))
+
+    def set_password(self, account_id: int, password_hash: str) -> None:
+        """Replace a password's hash."""
+        self._change(account_id, password_hash=password_hash)
+
+    def disable(self, account_id: int, *, disabled: bool) -> None:
+        """Let nobody sign in with an account any more, or again."""
+        self._change(account_id, disabled_at=clock() if disabled else None)
+
+    def set_right(self, account_id: int, right: str) -> None:
+        """Change what an account may do."""
+        self._change(account_id, right=right)
+
+    def _change(self, account_id: int, **values: object) -> None:
+        self._session.execute(update(ConsoleAccount).where(ConsoleAccount.id == account_id).values(**values))
+
+    def begin_session(self, digest: str, account_id: int, seconds: float) -> None:
+        """Keep a new session, and forget those that are over."""
+        self._session.execute(delete(ConsoleSession).where(ConsoleSession.ends_at < moment()))
+        values = {"began_at": clock(), "seen_at": clock(), "ends_at": clock(seconds)}
+        self._session.execute(insert(ConsoleSession).values(digest=digest, account_id=account_id, **values))
+
+    def in_session(self, digest: str, idle_s: float) -> ConsoleAccount | None:
+        """Return whose session it is, unless it is over or the account is disabled."""
+        found = self._session.execute(
+            select(ConsoleAccount, ConsoleSession.seen_at < moment(-SEEN_EVERY_S))
+            .join(ConsoleSession, ConsoleSession.account_id == ConsoleAccount.id)
+            .where(
+                ConsoleSession.digest == digest,
+                ConsoleSession.ends_at > moment(),
+                ConsoleSession.seen_at > moment(-idle_s),
+                ConsoleAccount.disabled_at.is_(None),
+            )
+        ).first()
+        if found is None:
+            return None
+        account, is_old = found
+        if is_old:
+            own = update(ConsoleSession).where(ConsoleSession.digest == digest)
+            self._session.execute(own.values(seen_at=clock()))
+        return account
+
+    def end_session(self, digest: str) -> None:
+        self._session.execute(delete(ConsoleSession).where(ConsoleSession.digest == digest))
+
+    def end_sessions(self, account_id: int) -> int:
+        """End every session of an account, and its sign-in links; return how many sessions these were."""
+        self._session.execute(delete(SignInLink).where(SignInLink.account_id == account_id))
+        gone = delete(ConsoleSession).where(ConsoleSession.account_id == account_id)
+        return len(self._session.execute(gone.returning(ConsoleSession.digest)).all())
+
+    def put_link(self, digest: str, account_id: int, seconds: float) -> None:
+        """Keep a sign-in link, and forget those that are over."""
+        self._session.execute(delete(SignInLink).where(SignInLink.ends_at < moment()))
+        values = {"digest": digest, "account_id": account_id, "ends_at": clock(seconds)}
+        self._session.execute(insert(SignInLink).values(values))
+
+    def use_link(self, digest: str) -> ConsoleAccount | None:
+        """Use up a sign-in link; return whose it is, unless it is over or the account is disabled."""
+        gone = delete(SignInLink).where(SignInLink.digest == digest, SignInLink.ends_at > moment())
+        account_id = self._session.scalar(gone.returning(SignInLink.account_id))
+        account = None if account_id is None else self._session.get(ConsoleAccount, account_id)
+        return account if account and account.disabled_at is None else None
+
+    def tokens(self) -> Sequence[ApiToken]:
+        """Return every token, those revoked included, newest first."""
+        return self._session.scalars(select(ApiToken).order_by(ApiToken.id.desc())).all()
+
+    def add_token(self, name: str, digest: str, right: str) -> None:
+        """Keep a new token."""
+        values = {"name": name, "digest": digest, "right": right, "created_at": clock()}
+        self._session.execute(insert(ApiToken).values(values))
+
+    def token_named(self, name: str) -> ApiToken | None:
+        return self._session.scalar(select(ApiToken).where(ApiToken.name == name))
+
+    def token_with(self, digest: str) -> ApiToken | None:
+        """Return a token that is good, and note that it was used."""
+        where = (ApiToken.digest == digest, ApiToken.revoked_at.is_(None))
+        found = self._session.execute(
+            select(ApiToken, ApiToken.used_at > moment(-SEEN_EVERY_S)).where(*where)
+        ).first()
+        if found is None:
+            return None
+        token, is_noted = found
+        if not is_noted:
+            self._session.execute(update(ApiToken).where(ApiToken.id == token.id).values(used_at=clock()))
+        return token
+
+    def revoke_token(self, token_id: int) -> None:
+        """Let nobody come in with a token any more."""
+        self._session.execute(update(ApiToken).where(ApiToken.id == token_id).values(revoked_at=clock()))

@@ -1,0 +1,238 @@
+"""Searches of the journal for people: filters, pages by key, bounded counts. Never reads payloads."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Integer, and_, case, cast, func, literal, or_, select, text, union_all
+from sqlalchemy.orm import Session, defer
+
+from shared.codes.coded import Coded
+from shared.codes.kinds import Kind
+from shared.store.ledger.ledger_queries import NOT_LINKED
+from shared.store.ledger.undecided import DECIDABLE, undecided_count
+from shared.store.tables.models import EventState, JournalEvent, TaskTimeLink, TicketIssueLink
+from shared.store.tables.types import is_on_postgresql, moment
+
+MOST_COUNTED = 1001
+NUMBER = re.compile(r"\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which events.
+
+    Attributes:
+        state: one of EventState.
+        kind: the event's name.
+        cause: a group of failures (`Group.cause`).
+        since, until: when they came in.
+        upto: the highest id.
+    """
+
+    state: str | None = None
+    kind: str | None = None
+    ticket_id: int | None = None
+    code: str | None = None
+    cause: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    upto: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Failures with one cause.
+
+    Attributes:
+        cause: names the group in addresses.
+        coded: the cause, as the newest of them has it.
+        newest: the newest of them.
+        since: when the oldest of them came in.
+    """
+
+    cause: str
+    coded: Coded
+    count: int
+    newest: JournalEvent
+    since: datetime
+    reasons: frozenset[str]
+
+
+class EventCounts(NamedTuple):
+    """How many events there are, each at most MOST_COUNTED."""
+
+    last_hour: int
+    waiting: int
+    failed: int
+
+
+class EventSearch:
+    """Looks through the journal within one transaction."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def page(
+        self, wanted: Wanted, *, limit: int, below: int | None = None, above: int | None = None
+    ) -> Sequence[JournalEvent]:
+        """Return events newest first: those below an id, or the ones right above one."""
+        statement = select(JournalEvent).options(defer(JournalEvent.payload, raiseload=True))
+        statement = statement.where(*self._where(wanted))
+        if above is not None:
+            upwards = statement.where(JournalEvent.id > above).order_by(JournalEvent.id).limit(limit)
+            return list(reversed(self._session.scalars(upwards).all()))
+        if below is not None:
+            statement = statement.where(JournalEvent.id < below)
+        return self._session.scalars(statement.order_by(JournalEvent.id.desc()).limit(limit)).all()
+
+    def count(self, wanted: Wanted) -> int:
+        """Return how many there are, at most MOST_COUNTED."""
+        some = select(literal(1)).where(*self._where(wanted)).select_from(JournalEvent).limit(MOST_COUNTED)
+        return self._session.scalar(select(func.count()).select_from(some.subquery())) or 0
+
+    def where(self, wanted: Wanted) -> ColumnElement[bool]:
+        """Return the condition, to change what matches."""
+        return and_(*self._where(wanted), literal(value=True))
+
+    def groups(self, most: int = 1000) -> list[Group]:
+        """Return the newest failures by cause, the largest group first."""
+        rows = self.page(Wanted(state=EventState.FAILED), limit=most)
+        found: dict[str, Group] = {}
+        for row in rows:
+            coded = row.coded
+            if coded is None:
+                continue
+            cause, reason = _cause(row), _reason(row)
+            group = found.get(cause)
+            if group is None:
+                found[cause] = Group(cause, coded, 1, row, row.received_at, frozenset({reason}))
+            else:
+                found[cause] = replace(
+                    group, count=group.count + 1, since=row.received_at, reasons=group.reasons | {reason}
+                )
+        return sorted(found.values(), key=lambda one: -one.count)
+
+    def per_hour(self) -> dict[int, tuple[int, int]]:
+        """Return of each of the last 24 hours how many events came in, and how many of these failed; 0: this hour."""
+        age: ColumnElement[Any]
+        if is_on_postgresql(self._session):
+            age = func.extract("epoch", moment()) - func.extract("epoch", JournalEvent.received_at)
+            hour: ColumnElement[Any] = func.floor(age / 3600)
+        else:
+            age = func.julianday("now") - func.julianday(JournalEvent.received_at)
+            hour = cast(age * 24, Integer)
+        failed = func.sum(case((JournalEvent.state == EventState.FAILED, 1), else_=0))
+        statement = select(hour, func.count(), failed).where(JournalEvent.received_at > moment(-86400))
+        counted: Counter[int] = Counter()
+        bad: Counter[int] = Counter()
+        for at, count, failures in self._session.execute(statement.group_by(text("1"))):
+            counted[int(at)] += count
+            bad[int(at)] += failures
+        return {at: (counted[at], bad[at]) for at in counted}
+
+    def standing(self) -> EventCounts:
+        """Return how many events came in within the hour, wait, and failed, each at most MOST_COUNTED."""
+        conditions = (
+            JournalEvent.received_at > moment(-3600),
+            JournalEvent.state == EventState.PENDING,
+            JournalEvent.state == EventState.FAILED,
+        )
+        counts = (
+            select(func.count())
+            .select_from(
+                select(literal(1)).select_from(JournalEvent).where(one).limit(MOST_COUNTED).subquery()
+            )
+            .scalar_subquery()
+            for one in conditions
+        )
+        return EventCounts(*self._session.execute(select(*counts)).one())
+
+    def needs_a_person(self, most: int = 100) -> tuple[int, int]:
+        """Return how many events failed, and how many creations wait for a decision, each up to a limit."""
+        failed = select(literal(1)).select_from(JournalEvent).where(JournalEvent.state == EventState.FAILED)
+        failed_count = select(func.count()).select_from(failed.limit(most).subquery()).scalar_subquery()
+        failures, waiting = self._session.execute(select(failed_count, undecided_count())).one()
+        return failures, waiting
+
+    def waiting_for_a_person(self, *, limit: int, after: int = 0) -> list[tuple[Kind, int]]:
+        """Return which creations wait for a decision, as (kind, key), those waiting longest first.
+
+        Args:
+            limit: how many.
+            after: how many to leave out before them.
+        """
+        found = union_all(
+            *(
+                select(literal(str(kind)).label("kind"), model.key.label("key"), model.changed_at.label("since"))
+                .where(NOT_LINKED, model.state.in_(DECIDABLE))
+                for kind, model in ((Kind.TICKET, TicketIssueLink), (Kind.TICKET_TASK, TaskTimeLink))
+            )
+        ).subquery()  # fmt: skip
+        longest_first = select(found.c.kind, found.c.key).order_by(found.c.since, found.c.kind, found.c.key)
+        rows = self._session.execute(longest_first.offset(after).limit(limit))
+        return [(Kind(kind), key) for kind, key in rows]
+
+    def states_of(self, event_ids: Collection[int]) -> dict[str, int]:
+        """Return how many of some events are in each state."""
+        statement = (
+            select(JournalEvent.state, func.count())
+            .where(JournalEvent.id.in_(event_ids))
+            .group_by(JournalEvent.state)
+        )
+        return dict(self._session.execute(statement).all())
+
+    def _where(self, wanted: Wanted) -> list[ColumnElement[bool]]:
+        found: list[ColumnElement[bool]] = []
+        if wanted.state:
+            found.append(JournalEvent.state == wanted.state)
+        if wanted.kind:
+            found.append(JournalEvent.event == wanted.kind)
+        if wanted.ticket_id is not None:
+            found.append(JournalEvent.ticket_id == wanted.ticket_id)
+        if wanted.code:
+            found.append(JournalEvent.reason_text == wanted.code)
+        if wanted.since:
+            found.append(JournalEvent.received_at >= wanted.since)
+        if wanted.until:
+            found.append(JournalEvent.received_at <= wanted.until)
+        if wanted.upto is not None:
+            found.append(JournalEvent.id <= wanted.upto)
+        if wanted.cause:
+            found.append(self._of_cause(wanted.cause))
+        return found
+
+    def _of_cause(self, cause: str) -> ColumnElement[bool]:
+        group = next((one for one in self.groups() if one.cause == cause), None)
+        if group is None:
+            return literal(value=False)
+        reasons = [json.loads(one) for one in group.reasons]
+        alike = [
+            and_(
+                JournalEvent.reason_text == reason,
+                JournalEvent.params.is_(None) if params is None else JournalEvent.params == params,
+            )
+            for reason, params in reasons
+        ]
+        return and_(JournalEvent.state == EventState.FAILED, or_(*alike))
+
+
+def _reason(row: JournalEvent) -> str:
+    return json.dumps([row.reason_text, row.params])
+
+
+def _cause(row: JournalEvent) -> str:
+    """Return what failures of one cause have in common: everything but the numbers of what they are about."""
+    params: Any = row.params
+    if isinstance(params, dict):
+        path = params.get("path")
+        params = {**params, "path": NUMBER.sub("N", path)} if isinstance(path, str) else params
+    same = json.dumps([row.reason_text, params], sort_keys=True)
+    return hashlib.sha256(same.encode()).hexdigest()[:16]

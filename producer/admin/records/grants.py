@@ -1,0 +1,34 @@
+"""What the producer's role may do on PostgreSQL: append to the journal, leave its sign, read what its metrics show."""
+
+from __future__ import annotations
+
+from shared.store.tables.models import JournalEvent, ProducerSign, ReconciliationMark
+
+REVISION_TABLE = "alembic_version"
+COUNTS = ReconciliationMark.__tablename__
+"""How many events had been missed, and when that was looked at."""
+NOT_WRITTEN = ("completion",)
+"""Columns of the journal that are the worker's."""
+READ = ("id", "delivery_id", "digest")
+"""Columns by which the journal tells a redelivery; none of them holds anything of an event."""
+
+
+def producer_grants(role: str) -> list[str]:
+    """Return the statements that leave a role no more than the producer needs; they may be run again at any time.
+
+    Args:
+        role: name of an existing role.
+    """
+    name = '"' + role.replace('"', '""') + '"'
+    journal, signs = JournalEvent.__tablename__, ProducerSign.__tablename__
+    written = [one.name for one in JournalEvent.__table__.columns if one.name not in NOT_WRITTEN]
+    return [
+        "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
+        f"REVOKE ALL ON ALL TABLES IN SCHEMA public FROM PUBLIC, {name}",
+        f"REVOKE ALL ON ALL SEQUENCES IN SCHEMA public FROM PUBLIC, {name}",
+        f"GRANT USAGE ON SCHEMA public TO {name}",
+        f"GRANT INSERT ({', '.join(written)}), SELECT ({', '.join(READ)}) ON {journal} TO {name}",
+        f"GRANT USAGE ON SEQUENCE {journal}_id_seq TO {name}",
+        f"GRANT INSERT, UPDATE, SELECT (name) ON {signs} TO {name}",
+        f"GRANT SELECT ON {REVISION_TABLE}, {COUNTS} TO {name}",
+    ]

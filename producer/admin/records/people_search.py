@@ -1,0 +1,131 @@
+"""Searches of helpdesk users for people: filters, pages and counts, whom each is matched with told by SQL.
+
+It says what `People.match` says, so that a page need not match everybody; what a page shows of its rows `match` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import Select, Text, and_, case, cast, false, func, literal, null, or_, select, true
+from sqlalchemy.orm import Session, aliased
+
+from shared.events.event import HelpdeskUser
+from shared.store.tables.models import HelpdeskPerson, TrackerUser, UserMap, UserPin
+from shared.store.tables.types import size_of
+
+
+class Everybody(NamedTuple):
+    """How many helpdesk users there are, and how many are matched by e-mail and not confirmed."""
+
+    total: int
+    new: int
+
+
+class PeopleSearch:
+    """Looks through the helpdesk users within one transaction.
+
+    Args:
+        session: the transaction.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def page(
+        self, *, find: str = "", only: str = "", administrators: bool = True, limit: int, after: int = 0
+    ) -> tuple[Sequence[HelpdeskUser], Everybody]:
+        """Return some helpdesk users, and how many there are in all.
+
+        Those without a tracker user come first, then those nobody has confirmed.
+
+        Args:
+            find: what their number, e-mail or login has in it.
+            only: `unmatched` or `new`; else all.
+            administrators: as for `People.match`.
+            limit: how many.
+            after: how many to leave out before them.
+        """
+        one = _matched(administrators=administrators).cte("matched")
+        new = func.coalesce(func.sum(case((one.c.is_new, 1), else_=0)), 0)
+        counted = select(func.count().label("total"), new.label("new")).select_from(one).subquery()
+        wanted = select(one.c.helpdesk_user_id, one.c.email)
+        if find:
+            number = cast(one.c.helpdesk_user_id, Text)
+            text = number + " " + func.coalesce(one.c.email, "") + " " + func.coalesce(one.c.login, "")
+            wanted = wanted.where(func.lower(text).contains(find.lower(), autoescape=True))
+        if only == "unmatched":
+            wanted = wanted.where(one.c.login.is_(None), ~one.c.is_mapped)
+        if only == "new":
+            wanted = wanted.where(one.c.is_new)
+        order = (one.c.login.is_not(None), ~one.c.is_new, one.c.helpdesk_user_id)
+        page = wanted.order_by(*order).offset(after).limit(limit)
+        place = func.row_number().over(order_by=order).label("place")
+        shown = page.add_columns(place).subquery()
+        rows = self._session.execute(
+            select(counted.c.total, counted.c.new, shown.c.helpdesk_user_id, shown.c.email)
+            .select_from(counted)
+            .outerjoin(shown, true())
+            .order_by(shown.c.place)
+        ).all()
+        users = [
+            HelpdeskUser.model_construct(id=number, email=email)
+            for _, _, number, email in rows
+            if number is not None
+        ]
+        return users, Everybody(rows[0].total, rows[0].new)
+
+
+def _matched(*, administrators: bool) -> Select[Any]:
+    """Return the query for every helpdesk user with the login of their tracker user, and how it was found.
+
+    Each table is looked up by an index, so that it is quick whatever the database knows of their sizes.
+    """
+    everybody = _everybody().subquery()
+    number, email = everybody.c.helpdesk_user_id, everybody.c.email
+    mapped, by_mail, other = aliased(TrackerUser), aliased(TrackerUser), aliased(TrackerUser)
+    is_plain = size_of(email) == func.length(email)  # of ASCII only every database folds the case alike
+    same_mail = (other.mail_key == by_mail.mail_key, other.tracker_user_id != by_mail.tracker_user_id)
+    is_alone = ~select(other.tracker_user_id).where(*same_mail).exists()
+    is_taken = or_(
+        *(
+            select(table.helpdesk_user_id)
+            .where(table.tracker_user_id == by_mail.tracker_user_id)
+            .correlate(by_mail)
+            .exists()
+            for table in (aliased(UserMap), aliased(UserPin))
+        )
+    )
+    is_mapped = UserMap.helpdesk_user_id.is_not(None)
+    is_matched = case(
+        (is_mapped | by_mail.tracker_user_id.is_(None), false()),
+        (by_mail.admin & literal(not administrators), false()),
+        (UserPin.helpdesk_user_id.is_not(None), UserPin.tracker_user_id == by_mail.tracker_user_id),
+        else_=~is_taken,
+    )
+    return (
+        select(
+            number,
+            email,
+            is_mapped.label("is_mapped"),
+            case((is_mapped, mapped.login), (is_matched, by_mail.login), else_=null()).label("login"),
+            and_(is_matched, UserPin.confirmed_at.is_(None)).label("is_new"),
+        )
+        .select_from(everybody)
+        .outerjoin(UserMap, UserMap.helpdesk_user_id == number)
+        .outerjoin(mapped, mapped.tracker_user_id == UserMap.tracker_user_id)
+        .outerjoin(by_mail, and_(is_plain, by_mail.mail_key == func.lower(email), is_alone))
+        .outerjoin(UserPin, UserPin.helpdesk_user_id == number)
+    )
+
+
+def _everybody() -> Select[Any]:
+    """Return the query for whom events have named, or an override names."""
+    named = select(HelpdeskPerson.helpdesk_user_id, HelpdeskPerson.email)
+    is_named = select(HelpdeskPerson.helpdesk_user_id).where(
+        HelpdeskPerson.helpdesk_user_id == UserMap.helpdesk_user_id
+    )
+    mapped = select(UserMap.helpdesk_user_id, cast(null(), Text)).where(~is_named.exists())
+    found = named.union_all(mapped).subquery()
+    return select(found.c.helpdesk_user_id, found.c.email)

@@ -1,0 +1,98 @@
+"""Tracker projects that forms asked for: claimed before the call, so that no repeat makes a second one."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, cast
+
+from sqlalchemy import ColumnElement, Table, and_, delete, or_, select, update
+from sqlalchemy.orm import Session
+
+from producer.admin.records.models import ProjectClaim
+from shared.codes.coded import Coded
+from shared.store.configuration.links import LinkKind
+from shared.store.tables.explained import keeping
+from shared.store.tables.types import clock, insert_for
+
+CLAIMS = cast(Table, ProjectClaim.__table__)
+
+
+class ClaimState(StrEnum):
+    """Where the creation of a tracker project stands."""
+
+    FREE = "free"
+    CLAIMED = "claimed"
+    CREATED = "created"
+
+
+class ProjectClaims:
+    """Reads and writes claims within one transaction; each change is one compare-and-set by attempt number."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def get(self, identifier: str) -> ProjectClaim | None:
+        """Return the claim of an identifier."""
+        return self._session.scalar(select(ProjectClaim).where(ProjectClaim.identifier == identifier))
+
+    def claim(
+        self, identifier: str, kind: LinkKind, helpdesk_id: int, *, attempt: int, settling: float
+    ) -> int | None:
+        """Claim an identifier for a form of a helpdesk project or entity.
+
+        Args:
+            identifier: of the tracker project.
+            kind: what the form is for.
+            helpdesk_id: its id.
+            attempt: the attempt that was seen, 0 where there was no claim.
+            settling: seconds until anybody may send again without having been told what came of this.
+
+        Returns:
+            The new attempt number, or None where somebody else was faster.
+        """
+        values: dict[str, Any] = {
+            "link_kind": str(kind),
+            "helpdesk_id": helpdesk_id,
+            "state": ClaimState.CLAIMED,
+            "settle_after": clock(settling),
+            "tracker_project_id": None,
+            **keeping(None),
+            "changed_at": clock(),
+        }
+        statement = (
+            insert_for(self._session)(CLAIMS)
+            .values(identifier=identifier, attempt=attempt + 1, **values)
+            .on_conflict_do_update(
+                index_elements=["identifier"],
+                set_={**values, "attempt": ProjectClaim.attempt + 1},
+                where=and_(
+                    ProjectClaim.attempt == attempt,
+                    or_(ProjectClaim.state != ClaimState.CLAIMED, ProjectClaim.settle_after <= clock()),
+                ),
+            )
+            .returning(ProjectClaim.attempt)
+        )
+        claimed: int | None = self._session.scalar(statement)
+        return claimed
+
+    def created(self, identifier: str, tracker_project_id: int) -> None:
+        """Record the project that came of a claim; whoever looked for it before it was there has to look again."""
+        self._set(
+            ProjectClaim.identifier == identifier,
+            state=ClaimState.CREATED,
+            attempt=ProjectClaim.attempt + 1,
+            tracker_project_id=tracker_project_id,
+            settle_after=None,
+        )
+
+    def free(self, identifier: str, attempt: int, reason: Coded) -> None:
+        """Give a claim back: refused, or never sent."""
+        mine = and_(ProjectClaim.identifier == identifier, ProjectClaim.attempt == attempt)
+        self._set(mine, state=ClaimState.FREE, settle_after=None, **keeping(reason))
+
+    def forget_tracker(self) -> None:
+        """Forget every claim: it is another tracker now."""
+        self._session.execute(delete(ProjectClaim))
+
+    def _set(self, where: ColumnElement[bool], **values: Any) -> None:
+        self._session.execute(update(CLAIMS).where(where).values(**values, changed_at=clock()))

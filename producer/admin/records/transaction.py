@@ -1,0 +1,33 @@
+"""What people's side does with the tables, one transaction at a time."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+
+from sqlalchemy.orm import Session
+
+from producer.admin.records.accounts import Accounts
+from producer.admin.records.event_search import EventSearch
+from producer.admin.records.people_search import PeopleSearch
+from producer.admin.records.project_claims import ProjectClaims
+from shared.store import transaction
+from shared.store.opening import opened
+
+
+class Transaction(transaction.Transaction):
+    """Every repository over one database transaction."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self.project_claims = ProjectClaims(session)
+        self.accounts = Accounts(session)
+        self.events = EventSearch(session)
+        self.helpdesk_users = PeopleSearch(session)
+
+
+class Store(transaction.Store):
+    """Opens transactions on a database."""
+
+    def transaction(self) -> AbstractContextManager[Transaction]:
+        """Open a transaction: committed at the end of the block, rolled back when it raises."""
+        return opened(self.database, Transaction)

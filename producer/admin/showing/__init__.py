@@ -1,0 +1,1 @@
+"""What both doors show alike."""

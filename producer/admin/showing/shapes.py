@@ -1,0 +1,106 @@
+"""What the command line's --json and the API show of things: one shape for both (CONTRACT)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from shared.codes.coded import to_json
+from shared.sentences.render import sentence
+
+if TYPE_CHECKING:
+    from shared.codes.coded import Coded
+    from shared.codes.kinds import Kind
+    from shared.store.configuration.links import Link
+    from shared.store.configuration.metadata import Entry
+    from shared.store.configuration.people import TrackerPerson
+    from shared.store.ledger.ledger import LedgerRow
+    from shared.store.tables.models import JournalEvent, MetadataRun
+
+Shape = dict[str, Any]
+EVENT = ("id", "key", "event", "ticket_id", "task_id", "state")
+TIMES = ("occurred_at", "received_at", "attempts", "next_attempt_at")
+RUN = ("started_at", "ended_at", "ok", "counts", "differences")
+
+
+def coded_json(coded: Coded) -> Shape:
+    return {"code": str(coded.code), "params": to_json(coded.params)}
+
+
+def reason_json(coded: Coded | None) -> Shape:
+    """Return a reason as code, parameters and sentence; nothing where there is none."""
+    if coded is None:
+        return {"code": None, "params": {}, "reason": None}
+    return {**coded_json(coded), "reason": sentence(coded)}
+
+
+def failure_json(why: Coded | None) -> Shape:
+    """Return why something failed, its sentence as `error`; nothing where it did not."""
+    told = reason_json(why)
+    return {"error": told.pop("reason"), **told}
+
+
+def warnings_json(warnings: Iterable[Coded]) -> Shape:
+    """Return warnings as sentences, and beside them as codes with parameters."""
+    told = [reason_json(one) for one in warnings]
+    return {"warnings": [one["reason"] for one in told], "cautions": told}
+
+
+def event_json(row: JournalEvent) -> Shape:
+    named = {name: getattr(row, name) for name in EVENT}
+    return {**named, **reason_json(row.coded), **{name: getattr(row, name) for name in TIMES}}
+
+
+def held_json(kind: Kind, row: LedgerRow) -> Shape:
+    """Return what waits for a person."""
+    return {
+        "kind": str(kind),
+        "id": row.key,
+        "since": row.changed_at,
+        **reason_json(row.coded),
+        "sent": row.body,
+        "candidates": list(row.candidates or ()),
+    }
+
+
+def link_json(link: Link) -> Shape:
+    return {
+        "kind": str(link.kind),
+        "id": link.helpdesk_id,
+        "tracker_project_id": link.tracker_project_id,
+        "default_category_id": link.default_category_id,
+    }
+
+
+def run_json(run: MetadataRun) -> Shape:
+    """Return the record of a metadata synchronisation."""
+    return {**{name: getattr(run, name) for name in RUN}, **failure_json(run.coded)}
+
+
+def entry_json(entry: Entry) -> Shape:
+    """Return an entry of the metadata cache."""
+    of_project = {"project_id": entry.tracker_project_id} if entry.tracker_project_id else {}
+    return {"id": entry.tracker_id, "name": entry.name, **of_project, **entry.details}
+
+
+def person_json(person: TrackerPerson) -> Shape:
+    """Return a tracker user."""
+    return {
+        "id": person.tracker_user_id,
+        "login": person.login,
+        "name": person.name,
+        "mail": person.mail,
+        "admin": person.admin,
+    }
+
+
+def stamp(moment: Any) -> str:
+    """Return a time as ISO 8601 in UTC, with Z.
+
+    Raises:
+        TypeError: it is no date and time.
+    """
+    if not isinstance(moment, datetime):
+        raise TypeError(f"{type(moment).__name__} is not JSON")
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")

@@ -1,0 +1,107 @@
+"""What a template would send, without sending it (SPEC 4.3 "preview")."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from producer.admin.records.transaction import Store
+from producer.admin.templates.template_values import unfit_values
+from shared.bodies.contexts import custom_fields_of, engine_for, preview_context
+from shared.codes.cautions import Caution
+from shared.codes.coded import Coded
+from shared.events.config import PluginConfig
+from shared.events.payloads import roles_beyond
+from shared.templating.fields import fields_for
+from shared.templating.operations import CustomField, Operation
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """A template, rendered.
+
+    Attributes:
+        payload: what would be sent.
+        warnings: what a person should know.
+        filled_in: fields that the template leaves out and that were known.
+        pruned: what was left out because it is null.
+        unknown: fields that the field dictionary does not know: the tracker ignores most such fields.
+        compile_ms, render_ms: milliseconds; a template is compiled once per process.
+    """
+
+    operation: Operation
+    payload: dict[str, Any]
+    warnings: tuple[Coded, ...]
+    filled_in: tuple[str, ...]
+    pruned: tuple[str, ...]
+    unknown: tuple[str, ...]
+    compile_ms: float
+    render_ms: float
+
+
+def preview(
+    store: Store,
+    operation: Operation,
+    body: str,
+    *,
+    event_id: int | None = None,
+    context: Mapping[str, Any] | None = None,
+) -> Preview:
+    """Render a template from a stored event, a given context, or else the sample.
+
+    Args:
+        store: where events, links and the metadata cache are.
+        operation: what the template is for.
+        body: the template.
+        event_id: an event of the journal.
+        context: plain data, in place of an event.
+
+    Raises:
+        TemplateError: the template is faulty.
+        NotFound: there is no such event.
+        NoContext: the operation cannot be rendered from that event.
+    """
+    with store.transaction() as tx:
+        engine, custom_fields = engine_for(operation, tx), custom_fields_of(tx)
+        data = preview_context(tx, operation, event_id=event_id, given=context)
+        config, _ = tx.configs.get()
+    started = time.perf_counter()
+    engine.check(body)
+    compiled = time.perf_counter()
+    rendering = engine.render(body, data)
+    ended = time.perf_counter()
+    with store.transaction() as tx:
+        unfit = [one.coded for one in unfit_values(tx, operation, rendering.payload)]
+    return Preview(
+        operation,
+        rendering.payload,
+        (*rendering.warnings, *unfit, *_refused_roles(operation, rendering.payload, config)),
+        rendering.filled_in,
+        rendering.pruned,
+        tuple(unknown_fields(operation, rendering.payload, custom_fields)),
+        compile_ms=round((compiled - started) * 1000, 3),
+        render_ms=round((ended - compiled) * 1000, 3),
+    )
+
+
+def _refused_roles(operation: Operation, payload: dict[str, Any], config: PluginConfig) -> list[Coded]:
+    """Return the warning of a membership whose roles no template may give."""
+    beyond = roles_beyond(payload, config) if operation is Operation.MEMBERSHIP_CREATE else []
+    return [Caution.ROLES_NOT_ALLOWED(roles=list(beyond))] if beyond else []
+
+
+def unknown_fields(
+    operation: Operation, payload: Mapping[str, Any], custom_fields: tuple[CustomField, ...]
+) -> list[str]:
+    """Return the fields of a payload that are not in the field dictionary."""
+    top = operation.top_key
+    known = {field.name for field in fields_for(operation, custom_fields)}
+    unknown = [f"{top}.{name}" for name in payload[top] if name not in known]
+    if not custom_fields:
+        return unknown  # an empty cache knows nothing of them
+    own = {str(field.id) for field in custom_fields if field.belongs_to(operation)}
+    named = [str(one.get("id")) for one in payload[top].get("custom_fields", ())]
+    named += payload[top].get("custom_field_values", ())
+    return unknown + [f"{top}.custom_fields[{one}]" for one in named if one not in own]

@@ -1,0 +1,83 @@
+"""Closed lists and custom fields: what of a payload the tracker would refuse, as far as its metadata is cached."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from producer.admin.records.transaction import Transaction
+from shared.codes.hints import Hint
+from shared.errors import TemplateError
+from shared.refusals.hints import hints
+from shared.refusals.judging import whole
+from shared.refusals.known import Explanation, known_of
+from shared.templating.document import read
+from shared.templating.operations import Operation
+from shared.templating.source import Array, Node, Object, Scalar, Text
+
+OF_A_VALUE = (
+    Hint.UNKNOWN_PRIORITY,
+    Hint.UNKNOWN_ISSUE_TYPE,
+    Hint.UNKNOWN_STATUS,
+    Hint.UNKNOWN_WATCHERS,
+    Hint.UNKNOWN_ASSIGNEE,
+    Hint.UNKNOWN_CATEGORY,
+    Hint.NO_USABLE_ROLE,
+    Hint.ACTIVITY_NOT_ENABLED,
+    Hint.CUSTOM_FIELD_NOT_A_CHOICE,
+    Hint.CUSTOM_FIELD_TAKES_ONE_VALUE,
+    Hint.CUSTOM_FIELD_TAKES_INTEGER,
+    Hint.CUSTOM_FIELD_TAKES_NUMBER,
+    Hint.CUSTOM_FIELD_TAKES_DATE,
+    Hint.CUSTOM_FIELD_TAKES_BOOLEAN,
+)
+"""What is wrong with a value that is there; what a payload lacks may be filled in when it is rendered."""
+TAGS = object()
+"""Stands for what a rendering will put there."""
+
+
+def unfit_values(tx: Transaction, operation: Operation, payload: dict[str, Any]) -> list[Explanation]:
+    """Return which values of a payload the tracker would refuse; an empty cache refuses none."""
+    fields = payload.get(operation.top_key)
+    project_id = whole(fields.get("project_id")) if isinstance(fields, dict) else None
+    found = hints(operation, payload, known_of(tx, project_id))
+    return [one for one in found if one.why.code in OF_A_VALUE]
+
+
+def unfit_constant(tx: Transaction, operation: Operation, body: str) -> TemplateError | None:
+    """Return what is wrong with a value that is the same in every rendering, None where nothing is.
+
+    Args:
+        tx: an open transaction.
+        operation: what the template is for.
+        body: the template; it can be compiled.
+    """
+    source, document = read(body)
+    constants = _constant(document)
+    if not isinstance(document, Object) or not isinstance(constants, dict):
+        return None
+    inner = document.members.get(operation.top_key)
+    for one in unfit_values(tx, operation, constants):
+        if one.why.code == Hint.NO_USABLE_ROLE and not _is_constant(inner, "role_ids"):
+            continue
+        name = one.field.partition(".")[2].split("[")[0].split(".")[0]
+        at = inner.members[name].at if isinstance(inner, Object) and name in inner.members else document.at
+        return source.error(one.coded, at)
+    return None
+
+
+def _is_constant(inner: Node | None, name: str) -> bool:
+    """Tell whether a list of a payload stands in the template whole: of one with tags, what is missing may come."""
+    found = inner.members.get(name) if isinstance(inner, Object) else None
+    return isinstance(found, Array) and all(_constant(one) is not TAGS for one in found.items)
+
+
+def _constant(node: Node) -> Any:
+    """Return the part of a template that does not depend on what it is rendered from."""
+    if isinstance(node, Scalar):
+        return node.value
+    if isinstance(node, Text):
+        return TAGS if "{{" in node.text else node.text
+    if isinstance(node, Array):
+        return [one for one in map(_constant, node.items) if one is not TAGS]
+    members = {name: _constant(member) for name, member in node.members.items()}
+    return {name: value for name, value in members.items() if value is not TAGS}

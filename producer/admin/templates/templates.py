@@ -1,0 +1,310 @@
+"""The template store as a person uses it: save, activate, roll back (SPEC 9.1 "Template store").
+
+Saving never changes what is sent: a new version waits until it is activated. So a faulty text can be kept as a draft,
+and a faulty text can never be in force.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy.exc import IntegrityError
+
+from producer.admin.records.transaction import Store, Transaction
+from producer.admin.templates.template_values import unfit_constant
+from shared.bodies.contexts import custom_fields_of, engine_for, operation_of
+from shared.codes.changes import Did
+from shared.codes.coded import Coded
+from shared.codes.invalid import Invalid, faulty
+from shared.codes.refusals import Refusal
+from shared.errors import BridgeError, NotFound, TemplateError
+from shared.store.configuration.templates import Change, Kept
+from shared.store.tables.models import PayloadTemplate, TemplateChange
+from shared.templating.limits import BODY_BYTES
+from shared.templating.operations import CustomField, Operation
+from shared.values.characters import NOT_STORABLE
+
+LONGEST_NAME = 100
+
+
+class TemplateRefused(BridgeError):
+    """Something that cannot be done with a template, or a field of it that is wrong."""
+
+
+class EditedMeanwhile(BridgeError):
+    """Somebody else saved a version after the one that was edited; nothing was kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A template as it is shown.
+
+    Attributes:
+        version: the newest version.
+        active_version: the version in force, None where the template is not active.
+        body: text of the newest version.
+        fault: why the newest version cannot be activated: it is a draft.
+        changed_at: when something was last done to it.
+        changed_by: by whom.
+    """
+
+    id: int
+    operation: Operation
+    name: str
+    version: int
+    active_version: int | None
+    body: str
+    fault: TemplateError | None
+    changed_at: datetime
+    changed_by: str
+
+
+class TemplateStore:
+    """Does what administrators do with templates.
+
+    Args:
+        store: where they are kept.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def custom_fields(self) -> tuple[CustomField, ...]:
+        """Return the tracker's custom fields, which templates can give a value."""
+        with self._store.transaction() as tx:
+            return custom_fields_of(tx)
+
+    def list(self, operation: str | None = None) -> list[Described]:
+        """Return the templates, of one operation where one is named.
+
+        Raises:
+            NotFound: there is no such operation.
+        """
+        wanted = str(operation_of(operation)) if operation is not None else None
+        with self._store.transaction() as tx:
+            return [_described(tx, kept) for kept in tx.templates.kept(operation=wanted)]
+
+    def show(self, template_id: int, version: int | None = None) -> Described:
+        """Return one template, with the text of its newest version or of the one that is named.
+
+        Raises:
+            NotFound: there is no such template, or version of it.
+        """
+        with self._store.transaction() as tx:
+            return _as_it_is(tx, _found(tx, template_id), version)
+
+    def create(self, operation: str, name: str, body: str, who: str) -> Described:
+        """Keep a new template.
+
+        Args:
+            operation: what it is for.
+            name: for people; unique among the operation's.
+            body: its text; a faulty one is kept as a draft.
+            who: by whom.
+
+        Raises:
+            NotFound: there is no such operation.
+            TemplateRefused: the name is taken or unfit, or the text cannot be stored.
+        """
+        wanted = operation_of(operation)
+        name = name.strip()
+        _check(body, name)
+        taken = _wrong("name", Invalid.TEMPLATE_NAME_TAKEN(operation=str(wanted), name=name))
+        try:
+            with self._store.transaction() as tx:
+                if tx.templates.named(wanted, name) is not None:
+                    raise taken
+                kept = tx.templates.create(wanted, name, body, who)
+                _note(tx, Did.TEMPLATE_SAVED(version=1, name=name), kept)
+                return _as_it_is(tx, kept)
+        except IntegrityError:
+            raise taken from None
+
+    def edit(self, template_id: int, body: str, who: str, *, based_on: int) -> Described:
+        """Keep a new version of a template; what is in force stays in force.
+
+        Args:
+            template_id: the template.
+            body: the new text; a faulty one is kept as a draft.
+            who: by whom.
+            based_on: the version that was edited.
+
+        Raises:
+            NotFound: there is no such template.
+            TemplateRefused: the text cannot be stored.
+            EditedMeanwhile: somebody else saved a version after `based_on`.
+        """
+        _check(body)
+        with self._store.transaction() as tx:
+            template = _found(tx, template_id, lock=True)
+            if tx.templates.add_version(template_id, based_on, body, who) is None:
+                raise EditedMeanwhile(
+                    Refusal.TEMPLATE_CONFLICT(
+                        template_id=template_id, version=template.version, based_on=based_on
+                    )
+                )
+            _note(tx, Did.TEMPLATE_SAVED(version=template.version, name=template.name), template)
+            return _as_it_is(tx, template)
+
+    def activate(self, template_id: int, who: str, version: int | None = None) -> Described:
+        """Put a version in force, the newest unless one is named; what was in force for the operation ends.
+
+        Raises:
+            NotFound: there is no such template, or version of it.
+            TemplateError: the version is faulty.
+            TemplateRefused: another template of the operation was activated at the same moment.
+        """
+        with self._store.transaction() as tx:
+            template = _found(tx, template_id, lock=True)
+            return self._put_in_force(tx, template, version or template.version, who, Change.ACTIVATED)
+
+    def deactivate(self, template_id: int, who: str) -> Described:
+        """Take a template out of force: the operation's body is the 1.x one again.
+
+        Raises:
+            NotFound: there is no such template.
+            TemplateRefused: it is not active.
+        """
+        with self._store.transaction() as tx:
+            template = _found(tx, template_id, lock=True)
+            if template.active_version is None:
+                raise TemplateRefused(Refusal.TEMPLATE_NOT_ACTIVE(template_id=template_id))
+            _note(tx, Did.TEMPLATE_DEACTIVATED(name=template.name), template)
+            tx.templates.deactivate(template, who)
+            return _as_it_is(tx, template)
+
+    def roll_back(self, template_id: int, who: str, version: int | None = None) -> Described:
+        """Put an earlier version in force again: the one that was in force before, unless one is named.
+
+        Raises:
+            NotFound: there is no such template or version, or none was in force before.
+            TemplateError: the version is faulty by now.
+            TemplateRefused: another template of the operation was activated at the same moment.
+        """
+        with self._store.transaction() as tx:
+            template = _found(tx, template_id, lock=True)
+            wanted = version or _in_force_before(tx.templates.history(template_id), template.active_version)
+            if wanted is None:
+                raise NotFound(Refusal.NO_VERSION_BEFORE(template_id=template_id))
+            return self._put_in_force(tx, template, wanted, who, Change.ROLLED_BACK)
+
+    def delete(self, template_id: int) -> None:
+        """Delete a template with its versions and history.
+
+        Raises:
+            NotFound: there is no such template.
+            TemplateRefused: it is active.
+        """
+        with self._store.transaction() as tx:
+            template = _found(tx, template_id, lock=True)
+            if template.active_version is not None:
+                raise TemplateRefused(Refusal.TEMPLATE_IS_ACTIVE(template_id=template_id))
+            _note(tx, Did.TEMPLATE_DELETED(name=template.name), template)
+            tx.templates.delete(template_id)
+
+    def history(self, template_id: int) -> Sequence[TemplateChange]:
+        """Return what was done to a template, newest first.
+
+        Raises:
+            NotFound: there is no such template.
+        """
+        with self._store.transaction() as tx:
+            _found(tx, template_id)
+            return tx.templates.history(template_id)
+
+    @staticmethod
+    def _put_in_force(
+        tx: Transaction, template: PayloadTemplate, version: int, who: str, what: Change
+    ) -> Described:
+        engine_for(Operation(template.operation), tx).check(_text(tx, template, version))
+        did = Did.TEMPLATE_ROLLED_BACK if what is Change.ROLLED_BACK else Did.TEMPLATE_ACTIVATED
+        before = {"active_version": template.active_version}
+        try:
+            tx.templates.activate(template, version, who, what)
+        except IntegrityError:
+            raise TemplateRefused(Refusal.TEMPLATE_ACTIVATED_MEANWHILE()) from None
+        _note(tx, did(version=version, name=template.name), template, before, {"active_version": version})
+        return _as_it_is(tx, template)
+
+
+def _note(
+    tx: Transaction,
+    did: Coded,
+    template: PayloadTemplate,
+    before: dict[str, int | None] | None = None,
+    after: dict[str, int | None] | None = None,
+) -> None:
+    tx.changes.note(Coded(did.code, {**did.params, "template_id": template.id}), before=before, after=after)
+
+
+def _found(tx: Transaction, template_id: int, *, lock: bool = False) -> PayloadTemplate:
+    template = tx.templates.get(template_id, lock=lock)
+    if template is None:
+        raise NotFound(Refusal.TEMPLATE_UNKNOWN(template_id=template_id))
+    return template
+
+
+def _text(tx: Transaction, template: PayloadTemplate, version: int) -> str:
+    body = tx.templates.body(template.id, version)
+    if body is None:
+        raise _no_version(template, version)
+    return body
+
+
+def _no_version(template: PayloadTemplate, version: int) -> NotFound:
+    return NotFound(
+        Refusal.TEMPLATE_VERSION_UNKNOWN(template_id=template.id, version=version, newest=template.version)
+    )
+
+
+def _as_it_is(tx: Transaction, template: PayloadTemplate, version: int | None = None) -> Described:
+    found = tx.templates.kept(template_id=template.id, version=version)
+    if not found:
+        raise _no_version(template, version or template.version)
+    return _described(tx, found[0])
+
+
+def _described(tx: Transaction, kept: Kept) -> Described:
+    template, operation = kept.template, Operation(kept.template.operation)
+    return Described(
+        template.id,
+        operation,
+        template.name,
+        kept.version,
+        template.active_version,
+        kept.body,
+        fault_of(tx, operation, kept.body),
+        kept.changed.at,
+        kept.changed.who,
+    )
+
+
+def fault_of(tx: Transaction, operation: Operation, body: str) -> TemplateError | None:
+    """Return why a text cannot be a template of an operation, None where it can."""
+    try:
+        engine_for(operation, tx).check(body)
+    except TemplateError as fault:
+        return fault
+    return unfit_constant(tx, operation, body)
+
+
+def _in_force_before(history: Sequence[TemplateChange], now: int | None) -> int | None:
+    """Return the version that was in force before, from a history with the newest first."""
+    put = (change.version for change in history if change.what in (Change.ACTIVATED, Change.ROLLED_BACK))
+    return next((version for version in put if version != now), None)
+
+
+def _check(body: str, name: str | None = None) -> None:
+    if name is not None and not 0 < len(name) <= LONGEST_NAME:
+        raise _wrong("name", Invalid.TEXT_LENGTH_WRONG(least=1, most=LONGEST_NAME))
+    for field, text in (("name", name or ""), ("body", body)):
+        if NOT_STORABLE.search(text):
+            raise _wrong(field, Invalid.TEXT_NOT_STORABLE())
+    if len(body.encode()) > BODY_BYTES:
+        raise _wrong("body", Invalid.TOO_MANY_BYTES(most=BODY_BYTES))
+
+
+def _wrong(field: str, problem: Coded) -> TemplateRefused:
+    return TemplateRefused(faulty(Refusal.TEMPLATE_FIELD_NOT_VALID, [(field, problem)]))

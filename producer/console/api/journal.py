@@ -1,0 +1,51 @@
+"""/api/events, /api/held, /api/misattributed, /api/trace: what came in, waits, or went wrong; one ticket's story."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+
+from producer.admin.decisions.held import held_rows
+from producer.admin.looking.events import latest_events
+from producer.admin.looking.story import trace_json, trace_ticket
+from producer.admin.people.misattributed import misattributed as find_misattributed
+from producer.admin.people.misattributed import wrong_author_json
+from producer.admin.showing.shapes import event_json, held_json
+from producer.console.api import models
+from producer.console.entry.answers import AtDesk, Id
+from producer.web.problems import refusals
+from shared.store.tables.models import EventState
+from shared.values.ids import LARGEST
+
+router = APIRouter(prefix="/api", tags=["journal"])
+
+
+@router.get("/events", response_model=list[models.Event])
+def events(
+    desk: AtDesk,
+    state: Annotated[EventState | None, Query(description="Only events in this state.")] = None,
+    ticket: Annotated[int | None, Query(ge=1, le=LARGEST, description="Only events of this ticket.")] = None,
+    limit: Annotated[int, Query(ge=1, le=10_000)] = 100,
+) -> Any:
+    """List events, newest first, and what became of them."""
+    found = latest_events(desk.store, state=state, ticket_id=ticket, limit=limit)
+    return [event_json(row) for row in found]
+
+
+@router.get("/held", response_model=list[models.Held])
+def held(desk: AtDesk) -> Any:
+    """List what waits for a person, those waiting longest first."""
+    return [held_json(kind, row) for kind, row in held_rows(desk.store)]
+
+
+@router.get("/misattributed", response_model=list[models.WrongAuthor])
+def misattributed(desk: AtDesk) -> Any:
+    """List issues and time entries that have another author on the tracker than was meant, the newest first."""
+    return [wrong_author_json(one) for one in find_misattributed(desk.store)]
+
+
+@router.get("/trace/{ticket_id}", responses=refusals(404), response_model=models.Trace)
+def trace(desk: AtDesk, ticket_id: Id) -> Any:
+    """Tell everything that happened to a ticket, and why."""
+    return trace_json(trace_ticket(desk.store, ticket_id))

@@ -1,0 +1,146 @@
+"""/api/config, /api/metadata, /api/user-map: what an administrator sets up."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Query
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from producer.admin.configuration import configuration
+from producer.admin.configuration.metadata import cached, entries, read_now
+from producer.admin.people import people
+from producer.admin.people.people import mapped_json
+from producer.admin.showing.shapes import entry_json, person_json, run_json, warnings_json
+from producer.console.api import models
+from producer.console.entry.answers import AtDesk, Id
+from producer.web.problems import Problem, refusals
+from shared.errors import NotFound, SettingsError
+from shared.values.ids import LARGEST
+
+router = APIRouter(prefix="/api", tags=["setup"])
+API_KEY = "api_key"
+
+
+@router.get("/config", response_model=models.Config)
+def show_config(desk: AtDesk) -> Any:
+    """Show the plugin configuration; of the API key only whether it is stored."""
+    return configuration.show(desk.store)
+
+
+@router.patch("/config", response_model=models.ConfigChanged)
+def change_config(
+    desk: AtDesk,
+    values: Annotated[dict[str, Any], Body(description="Keys to change; null sets one back to nothing.")],
+    moved: Annotated[bool, Query(description="The new base_url is the same tracker's.")] = False,
+    replay: Annotated[
+        bool, Query(description="Give statuses anew that the status_map before gave otherwise.")
+    ] = False,
+) -> Any:
+    """Change values of the plugin configuration; `api_key` is stored encrypted and never shown.
+
+    A base_url with another host needs `api_key`, too: the stored one is not sent to where it has not been before.
+    """
+    api_key = values.pop(API_KEY, None)
+    key = api_key if api_key is None or isinstance(api_key, str) else ""
+    typed = {name: _typed(value) for name, value in values.items()}
+    try:
+        changed = configuration.save(desk, typed, api_key=key, moved=moved, replay=replay)
+    except SettingsError as wrong:
+        raise Problem(422, "Not valid", why=wrong.coded, faults=wrong.faults) from None
+    return {
+        "config": configuration.show(desk.store),
+        **warnings_json(changed.warnings),
+        "statuses_owed": len(changed.owed),
+        "replayed": changed.replayed,
+    }
+
+
+@router.get("/metadata", response_model=models.Metadata)
+def show_metadata(desk: AtDesk) -> Any:
+    """Show how much of the tracker is cached, and the latest synchronisations."""
+    found = cached(desk.store)
+    return {
+        "counts": found.counts,
+        "synchronised_at": found.synchronised_at,
+        "runs": [run_json(run) for run in found.runs],
+    }
+
+
+@router.post("/metadata/sync", responses=refusals(502), response_model=models.Synchronised)
+def sync_metadata(desk: AtDesk) -> Any:
+    """Read the tracker's metadata now; 502 where it could not be read as a whole, and the cache is as it was."""
+    result = read_now(desk)
+    if result.busy:
+        raise Problem(
+            409, "Conflict: another run is in progress", why=result.why, headers={"Retry-After": "5"}
+        )
+    if not result:
+        raise Problem(502, "The metadata was not synchronised", why=result.why)
+    return {"ok": True, "differences": result.as_json()}
+
+
+@router.get(
+    "/metadata/{part}", responses=refusals(404), response_model=list[models.TrackerUser] | list[models.Entry]
+)
+def show_part(
+    desk: AtDesk,
+    part: str,
+    project: Annotated[
+        int | None, Query(ge=1, le=LARGEST, description="Only of this tracker project.")
+    ] = None,
+) -> Any:
+    """List a part of the cache: users, projects, issue_types, statuses, priorities, activities, roles and so on."""
+    if part == "users":
+        return [person_json(one) for one in people.tracker_users(desk.store)]
+    return [entry_json(one) for one in entries(desk.store, part, project)]
+
+
+class Override(BaseModel):
+    """Who a helpdesk user is on the tracker."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    tracker_user_id: Annotated[int, Field(ge=1, le=LARGEST, strict=True)]
+
+
+@router.get("/user-map", response_model=list[models.HelpdeskUser])
+def user_map(desk: AtDesk) -> Any:
+    """List each helpdesk user that events have named, with override, e-mail match, or none."""
+    return [mapped_json(one) for one in people.user_map(desk.store)]
+
+
+@router.post(
+    "/user-map/{helpdesk_user_id}/confirm", responses=refusals(404), response_model=models.HelpdeskUser
+)
+def confirm_match(desk: AtDesk, helpdesk_user_id: Id) -> Any:
+    """Say that a helpdesk user's match by e-mail is right."""
+    (confirmed,) = people.confirm_matches(desk.store, [helpdesk_user_id])
+    return mapped_json(confirmed)
+
+
+@router.put("/user-map/{helpdesk_user_id}", response_model=models.UserMapped)
+def map_user(desk: AtDesk, helpdesk_user_id: Id, override: Override) -> Any:
+    """Say who a helpdesk user is on the tracker."""
+    try:
+        person = people.map_user(desk.store, helpdesk_user_id, override.tracker_user_id)
+    except NotFound as unknown:
+        raise Problem(422, "Not valid", why=unknown.coded) from None
+    told = {"helpdesk_user_id": helpdesk_user_id, "tracker_user_id": override.tracker_user_id}
+    return {**told, "login": person.login if person else None, "confirmed": person is not None}
+
+
+@router.delete("/user-map/{helpdesk_user_id}", status_code=204, responses=refusals(404))
+def unmap_user(desk: AtDesk, helpdesk_user_id: Id) -> Response:
+    """Remove the override of a helpdesk user."""
+    people.unmap_user(desk.store, helpdesk_user_id)
+    return Response(status_code=204)
+
+
+def _typed(value: Any) -> str:
+    """Return a JSON value as a person types it at the command line."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value)

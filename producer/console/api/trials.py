@@ -1,0 +1,105 @@
+"""/ajax/template_test.php: try a template before it is activated (SPEC 4.3); the path is the helpdesk's own."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from pydantic import BaseModel, ConfigDict, Field
+
+from producer.admin.desk import Desk
+from producer.admin.records.rights import Right
+from producer.admin.templates import preview as previews
+from producer.admin.templates.template_shapes import dry_run_json, preview_json
+from producer.console.api import models
+from producer.console.entry.answers import AtDesk
+from producer.console.entry.rights import require
+from producer.web.problems import Problem, refusals
+from shared.codes.invalid import Invalid
+from shared.codes.refusals import Refusal
+from shared.templating.operations import Operation
+from shared.values.ids import LARGEST
+
+router = APIRouter(prefix="/ajax", tags=["templates"])
+Number = Annotated[int, Field(ge=1, le=LARGEST, strict=True)]
+QueryNumber = Annotated[int | None, Query(ge=1, le=LARGEST)]
+
+
+class Action(StrEnum):
+    """What to do with the template."""
+
+    PREVIEW = "preview"
+    DRYRUN = "dryrun"
+
+
+class Trial(BaseModel):
+    """A template and what to render it from: an event, a context, or (with neither) the sample.
+
+    The template is `body` with its `operation`, or the newest version of `template_id`.
+    """
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    operation: Operation | None = None
+    body: str | None = None
+    template_id: Number | None = None
+    event_id: Number | None = Field(default=None, description="An event of the journal.")
+    context: dict[str, Any] | None = Field(default=None, description="Data of the shape of the variables.")
+
+
+@router.post(
+    "/template_test.php", responses=refusals(404, 502), response_model=models.Preview | models.DryRun
+)
+def try_template(desk: AtDesk, request: Request, action: Action, trial: Trial) -> Any:
+    """Preview a template, or make a dry run of it.
+
+    A preview answers with `payload`, `warnings`, `filled_in`, `pruned`, `unknown` fields, `compile_ms` and `render_ms`.
+    A dry run creates the object on the tracker as the administrator and deletes it again; its answer has, besides, the
+    tracker's `status` and `answer` unchanged, `ok`, `hints` (each with its knowledge record), `created`, `deleted`, and
+    `left`: what could not be deleted yet. A faulty template: 422, with `line` and `column`.
+    """
+    operation, body = _template(desk, trial)
+    if trial.event_id is not None and trial.context is not None:
+        raise Problem(422, "Not valid", why=Refusal.EVENT_OR_CONTEXT())
+    if action is Action.PREVIEW:
+        shown = previews.preview(desk.store, operation, body, event_id=trial.event_id, context=trial.context)
+        return preview_json(shown)
+    require(request, Right.ADMINISTRATOR)
+    made = desk.dry_runs.try_out(operation, body, event_id=trial.event_id, context=trial.context)
+    return dry_run_json(made)
+
+
+@router.get("/template_test.php", responses=refusals(404, 405), response_model=models.Preview)
+def preview_template(
+    desk: AtDesk,
+    request: Request,
+    action: Annotated[Action, Query()],
+    operation: Annotated[Operation | None, Query()] = None,
+    body: Annotated[str | None, Query()] = None,
+    template_id: QueryNumber = None,
+    event_id: QueryNumber = None,
+) -> Any:
+    """Preview a template; a dry run changes the tracker, so it is asked for with POST."""
+    if action is not Action.PREVIEW:
+        raise Problem(
+            405,
+            "Not by GET",
+            why=Refusal.DRY_RUN_BY_GET(),
+            headers={"Allow": "POST"},
+        )
+    trial = Trial(operation=operation, body=body, template_id=template_id, event_id=event_id)
+    return try_template(desk, request, action, trial)
+
+
+def _template(desk: Desk, trial: Trial) -> tuple[Operation, str]:
+    """Return the operation and the text that are to be tried."""
+    if trial.template_id is not None and trial.body is None:
+        found = desk.templates.show(trial.template_id)
+        if trial.operation not in (None, found.operation):
+            other = Invalid.TEMPLATE_OF_ANOTHER(template_id=found.id, operation=str(found.operation))
+            raise Problem(422, "Not valid", why=Refusal.REQUEST_NOT_VALID(), faults=[("operation", other)])
+        return found.operation, found.body
+    if trial.body is None or trial.operation is None or trial.template_id is not None:
+        raise Problem(422, "Not valid", why=Refusal.OPERATION_AND_BODY())
+    return trial.operation, trial.body

@@ -1,0 +1,183 @@
+"""Stands before the whole console: who may come in, and how much they may bring.
+
+The API takes bearer tokens and nothing else: no other site can use a browser that is signed in. The pages take the
+session's cookie and nothing else, and say themselves what somebody who is not signed in gets to see.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import math
+from collections.abc import Sequence
+
+from pydantic import SecretStr
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
+from starlette.requests import HTTPConnection
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from producer.admin.access.accounts import AccountStore
+from producer.admin.records.rights import Right
+from producer.console.drawing.languages import COOKIE, Languages
+from producer.console.entry import visitors
+from producer.web.bodies import Bodies, replayed
+from producer.web.buckets import Buckets
+from producer.web.connections import KNOWN
+from producer.web.problems import Problem
+from producer.web.sources import source_of
+from shared.codes.refusals import Refusal
+from shared.sentences.language import ENGLISH, speaking
+from shared.store.configuration.changes import NOBODY, acting
+from shared.telemetry.logs import get_logger
+
+log = get_logger("console")
+MONITORED = ("/livez", "/readyz", "/metrics")
+OPEN = ("/healthz", *MONITORED)
+STATIC = f"{visitors.PATH}/static/"
+SIGN_IN = f"{visitors.PATH}/sign-in"
+WRONG_TOKENS = 10
+"""Wrong tokens from one address before it has to wait …"""
+
+FORGIVEN_PER_S = 1 / 6
+"""… and how many of them are forgotten per second: ten a minute."""
+
+SIGNED_IN_S = 300.0
+"""How long the answer to somebody who is signed in may take: a dry run and a synchronisation wait for the tracker."""
+
+
+class Guard:
+    """Lets a request through that carries a token or a session; before that nothing of its body is read.
+
+    Args:
+        app: what is guarded.
+        tokens: the tokens that may do everything (setting CONSOLE_TOKENS; several allow rotation).
+        accounts: knows sessions, and the tokens that are kept.
+        languages: what the pages can be read in.
+        wrong: counts the wrong tokens of each address.
+        bodies: reads the bodies of requests.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        tokens: Sequence[SecretStr],
+        accounts: AccountStore,
+        languages: Languages,
+        wrong: Buckets | None = None,
+        bodies: Bodies | None = None,
+    ) -> None:
+        self._app = app
+        self._digests = [_digest(token.get_secret_value()) for token in tokens]
+        self._accounts, self._languages = accounts, languages
+        self._wrong = wrong or Buckets(FORGIVEN_PER_S, WRONG_TOKENS)
+        self._bodies = bodies or Bodies()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request, or refuse it."""
+        if scope["type"] != "http" or scope["path"] in OPEN or scope["path"].startswith(STATIC):
+            await self._app(scope, receive, send)
+            return
+        state = scope.setdefault("state", {})
+        try:
+            if scope["path"] == visitors.PATH or scope["path"].startswith(f"{visitors.PATH}/"):
+                state["trouble"] = not await self._recognise(scope)
+                may_send = "account" in state or scope["path"] == SIGN_IN
+            else:
+                await self._admit(scope, Headers(scope=scope))
+                may_send = True
+            body = await self._bodies.read(scope, receive) if may_send else b""
+        except Problem as problem:
+            await problem.response()(scope, receive, send)
+            return
+        words = ENGLISH
+        if scope["path"].startswith(visitors.PATH):
+            words = self._languages.chosen(HTTPConnection(scope).cookies.get(COOKIE), Headers(scope=scope))
+        with acting(state.get("who", NOBODY)), speaking(words):
+            await self._app(scope, replayed(body, receive), send)
+
+    async def _recognise(self, scope: Scope) -> bool:
+        """Note who is signed in, if anybody is; False where the database cannot tell."""
+        cookies = HTTPConnection(scope).cookies
+        session = cookies.get(visitors.cookie_name(scope["scheme"]))
+        if not session:
+            return True
+        try:
+            account = await run_in_threadpool(self._accounts.whose, session)
+        except SQLAlchemyError:
+            return False
+        if account is not None:
+            scope["state"].update(
+                {
+                    "account": account,
+                    "who": account.name,
+                    "right": account.right,
+                    "form_token": visitors.form_token(session),
+                    KNOWN: SIGNED_IN_S,
+                }
+            )
+        return True
+
+    async def _admit(self, scope: Scope, headers: Headers) -> None:
+        """Make sure that a request has a token.
+
+        Raises:
+            Problem: 401 it has none; 429 there were too many wrong ones from its address; 503 nobody can tell.
+        """
+        client = (scope.get("client") or ("unknown",))[0]
+        source = source_of(client)
+        # before the comparison: a wait that the right token ended would only tell that it was found
+        if wait := self._wrong.wait(source):
+            log.warning("refused: too many wrong tokens", client=client)
+            raise Problem(
+                429,
+                "Too many wrong tokens",
+                why=Refusal.TOO_MANY_TOKENS(),
+                headers={"Retry-After": str(math.ceil(wait))},
+            )
+        authorization = headers.get("authorization", "")
+        if known := await self._known(authorization):
+            name, right = known
+            scope.setdefault("state", {}).update(
+                {"who": f"API token {name}", "right": right, KNOWN: SIGNED_IN_S}
+            )
+            return
+        if authorization:
+            self._wrong.take(source)
+        log.warning("refused: no known token", path=scope["path"], client=client)
+        raise Problem(
+            401,
+            "Not signed in",
+            why=Refusal.TOKEN_NEEDED(),
+            headers={"WWW-Authenticate": 'Bearer realm="deskbridge"'},
+        )
+
+    async def _known(self, authorization: str) -> tuple[str, Right] | None:
+        """Return a token's name and what it may do; each of the settings' is compared in the same time."""
+        scheme, _, token = authorization.partition(" ")
+        if scheme.lower() != "bearer":
+            return None
+        digest = _digest(token.strip())
+        matches = [hmac.compare_digest(digest, known) for known in self._digests]
+        if any(matches):
+            return fingerprint(authorization), Right.ADMINISTRATOR
+        try:
+            return await run_in_threadpool(self._accounts.token_with, token.strip())
+        except SQLAlchemyError:
+            raise Problem(
+                503,
+                "The database cannot be used",
+                "try again",
+                why=Refusal.DATABASE_DOWN(),
+                headers={"Retry-After": "20"},
+            ) from None
+
+
+def fingerprint(authorization: str) -> str:
+    """Return what tells one token from another in a history, and gives none away."""
+    return _digest(authorization.partition(" ")[2].strip()).hex()[:8]
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()

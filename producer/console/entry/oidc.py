@@ -1,0 +1,275 @@
+"""Signs people in by an OpenID provider: discovery, code flow with PKCE, state and nonce (OpenID Connect Core 3.1).
+
+What a sign-in needs until its end is in a cookie that only this installation's keys open, so that any console process
+may end what another began. Of the provider nothing is kept; off unless OIDC_ISSUER is set.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import requests
+from pydantic import SecretStr
+from requests.exceptions import RequestException
+
+from producer.admin.records.rights import Right
+from shared.codes.refusals import Refusal
+from shared.connection.vault import Vault
+from shared.errors import BridgeError, SettingsError
+from shared.process.settings import Settings
+from shared.telemetry.logs import get_logger
+
+log = get_logger("console")
+CALLBACK = "/console/sign-in/sso/callback"
+PATIENCE_S = (3.0, 5.0)
+LASTS_S = 600
+"""So long somebody has to sign in at the provider."""
+
+LEEWAY_S = 60
+LONGEST_ANSWER = 1_000_000
+ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512")
+"""Of signatures by a key pair: with one that the client secret makes, whoever knows the secret could be anybody."""
+
+
+class SignOnRefused(BridgeError):
+    """Somebody is not let in."""
+
+
+class ProviderFailed(BridgeError):
+    """The provider cannot be asked, or does not answer as it should; what it says is for the log."""
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Whom the provider has signed in.
+
+    Attributes:
+        name: of the account.
+        right: what their groups give them; None: no group is mapped to a right.
+    """
+
+    name: str
+    right: Right | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """What a sign-in needs at its end."""
+
+    state: str
+    nonce: str
+    verifier: str
+    wanted: str
+    at: float
+
+
+class SingleSignOn:
+    """Signs in by the provider that the settings name.
+
+    Args:
+        settings: the process's settings.
+        vault: closes and opens what is in the cookie.
+
+    Raises:
+        SettingsError: it is set up, and the extra `sso` is not installed, or there is no secret key.
+    """
+
+    def __init__(self, settings: Settings, vault: Vault) -> None:
+        self._settings, self._vault = settings, vault
+        if not self.is_on:
+            return
+        try:
+            import joserfc  # noqa: F401
+        except ImportError:
+            raise SettingsError(
+                Refusal.EXTRA_NOT_INSTALLED(
+                    variable="DESKBRIDGE_OIDC_ISSUER", package="joserfc", extra="[sso]"
+                )
+            ) from None
+        if not settings.secret_keys:
+            raise SettingsError(Refusal.SIGN_ON_WITHOUT_KEYS())
+
+    @property
+    def is_on(self) -> bool:
+        """Whether a provider is named."""
+        return self._settings.oidc_issuer is not None
+
+    def begin(self, wanted: str) -> tuple[str, str]:
+        """Begin a sign-in.
+
+        Args:
+            wanted: the page to go to at its end.
+
+        Returns:
+            The provider's address, and what the browser's cookie is to hold.
+
+        Raises:
+            ProviderFailed: the provider cannot be asked.
+        """
+        state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
+        begun = _Begun(state, nonce, verifier, wanted, time.time())
+        challenge = base64.urlsafe_b64encode(hashlib.sha256(begun.verifier.encode()).digest()).rstrip(b"=")
+        asked = {
+            "response_type": "code",
+            "client_id": self._settings.oidc_client_id,
+            "redirect_uri": self._callback,
+            "scope": self._settings.oidc_scopes,
+            "state": begun.state,
+            "nonce": begun.nonce,
+            "code_challenge": challenge.decode(),
+            "code_challenge_method": "S256",
+        }
+        address = self._endpoint(self._discovered(), "authorization_endpoint")
+        sealed = self._vault.encrypt(SecretStr(json.dumps(asdict(begun))))
+        return f"{address}{'&' if '?' in address else '?'}{urlencode(asked)}", sealed
+
+    def end(self, sealed: str, answer: Mapping[str, str]) -> tuple[Person, str]:
+        """End a sign-in.
+
+        Args:
+            sealed: what the browser's cookie holds.
+            answer: what the provider sent the browser back with.
+
+        Returns:
+            Who it is, and the page to go to.
+
+        Raises:
+            SignOnRefused: it was not begun here, is too old, or the provider or its groups let nobody in.
+            ProviderFailed: the provider does not answer as it should.
+        """
+        begun = self._begun(sealed)
+        if not hmac.compare_digest(begun.state.encode(), answer.get("state", "").encode()):
+            raise SignOnRefused(Refusal.SIGN_ON_BEGUN_ELSEWHERE())
+        if "code" not in answer:
+            log.warning("the provider let nobody in", error=answer.get("error", "")[:100])
+            raise SignOnRefused(Refusal.SIGN_ON_DENIED())
+        found = self._discovered()
+        claims = self._claims(found, self._tokens(found, answer["code"], begun.verifier), begun.nonce)
+        return self._person(claims), begun.wanted
+
+    @property
+    def _callback(self) -> str:
+        return f"{self._settings.console_url}{CALLBACK}"
+
+    def _begun(self, sealed: str) -> _Begun:
+        try:
+            begun = _Begun(**json.loads(self._vault.decrypt(sealed).get_secret_value()))
+        except (SettingsError, ValueError, TypeError):
+            raise SignOnRefused(Refusal.SIGN_ON_BEGUN_ELSEWHERE()) from None
+        if time.time() - begun.at > LASTS_S:
+            raise SignOnRefused(Refusal.SIGN_ON_TOO_LATE())
+        return begun
+
+    def _discovered(self) -> dict[str, Any]:
+        issuer = self._settings.oidc_issuer or ""
+        found = _json("GET", f"{issuer.rstrip('/')}/.well-known/openid-configuration")
+        if found.get("issuer") != issuer:
+            raise ProviderFailed(Refusal.PROVIDER_NAMED_OTHERWISE())
+        return found
+
+    def _endpoint(self, found: Mapping[str, Any], name: str) -> str:
+        address = found.get(name)
+        secure = (
+            ("https://", "http://") if str(self._settings.oidc_issuer).startswith("http://") else "https://"
+        )
+        if not isinstance(address, str) or not address.startswith(secure):
+            raise ProviderFailed(Refusal.PROVIDER_LACKS_ENDPOINT(name=name))
+        return address
+
+    def _tokens(self, found: Mapping[str, Any], code: str, verifier: str) -> dict[str, Any]:
+        client_id, secret = self._settings.oidc_client_id or "", self._settings.oidc_client_secret
+        form = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": self._callback,
+            "code_verifier": verifier,
+        }
+        ways = found.get("token_endpoint_auth_methods_supported") or ["client_secret_basic"]
+        auth = None
+        if secret is not None and "client_secret_basic" in ways:
+            auth = (quote(client_id, safe=""), quote(secret.get_secret_value(), safe=""))
+        else:
+            form["client_id"] = client_id
+            if secret is not None:
+                form["client_secret"] = secret.get_secret_value()
+        return _json("POST", self._endpoint(found, "token_endpoint"), data=form, auth=auth)
+
+    def _claims(self, found: Mapping[str, Any], tokens: Mapping[str, Any], nonce: str) -> dict[str, Any]:
+        """Return what the ID token says, once it is known to be the provider's, for us, of now and of this sign-in."""
+        from joserfc import jwt
+        from joserfc.errors import JoseError
+        from joserfc.jwk import KeySet
+
+        keys: Any = _json("GET", self._endpoint(found, "jwks_uri"))
+        registry = jwt.JWTClaimsRegistry(
+            leeway=LEEWAY_S,
+            iss={"essential": True, "value": self._settings.oidc_issuer or ""},
+            aud={"essential": True, "value": self._settings.oidc_client_id or ""},
+            sub={"essential": True},
+            exp={"essential": True},
+            iat={"essential": True},
+            nonce={"essential": True, "value": nonce},
+        )
+        try:
+            token = jwt.decode(
+                str(tokens.get("id_token")), KeySet.import_key_set(keys), algorithms=ALGORITHMS
+            )
+            registry.validate(token.claims)
+        except (JoseError, ValueError, TypeError, KeyError) as fault:
+            raise ProviderFailed(Refusal.PROVIDER_TOKEN_FAULTY(error=type(fault).__name__)) from None
+        claims = dict(token.claims)
+        if claims.get("azp", self._settings.oidc_client_id) != self._settings.oidc_client_id:
+            raise ProviderFailed(Refusal.PROVIDER_TOKEN_FOREIGN())
+        return claims
+
+    def _person(self, claims: Mapping[str, Any]) -> Person:
+        name = claims.get(self._settings.oidc_name_claim)
+        if not isinstance(name, str) or not name:
+            raise SignOnRefused(Refusal.SIGN_ON_WITHOUT_NAME())
+        if self._settings.oidc_name_claim == "email" and claims.get("email_verified") is not True:
+            raise SignOnRefused(Refusal.SIGN_ON_UNVERIFIED())
+        roles = self._settings.oidc_roles
+        if not roles:
+            return Person(name, None)
+        groups = claims.get(self._settings.oidc_roles_claim)
+        theirs = [groups] if isinstance(groups, str) else groups if isinstance(groups, list) else []
+        rights = [Right(roles[one]) for one in theirs if isinstance(one, str) and one in roles]
+        if not rights:
+            raise SignOnRefused(Refusal.SIGN_ON_NO_GROUP())
+        return Person(name, next(one for one in rights if all(one.covers(other) for other in rights)))
+
+
+def _json(method: str, address: str, **more: Any) -> dict[str, Any]:
+    """Ask the provider; return the JSON object that it answers.
+
+    Raises:
+        ProviderFailed: it does not.
+    """
+    try:
+        with requests.request(
+            method,
+            address,
+            timeout=PATIENCE_S,
+            allow_redirects=False,
+            stream=True,
+            headers={"Accept": "application/json"},
+            **more,
+        ) as answer:
+            body = answer.raw.read(LONGEST_ANSWER, decode_content=True)
+            found = json.loads(body) if answer.status_code == 200 else None
+    except (RequestException, OSError, ValueError) as error:
+        why = Refusal.PROVIDER_UNREACHABLE(method=method, address=address, error=type(error).__name__)
+        raise ProviderFailed(why) from None
+    if not isinstance(found, dict):
+        asked = {"method": method, "address": address}
+        raise ProviderFailed(Refusal.PROVIDER_ANSWER_UNUSABLE(**asked, status=answer.status_code))
+    return found

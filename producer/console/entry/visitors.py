@@ -1,0 +1,149 @@
+"""Visitors of the pages: the session cookie, and what tells that a form was sent by one of our own pages."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from urllib.parse import parse_qs, urlsplit
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from producer.web.problems import Problem
+from shared.codes.refusals import Refusal
+from shared.sentences.language import N_
+from shared.values.ids import read_id
+
+PATH = "/console"
+COOKIE = "deskbridge_session"
+FORM_TOKEN = "form_token"  # noqa: S105 (the name of a field)
+MOST_FIELDS = 3000
+
+
+class SignInNeeded(Exception):
+    """Nobody is signed in."""
+
+
+class Fields:
+    """What a form was filled in with.
+
+    Args:
+        body: as browsers send it (application/x-www-form-urlencoded).
+    """
+
+    def __init__(self, body: bytes) -> None:
+        try:
+            text = body.decode("ascii")
+            self._values = parse_qs(text, keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
+        except ValueError:
+            raise Problem(400, N_("Not a form"), why=Refusal.FORM_UNREADABLE()) from None
+
+    def text(self, name: str, otherwise: str = "") -> str:
+        """Return a field, its outer blanks left out."""
+        return self.raw(name, otherwise).strip()
+
+    def raw(self, name: str, otherwise: str = "") -> str:
+        """Return a field as it was typed, line ends as in the rest of the world."""
+        return self._values.get(name, [otherwise])[-1].replace("\r\n", "\n")
+
+    def all(self, name: str) -> list[str]:
+        """Return every value of a field that may have several."""
+        return [one for one in self._values.get(name, []) if one]
+
+    def number(self, name: str) -> int | None:
+        """Return a field that is an id, or 0; None where it is empty or none."""
+        return read_id(self.text(name))
+
+    def has(self, name: str) -> bool:
+        """Tell whether a box is ticked, or a field sent at all."""
+        return name in self._values
+
+    def under(self, prefix: str) -> dict[str, list[str]]:
+        """Return the fields whose name begins so, by the rest of their names."""
+        return {
+            name.removeprefix(prefix): values
+            for name, values in self._values.items()
+            if name.startswith(prefix)
+        }
+
+
+def session_of(request: Request) -> str | None:
+    """Return what the session cookie holds."""
+    return request.cookies.get(cookie_name(request.url.scheme))
+
+
+def cookie_name(scheme: str) -> str:
+    """Return the cookie's name: with TLS one that only TLS can set."""
+    return f"__Secure-{COOKIE}" if scheme == "https" else COOKIE
+
+
+def keep_session(request: Request, response: Response, session: str) -> None:
+    """Have the browser keep a session."""
+    secure = request.url.scheme == "https"
+    name = cookie_name(request.url.scheme)
+    response.set_cookie(name, session, path=PATH, httponly=True, samesite="strict", secure=secure)
+
+
+def drop_session(request: Request, response: Response) -> None:
+    """Have the browser forget its session."""
+    secure = request.url.scheme == "https"
+    response.delete_cookie(cookie_name(request.url.scheme), path=PATH, httponly=True, secure=secure)
+
+
+def form_token(session: str) -> str:
+    """Return what every form of a session carries."""
+    return hmac.new(session.encode("utf-8", "surrogateescape"), b"form", hashlib.sha256).hexdigest()
+
+
+def check_own_page(request: Request) -> None:
+    """Refuse a form that none of our own pages has sent.
+
+    Another port of the same host is the same site to a cookie, so SameSite is not enough.
+
+    Raises:
+        Problem: 403.
+    """
+    site = request.headers.get("sec-fetch-site")
+    if site is not None:
+        own = site == "same-origin"
+    else:
+        origin = request.headers.get("origin") or ""
+        configured = request.app.state.desk.settings.console_url
+        own = bool(origin) and (
+            urlsplit(origin).netloc == request.headers.get("host") or origin == configured
+        )
+    if not own:
+        raise Problem(403, N_("Not from this page"), why=Refusal.FORM_OF_ANOTHER_SITE())
+
+
+async def visiting(request: Request) -> None:
+    """Let in who is signed in; a change only from a form of their own session.
+
+    Raises:
+        SignInNeeded: nobody is.
+        Problem: 403; 409 the form is of an earlier session.
+    """
+    if getattr(request.state, "account", None) is None:
+        raise SignInNeeded
+    if request.method in ("GET", "HEAD"):
+        return
+    check_own_page(request)
+    fields = await fields_of(request)
+    if not hmac.compare_digest(fields.text(FORM_TOKEN).encode(), request.state.form_token.encode()):
+        raise Problem(
+            409,
+            N_("This form is of an earlier session"),
+            why=Refusal.FORM_OF_EARLIER_SESSION(),
+        )
+
+
+async def fields_of(request: Request) -> Fields:
+    """Return what the form of a request was filled in with."""
+    return Fields(await request.body())
+
+
+def own_path(text: str) -> str:
+    """Return where to go after signing in: a page of ours and nowhere else."""
+    fine = text == PATH or text.startswith((f"{PATH}/", f"{PATH}?"))
+    plain = all(" " < one < "\x7f" and one != "\\" for one in text)
+    return text if fine and plain and "//" not in text.partition("?")[0] else PATH

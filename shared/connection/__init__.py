@@ -1,0 +1,1 @@
+"""How the configured tracker is reached."""

@@ -1,0 +1,1 @@
+"""What an event becomes, without anything stored."""

@@ -1,0 +1,278 @@
+"""What the helpdesk sends (SPEC section 6, CONTRACT "HTTP: producer"): the event and its validation."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from shared.codes.invalid import Invalid
+from shared.errors import InvalidEvent
+from shared.values.characters import LONE_SURROGATE
+from shared.values.ids import LARGEST
+from shared.values.validation import Id, Unfit, model_faults
+
+EventName = Literal["ticket_task.added", "ticket_task.updated", "ticket.updated"]
+Fact = Literal["ticket.project_id", "ticket.technician", "ticket.technician.email", "task.user.email"]
+"""What a helpdesk's own webhooks leave out of an event."""
+Integer = Annotated[int, Field(ge=-LARGEST, le=LARGEST)]
+RFC3339 = re.compile(r"(19[7-9]\d|2\d{3})-\d\d-\d\d[Tt ]\d\d:\d\d")
+ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+DEEPEST = 20
+LONGEST_NAME = 100
+DELIVERY_ID = re.compile(r"[\x21-\x7e]{1,255}")
+
+
+class Shape(BaseModel):
+    """Base of the event's parts: strict types, extra keys ignored, immutable."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="ignore", hide_input_in_errors=True)
+
+
+class HelpdeskUser(Shape):
+    """A person as the helpdesk knows them."""
+
+    id: Id = Field(description="The helpdesk's number of the person")
+    email: str | None = Field(default=None, description="By which the person is found on the tracker")
+
+
+class Ticket(Shape):
+    """A ticket's snapshot at the time of the event."""
+
+    id: Id = Field(description="The ticket's number")
+    title: str = Field(description="The ticket as it is now; becomes the issue's subject")
+    content: str | None = Field(default=None, description="HTML or text; becomes the issue's description")
+    status: Integer = Field(description="The helpdesk's number of the status: see status_map")
+    entity_id: Annotated[int, Field(ge=0, le=LARGEST)] = Field(description="The helpdesk's entity")
+    project_id: Id | None = Field(
+        default=None, description="The helpdesk project that the ticket is linked to"
+    )
+    technician: HelpdeskUser | None = Field(
+        default=None, description="Who is assigned; becomes the issue's author"
+    )
+
+
+class TicketTask(Shape):
+    """A ticket task's snapshot; `actiontime` in seconds."""
+
+    id: Id = Field(description="The ticket task's number")
+    content: str | None = Field(default=None, description="HTML or text; becomes the time entry's comment")
+    state: Integer = Field(description="2 is Done (done_state)")
+    actiontime: Integer = Field(description="Time spent, in seconds")
+    user: HelpdeskUser | None = Field(
+        default=None, description="Who logged it; becomes the time entry's author"
+    )
+    date: str | None = Field(default=None, description="Day of the work")
+
+
+def _only_text(value: object) -> object:
+    if not isinstance(value, str) or not RFC3339.match(value):
+        raise Unfit(Invalid.TIME_WITHOUT_OFFSET())
+    return value
+
+
+def _known_facts(value: object) -> list[str]:
+    """Keep what we know of; a sender's own key of this name is an extra key like others (CONTRACT)."""
+    return [one for one in value if one in get_args(Fact)] if isinstance(value, list) else []
+
+
+class Event(Shape):
+    """One event of the helpdesk.
+
+    Attributes:
+        deleted: the helpdesk has deleted it: kept, and nothing is sent.
+        incomplete: what the helpdesk did not send, though it may know it, and what is not known since: null there
+            means "not told".
+    """
+
+    event: EventName = Field(description="`ticket_task.added`, `ticket_task.updated` or `ticket.updated`")
+    occurred_at: Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_only_text)] = Field(
+        description="When it happened, helpdesk time, RFC 3339 with an offset"
+    )
+    sequence: Integer | None = Field(
+        default=None, description="An integer that orders events of the same occurred_at"
+    )
+    ticket: Ticket
+    task: TicketTask | None = Field(
+        default=None, description="Required for ticket_task.*, ignored for ticket.updated"
+    )
+    deleted: Annotated[bool, BeforeValidator(lambda value: value is True)] = False
+    incomplete: Annotated[list[Fact], BeforeValidator(_known_facts)] = Field(default_factory=list)
+
+    @property
+    def key(self) -> str:
+        """The event's key: `ticket:<id>` or `ticket-task:<id>`."""
+        return f"ticket-task:{self.task.id}" if self.task else f"ticket:{self.ticket.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A validated event as it was delivered.
+
+    Attributes:
+        delivery_id: the sender's id of this delivery; the same id with the same body changes nothing.
+        event: the validated event.
+        payload: the event as sent (extra keys included), as ASCII JSON.
+        digest: SHA-256 of the payload with its keys in order, to tell a redelivery from another event.
+        traceparent: of the trace that it came with (W3C Trace Context), None where there is none.
+    """
+
+    delivery_id: str
+    event: Event
+    payload: str
+    digest: str
+    traceparent: str | None = None
+
+    @property
+    def identity(self) -> tuple[str, str]:
+        """What makes a redelivery: the same delivery id with the same body."""
+        return self.delivery_id, self.digest
+
+
+def may_have_surrogates(source: str) -> bool:
+    """Tell whether a JSON text may say lone surrogates: whoever has it need not look for them in what was decoded."""
+    return ESCAPED_SURROGATE.search(source) is not None
+
+
+def parse_event(data: object, *, clean: bool = False) -> Event:
+    """Validate one event as JSON data.
+
+    Args:
+        data: the decoded JSON.
+        clean: whether it is known to have no lone surrogates (`may_have_surrogates`).
+
+    Returns:
+        The event; `task` is dropped from ticket.updated.
+
+    Raises:
+        InvalidEvent: naming every fault by its path.
+    """
+    if not isinstance(data, dict):
+        raise InvalidEvent([("(event)", Invalid.JSON_OBJECT_EXPECTED())])
+    if _is_deeper(data, DEEPEST):
+        raise InvalidEvent([("(event)", Invalid.NESTED_TOO_DEEP(most=DEEPEST))])
+    data = dict(data)
+    if data.get("event") == "ticket.updated":
+        data.pop("task", None)
+    try:
+        event = Event.model_validate(data if clean else _without_surrogates(data))
+    except ValidationError as error:
+        faults = model_faults(error)
+        if _task_missing(data):
+            faults.append(("task", Invalid.TASK_REQUIRED()))
+        raise InvalidEvent(faults) from None
+    if _task_missing(data):
+        raise InvalidEvent([("task", Invalid.TASK_REQUIRED())])
+    return event
+
+
+def parse_delivery(data: object, delivery_id: str, *, clean: bool = False) -> Delivery:
+    """Validate one event and keep it as it was sent.
+
+    Args:
+        data: the decoded JSON of the event.
+        delivery_id: the id of the delivery; 1 to 255 printable ASCII characters.
+        clean: as for `parse_event`.
+
+    Returns:
+        The delivery, ready for the journal.
+
+    Raises:
+        InvalidEvent: naming every fault by its path.
+    """
+    event = parse_event(data, clean=clean)
+    if not DELIVERY_ID.fullmatch(delivery_id):
+        raise InvalidEvent([("delivery_id", Invalid.DELIVERY_ID_EXPECTED())])
+    try:
+        payload = json.dumps(data, allow_nan=False)
+    except ValueError:
+        raise InvalidEvent([("(event)", Invalid.NUMBER_OUT_OF_RANGE())]) from None
+    ordered = json.dumps(data, sort_keys=True, separators=(",", ":"))
+    return Delivery(delivery_id, event, payload, hashlib.sha256(ordered.encode()).hexdigest())
+
+
+def stored_event(payload: str, completion: str | None = None) -> Event:
+    """Return the event of a payload that was validated when it was appended to the journal.
+
+    Args:
+        payload: as the journal keeps it.
+        completion: what was found out since of what is `incomplete`, as JSON: fact to value; None: nothing yet.
+
+    Raises:
+        InvalidEvent: it was not validated.
+    """
+    clean = not completion and not may_have_surrogates(payload)
+    return parse_event(stored_data(payload, completion), clean=clean)
+
+
+def entity_name(payload: str) -> str | None:
+    """Return the name of the ticket's entity, where the helpdesk's event has it (`ticket.entity_name`)."""
+    try:
+        name = json.loads(payload)["ticket"]["entity_name"]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
+    return name[:LONGEST_NAME] if isinstance(name, str) else None
+
+
+def stored_data(payload: str, completion: str | None = None) -> Any:
+    """Return the JSON data of a payload, with what was found out since in its place (see `stored_event`).
+
+    Raises:
+        InvalidEvent: it is not JSON.
+    """
+    try:
+        data, facts = json.loads(payload), json.loads(completion or "{}")
+    except (ValueError, RecursionError):
+        raise InvalidEvent([("(event)", Invalid.JSON_EXPECTED())]) from None
+    if not isinstance(data, dict) or not isinstance(facts, dict) or not facts:
+        return data
+    lacking = _known_facts(data.get("incomplete"))
+    for fact in lacking:
+        if fact in facts:
+            *way, last = fact.split(".")
+            place: Any = data
+            for name in way:
+                place = place.get(name) if isinstance(place, dict) else None
+            if isinstance(place, dict):
+                place[last] = facts[fact]
+    return data | {"incomplete": [one for one in lacking if one not in facts]}
+
+
+def as_utc(moment: datetime) -> datetime:
+    """Return an aware date and time in UTC."""
+    return moment.astimezone(UTC)
+
+
+def _is_deeper(value: dict[str, Any], levels: int) -> bool:
+    """Tell whether a value is nested deeper than so many levels; never goes deeper itself."""
+    level: list[Any] = [value]
+    for _ in range(levels):
+        items = (one.values() if isinstance(one, dict) else one for one in level)
+        level = [item for some in items for item in some if isinstance(item, (dict, list))]
+    return bool(level)
+
+
+def _task_missing(data: dict[str, Any]) -> bool:
+    return str(data.get("event")).startswith("ticket_task.") and data.get("task") is None
+
+
+def _without_surrogates(value: Any, mark: str = "") -> Any:
+    """Lone surrogates are accepted and left out (CONTRACT); U+0000 goes when text is made plain.
+
+    In an address a mark stays in their place: it must not become somebody else's.
+    """
+    if isinstance(value, str):
+        return LONE_SURROGATE.sub(mark, value)
+    if isinstance(value, dict):
+        return {
+            key: _without_surrogates(item, "\ufffd" if key == "email" else mark)
+            for key, item in value.items()
+        }
+    if isinstance(value, list):
+        return [_without_surrogates(item, mark) for item in value]
+    return value

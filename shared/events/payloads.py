@@ -1,0 +1,92 @@
+"""The 1.x request bodies (SPEC 2.3 and 2.4). Pure: no clock, no database, no network.
+
+An active template takes the place of these per operation (SPEC section 9); without one, and whenever one fails,
+these are what is sent.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from shared.events.config import PluginConfig
+from shared.events.event import Ticket, TicketTask
+from shared.events.text import cut, hours, one_line, plain_text
+
+LONGEST_SUBJECT = 255
+LONGEST_COMMENT = 1024
+LONGEST_NAME = 255
+LONGEST_IDENTIFIER = 100
+IDENTIFIER = re.compile(r"(?![0-9]+\Z)[a-z0-9_-]+")
+"""A tracker project's identifier, as the tracker accepts it."""
+RESERVED = ("new",)
+"""Identifiers that the tracker keeps for itself."""
+
+Body = dict[str, Any]
+
+
+def issue_body(ticket: Ticket, project_id: int, category_id: int | None, config: PluginConfig) -> Body:
+    """Return the body that creates a ticket's issue.
+
+    Args:
+        ticket: the ticket's newest snapshot.
+        project_id: tracker project that the project rule resolved.
+        category_id: default category of the link that resolved.
+        config: the plugin configuration.
+    """
+    return {
+        "issue": _without_nulls(
+            project_id=project_id,
+            subject=one_line(ticket.title, LONGEST_SUBJECT) or f"Ticket #{ticket.id}",
+            description=plain_text(ticket.content) or None,
+            tracker_id=config.default_tracker_id,
+            priority_id=config.default_priority_id,
+            status_id=config.status_map.get(ticket.status),
+            category_id=category_id,
+            watcher_user_ids=list(config.default_watcher_ids) or None,
+        )
+    }
+
+
+def time_entry_body(ticket_id: int, task: TicketTask, issue_id: int, config: PluginConfig) -> Body:
+    """Return the body that logs a ticket task's time.
+
+    Args:
+        ticket_id: helpdesk ticket, named by the fallback comment.
+        task: the ticket task; its actiontime in seconds.
+        issue_id: tracker issue linked to the ticket.
+        config: the plugin configuration.
+    """
+    comment = plain_text(task.content) or f"Work on helpdesk ticket #{ticket_id}"
+    return {
+        "time_entry": _without_nulls(
+            issue_id=issue_id,
+            hours=hours(task.actiontime),
+            comments=cut(comment, LONGEST_COMMENT),
+            activity_id=config.default_activity_id,
+        )
+    }
+
+
+def status_body(status_id: int) -> Body:
+    """Return the body that sets an issue's status."""
+    return {"issue": {"status_id": status_id}}
+
+
+def membership_body(tracker_user_id: int, role_id: int) -> Body:
+    """Return the body that makes a person a member."""
+    return {"membership": {"user_id": tracker_user_id, "role_ids": [role_id]}}
+
+
+def roles_beyond(body: Body, config: PluginConfig) -> list[Any]:
+    """Return the roles in a template's membership body that no template may give."""
+    allowed = {config.default_role_id, *config.template_role_ids}
+    return [
+        role
+        for role in body["membership"].get("role_ids") or ()
+        if type(role) is not int or role not in allowed
+    ]
+
+
+def _without_nulls(**fields: Any) -> Body:
+    return {name: value for name, value in fields.items() if value is not None}

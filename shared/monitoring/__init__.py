@@ -1,0 +1,1 @@
+"""How everything stands, for whoever monitors."""

@@ -1,0 +1,145 @@
+"""How everything stands, looked up when a monitor asks: the metrics that no single process could count."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+from redis import Redis
+from redis.exceptions import RedisError
+from sqlalchemy.exc import SQLAlchemyError
+
+from shared.coordination.call_limit import CallLimit
+from shared.coordination.doorbell import BROKER_ERRORS
+from shared.coordination.pause import Pause
+from shared.coordination.presence import BEAT, CONSOLE, WORKER, Presence
+from shared.coordination.throttle import Throttle
+from shared.store.transaction import Store
+from shared.telemetry import metrics
+
+FRESH_S = 5.0
+"""However many ask, it is looked up so rarely."""
+PATIENCE_S = 2.0
+"""Who asks while somebody else looks waits no longer than that."""
+
+
+class StandingCollector(Collector):
+    """Looks at database, Redis and broker; what cannot be asked is left out, and `deskbridge_reachable` says so.
+
+    Args:
+        redis: connection with its own time-outs.
+        store: None: this process does not use the database.
+        rate: setting RATE_LIMIT.
+        backlog: returns how many rings wait.
+    """
+
+    def __init__(
+        self,
+        redis: Redis,
+        store: Store | None = None,
+        rate: float = 0,
+        backlog: Callable[[], int] | None = None,
+    ) -> None:
+        self._redis, self._store, self._rate, self._backlog = redis, store, rate, backlog
+        self._looking = threading.Lock()
+        self._seen: list[GaugeMetricFamily] = []
+        self._seen_at = float("-inf")
+
+    def describe(self) -> Iterable[GaugeMetricFamily]:
+        """Name what may come, so that nothing is looked up to register it."""
+        return [one.family() for one in metrics.LOOKED_UP]
+
+    def collect(self) -> Iterable[GaugeMetricFamily]:
+        """Return what was seen within the last seconds; nothing where somebody else has been looking for long."""
+        if not self._looking.acquire(timeout=PATIENCE_S):
+            return []
+        try:
+            if time.monotonic() - self._seen_at > FRESH_S:
+                self._seen = list(self._look())
+                self._seen_at = time.monotonic()
+            return self._seen
+        finally:
+            self._looking.release()
+
+    def _look(self) -> Iterator[GaugeMetricFamily]:
+        reachable, seen = metrics.REACHABLE.family(), metrics.LAST_SEEN.family()
+        held_back = False
+        try:
+            why, held_back = self._in_redis(seen)
+            yield why
+            yield from self._call_limit()
+            reachable.add_metric(["redis"], 1)
+        except RedisError:
+            reachable.add_metric(["redis"], 0)
+        if self._backlog is not None:
+            try:
+                yield _gauge(metrics.RINGS, self._backlog())
+                reachable.add_metric(["broker"], 1)
+            except BROKER_ERRORS:
+                reachable.add_metric(["broker"], 0)
+        if self._store is not None:
+            try:
+                yield from self._in_the_database(self._store, seen, held_back=held_back)
+                reachable.add_metric(["database"], 1)
+            except SQLAlchemyError:
+                reachable.add_metric(["database"], 0)
+        yield seen
+        yield reachable
+
+    def _in_redis(self, seen: GaugeMetricFamily) -> tuple[GaugeMetricFamily, bool]:
+        """Return why everything is paused, and whether workers are to wait although something is due."""
+        paused = Pause(self._redis).current()
+        why = metrics.PAUSED.family()
+        why.add_metric([str(paused.reason.code) if paused else ""], 1 if paused else 0)
+        presence = Presence(self._redis)
+        for process in (WORKER, BEAT, CONSOLE):
+            age = presence.seconds_since(process)
+            if age is not None:
+                seen.add_metric([process], age)
+        is_limited = Throttle(self._redis, self._rate).is_used_up()
+        return why, paused is not None or is_limited
+
+    def _call_limit(self) -> Iterator[GaugeMetricFamily]:
+        if limit := CallLimit(self._redis).current():
+            calls = metrics.CALL_LIMIT.family()
+            calls.add_metric([str(limit.why)], math.floor(limit.calls))
+            yield calls
+            yield _gauge(metrics.CALL_GAIN, limit.gain)
+
+    @staticmethod
+    def _in_the_database(
+        store: Store, seen: GaugeMetricFamily, *, held_back: bool
+    ) -> list[GaugeMetricFamily]:
+        with store.transaction() as tx:
+            now, waiting = tx.now(), tx.journal.waiting()
+            good, producers = tx.metadata.last_good_run(), tx.producers.seen()
+            for latest in producers[:1]:
+                seen.add_metric(["producer"], latest.seconds)
+            failed = metrics.FAILED.family()
+            for code, count in tx.journal.failed_by_code().items():
+                failed.add_metric([code], count)
+
+            def age(moment: datetime | None) -> float:
+                return max(0.0, (now - moment).total_seconds()) if moment else 0.0
+
+            return [
+                _gauge(metrics.PENDING, waiting.count),
+                _gauge(metrics.OLDEST_PENDING, age(waiting.oldest)),
+                _gauge(metrics.OLDEST_DUE, 0.0 if held_back else age(waiting.oldest_due)),
+                failed,
+                _gauge(metrics.PARKED, tx.journal.count_unreadable()),
+                _gauge(metrics.HELD, tx.undecided.count()),
+                _gauge(metrics.WRONG_AUTHORS, tx.misattributed.count()),
+                _gauge(metrics.SYNCHRONISED, good.ended_at.timestamp() if good else 0.0),
+            ]
+
+
+def _gauge(looked: metrics.Looked, value: float) -> GaugeMetricFamily:
+    family = looked.family()
+    family.add_metric([], value)
+    return family

@@ -1,0 +1,470 @@
+"""The environment, read in this one place (CONTRACT: prefix DESKBRIDGE_, each also as *_FILE).
+
+Everything else is handed a `Settings`; nothing else reads `os.environ`, but `shared.process.environment` before it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from base64 import urlsafe_b64decode
+from collections.abc import Mapping
+from ipaddress import IPv4Network, IPv6Network
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
+
+from shared.codes.invalid import Invalid, faulty
+from shared.codes.refusals import Refusal
+from shared.errors import SettingsError
+from shared.process.environment import PREFIX
+from shared.process.sentinels import sentinels
+from shared.values.validation import Unfit, model_faults, parts_of
+
+DATABASE = re.compile(
+    r"(?:postgresql\+psycopg2|sqlite(?:\+pysqlite)?)://(?:[^@]*@)?(?:\[[^/?]+\]|[^/:?]*)(?::\d+)?(?:[/?].*)?"
+)
+"""What an SQLAlchemy URL of ours looks like; told without SQLAlchemy, of which beat needs nothing."""
+
+FERNET_KEY_BYTES = 32
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+SHORTEST_TOKEN = 16
+"""Bytes of a bearer token; shorter than this one could be guessed."""
+
+SecretList = Annotated[tuple[SecretStr, ...], NoDecode]
+
+
+class Settings(BaseSettings):
+    """Every setting of every process, validated at start.
+
+    Secrets are `SecretStr`, so that no repr, log line or error shows one.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, frozen=True, hide_input_in_errors=True, extra="forbid", case_sensitive=False
+    )
+
+    database_url: SecretStr = Field(
+        default=SecretStr("sqlite:///var/deskbridge.sqlite3"),
+        description="SQLAlchemy URL; PostgreSQL in production: `postgresql+psycopg2://…`",
+    )
+    redis_url: SecretStr = Field(
+        default=SecretStr("redis://127.0.0.1:6379/0"),
+        description=(
+            "Locks, pause, rate limit, and the broker unless BROKER_URL is set. Run Redis with "
+            "`appendonly yes` and `maxmemory-policy noeviction`. Where Sentinels say which server is the "
+            "master: `redis+sentinel://HOST:26379,HOST:26379/0?master=NAME` (docs/high-availability.md)"
+        ),
+    )
+    broker_url: SecretStr | None = Field(
+        default=None,
+        description=(
+            "Another broker than REDIS_URL: RabbitMQ (`amqp://…`, docs/high-availability.md), or any that "
+            "Celery supports"
+        ),
+    )
+    secret_keys: SecretList = Field(
+        default=(),
+        description=(
+            "Comma-separated Fernet keys: the first encrypts, all decrypt. Needed by workers and by "
+            "commands that touch the API key; the producer does without, and drops it"
+        ),
+    )
+    webhook_secrets: SecretList = Field(
+        default=(),
+        description=(
+            "Comma-separated signing secrets, `whsec_<base64>`; several while you rotate them. Without "
+            "one the producer refuses to start"
+        ),
+    )
+    allow_unsigned: bool = Field(
+        default=False, description="Accept unsigned events; only on a loopback address, for a first try"
+    )
+    event_limit: float = Field(
+        default=200,
+        ge=0,
+        description=(
+            "Events per second that a producer takes of one signing secret, ten seconds' worth at once; "
+            "one that is larger than 16 KiB counts as several. Beyond, 429 with Retry-After. Each "
+            "producer process counts for itself. 0: no limit"
+        ),
+    )
+    glpi_webhook_secrets: SecretList = Field(
+        default=(),
+        description=(
+            "Secrets of GLPI's own webhooks as they are typed there, without commas; several while one is "
+            "rotated. None: their addresses answer 404"
+        ),
+    )
+    glpi_api_url: str | None = Field(
+        default=None,
+        description=(
+            "GLPI's own address, such as https://glpi.example.org. Set: workers ask its API for what its "
+            "webhooks leave out, and once a day for what they missed; `deskbridge reconcile` and "
+            "`deskbridge doctor --helpdesk` ask it, too"
+        ),
+    )
+    glpi_api_client_id: str | None = Field(
+        default=None, description="An OAuth client of GLPI with the grant *password* and the scope *api*"
+    )
+    glpi_api_client_secret: SecretStr | None = Field(default=None, description="That client's secret")
+    glpi_api_user: str | None = Field(
+        default=None, description="A GLPI user who may read the tickets, tasks and users of every entity"
+    )
+    glpi_api_password: SecretStr | None = Field(default=None, description="That user's password")
+    helpdesk_wait: float = Field(
+        default=3600,
+        ge=0,
+        description=(
+            "Seconds that an event waits for a helpdesk that cannot be asked, before it goes without what "
+            "it lacks"
+        ),
+    )
+    console_tokens: SecretList = Field(
+        default=(),
+        description=(
+            "Comma-separated bearer tokens of the console's API that may do everything (`deskbridge "
+            "make-token`); several while you rotate them; each of 16 bytes at least. Beside them are "
+            "those that are kept in the database, with a name and less rights (`deskbridge account "
+            "token`)"
+        ),
+    )
+    console_url: str | None = Field(
+        default=None,
+        description=(
+            "Where browsers reach the console, such as `https://deskbridge.example.org`: for sign-in "
+            "links, and where a proxy changes the Host header"
+        ),
+    )
+    oidc_issuer: str | None = Field(
+        default=None,
+        description=(
+            "Address of an OpenID provider that signs people in to the pages (docs/console.md), exactly "
+            "as it calls itself; needs the extra `sso`, CONSOLE_URL and SECRET_KEYS"
+        ),
+    )
+    oidc_client_id: str | None = Field(
+        default=None, description="Client that the provider knows deskbridge by"
+    )
+    oidc_client_secret: SecretStr | None = Field(
+        default=None, description="Its secret; none for a public client"
+    )
+    oidc_scopes: str = Field(default="openid profile email", description="What the provider is asked for")
+    oidc_name_claim: str = Field(
+        default="preferred_username",
+        description=(
+            "Claim of the ID token that is the account's name. Take one that people cannot change themselves"
+        ),
+    )
+    oidc_roles_claim: str = Field(default="groups", description="Claim with somebody's groups")
+    oidc_roles: Annotated[dict[str, Literal["viewer", "operator", "administrator"]], NoDecode] = Field(
+        default={},
+        description=(
+            "JSON object, group to role (viewer, operator, administrator): the highest counts at each "
+            "sign-in, and whoever has none is refused. Empty: accounts keep their role"
+        ),
+    )
+    oidc_makes_accounts: bool = Field(
+        default=False,
+        description=(
+            "Make an account for whom the provider signs in and who has none: a viewer, unless OIDC_ROLES "
+            "says more"
+        ),
+    )
+    trusted_proxies: Annotated[tuple[IPv4Network | IPv6Network, ...], NoDecode] = Field(
+        default=(),
+        description=(
+            "Comma-separated addresses or networks of your own reverse proxies, such as "
+            "`10.0.0.5,fd00:1::/64`: the client's address is taken from their X-Forwarded-For, and they "
+            "may have any number of connections. From anybody else that header means nothing. Name only "
+            "hosts that replace the header or append to it"
+        ),
+    )
+    sweep_interval: float = Field(
+        default=10,
+        gt=0,
+        description="Seconds between two sweeps: how late an event is at most when its ring was lost",
+    )
+    lock_lease: float = Field(
+        default=60,
+        gt=0,
+        description="Seconds until a dead worker's lock on a ticket ends; not shorter than CLAIM_LEASE",
+    )
+    claim_lease: float = Field(
+        default=20, gt=0, description="Seconds in which a claim may send: four calls of 5 s"
+    )
+    settling_time: float = Field(
+        default=15,
+        ge=0,
+        description="Seconds after a lost answer before the tracker is asked; keep it above the 5 s of a call",
+    )
+    metadata_interval: float = Field(
+        default=3600,
+        gt=0,
+        description="Age of the last successful metadata synchronisation at which the next is due, seconds",
+    )
+    retention_days: float = Field(
+        default=90, gt=0, description="Days that ended events and the trace are kept; links are kept for ever"
+    )
+    changes_days: float = Field(
+        default=730, gt=0, description="Days that the record of who changed what is kept"
+    )
+    rate_limit: float = Field(
+        default=0,
+        ge=0,
+        description=(
+            "Calls per second to the tracker over all workers, one turn after the other; 0: no limit. "
+            "Calls wait for their turn with their tickets locked: more of them at once only wait for each "
+            "other"
+        ),
+    )
+    allow_link_local: bool = Field(
+        default=False,
+        description=(
+            "Let base_url lead to a link-local address or a cloud's metadata service. Loopback and "
+            "private networks are always allowed"
+        ),
+    )
+    monitor_listen: str | None = Field(
+        default=None,
+        description=(
+            "HOST:PORT at which a worker or beat answers /livez, /readyz and /metrics, such as "
+            "127.0.0.1:9101; one for each process on a machine. None: it has no port. Producer and "
+            "console answer them on their own port"
+        ),
+    )
+    heartbeat_path: str | None = Field(
+        default=None,
+        description=(
+            "File that a worker or beat touches every 5 s while it lives: a health check asks for its "
+            "age, whether or not the broker is up"
+        ),
+    )
+    correct_authors: bool = Field(
+        default=False,
+        description="Let `deskbridge correct-author` change whose a time entry is that was logged before",
+    )
+    log_format: Literal["console", "json"] | None = Field(
+        default=None, description="`console` or `json`; console on a terminal, else JSON"
+    )
+    sentry_dsn: SecretStr | None = Field(
+        default=None,
+        description=(
+            "DSN of a Sentry project: errors are reported to it, without texts of tickets, persons and secrets "
+            "(extra `sentry`). None: nothing is reported"
+        ),
+    )
+    otlp_endpoint: str | None = Field(
+        default=None,
+        description=(
+            "Address of an OpenTelemetry collector, such as `http://127.0.0.1:4318`: producer and worker send it their "
+            "traces by OTLP over HTTP (extra `otel`). None: there are no traces"
+        ),
+    )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003 (pydantic names it)
+        init_settings: PydanticBaseSettingsSource,
+        *_: Any,
+        **__: Any,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Take what is handed over and nothing else: `load_settings` is the one that reads the environment."""
+        return (init_settings,)
+
+    @field_validator(
+        "secret_keys",
+        "webhook_secrets",
+        "glpi_webhook_secrets",
+        "console_tokens",
+        "trusted_proxies",
+        mode="before",
+    )
+    @classmethod
+    def _split(cls, value: object) -> object:
+        if isinstance(value, str):
+            return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value
+
+    @field_validator(
+        "broker_url",
+        "glpi_api_client_secret",
+        "glpi_api_password",
+        "oidc_client_secret",
+        "sentry_dsn",
+        mode="before",
+    )
+    @classmethod
+    def _none(cls, value: object) -> object:
+        return None if value == "" else value
+
+    @field_validator("oidc_roles", mode="before")
+    @classmethod
+    def _object(cls, value: object) -> object:
+        try:
+            return json.loads(value or "{}") if isinstance(value, str) else value
+        except ValueError:
+            raise Unfit(Invalid.ROLES_EXPECTED(example='{"desk-admins": "administrator"}')) from None
+
+    @field_validator("secret_keys")
+    @classmethod
+    def _fernet(cls, keys: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
+        for key in keys:
+            try:
+                length = len(urlsafe_b64decode(key.get_secret_value()))
+            except ValueError:
+                length = 0
+            if length != FERNET_KEY_BYTES:
+                raise Unfit(Invalid.FERNET_KEY_EXPECTED())
+        return keys
+
+    @field_validator("console_tokens")
+    @classmethod
+    def _guessable(cls, tokens: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
+        if any(len(token.get_secret_value().encode()) < SHORTEST_TOKEN for token in tokens):
+            raise Unfit(Invalid.TOKEN_TOO_SHORT(least=SHORTEST_TOKEN))
+        return tokens
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _somebody(
+        cls, networks: tuple[IPv4Network | IPv6Network, ...]
+    ) -> tuple[IPv4Network | IPv6Network, ...]:
+        if any(network.prefixlen == 0 for network in networks):
+            raise Unfit(Invalid.NETWORK_OF_EVERYBODY())
+        return networks
+
+    @field_validator("monitor_listen")
+    @classmethod
+    def _address(cls, address: str | None) -> str | None:
+        host, _, port = (address or "").rpartition(":")
+        if address and not (host and port.isascii() and port.isdigit() and int(port) < 65536):
+            raise Unfit(Invalid.HOST_AND_PORT_EXPECTED())
+        return address or None
+
+    @field_validator("console_url")
+    @classmethod
+    def _origin(cls, url: str | None) -> str | None:
+        if not url:
+            return None
+        parts = parts_of(url)
+        if (
+            parts is None
+            or parts.scheme not in ("http", "https")
+            or not parts.netloc
+            or parts.path.strip("/")
+        ):
+            raise Unfit(Invalid.ORIGIN_EXPECTED())
+        return url.rstrip("/")
+
+    @field_validator("database_url")
+    @classmethod
+    def _database(cls, url: SecretStr) -> SecretStr:
+        if not DATABASE.fullmatch(url.get_secret_value()):
+            raise Unfit(Invalid.DATABASE_URL_EXPECTED())
+        return url
+
+    @field_validator("redis_url")
+    @classmethod
+    def _redis(cls, url: SecretStr) -> SecretStr:
+        text = url.get_secret_value()
+        if not sentinels(text) and not text.startswith(("redis://", "rediss://", "unix://")):
+            raise Unfit(Invalid.REDIS_URL_EXPECTED())
+        return url
+
+    @field_validator("broker_url")
+    @classmethod
+    def _broker(cls, url: SecretStr | None) -> SecretStr | None:
+        text = url.get_secret_value() if url else ""
+        if sentinels(text) is None and text.startswith("sentinel:"):
+            raise Unfit(Invalid.SENTINELS_EXPECTED())
+        return url
+
+    @model_validator(mode="after")
+    def _leases(self) -> Settings:
+        if self.lock_lease < self.claim_lease:
+            raise Unfit(Invalid.LEASES_REVERSED())
+        return self
+
+    @model_validator(mode="after")
+    def _glpi_api(self) -> Settings:
+        parts = ("client_id", "client_secret", "user", "password")
+        missing = [part for part in parts if getattr(self, f"glpi_api_{part}") is None]
+        if self.glpi_api_url and missing:
+            needed = [f"GLPI_API_{part.upper()}" for part in missing]
+            raise Unfit(Invalid.SETTINGS_INCOMPLETE(setting="GLPI_API_URL", missing=needed))
+        return self
+
+    @model_validator(mode="after")
+    def _oidc(self) -> Settings:
+        if self.oidc_issuer is None:
+            return self
+        parts = parts_of(self.oidc_issuer)
+        if (
+            parts is None
+            or not parts.netloc
+            or not (parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK))
+        ):
+            raise Unfit(Invalid.ISSUER_EXPECTED())
+        missing = [name for name in ("oidc_client_id", "console_url") if getattr(self, name) is None]
+        if missing:
+            needed = [name.upper() for name in missing]
+            raise Unfit(Invalid.SETTINGS_INCOMPLETE(setting="OIDC_ISSUER", missing=needed))
+        return self
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether the environment has any setting at all."""
+        return bool(self.model_fields_set)
+
+    @property
+    def broker(self) -> str:
+        """The broker's URL: BROKER_URL, else REDIS_URL."""
+        return (self.broker_url or self.redis_url).get_secret_value()
+
+
+def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
+    """Read the environment once, with NAME_FILE in place of NAME where given.
+
+    Args:
+        environ: the environment, the process's own by default.
+
+    Returns:
+        The validated settings.
+
+    Raises:
+        SettingsError: naming every variable that is unknown, unreadable or wrong, never its value.
+    """
+    given = _with_files(environ if environ is not None else os.environ)
+    unknown = sorted(PREFIX + name.upper() for name in given if name not in Settings.model_fields)
+    if unknown:
+        raise SettingsError(Refusal.VARIABLES_UNKNOWN(count=len(unknown), variables=unknown))
+    try:
+        return Settings.model_validate(given)
+    except ValidationError as error:
+        faults = [
+            (f"{PREFIX}{path.partition('.')[0].upper()}" if path else "", problem)
+            for path, problem in model_faults(error)
+        ]
+        raise SettingsError(faulty(Refusal.ENVIRONMENT_NOT_VALID, faults)) from None
+
+
+def _with_files(environ: Mapping[str, str]) -> dict[str, str]:
+    given: dict[str, str] = {}
+    for variable, value in environ.items():
+        if not variable.upper().startswith(PREFIX):
+            continue
+        name = variable.upper().removeprefix(PREFIX)
+        if name.endswith("_FILE"):
+            name = name.removesuffix("_FILE")
+            try:
+                value = Path(value).read_text(encoding="utf-8").strip()
+            except (OSError, UnicodeDecodeError) as error:
+                why = Refusal.VARIABLE_NOT_READ(variable=variable, error=type(error).__name__)
+                raise SettingsError(why) from None
+        given[name.lower()] = value
+    return given

@@ -1,0 +1,1 @@
+"""What creations are built from."""

@@ -1,0 +1,31 @@
+"""Counts the changes of what is sent is built from: configuration, links, people, metadata and templates."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from sqlalchemy import Table, event, func, select
+from sqlalchemy.orm import Session
+
+from shared.store.tables.models import Basis
+from shared.store.tables.types import insert_for
+
+THE_ROW = 1
+BASIS = cast(Table, Basis.__table__)
+NOTED = "basis_changes"
+
+CHANGES = select(func.coalesce(func.max(BASIS.c.changes), 0)).scalar_subquery()
+"""How many there were, as whoever has committed them tells; nobody waits for those who have not."""
+
+
+def note_change(session: Session) -> None:
+    """Count a change with its transaction: last, so that others who change something wait for its commit only."""
+    if not session.info.get(NOTED):
+        session.info[NOTED] = True
+        event.listen(session, "before_commit", _count, once=True)
+
+
+def _count(session: Session) -> None:
+    one_more = {"changes": BASIS.c.changes + 1}
+    counting = insert_for(session)(BASIS).values(id=THE_ROW, changes=1)
+    session.execute(counting.on_conflict_do_update(index_elements=[BASIS.c.id], set_=one_more))

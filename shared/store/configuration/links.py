@@ -1,0 +1,150 @@
+"""Which tracker project a helpdesk project or entity is linked to (SPEC section 1, project resolution rule)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, cast
+
+from sqlalchemy import (
+    BindParameter,
+    Column,
+    Select,
+    Table,
+    bindparam,
+    delete,
+    literal,
+    or_,
+    select,
+    union_all,
+)
+from sqlalchemy.orm import InstrumentedAttribute, Session
+
+from shared.codes.coded import Coded
+from shared.codes.steps import Which
+from shared.store.configuration.basis import note_change
+from shared.store.tables.models import EntityLink, ProjectLink
+from shared.store.tables.types import Key, insert_for
+
+
+class LinkKind(StrEnum):
+    """What a link starts from."""
+
+    PROJECT = "project"
+    ENTITY = "entity"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A helpdesk project or entity and its tracker project."""
+
+    kind: LinkKind
+    helpdesk_id: int
+    tracker_project_id: int
+    default_category_id: int | None
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.helpdesk_id}"
+
+    @property
+    def coded(self) -> Coded:
+        """It as a parameter of a code."""
+        return Which.LINK_OF(kind=str(self.kind), id=self.helpdesk_id)
+
+
+def _asked(kind: LinkKind, key: Column[Any], asked: BindParameter[Any]) -> Select[Any]:
+    columns = key.table.c
+    return select(
+        literal(str(kind)).label("kind"),
+        key.label("helpdesk_id"),
+        columns.tracker_project_id,
+        columns.default_category_id.label("category_id"),
+    ).where(key.in_(asked))
+
+
+BY_PROJECT, BY_ENTITY = cast(Table, ProjectLink.__table__).c, cast(Table, EntityLink.__table__).c
+RESOLVING = union_all(
+    _asked(
+        LinkKind.PROJECT, BY_PROJECT.helpdesk_project_id, bindparam("project_ids", type_=Key, expanding=True)
+    ),
+    _asked(LinkKind.ENTITY, BY_ENTITY.entity_id, bindparam("entity_ids", type_=Key, expanding=True)),
+)
+
+
+class Links:
+    """Reads and writes links within one transaction."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def resolve(self, helpdesk_project_id: int | None, entity_id: int) -> Link | None:
+        """Apply the project resolution rule: project link first, then the EXACT entity, else nothing."""
+        place = helpdesk_project_id, entity_id
+        return self.resolve_all([place])[place]
+
+    def resolve_all(
+        self, places: Collection[tuple[int | None, int]]
+    ) -> dict[tuple[int | None, int], Link | None]:
+        """Return what `resolve` does for each of some (helpdesk project, entity)."""
+        asked = {
+            "project_ids": [project_id for project_id, _ in places if project_id is not None],
+            "entity_ids": [entity_id for _, entity_id in places],
+        }
+        found = {
+            (row.kind, row.helpdesk_id): Link(
+                LinkKind(row.kind), row.helpdesk_id, row.tracker_project_id, row.category_id
+            )
+            for row in self._session.execute(RESOLVING, asked)
+        }
+        return {
+            place: found.get((LinkKind.PROJECT, place[0])) or found.get((LinkKind.ENTITY, place[1]))
+            for place in places
+        }
+
+    def get(self, kind: LinkKind, helpdesk_id: int) -> Link | None:
+        model, key = _model(kind)
+        row = self._session.scalar(select(model).where(key == helpdesk_id))
+        return _link(kind, row) if row else None
+
+    def put(self, link: Link) -> None:
+        """Create or replace a link; one that is there already is no change."""
+        model, key = _model(link.kind)
+        values = {
+            "tracker_project_id": link.tracker_project_id,
+            "default_category_id": link.default_category_id,
+        }
+        differs = or_(*(getattr(model, name).is_distinct_from(value) for name, value in values.items()))
+        putting = (
+            insert_for(self._session)(model)
+            .values(**{key.key: link.helpdesk_id}, **values)
+            .on_conflict_do_update(index_elements=[key], set_=values, where=differs)
+            .returning(key)
+        )
+        if self._session.scalar(putting) is not None:
+            note_change(self._session)
+
+    def remove(self, kind: LinkKind, helpdesk_id: int) -> bool:
+        """Delete a link; False where there was none."""
+        note_change(self._session)
+        model, key = _model(kind)
+        return self._session.scalar(delete(model).where(key == helpdesk_id).returning(key)) is not None
+
+    def all(self) -> Sequence[Link]:
+        """Return every link, projects first."""
+        found: list[Link] = []
+        for kind in LinkKind:
+            model, key = _model(kind)
+            found += [_link(kind, row) for row in self._session.scalars(select(model).order_by(key))]
+        return found
+
+
+def _model(kind: LinkKind) -> tuple[Any, InstrumentedAttribute[int]]:
+    if kind is LinkKind.PROJECT:
+        return ProjectLink, ProjectLink.helpdesk_project_id
+    return EntityLink, EntityLink.entity_id
+
+
+def _link(kind: LinkKind, row: ProjectLink | EntityLink) -> Link:
+    helpdesk_id = row.helpdesk_project_id if isinstance(row, ProjectLink) else row.entity_id
+    return Link(kind, helpdesk_id, row.tracker_project_id, row.default_category_id)

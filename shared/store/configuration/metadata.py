@@ -1,0 +1,214 @@
+"""The cache of what the tracker offers, and the record of the runs that filled it (SPEC 2.2 "Metadata cache")."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, cast
+
+from sqlalchemy import String, Table, delete, func, literal, select, type_coerce, union_all
+from sqlalchemy.orm import Session
+
+from shared.codes.coded import Coded
+from shared.store.configuration.basis import note_change
+from shared.store.tables.explained import keeping
+from shared.store.tables.models import MetadataRow, MetadataRun, TrackerUser
+from shared.store.tables.types import clock, insert_for
+from shared.values.ids import read_id
+
+CHUNK = 500
+RUNS_KEPT = 200
+
+
+class MetadataKind(StrEnum):
+    """What an entry of the cache is."""
+
+    PROJECT = "project"
+    ISSUE_TYPE = "issue_type"
+    STATUS = "status"
+    PRIORITY = "priority"
+    ACTIVITY = "activity"
+    ROLE = "role"
+    CATEGORY = "category"
+    CUSTOM_FIELD = "custom_field"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One thing that the tracker offers.
+
+    Attributes:
+        tracker_project_id: the project that it belongs to (categories).
+        details: what else is known of it, by kind: identifier, parent_id, is_public (projects); active, is_default
+            (priorities, activities); is_closed (statuses); customized_type, field_format, is_required, multiple,
+            default_value, possible_values, tracker_ids (custom fields).
+    """
+
+    kind: MetadataKind
+    tracker_id: int
+    name: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+    tracker_project_id: int | None = None
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """What tells it from every other entry."""
+        return self.kind, self.tracker_id
+
+    def __str__(self) -> str:
+        return f"{self.tracker_id} ({self.name})"
+
+
+CACHED, PEOPLE = cast(Table, MetadataRow.__table__), cast(Table, TrackerUser.__table__)
+NEEDED = union_all(
+    select(literal(True), PEOPLE.c.tracker_user_id).where(PEOPLE.c.admin),
+    select(literal(False), CACHED.c.tracker_id).where(CACHED.c.kind == MetadataKind.STATUS),
+)
+
+
+class Metadata:
+    """Reads and writes the cache within one transaction."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def all(self) -> dict[tuple[str, int], Entry]:
+        """Return the whole cache by (kind, tracker id)."""
+        return {entry.key: entry for entry in map(_entry, self._session.execute(select(*COLUMNS)))}
+
+    def of_kind(
+        self, kind: MetadataKind, *, tracker_project_id: int | None = None, limit: int | None = None
+    ) -> Sequence[Entry]:
+        """Return the entries of a kind by name, of one project where one is named."""
+        statement = select(*COLUMNS).where(MetadataRow.kind == kind)
+        if tracker_project_id is not None:
+            statement = statement.where(MetadataRow.tracker_project_id == tracker_project_id)
+        ordered = statement.order_by(MetadataRow.name, MetadataRow.tracker_id)
+        return [_entry(row) for row in self._session.execute(ordered.limit(limit) if limit else ordered)]
+
+    def of_kinds(self, *kinds: MetadataKind) -> dict[MetadataKind, list[Entry]]:
+        """Return the entries of several kinds, each by name, as one look at the cache."""
+        statement = select(*COLUMNS).where(MetadataRow.kind.in_(kinds))
+        found: dict[MetadataKind, list[Entry]] = {kind: [] for kind in kinds}
+        for row in self._session.execute(statement.order_by(MetadataRow.name, MetadataRow.tracker_id)):
+            entry = _entry(row)
+            found[entry.kind].append(entry)
+        return found
+
+    def get(self, kind: MetadataKind, tracker_id: int) -> Entry | None:
+        where = (MetadataRow.kind == kind, MetadataRow.tracker_id == tracker_id)
+        row = self._session.execute(select(*COLUMNS).where(*where)).first()
+        return _entry(row) if row else None
+
+    def needed(self) -> tuple[tuple[int, ...], frozenset[int]]:
+        """Return what each drain has to know, in one statement: the tracker's administrators and its statuses."""
+        rows = self._session.execute(NEEDED).all()
+        return tuple(one for admin, one in rows if admin), frozenset(
+            one for is_admin, one in rows if not is_admin
+        )
+
+    def search(
+        self, kind: MetadataKind, text: str, limit: int, *, tracker_project_id: int | None = None
+    ) -> Sequence[Entry]:
+        """Return some entries of a kind whose name, number or identifier has a text in it, by name."""
+        statement = select(*COLUMNS).where(MetadataRow.kind == kind)
+        if tracker_project_id is not None:
+            statement = statement.where(MetadataRow.tracker_project_id == tracker_project_id)
+        if text:
+            named = func.lower(MetadataRow.name).contains(text.lower(), autoescape=True)
+            found = named | type_coerce(MetadataRow.details, String).contains(
+                f'"identifier": "{text.lower()}', autoescape=True
+            )
+            number = read_id(text)
+            statement = statement.where(
+                found if number is None else found | (MetadataRow.tracker_id == number)
+            )
+        ordered = statement.order_by(MetadataRow.name, MetadataRow.tracker_id).limit(limit)
+        return [_entry(row) for row in self._session.execute(ordered)]
+
+    def names(self, kind: MetadataKind, tracker_ids: Collection[Any]) -> dict[int, str]:
+        """Return the names of some entries of a kind, by tracker id."""
+        if not tracker_ids:
+            return {}
+        where = (MetadataRow.kind == kind, MetadataRow.tracker_id.in_(tracker_ids))
+        return dict(
+            self._session.execute(select(MetadataRow.tracker_id, MetadataRow.name).where(*where)).all()
+        )
+
+    def counts(self) -> dict[str, int]:
+        """Return how many entries of each kind there are."""
+        rows = self._session.execute(select(MetadataRow.kind, func.count()).group_by(MetadataRow.kind))
+        found: dict[str, int] = dict(rows.all())
+        return {str(kind): found.get(kind, 0) for kind in MetadataKind}
+
+    def put(self, entries: Iterable[Entry]) -> None:
+        """Create or replace entries."""
+        values = [{**asdict(entry), "kind": str(entry.kind)} for entry in entries]
+        if not values:
+            return
+        note_change(self._session)
+        statement = insert_for(self._session)(MetadataRow)
+        changed = {name: statement.excluded[name] for name in ("name", "tracker_project_id", "details")}
+        self._session.execute(
+            statement.on_conflict_do_update(index_elements=["kind", "tracker_id"], set_=changed), values
+        )
+
+    def remove(self, keys: Collection[tuple[str, int]]) -> None:
+        """Delete entries."""
+        if keys:
+            note_change(self._session)
+        for kind in MetadataKind:
+            ids = sorted(tracker_id for one, tracker_id in keys if one == kind)
+            for start in range(0, len(ids), CHUNK):
+                chosen = MetadataRow.tracker_id.in_(ids[start : start + CHUNK])
+                self._session.execute(delete(MetadataRow).where(MetadataRow.kind == kind, chosen))
+
+    def forget_tracker(self) -> None:
+        """Empty the cache: it is another tracker now."""
+        self._session.execute(delete(MetadataRow))
+
+    def record_run(
+        self,
+        started_at: datetime,
+        *,
+        counts: Mapping[str, int],
+        differences: Mapping[str, Any],
+        why: Coded | None = None,
+    ) -> None:
+        """Record a run that ends now, and forget those long past, but never the last good one."""
+        error = keeping(why)
+        error["error"] = error.pop("reason")
+        run = {"started_at": started_at, "ended_at": clock(), "ok": why is None, **error}
+        statement = insert_for(self._session)(MetadataRun)
+        run_id = self._session.scalar(
+            statement.values(**run, counts=dict(counts), differences=dict(differences)).returning(
+                MetadataRun.id
+            )
+        )
+        good = select(func.max(MetadataRun.id)).where(MetadataRun.ok).scalar_subquery()
+        past = MetadataRun.id <= (run_id or 0) - RUNS_KEPT
+        self._session.execute(delete(MetadataRun).where(past, MetadataRun.id != func.coalesce(good, 0)))
+
+    def runs(self, limit: int = 10) -> Sequence[MetadataRun]:
+        """Return the latest runs, newest first."""
+        return self._session.scalars(select(MetadataRun).order_by(MetadataRun.id.desc()).limit(limit)).all()
+
+    def last_good_run(self) -> MetadataRun | None:
+        """Return the run that filled the cache as it is."""
+        good = select(MetadataRun).where(MetadataRun.ok).order_by(MetadataRun.id.desc()).limit(1)
+        return self._session.scalar(good)
+
+
+COLUMNS = (
+    MetadataRow.kind,
+    MetadataRow.tracker_id,
+    MetadataRow.name,
+    MetadataRow.tracker_project_id,
+    MetadataRow.details,
+)
+
+
+def _entry(row: Any) -> Entry:
+    return Entry(MetadataKind(row.kind), row.tracker_id, row.name, row.details, row.tracker_project_id)

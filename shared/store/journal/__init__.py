@@ -1,0 +1,1 @@
+"""Events, until each has ended."""

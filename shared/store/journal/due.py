@@ -1,0 +1,207 @@
+"""What is due for a ticket, within bounds and as far as it makes sense: the producer need not have written it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, and_, bindparam, case, func, or_, select, tuple_
+from sqlalchemy.orm import InstrumentedAttribute
+
+from shared.errors import InvalidEvent
+from shared.events.event import Event, stored_event
+from shared.store.tables.models import EventState, JournalEvent
+from shared.store.tables.types import Key, moment, size_of
+from shared.telemetry import traceparent
+
+CLOCK_TOLERANCE = timedelta(minutes=5)
+EARLIEST, LATEST = datetime(1969, 12, 31, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
+MOST_ROWS = 200
+MOST_BYTES = 4 * 1024 * 1024
+"""Rows, and bytes of their payloads, that one drain reads at once."""
+FEW_ROWS = 8
+FEW_BYTES = 256 * 1024
+"""The same where tickets are read together: what is more holds up the others."""
+LARGEST_PAYLOAD = 4 * 1024 * 1024
+"""A request has at most 1 MiB; as ASCII JSON it may take three times as much."""
+LARGEST_COMPLETION = 64 * 1024
+
+ORDER = (JournalEvent.occurred_at, JournalEvent.sequence, JournalEvent.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A pending event whose time has come.
+
+    Attributes:
+        occurred_at: bounded once more by when it came in, and by now.
+        payload: None where it is too large to be read so, or where its row makes no sense.
+        completion: what was found out of what the event lacks, as JSON; None: nobody has looked yet.
+        traceparent: of the trace that it came with.
+    """
+
+    id: int
+    event: str
+    key: str
+    ticket_id: int
+    task_id: int | None
+    occurred_at: datetime
+    sequence: int
+    attempts: int
+    payload: str | None
+    completion: str | None
+    delivery_id: str
+    traceparent: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DueEvents:
+    """What is due for a ticket, oldest first, whether that is all of it, and when it was read (database clock)."""
+
+    rows: list[Due]
+    is_complete: bool
+    now: datetime | None = None
+
+
+def is_due() -> ColumnElement[bool]:
+    """Match pending events whose time has come."""
+    return and_(
+        JournalEvent.state == EventState.PENDING,
+        or_(JournalEvent.next_attempt_at.is_(None), JournalEvent.next_attempt_at <= moment()),
+    )
+
+
+def due_with_their_keys(ticket_id: int) -> ColumnElement[bool]:
+    """Match a ticket's events that are due, and all pending ones of their keys."""
+    keys = select(JournalEvent.key).where(JournalEvent.ticket_id == ticket_id, is_due())
+    return and_(
+        JournalEvent.ticket_id == ticket_id,
+        JournalEvent.state == EventState.PENDING,
+        JournalEvent.key.in_(keys),
+    )
+
+
+@cache
+def due_of_tickets() -> Select[Any]:
+    """Return the statement that reads what is due for `ticket_ids`, of each within `most_rows` and `most_bytes`.
+
+    Made once: to make it takes longer than to carry it out. Beyond its bounds a ticket's newest event is wanted most,
+    then the newest of each key, then older ones.
+    """
+    ticket, key = JournalEvent.ticket_id, JournalEvent.key
+    asked = ticket.in_(bindparam("ticket_ids", type_=Key, expanding=True))
+    due_keys = select(ticket, key).where(asked, is_due())
+    newest_first = [column.desc() for column in ORDER]
+    ranked = (
+        select(
+            JournalEvent.id,
+            size_of(JournalEvent.payload).label("size"),
+            ticket,
+            func.row_number().over(partition_by=ticket, order_by=newest_first).label("recency"),
+            func.row_number().over(partition_by=(ticket, key), order_by=newest_first).label("rank"),
+            func.row_number().over(partition_by=ticket, order_by=ORDER).label("place"),
+        )
+        .where(asked, JournalEvent.state == EventState.PENDING, tuple_(ticket, key).in_(due_keys))
+        .subquery()
+    )
+    wanted_first = [case((ranked.c.recency == 1, 0), else_=ranked.c.rank), ranked.c.place]
+    of_ticket = ranked.c.ticket_id
+    measured = select(
+        ranked.c.id,
+        func.row_number().over(partition_by=of_ticket, order_by=wanted_first).label("number"),
+        func.sum(ranked.c.size).over(partition_by=of_ticket, order_by=wanted_first).label("total"),
+        func.count().over(partition_by=of_ticket).label("of_all"),
+        ranked.c.size,
+    ).subquery()
+    is_within = and_(
+        measured.c.number <= bindparam("most_rows", type_=Key),
+        measured.c.total <= bindparam("most_bytes", type_=Key),
+    )
+    return (
+        select(
+            JournalEvent.id,
+            JournalEvent.event,
+            JournalEvent.key,
+            JournalEvent.ticket_id,
+            JournalEvent.task_id,
+            case((_is_sane(JournalEvent.occurred_at), JournalEvent.occurred_at)).label("occurred_at"),
+            case((_is_sane(JournalEvent.received_at), JournalEvent.received_at)).label("received_at"),
+            JournalEvent.sequence,
+            JournalEvent.attempts,
+            case((measured.c.size <= bindparam("largest", type_=Key), JournalEvent.payload)).label("payload"),
+            case((size_of(JournalEvent.completion) <= LARGEST_COMPLETION, JournalEvent.completion)).label(
+                "completion"
+            ),
+            measured.c.size,
+            JournalEvent.delivery_id,
+            JournalEvent.traceparent,
+            measured.c.of_all,
+            moment().label("now"),
+        )
+        .join(measured, measured.c.id == JournalEvent.id)
+        .where(or_(measured.c.number == 1, is_within))
+    )
+
+
+def due_parameters(ticket_ids: Collection[int], *, few: bool = False) -> dict[str, Any]:
+    """Return the parameters of `due_of_tickets`."""
+    rows, size = (FEW_ROWS, FEW_BYTES) if few else (MOST_ROWS, MOST_BYTES)
+    largest = _largest(few=few)
+    return {"ticket_ids": list(ticket_ids), "most_rows": rows, "most_bytes": size, "largest": largest}
+
+
+def due_events(found: Sequence[Any], *, few: bool = False) -> DueEvents:
+    """Return what `due_of_tickets` has read of one of them, oldest first.
+
+    Where only little is wanted a large one was not read, however few there are.
+    """
+    rows = sorted(map(_due, found), key=lambda row: (row.occurred_at, row.sequence, row.id))
+    if not found:
+        return DueEvents(rows, is_complete=True)
+    is_left_out = few and any(row.size > _largest(few=few) for row in found)
+    return DueEvents(rows, is_complete=found[0].of_all == len(found) and not is_left_out, now=found[0].now)
+
+
+def _largest(*, few: bool) -> int:
+    """Return how large a payload may be to be read."""
+    return FEW_BYTES if few else LARGEST_PAYLOAD
+
+
+def content_of(row: JournalEvent | Due) -> Event | None:
+    """Return the event that a row holds; None where it cannot be read, or is about something else than its row says."""
+    if row.payload is None:
+        return None
+    try:
+        event = stored_event(row.payload, row.completion)
+    except InvalidEvent:
+        return None
+    said = (event.event, event.key, event.ticket.id, event.task.id if event.task else None)
+    return event if said == (row.event, row.key, row.ticket_id, row.task_id) else None
+
+
+def _due(row: Any) -> Due:
+    """Return a row with its time bounded again: one far ahead would win over every update to come."""
+    received_at = row.now if row.received_at is None else min(row.received_at, row.now)
+    makes_sense = row.occurred_at is not None
+    return Due(
+        row.id,
+        row.event,
+        row.key,
+        row.ticket_id,
+        row.task_id,
+        min(row.occurred_at, received_at + CLOCK_TOLERANCE) if makes_sense else received_at,
+        row.sequence,
+        row.attempts,
+        row.payload if makes_sense else None,
+        row.completion,
+        row.delivery_id,
+        traceparent.read(row.traceparent),
+    )
+
+
+def _is_sane(column: InstrumentedAttribute[datetime]) -> ColumnElement[bool]:
+    """Match times that a client can read at all: PostgreSQL's may be infinite, or of the year 200000."""
+    return column.between(EARLIEST, LATEST)

@@ -1,0 +1,68 @@
+"""Signs of life of the producers, each with what it refused lately."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from shared.process.itself import Process
+from shared.store.tables.models import ProducerSign
+from shared.store.tables.types import clock, insert_for, moment
+
+KEPT_S = 7 * 86400.0
+MOST_READ = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Producer:
+    """A producer, as it told of itself last.
+
+    Attributes:
+        seconds: how long ago.
+        refused: what it refused since it was started, as it wrote that.
+    """
+
+    process: Process
+    seconds: float
+    refused: list[Any]
+
+
+class Producers:
+    """Reads and writes the rows within one transaction."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def mark(self, name: str, process: Process, refused: Sequence[dict[str, Any]]) -> None:
+        """Say that a producer is alive now, by the database's clock.
+
+        Args:
+            name: the same one after a restart, so that there are no more rows than producers.
+            process: the producer's.
+            refused: what it refused since it was started.
+        """
+        values = {"seen_at": clock(), "process": process.told(), "refused": list(refused)}
+        self._session.execute(
+            insert_for(self._session)(ProducerSign)
+            .values(name=name, **values)
+            .on_conflict_do_update(index_elements=["name"], set_=values)
+        )
+
+    def seen(self) -> list[Producer]:
+        """Return the producers that were seen within the last week, the latest first."""
+        latest = select(ProducerSign, clock()).where(ProducerSign.seen_at > moment(-KEPT_S))
+        rows = self._session.execute(latest.order_by(ProducerSign.seen_at.desc()).limit(MOST_READ)).all()
+        return [
+            Producer(process, max(0.0, (now - row.seen_at).total_seconds()), row.refused)
+            for row, now in rows
+            if (process := Process.read(row.process)) and isinstance(row.refused, list)
+        ]
+
+    def prune(self) -> int:
+        """Delete rows of producers that are not seen any more; return how many."""
+        old = delete(ProducerSign).where(ProducerSign.seen_at < moment(-KEPT_S))
+        return len(self._session.execute(old.returning(ProducerSign.name)).all())

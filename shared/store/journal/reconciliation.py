@@ -1,0 +1,43 @@
+"""How far the helpdesk has been compared with the journal."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy.orm import Session
+
+from shared.store.tables.models import ReconciliationMark
+from shared.store.tables.types import clock, insert_for
+
+THE_ROW = 1
+
+
+class Reconciliation:
+    """Reads and moves the mark within one transaction."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def get(self) -> ReconciliationMark | None:
+        """Return the last complete run, None where there was none."""
+        return self._session.get(ReconciliationMark, THE_ROW)
+
+    def ran(self, read_until: datetime, missing: int, hours_since: str | None = None) -> None:
+        """Note a complete run.
+
+        Args:
+            read_until: until when everything has been compared (database clock).
+            missing: how many events it found missing.
+            hours_since: the day before which ticket tasks are left out, then as now.
+        """
+        values = {
+            "read_until": read_until,
+            "ran_at": clock(),
+            "missing": missing,
+            "hours_since": hours_since,
+        }
+        self._session.execute(
+            insert_for(self._session)(ReconciliationMark)
+            .values(id=THE_ROW, **values)
+            .on_conflict_do_update(index_elements=["id"], set_=values)
+        )

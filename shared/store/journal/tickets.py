@@ -1,0 +1,390 @@
+"""Desired state: one row per ticket with its newest snapshot and whether its status is due (DESIGN)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from functools import cache
+from typing import Any, cast
+
+from sqlalchemy import (
+    BindParameter,
+    Boolean,
+    ColumnElement,
+    Float,
+    Table,
+    and_,
+    bindparam,
+    case,
+    func,
+    inspect,
+    literal,
+    literal_column,
+    or_,
+    select,
+    tuple_,
+    update,
+)
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.orm import Session
+
+from shared.codes.coded import Code, Coded
+from shared.events.event import Event
+from shared.store.journal.due import Due
+from shared.store.tables.explained import is_sentence, keeping, texts_of
+from shared.store.tables.models import (
+    JournalEvent,
+    LedgerState,
+    TicketIssueLink,
+    TicketState,
+)
+from shared.store.tables.rows import Rows
+from shared.store.tables.types import Insert, Key, insert_for, is_on_postgresql, moment
+
+TICKETS = cast(Table, TicketState.__table__)
+AT_ONCE = 500
+"""Tickets of one statement; whoever has more to change does it in as many transactions, since each keeps its rows."""
+MOST_STATUSES = 100
+MOST_COUNTED = 1001
+IS_DROPPED = and_(
+    TicketState.status_reason_text.is_not(None),
+    or_(
+        TicketState.status_dropped.is_(True),
+        is_sentence(TicketState.status_reason_text, TicketState.status_code),
+    ),
+)
+"""The status of the newest snapshot could not be given. The version before codes told it by its sentence alone."""
+
+NAMES = {column.name: name for name, column in inspect(TicketState).columns.items()}
+
+SNAPSHOT = ("ticket_id", "event_id", "occurred_at", "sequence", "status", "snapshot")
+FOLDED = Rows({**{name: TICKETS.c[name].type for name in SNAPSHOT}, "is_update": Boolean()})
+
+GIVEN = Rows({"of_ticket": Key, "of_event": Key, "has": Key})
+
+SOME = select(TicketState).where(
+    TicketState.ticket_id.in_(bindparam("ticket_ids", type_=Key, expanding=True))
+)
+
+
+class TicketStates:
+    """Reads and writes desired states within one transaction."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def get(self, ticket_id: int) -> TicketState | None:
+        """Return a ticket's desired state."""
+        return self._session.get(TicketState, ticket_id)
+
+    def some(self, ticket_ids: Collection[int]) -> dict[int, TicketState]:
+        """Return the desired states of some tickets, by ticket id; those without one are left out."""
+        if not ticket_ids:
+            return {}
+        found = self._session.scalars(SOME, {"ticket_ids": list(ticket_ids)})
+        return {state.ticket_id: state for state in found}
+
+    def statuses_seen(self) -> dict[int, int]:
+        """Return the helpdesk statuses that tickets' newest snapshots have, and how many tickets have each.
+
+        Steps through the index from one status to the next: at most MOST_STATUSES, each counted up to MOST_COUNTED.
+        """
+        seen = select(func.min(TicketState.status).label("status")).cte("seen", recursive=True)
+        above = select(func.min(TicketState.status)).where(TicketState.status > seen.c.status)
+        following = select(above.scalar_subquery()).select_from(seen).where(seen.c.status.is_not(None))
+        seen = seen.union_all(following)
+        some = select(literal(1)).select_from(TicketState).where(TicketState.status == seen.c.status)
+        few = some.limit(MOST_COUNTED).correlate(seen).subquery()
+        count = select(func.count()).select_from(few).scalar_subquery()
+        rows = self._session.execute(
+            select(seen.c.status, count).where(seen.c.status.is_not(None)).limit(MOST_STATUSES)
+        )
+        return dict(rows.all())
+
+    def fold_all(
+        self, events: Sequence[tuple[JournalEvent | Due, Event]], settling: float
+    ) -> dict[int, TicketState]:
+        """Move tickets' snapshots to those of events, unless newer ones are known.
+
+        The status becomes due where the event is a ticket update (SPEC section 3) or its status differs.
+
+        Args:
+            events: one of each of some tickets: the journal's event, whose (occurred_at, sequence, id) is its place in
+                time, and its content.
+            settling: seconds in which a status whose giving got no clear answer may still take effect.
+
+        Returns:
+            By ticket id the desired state as it is now, where it is that event's.
+        """
+        rows = (
+            {
+                "ticket_id": row.ticket_id,
+                "event_id": row.id,
+                "occurred_at": row.occurred_at,
+                "sequence": row.sequence,
+                "status": event.ticket.status,
+                "snapshot": event.ticket.model_dump(mode="json"),
+                "is_update": event.event == "ticket.updated",
+            }
+            for row, event in sorted(events, key=lambda one: one[0].ticket_id)
+        )
+        asked = {**FOLDED.parameters(self._session, rows), "settling": settling}
+        moved = dict[int, TicketState]()
+        for state in self._session.execute(_folding(insert_for(self._session)), asked):
+            named = {NAMES.get(name, name): value for name, value in state._mapping.items()}
+            moved[state.ticket_id] = TicketState(**named)
+        return moved
+
+    def give_again(
+        self,
+        ticket_id: int,
+        event_id: int,
+        settling: float,
+        wanted: int | None,
+        *,
+        is_update: bool,
+        is_fresh: bool,
+    ) -> None:
+        """Make the status due again for a replayed event that the tracker was never given, or was by another map.
+
+        Args:
+            ticket_id: the ticket.
+            event_id: the pending event, where it is still the newest.
+            settling: as for `fold_all`.
+            wanted: the tracker status that the event's is mapped to.
+            is_update: a ticket update; another event only where its status had been dropped.
+            is_fresh: it has all its attempts before it, as after a replay.
+        """
+        attempts = {"status_attempts": 0} if is_fresh else {}
+        self._set(
+            and_(
+                TicketState.ticket_id == ticket_id,
+                TicketState.event_id == event_id,
+                or_(
+                    TicketState.given_event_id.is_(None),
+                    TicketState.given_event_id != event_id,
+                    and_(literal(wanted is not None), TicketState.given_status_id.is_distinct_from(wanted)),
+                ),
+                or_(literal(is_update), IS_DROPPED),
+            ),
+            status_due=True,
+            status_next_at=_settled_by(settling),
+            **attempts,
+        )
+
+    def given_all(self, given: Sequence[tuple[int, int, int | None]]) -> set[int]:
+        """Note that the tracker was given the statuses of these events' snapshots.
+
+        Where a newer one came since, the tracker may have got the older one last: the newer is due (again).
+
+        Args:
+            given: of each the ticket, the event, and what status_map made of its status; where it makes nothing, what
+                the issue has.
+
+        Returns:
+            The tickets whose newest it is, so that nothing is due.
+        """
+        if not given:
+            return set()
+        rows = [dict(zip(("of_ticket", "of_event", "has"), one, strict=True)) for one in sorted(given)]
+        statement = _giving(postgresql=is_on_postgresql(self._session))
+        newest = set(self._session.scalars(statement, GIVEN.parameters(self._session, rows)))
+        for ticket_id, _, _ in given:
+            if ticket_id not in newest:
+                self._set(TicketState.ticket_id == ticket_id, status_due=True)
+        return newest
+
+    def owe(self, has: Mapping[int, int | None], status_map: Mapping[int, int]) -> None:
+        """After issues came to be: their statuses are due unless the tracker took the newest snapshots'.
+
+        Args:
+            has: ticket to the status that its issue has.
+            status_map: helpdesk status to tracker status id, as it is now (`Configs.status_map`).
+        """
+        if not has:
+            return
+        these = TicketState.ticket_id.in_(has)
+        newest = select(TicketState.ticket_id, TicketState.event_id, TicketState.status).where(these)
+        given, owed = list[tuple[int, int, int | None]](), list[int]()
+        in_order = newest.order_by(TicketState.ticket_id).with_for_update()
+        for ticket_id, event_id, status in self._session.execute(in_order):
+            if status_map.get(status) in (None, has[ticket_id]):
+                given.append((ticket_id, event_id, has[ticket_id]))
+            else:
+                owed.append(ticket_id)
+        self.given_all(given)
+        if owed:
+            self._set(TicketState.ticket_id.in_(owed), status_due=True, status_next_at=None)
+
+    def owed(
+        self,
+        status_map: Mapping[int, int],
+        before: Mapping[int, int],
+    ) -> list[int]:
+        """Return the tickets with an issue that was given another status than the map says now, where none is due.
+
+        Args:
+            status_map: helpdesk status to tracker status id.
+            before: what it was; it tells what was given where nothing else does.
+        """
+        if not status_map:
+            return []
+        wanted = _mapped(status_map)
+        has = (
+            func.coalesce(TicketState.given_status_id, _mapped(before))
+            if before
+            else TicketState.given_status_id
+        )
+        statement = (
+            select(TicketState.ticket_id)
+            .join(TicketIssueLink, TicketIssueLink.ticket_id == TicketState.ticket_id)
+            .where(
+                TicketIssueLink.state == LedgerState.LINKED,
+                TicketState.status_due.is_(False),
+                TicketState.status.in_(status_map),
+                wanted.is_distinct_from(has),
+            )
+            .order_by(TicketState.ticket_id)
+        )
+        return list(self._session.scalars(statement))
+
+    def dropped_for(self, code: Code) -> Sequence[tuple[int, dict[str, Any]]]:
+        """Return the tickets whose status was dropped for a reason, and their newest snapshots."""
+        statement = select(TicketState.ticket_id, TicketState.snapshot).where(
+            IS_DROPPED,
+            TicketState.status_due.is_(False),
+            TicketState.status_reason_text.in_(texts_of(code)),
+        )
+        return [(ticket_id, snapshot) for ticket_id, snapshot in self._session.execute(statement)]
+
+    def give(self, ticket_ids: Sequence[int]) -> None:
+        """Make the status of some tickets due now, with all its attempts before it."""
+        for start in range(0, len(ticket_ids), AT_ONCE):
+            self._set(
+                TicketState.ticket_id.in_(ticket_ids[start : start + AT_ONCE]),
+                status_due=True,
+                status_attempts=0,
+                status_next_at=None,
+            )
+
+    def dropped(self, ticket_id: int, event_id: int, reason: Coded) -> None:
+        """Note that this snapshot's status cannot be given, and why; a newer one is tried again."""
+        self._set(
+            self._still(ticket_id, event_id),
+            status_due=False,
+            status_next_at=None,
+            status_dropped=True,
+            **keeping(reason, "status_"),
+        )
+
+    def wait(
+        self, ticket_id: int, event_id: int, until: datetime | None, reason: Coded, *, attempt: bool
+    ) -> None:
+        """Keep the status due and look again at `until` (database clock)."""
+        attempts = TicketState.status_attempts + (1 if attempt else 0)
+        self._set(
+            self._still(ticket_id, event_id),
+            status_next_at=until,
+            **keeping(reason, "status_"),
+            status_attempts=attempts,
+        )
+
+    def due_tickets(self, limit: int) -> list[int]:
+        """Return linked tickets whose status is due."""
+        statement = (
+            select(TicketState.ticket_id)
+            .join(TicketIssueLink, TicketIssueLink.ticket_id == TicketState.ticket_id)
+            .where(
+                TicketState.status_due,
+                TicketIssueLink.state == LedgerState.LINKED,
+                or_(TicketState.status_next_at.is_(None), TicketState.status_next_at <= moment()),
+            )
+            .limit(limit)
+        )
+        return list(self._session.scalars(statement))
+
+    @staticmethod
+    def _still(ticket_id: int, event_id: int) -> ColumnElement[bool]:
+        return and_(TicketState.ticket_id == ticket_id, TicketState.event_id == event_id)
+
+    def _set(self, where: ColumnElement[bool], **values: object) -> bool:
+        statement = update(TICKETS).where(where).values(**values).returning(TicketState.ticket_id)
+        return self._session.scalar(statement) is not None
+
+
+@cache
+def _giving(*, postgresql: bool) -> Any:
+    """Return the statement of `given_all`; made once."""
+    given = GIVEN.table(postgresql=postgresql).c
+    return (
+        update(TICKETS)
+        .where(TICKETS.c.ticket_id == given.of_ticket, TICKETS.c.event_id == given.of_event)
+        .values(
+            status_due=False,
+            given_event_id=given.of_event,
+            given_status_id=given.has,
+            status_next_at=None,
+            status_dropped=None,
+            status_attempts=0,
+            **keeping(None, "status_"),
+        )
+        .returning(TICKETS.c.ticket_id)
+    )
+
+
+@cache
+def _folding(insert: Insert) -> Any:
+    """Return the statement of `fold_all`; made once, since that costs more than to carry it out."""
+    given = select(FOLDED.table(postgresql=insert is postgresql.insert)).cte("folded")
+    first = {
+        "status_due": True,
+        "given_event_id": None,
+        "status_next_at": None,
+        "status_attempts": 0,
+        "status_dropped": None,
+        **keeping(None, "status_"),
+    }
+    values = [literal(value, TICKETS.c[name].type).label(name) for name, value in first.items()]
+    row = select(*(given.c[name] for name in SNAPSHOT), *values).where(literal(True))
+    inserting = insert(TICKETS).from_select(list(row.selected_columns.keys()), row)
+    new, old = inserting.excluded, TICKETS.c
+    moved = (
+        "event_id",
+        "occurred_at",
+        "sequence",
+        "status",
+        "snapshot",
+        "status_attempts",
+        "status_dropped",
+        *keeping(None, "status_"),
+    )
+    this_ticket = given.c.ticket_id == literal_column("excluded.ticket_id")
+    is_due = or_(
+        select(given.c.is_update).where(this_ticket).scalar_subquery(),
+        old.status != new.status,
+        old.status_due,
+        IS_DROPPED,  # an earlier one is still owed
+    )
+    known = tuple_(old.occurred_at, old.sequence, old.event_id)
+    return inserting.on_conflict_do_update(
+        index_elements=["ticket_id"],
+        set_={
+            **{name: new[name] for name in moved},
+            "status_due": case((is_due, True), else_=False),
+            "status_next_at": _settled_by(bindparam("settling", type_=Float)),
+        },
+        where=known < tuple_(new.occurred_at, new.sequence, new.event_id),
+    ).returning(*old)
+
+
+def _mapped(status_map: Mapping[int, int]) -> ColumnElement[int | None]:
+    return case(dict(status_map), value=TicketState.status)
+
+
+def _settled_by(settling: float | BindParameter[float]) -> ColumnElement[datetime | None]:
+    """When the next status may be given: not while one that got no clear answer may still take effect.
+
+    A call that was given up may be carried out later; what is given in between would be overwritten by the older.
+    """
+    latest = moment(settling)
+    return case((TicketState.status_next_at > latest, latest), else_=TicketState.status_next_at)

@@ -1,0 +1,1 @@
+"""What is made on the tracker, exactly once."""

@@ -1,0 +1,205 @@
+"""What the ledger knows: reading its rows (`shared.store.ledger.ledger` changes them)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import cache
+from typing import Any, cast
+
+from sqlalchemy import ColumnElement, Select, Table, and_, bindparam, func, or_, select, text, union_all
+from sqlalchemy.orm import Session
+
+from shared.codes.kinds import Kind
+from shared.store.tables.models import OPEN_ROWS, LedgerRow, LedgerState, TaskTimeLink, TicketIssueLink
+from shared.store.tables.types import Key, moment
+
+MOST_SETTLED = 200
+NOT_LINKED = text(OPEN_ROWS)
+"""Said literally, so that either database uses the small index of the rows that are still open."""
+IN_FLIGHT = (LedgerState.CLAIMED, LedgerState.IN_DOUBT)
+
+
+def unsettled_tickets() -> Select[tuple[int]]:
+    """Return the query for the tickets that have an issue or a time entry which is not linked."""
+    issues = select(TicketIssueLink.ticket_id).where(NOT_LINKED)
+    times = select(TaskTimeLink.ticket_id).where(NOT_LINKED)
+    return select(union_all(issues, times).subquery().c.ticket_id)
+
+
+class LedgerQueries:
+    """Reads the rows of one kind, within one transaction.
+
+    Args:
+        session: the transaction.
+        kind: issues of tickets, or time entries of ticket tasks.
+    """
+
+    def __init__(self, session: Session, kind: Kind) -> None:
+        self._session = session
+        self.kind = kind
+        self._model: type[LedgerRow] = TicketIssueLink if kind is Kind.TICKET else TaskTimeLink
+        self._table = cast(Table, self._model.__table__)
+        self._key_column = "ticket_id" if kind is Kind.TICKET else "task_id"
+
+    def get(self, key: int) -> LedgerRow | None:
+        """Return the row of a ticket id or ticket-task id."""
+        row: LedgerRow | None = self._session.scalar(_of_key(self._model), {"key": key})
+        return row
+
+    def lock(self, key: int) -> LedgerRow | None:
+        """Return the row of a key, locked until the end of the transaction."""
+        return self._session.scalar(select(self._model).where(self._model.key == key).with_for_update())
+
+    def of_keys(self, keys: Collection[int]) -> dict[int, LedgerRow]:
+        """Return the rows of several keys, by key."""
+        if not keys:
+            return {}
+        rows = self._session.scalars(select(self._model).where(self._model.key.in_(keys)))
+        return {row.key: row for row in rows}
+
+    def of_ticket(self, ticket_id: int) -> Sequence[LedgerRow]:
+        """Return every row that belongs to a ticket."""
+        return self._session.scalars(select(self._model).where(self._model.ticket_id == ticket_id)).all()
+
+    def of_drains(self, keys: Mapping[int, Collection[int]]) -> dict[int, dict[int, LedgerRow]]:
+        """Return, by ticket id, the rows of its keys, and those of its own that are claimed or in doubt, by key.
+
+        Args:
+            keys: what is asked for of each ticket.
+        """
+        every = [key for some in keys.values() for key in some]
+        asked = {"ticket_ids": list(keys), "keys": every}
+        rows = self._session.scalars(_of_drains(self._model), asked).all()
+        return {
+            ticket_id: {
+                row.key: row
+                for row in rows
+                if row.key in some or (row.ticket_id == ticket_id and row.state in IN_FLIGHT)
+            }
+            for ticket_id, some in keys.items()
+        }
+
+    def some(self, keys: Collection[int]) -> dict[int, LedgerRow]:
+        """Return the rows of several keys, by key."""
+        return {row.key: row for row in self._session.scalars(_of_keys(self._model), {"keys": list(keys)})}
+
+    def newest_projects(self, most: int) -> list[int]:
+        """Return the tracker projects of the rows with the highest keys, so many of them, the newest first."""
+        newest = select(self._model.tracker_project_id).order_by(self._model.key.desc()).limit(most)
+        return list(dict.fromkeys(one for one in self._session.scalars(newest) if one is not None))
+
+    def linked(self) -> Iterator[LedgerRow]:
+        """Return every linked row by key, a few at a time."""
+        statement = select(self._model).where(self._model.state == LedgerState.LINKED)
+        yield from self._session.scalars(statement.order_by(self._model.key).execution_options(yield_per=500))
+
+    def in_doubt_like(self, fingerprint: str, *, settleable: bool = True) -> Sequence[LedgerRow]:
+        """Return the rows in doubt that might not be told apart on the tracker.
+
+        Args:
+            fingerprint: hash of what they have in common.
+            settleable: only those whose settling time is over.
+        """
+        statement = select(self._model).where(
+            self._model.fingerprint == fingerprint, self._model.state == LedgerState.IN_DOUBT
+        )
+        if settleable:
+            statement = statement.where(self._model.settle_after <= moment())
+        oldest_first = statement.order_by(self._model.claimed_at, self._model.key).limit(MOST_SETTLED)
+        return self._session.scalars(oldest_first).all()
+
+    def unsettleable_like(self, fingerprint: str, moment: datetime) -> Sequence[LedgerRow]:
+        """Return the rows that might not be told apart on the tracker and that nobody could settle at that moment.
+
+        Args:
+            fingerprint: hash of what they have in common.
+            moment: the database's clock when those in doubt were read.
+        """
+        settleable = and_(self._model.state == LedgerState.IN_DOUBT, self._model.settle_after <= moment)
+        statement = select(self._model).where(
+            self._model.fingerprint == fingerprint, self._model.state.in_(IN_FLIGHT), ~settleable
+        )
+        return self._session.scalars(statement.limit(MOST_SETTLED)).all()
+
+    def is_alike_in_flight(self, fingerprint: str, key: int) -> bool:
+        """Tell whether another row that might not be told apart from this one is claimed or in doubt."""
+        statement = select(self._model.key).where(
+            self._model.fingerprint == fingerprint,
+            self._model.state.in_(IN_FLIGHT),
+            self._model.key != key,
+        )
+        return self._session.scalar(statement.limit(1)) is not None
+
+    def linked_to_issue(self, ticket_id: int, issue_id: int) -> Sequence[LedgerRow]:
+        """Return a ticket's time entries that were logged on an issue."""
+        statement = select(self._model).where(
+            self._model.ticket_id == ticket_id,
+            self._model.issue_id == issue_id,
+            self._model.state == LedgerState.LINKED,
+        )
+        return self._session.scalars(statement).all()
+
+    def holders(self, tracker_ids: Collection[int]) -> set[int]:
+        """Return those of the tracker ids that a live row holds."""
+        if not tracker_ids:
+            return set()
+        statement = select(self._model.tracker_id).where(
+            self._model.tracker_id.in_(tracker_ids), self._model.state != LedgerState.GONE
+        )
+        return {tracker_id for tracker_id in self._session.scalars(statement) if tracker_id is not None}
+
+    def holder(self, tracker_id: int) -> LedgerRow | None:
+        """Return the live row that holds a tracker id."""
+        return self._session.scalar(
+            select(self._model).where(
+                self._model.tracker_id == tracker_id, self._model.state != LedgerState.GONE
+            )
+        )
+
+    def count_live(self) -> int:
+        """Return how many rows stand for something that is, or may be, on the tracker."""
+        ended = (LedgerState.FREE, LedgerState.GONE)
+        statement = select(func.count()).select_from(self._model).where(self._model.state.not_in(ended))
+        return self._session.scalar(statement) or 0
+
+    def waiting_for_a_person(self) -> Sequence[LedgerRow]:
+        """Return held and gone rows, those waiting longest first."""
+        states = (LedgerState.HELD, LedgerState.GONE)
+        statement = select(self._model).where(NOT_LINKED, self._model.state.in_(states))
+        return self._session.scalars(statement.order_by(self._model.changed_at)).all()
+
+    def due_tickets(self, limit: int, settling: float) -> list[int]:
+        """Return tickets with a row that somebody must settle now."""
+        due = (NOT_LINKED, self._settleable(settling))
+        statement = select(self._model.ticket_id).where(*due).limit(limit)
+        return list(dict.fromkeys(self._session.scalars(statement)))
+
+    def _settleable(self, settling: float) -> ColumnElement[bool]:
+        doubtful = and_(self._model.state == LedgerState.IN_DOUBT, self._model.settle_after <= moment())
+        expired = and_(self._model.state == LedgerState.CLAIMED, self._model.lease_until <= moment(-settling))
+        return or_(doubtful, expired)
+
+
+@cache
+def _of_key(model: type[LedgerRow]) -> Select[Any]:
+    """Return the statement that reads the row of `key`; made once, as are those below."""
+    return select(model).where(model.key == bindparam("key", type_=Key))
+
+
+@cache
+def _of_keys(model: type[LedgerRow]) -> Select[Any]:
+    """Return the statement that reads the rows of `keys`."""
+    return select(model).where(model.key.in_(bindparam("keys", type_=Key, expanding=True)))
+
+
+@cache
+def _of_drains(model: type[LedgerRow]) -> Select[Any]:
+    """Return the statement that reads the rows of `keys`, and those of `ticket_ids` that are in flight."""
+    of_keys = select(model.key).where(model.key.in_(bindparam("keys", type_=Key, expanding=True)))
+    in_flight = select(model.key).where(
+        NOT_LINKED,
+        model.ticket_id.in_(bindparam("ticket_ids", type_=Key, expanding=True)),
+        model.state.in_(IN_FLIGHT),
+    )
+    return select(model).where(model.key.in_(of_keys.union_all(in_flight)))

@@ -1,0 +1,103 @@
+"""Issues and time entries with another author than was meant: mostly none, so they are kept beside the ledger."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, and_, delete, func, or_, select, tuple_
+from sqlalchemy.orm import Session
+
+from shared.codes.coded import Coded
+from shared.codes.kinds import Kind
+from shared.store.tables.explained import keeping
+from shared.store.tables.models import LedgerRow, LedgerState, Misattributed, TaskTimeLink, TicketIssueLink
+from shared.store.tables.types import clock, insert_for
+
+Place = tuple[datetime, str, int]
+"""Where one stands in the list: when it was noticed, its kind and key."""
+
+
+class MisattributedObjects:
+    """Reads and writes the list within one transaction."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def put(self, kind: Kind, key: int, ticket_id: int, tracker_id: int, why: Coded) -> None:
+        """Note the wrong author of what a ledger row is linked to.
+
+        Args:
+            kind: issue or time entry.
+            key: ticket id or ticket-task id.
+            ticket_id: the ticket.
+            tracker_id: the object.
+            why: a `Misattribution`.
+        """
+        values = {
+            "ticket_id": ticket_id,
+            "tracker_id": tracker_id,
+            "at": clock(),
+            **keeping(why),
+        }
+        self._session.execute(
+            insert_for(self._session)(Misattributed)
+            .values(kind=str(kind), key=key, **values)
+            .on_conflict_do_update(index_elements=["kind", "key"], set_=values)
+        )
+
+    def get(self, kind: Kind, key: int) -> Misattributed | None:
+        """Return what is noted of a ledger row."""
+        return self._session.get(Misattributed, (str(kind), key))
+
+    def find(
+        self, *, limit: int | None = None, below: Place | None = None
+    ) -> list[tuple[Misattributed, int | None]]:
+        """Return what is noted and linked still, the newest first, and who has it on the tracker.
+
+        Args:
+            limit: how many; None: all.
+            below: where the page before ended.
+        """
+        issues, times = _join(Kind.TICKET), _join(Kind.TICKET_TASK)
+        statement = (
+            select(Misattributed, func.coalesce(TicketIssueLink.author_id, TaskTimeLink.author_id))
+            .outerjoin(TicketIssueLink, issues)
+            .outerjoin(TaskTimeLink, times)
+            .where(or_(TicketIssueLink.ticket_id.is_not(None), TaskTimeLink.task_id.is_not(None)))
+        )
+        place = (Misattributed.at, Misattributed.kind, Misattributed.key)
+        if below is not None:
+            types = [one.type for one in place]
+            statement = statement.where(tuple_(*place) < tuple_(*below, types=types))
+        newest_first = statement.order_by(*(one.desc() for one in place)).limit(limit)
+        return [(one, author_id) for one, author_id in self._session.execute(newest_first)]
+
+    def count(self) -> int:
+        """Return how many that are."""
+        return sum(
+            self._session.scalar(
+                select(func.count()).select_from(Misattributed).join(_model(kind), _join(kind))
+            )
+            or 0
+            for kind in Kind
+        )
+
+    def remove(self, kind: Kind, key: int) -> None:
+        """Forget it: it was put right."""
+        where = (Misattributed.kind == str(kind), Misattributed.key == key)
+        self._session.execute(delete(Misattributed).where(*where))
+
+
+def _join(kind: Kind) -> ColumnElement[bool]:
+    """Return what joins it to the ledger's row that is linked to the very object."""
+    model = _model(kind)
+    return and_(
+        Misattributed.kind == str(kind),
+        model.key == Misattributed.key,
+        model.tracker_id == Misattributed.tracker_id,
+        model.state == LedgerState.LINKED,
+    )
+
+
+def _model(kind: Kind) -> type[LedgerRow]:
+    return TicketIssueLink if kind is Kind.TICKET else TaskTimeLink

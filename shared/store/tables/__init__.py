@@ -1,0 +1,1 @@
+"""How the tables look in SQL."""

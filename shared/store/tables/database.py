@@ -1,0 +1,260 @@
+"""One database, two kinds: SQLite on one machine, PostgreSQL in production."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import RLock
+from typing import Any
+
+from sqlalchemy import Engine, create_engine, event, make_url, text
+from sqlalchemy.engine import Connection, ExceptionContext
+from sqlalchemy.exc import DBAPIError, DisconnectionError, SQLAlchemyError
+from sqlalchemy.orm import Session
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from shared.errors import first_line
+from shared.store.tables.models import Base
+
+BUSY_TIMEOUT_S = 30
+IDLE_S = 5.0
+IDLE_IN_TRANSACTION_S = 10.0
+"""How long PostgreSQL leaves a transaction alone in which nothing happens: its process was stopped, and holds locks."""
+
+LOCK_WAIT_S = 15.0
+"""How long a statement waits for another's lock: longer than a stopped process can hold it."""
+
+SILENT = {"keepalives_idle": 5, "keepalives_interval": 5, "keepalives_count": 2, "tcp_user_timeout": 10_000}
+"""When a server counts as gone of which nothing is heard: else a statement may wait for a quarter of an hour."""
+
+DEADLOCK = "40P01"
+HELD_BY_OTHERS = ("55P03", DEADLOCK)
+"""PostgreSQL's codes for a lock that could not be had in time, and for a deadlock."""
+
+MISSING = ("42P01", "42703")
+"""PostgreSQL's codes for a table, and a column, that is not there."""
+
+OF_OTHER_TABLES = "of_other_tables"
+"""What is noted at an error of SQLite of tables that are not those of this version."""
+
+INSUFFICIENT_RESOURCES = "53"
+"""How PostgreSQL's codes for a full disk, too little memory and their like begin."""
+
+TAKE_ROOM = """
+CREATE TEMPORARY TABLE room ON COMMIT DROP AS SELECT repeat('x', 1000) AS filling FROM generate_series(1, 100)
+"""
+
+
+def is_held_by_others(error: BaseException) -> bool:
+    """Tell whether a statement failed because somebody else holds what it needs: it may be repeated."""
+    cause = error.orig if isinstance(error, DBAPIError) else None
+    if isinstance(cause, sqlite3.Error):
+        return getattr(cause, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+    return getattr(cause, "pgcode", None) in HELD_BY_OTHERS
+
+
+def is_deadlock(error: BaseException) -> bool:
+    """Tell whether PostgreSQL ended a transaction, since it and another waited for each other."""
+    return isinstance(error, DBAPIError) and getattr(error.orig, "pgcode", None) == DEADLOCK
+
+
+def is_of_the_statement(error: BaseException) -> bool:
+    """Tell whether SQLite refused a statement for what it says, and nothing is the matter with the database."""
+    cause = error.orig if isinstance(error, DBAPIError) else None
+    return isinstance(cause, sqlite3.Error) and getattr(cause, "sqlite_errorcode", 0) == sqlite3.SQLITE_ERROR
+
+
+def is_of_other_tables(error: BaseException) -> bool:
+    """Tell whether a statement failed since the tables are not those of this version.
+
+    PostgreSQL has codes for a table or column that is missing. SQLite has one for any statement that it refuses, so
+    that it was asked for its tables, too.
+    """
+    cause = error.orig if isinstance(error, DBAPIError) else None
+    if isinstance(cause, sqlite3.Error):
+        return getattr(cause, OF_OTHER_TABLES, False)
+    return getattr(cause, "pgcode", None) in MISSING
+
+
+OVERFLOW = 4
+"""Connections beyond those that are kept, at most: a server has a hundred for all processes."""
+
+
+class Database:
+    """Opens transactions on the configured database.
+
+    Args:
+        url: SQLAlchemy URL.
+        pool_size: connections kept open, as many as threads are at the database at once.
+    """
+
+    def __init__(self, url: str, *, pool_size: int = 5) -> None:
+        self.engine = _engine(url, pool_size)
+        self._threads = RLock() if self.engine.dialect.name == "sqlite" else None
+
+    @property
+    def missing_file(self) -> str | None:
+        """The file of an SQLite database that does not exist; to connect would make it."""
+        url = self.engine.url
+        if url.get_backend_name() != "sqlite" or url.database in (None, "", ":memory:"):
+            return None
+        return None if Path(str(url.database)).exists() else str(url.database)
+
+    @property
+    def name(self) -> str:
+        """Which database it is, without account and password."""
+        url = self.engine.url
+        return f"{url.host}/{url.database}" if url.host else str(url.database)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Session]:
+        """Open one transaction: committed at the end of the block, rolled back when it raises."""
+        with self._turn(), Session(self.engine, expire_on_commit=False) as session, session.begin():
+            yield session
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Have threads take turns at SQLite: it has one writer, and who waits for it looks again only now and then.
+
+        Who waits for too long is told so by SQLite.
+        """
+        if self._threads is None:
+            yield
+            return
+        has_turn = self._threads.acquire(timeout=BUSY_TIMEOUT_S)
+        try:
+            yield
+        finally:
+            if has_turn:
+                self._threads.release()
+
+    def ping(self) -> bool:
+        """Tell whether the database answers."""
+        try:
+            with self.engine.connect() as connection:
+                connection.execute(text("SELECT 1"))
+        except SQLAlchemyError:
+            return False
+        return True
+
+    def is_read_only(self) -> bool:
+        """Tell whether the server takes no writes: a standby, or one that was set so."""
+        if self.engine.dialect.name != "postgresql":
+            return False
+        with self.engine.connect() as connection:
+            return connection.execute(text("SHOW transaction_read_only")).scalar() == "on"
+
+    def shortage(self) -> str | None:
+        """Return what the server lacks to keep more, in its own words; None where it lacks nothing.
+
+        With a full disk it answers every question still. A table that ends with its transaction has to be given new
+        space, where a row of ours might find a gap.
+        """
+        if self.engine.dialect.name != "postgresql":
+            return None
+        with self.engine.connect() as connection:
+            try:
+                connection.execute(text("SET LOCAL temp_tablespaces = ''"))
+                connection.execute(text(TAKE_ROOM))
+            except DBAPIError as error:
+                is_short = str(getattr(error.orig, "pgcode", None)).startswith(INSUFFICIENT_RESOURCES)
+                return first_line(error.orig or error) if is_short else None
+            finally:
+                connection.rollback()
+        return None
+
+    def close(self) -> None:
+        """Close every pooled connection."""
+        self.engine.dispose()
+
+
+def _engine(url: str, pool_size: int) -> Engine:
+    parsed = make_url(url)
+    if parsed.get_backend_name() != "sqlite":
+        engine = create_engine(
+            parsed,
+            pool_size=pool_size,
+            max_overflow=min(pool_size, OVERFLOW),
+            pool_use_lifo=True,  # few are in use at a time, and those are known to work and have read before
+            hide_parameters=True,
+            connect_args={"connect_timeout": 5, "application_name": "deskbridge", **SILENT},
+        )
+        event.listen(engine, "connect", _limit_waits)
+        event.listen(engine, "checkin", _note_use)
+        event.listen(engine, "checkout", _ping_after_idling)
+        return engine
+    engine = create_engine(
+        parsed,
+        pool_size=pool_size,
+        max_overflow=pool_size,
+        hide_parameters=True,  # in errors, and so in logs: they hold what people wrote
+        connect_args={"timeout": BUSY_TIMEOUT_S},
+    )
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin_immediate)
+    event.listen(engine, "handle_error", _note_other_tables)
+    return engine
+
+
+def _limit_waits(connection: Any, _record: ConnectionPoolEntry) -> None:
+    """Have PostgreSQL end what a stopped process left open, and refuse who would wait for it for ever.
+
+    A statement, not a start-up option, which a connection pooler may refuse.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT set_config('idle_in_transaction_session_timeout', %s, false), "
+            "set_config('lock_timeout', %s, false)",
+            (f"{round(IDLE_IN_TRANSACTION_S * 1000)}", f"{round(LOCK_WAIT_S * 1000)}"),
+        )
+    connection.commit()
+
+
+def _note_use(_connection: Any, record: ConnectionPoolEntry) -> None:
+    record.info["used_at"] = time.monotonic()
+
+
+def _ping_after_idling(connection: Any, record: ConnectionPoolEntry, _proxy: Any) -> None:
+    """Replace a connection that broke while nobody used it; one in constant use is not asked each time."""
+    if time.monotonic() - record.info.get("used_at", time.monotonic()) < IDLE_S:
+        return
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+        connection.rollback()
+    except Exception as error:
+        raise DisconnectionError from error
+
+
+def _prepare_sqlite(connection: Any, _record: ConnectionPoolEntry) -> None:
+    """Readers beside one writer; the driver's own BEGIN is switched off in favour of ours."""
+    connection.isolation_level = None
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=FULL")
+
+
+def _note_other_tables(failed: ExceptionContext) -> None:
+    """Note at a refused statement whether a table or column is missing of those that this process knows."""
+    cause = failed.original_exception
+    if failed.connection is None or getattr(cause, "sqlite_errorcode", None) != sqlite3.SQLITE_ERROR:
+        return
+    connection: Any = failed.connection.connection.driver_connection
+    tables = Base.metadata.tables
+    try:
+        there = {
+            (table, column)
+            for table in tables
+            for _, column, *_ in connection.execute(f"PRAGMA table_info({table})")
+        }
+    except sqlite3.Error:  # what it says of the statement is what is told
+        return
+    wanted = {(name, column.name) for name, table in tables.items() for column in table.columns}
+    setattr(cause, OF_OTHER_TABLES, not wanted <= there)
+
+
+def _begin_immediate(connection: Connection) -> None:
+    """Take the write lock at BEGIN: a transaction that upgrades later would fail at once under load."""
+    connection.exec_driver_sql("BEGIN IMMEDIATE")

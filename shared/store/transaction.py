@@ -1,0 +1,90 @@
+"""The store: one small repository per table, over one transaction.
+
+with store.transaction() as tx:
+    tx.journal.append(...)
+    tx.issues.claim(...)
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+
+from sqlalchemy import text
+from sqlalchemy.orm import Session
+
+from shared.codes.kinds import Kind
+from shared.store.configuration.changes import Changes
+from shared.store.configuration.configs import SHARE, Configs, settle
+from shared.store.configuration.links import Links
+from shared.store.configuration.metadata import Metadata
+from shared.store.configuration.people import People
+from shared.store.configuration.templates import Templates
+from shared.store.journal.producers import Producers
+from shared.store.journal.reconciliation import Reconciliation
+from shared.store.journal.recovery import Recovery
+from shared.store.journal.tickets import TicketStates
+from shared.store.journal.trace import Trace
+from shared.store.ledger.dry_runs import DryRunObjects
+from shared.store.ledger.ledger import Ledger
+from shared.store.ledger.misattributed import MisattributedObjects
+from shared.store.ledger.undecided import Undecided
+from shared.store.opening import Opened, opened
+from shared.store.tables.database import Database
+from shared.store.tables.types import is_on_postgresql
+
+BRIEFLY_S = 0.5
+"""Less than PostgreSQL's deadlock_timeout: of those who wait in a circle it is hardly ever a person who repeats."""
+
+_BRIEFLY = f"SELECT set_config('lock_timeout', '{round(BRIEFLY_S * 1000)}', true)"
+BRIEFLY, IN_MEMORY = text(_BRIEFLY), text(f"{_BRIEFLY}, set_config('synchronous_commit', 'off', true)")
+BRIEFLY_SETTLED = text(f"{_BRIEFLY}, {SHARE}")
+
+
+class Transaction(Opened):
+    """Every repository of both sides over one database transaction."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self.issues = Ledger(session, Kind.TICKET)
+        self.times = Ledger(session, Kind.TICKET_TASK)
+        self.statuses = TicketStates(session)
+        self.links = Links(session)
+        self.people = People(session)
+        self.metadata = Metadata(session)
+        self.dry_runs = DryRunObjects(session)
+        self.configs = Configs(session)
+        self.templates = Templates(session)
+        self.trace = Trace(session)
+        self.undecided = Undecided(session)
+        self.misattributed = MisattributedObjects(session)
+        self.producers = Producers(session)
+        self.recovery = Recovery(session)
+        self.reconciliation = Reconciliation(session)
+        self.changes = Changes(session)
+
+    def ledger(self, kind: Kind) -> Ledger:
+        return self.issues if kind is Kind.TICKET else self.times
+
+    def wait_briefly(self, *, lasts: bool = True, settles: bool = False) -> None:
+        """Wait for what somebody else holds no longer than BRIEFLY_S; SQLite has one writer, who is done soon.
+
+        Args:
+            lasts: whether the commit waits for the disk. It need not for what is found again should PostgreSQL's
+                machine die at this moment; whatever commits after it waits for both.
+            settles: whether the settings stay as they are until then (`settle`); it lasts.
+        """
+        if settles:
+            settle(self._session, BRIEFLY_SETTLED)
+        elif is_on_postgresql(self._session):
+            self._session.execute(BRIEFLY if lasts else IN_MEMORY)
+
+
+class Store:
+    """Opens transactions on a database."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    def transaction(self) -> AbstractContextManager[Transaction]:
+        """Open a transaction: committed at the end of the block, rolled back when it raises."""
+        return opened(self.database, Transaction)

@@ -1,0 +1,148 @@
+"""Structured logging for every process: one line per event, on standard error (SPEC section 7: "logged")."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Literal
+
+from shared.codes.coded import Coded, to_json
+from shared.process.loading import without
+from shared.sentences.language import ENGLISH, speaking
+from shared.sentences.render import because, sentence
+from shared.values.characters import NOT_ON_ONE_LINE
+from shared.values.visible import visible
+
+with without("rich"):  # eighty modules for tracebacks, which are text before structlog has them
+    import structlog
+
+CHANNEL = "deskbridge"
+REPORTED = ("error", "critical", "exception")
+Report = Callable[[str, str, structlog.typing.EventDict], None]
+TRACEBACKS = ("exception", "stack")
+
+
+def configure_logging(form: Literal["console", "json"] | None, *, process: str) -> None:
+    """Set up structlog and the standard library's logging alike.
+
+    Args:
+        form: `console` or `json`; None chooses console on a terminal, else JSON.
+        process: name of the process (producer, worker, beat, command), put on every line.
+    """
+    chosen = form or ("console" if sys.stderr.isatty() else "json")
+    renderer: structlog.typing.Processor = (
+        structlog.dev.ConsoleRenderer() if chosen == "console" else structlog.processors.JSONRenderer()
+    )
+    common: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        _reported,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        lambda _logger, _method, event: {"process": process, **event},
+    ]
+    structlog.configure(
+        processors=[*common, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        cache_logger_on_first_use=True,
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=common,
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                structlog.processors.format_exc_info,
+                *([_on_one_line] if chosen == "console" else []),  # JSON escapes them itself
+                renderer,
+            ],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(logging.WARNING)
+    logging.getLogger(CHANNEL).setLevel(logging.INFO)
+    logging.captureWarnings(capture=True)
+
+
+_report: Report | None = None
+
+
+def report_to(report: Report | None) -> None:
+    """Have each line that is an error handed to somebody as well.
+
+    Args:
+        report: takes the logger's name, the level, error or critical, and the line's fields; None: nobody.
+    """
+    global _report
+    _report = report
+
+
+def _reported(logger: Any, method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    if _report is not None and method in REPORTED:
+        record: logging.LogRecord | None = event.get("_record")  # of another's logger
+        try:
+            _report(
+                record.name if record else logger.name, "critical" if method == "critical" else "error", event
+            )
+        except Exception:  # noqa: BLE001 (a line is written whether or not it can be reported)
+            event["unreported"] = True
+    return event
+
+
+def log_crashes() -> None:
+    """Log what ends this process, or one of its threads, in place of printing a traceback of many lines."""
+    log = get_logger("crash")
+
+    def crashed(kind: type[BaseException], error: BaseException | None, trace: TracebackType | None) -> None:
+        if issubclass(kind, KeyboardInterrupt):
+            return
+        log.critical("an error that nothing expects", exc_info=(kind, error, trace))
+
+    sys.excepthook = crashed
+    threading.excepthook = lambda args: crashed(args.exc_type, args.exc_value, args.exc_traceback)
+
+
+def _on_one_line(_logger: Any, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """Write control characters as escapes: what a request or the tracker said forges no line and moves no cursor.
+
+    Nor does it turn a line round: what is invisible is marked.
+    """
+    return {
+        name: visible(NOT_ON_ONE_LINE.sub(lambda found: repr(found[0])[1:-1], value))
+        if isinstance(value, str) and name not in TRACEBACKS
+        else value
+        for name, value in event.items()
+    }
+
+
+def log_fields(coded: Coded) -> dict[str, Any]:
+    """Return what a line says of something that happened: its sentence and why; code and parameters for programs.
+
+    In English, whoever it is logged for: a visitor of the pages may read another language.
+    """
+    with speaking(ENGLISH):
+        return {"event": sentence(coded), "why": because(coded) or None, **_for_programs(coded)}
+
+
+def reason_fields(coded: Coded) -> dict[str, Any]:
+    """Return what a line says of the reason of something else, likewise."""
+    with speaking(ENGLISH):
+        return {"reason": sentence(coded), **_for_programs(coded)}
+
+
+def _for_programs(coded: Coded) -> dict[str, Any]:
+    return {"code": str(coded.code), "params": to_json(coded.params)}
+
+
+def get_logger(name: str) -> structlog.stdlib.BoundLogger:
+    """Return a logger of the deskbridge channel.
+
+    Args:
+        name: the part that speaks, such as `producer` or `sync`.
+    """
+    logger: structlog.stdlib.BoundLogger = structlog.get_logger(f"{CHANNEL}.{name}")
+    return logger

@@ -1,0 +1,1 @@
+"""What a single value from outside may be."""

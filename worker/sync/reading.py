@@ -1,0 +1,49 @@
+"""Reads what a refused payload touches from the tracker as it is now: a cache may be an hour old."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from shared.metadata.synchronisation import refresh, refresh_people
+from shared.refusals.judging import blank
+from shared.refusals.known import Known, known_of
+from shared.store.configuration.metadata import MetadataKind
+from shared.store.transaction import Store
+from shared.templating.operations import Operation
+from shared.tracker.lists import TrackerLists
+from shared.tracker.projects import project_now
+
+KINDS: Mapping[Operation, tuple[MetadataKind, ...]] = {
+    Operation.ISSUE_CREATE: (MetadataKind.CUSTOM_FIELD, MetadataKind.PRIORITY),
+    Operation.TIME_ENTRY_CREATE: (MetadataKind.CUSTOM_FIELD,),
+    Operation.ISSUE_UPDATE_STATUS: (),
+}
+PEOPLE = ("watcher_user_ids", "assigned_to_id")
+
+
+def known_now(
+    store: Store, lists: TrackerLists, operation: Operation, payload: Mapping[str, Any], project_id: int
+) -> Known:
+    """Return what is known of the tracker once that was read afresh which may have refused a payload.
+
+    Args:
+        store: the cache, which is brought up to date with it.
+        lists: the tracker's.
+        operation: what the payload is for.
+        payload: the request body.
+        project_id: the tracker project that it is for.
+
+    Raises:
+        TrackerError: it could not be read.
+    """
+    fields = payload.get(operation.top_key)
+    if isinstance(fields, dict) and any(not blank(fields.get(name)) for name in PEOPLE):
+        refresh_people(store, lists)
+    project = project_now(lists.get, project_id)
+    refresh(
+        store, lists, *KINDS[operation]
+    )  # it asks whether the tracker is open, too: a REST API that is off is 403
+    with store.transaction() as tx:
+        return replace(known_of(tx, project_id), project_now=project)
