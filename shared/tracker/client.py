@@ -135,7 +135,7 @@ class TrackerClient:
             login: tracker login of the person on whose behalf it is made; None: the administrator.
             before_send: called right before the request leaves, the connection made; what it raises stops the call.
             observe: is told of the call once it has ended.
-            expected: refusals that are as normal as success, by status: neither logged nor told as errors.
+            expected: refusals that are as normal as success, by status: no warnings, nor told as errors.
 
         Returns:
             The answer, with any status 2xx.
@@ -178,8 +178,7 @@ class TrackerClient:
         error: Coded | None = None
         try:
             status, headers, content = self._exchange(method, path, body, params, login, before_send)
-            if status not in expected:
-                _tell_refusal(method, path, status)
+            _tell_refusal(method, path, status, expected)
             return read_answer(
                 method, path, status=status, headers=headers, body=content, impersonating=login is not None
             )
@@ -338,9 +337,10 @@ class TrackerClient:
         return headers
 
 
-def _tell_refusal(method: str, path: str, status: int) -> None:
+def _tell_refusal(method: str, path: str, status: int, expected: Collection[int] = ()) -> None:
     if status >= HTTPStatus.BAD_REQUEST:  # SPEC 7; never its text, which may quote the key
-        log.warning("the tracker refused a call", method=method, path=path, status=status)
+        say = log.info if status in expected else log.warning
+        say("the tracker refused a call", method=method, path=path, status=status)
 
 
 def is_header(login: str) -> bool:

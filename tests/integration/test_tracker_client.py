@@ -391,3 +391,17 @@ def test_every_answer_from_400_on_is_logged_without_its_text(
         )
     about = {"method": "GET", "path": "/users.json", "status": status}
     assert lines == ([("the tracker refused a call", about)] if is_logged else [])
+
+
+def test_a_refusal_that_is_as_normal_as_success_is_logged_and_is_no_warning(
+    connect: Connect, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines: list[tuple[str, dict[str, Any]]] = []
+    monkeypatch.setattr(
+        client_module, "log", SimpleNamespace(info=lambda text, **about: lines.append((text, about)))
+    )
+    tracker = connect(serve(saying(answer(b"{}", "412 Precondition Failed"))))
+    with pytest.raises(TrackerError):
+        tracker.call("GET", "/trackers.json", login="nobody", expected=(412,))
+    about = {"method": "GET", "path": "/trackers.json", "status": 412}
+    assert lines == [("the tracker refused a call", about)]
