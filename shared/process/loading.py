@@ -9,11 +9,28 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def loading() -> Iterator[None]:
-    """Load modules inside the block without a look for garbage; none that follows looks at them again."""
-    gc.disable()
+def without(*packages: str) -> Iterator[None]:
+    """Load modules inside the block as if packages were not there that they use where they are, and can do without."""
+    hidden = [one for one in packages if one not in sys.modules]
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]
     try:
         yield
+    finally:
+        for one in hidden:
+            del sys.modules[one]
+
+
+@contextmanager
+def loading() -> Iterator[None]:
+    """Load modules inside the block without a look for garbage; none that follows looks at them again.
+
+    Of the libraries that they use, some would load more only since it is installed: Redis' client an SDK of
+    OpenTelemetry to measure itself, kombu a reader of YAML.
+    """
+    gc.disable()
+    try:
+        with without("opentelemetry.sdk", "yaml"):
+            yield
     finally:
         gc.freeze()
         gc.enable()
@@ -22,16 +39,3 @@ def loading() -> Iterator[None]:
 def look_seldom() -> None:
     """Look for garbage a hundred times less often: a command loads half a million objects, keeps them and soon ends."""
     gc.set_threshold(100_000, 20, 100)
-
-
-@contextmanager
-def without(package: str) -> Iterator[None]:
-    """Load modules inside the block as if a package were not there that they use where it is, and can do without."""
-    if package in sys.modules:
-        yield
-        return
-    sys.modules[package] = None  # type: ignore[assignment]
-    try:
-        yield
-    finally:
-        del sys.modules[package]
