@@ -339,8 +339,11 @@ class TrackerClient:
 
 def _tell_refusal(method: str, path: str, status: int, expected: Collection[int] = ()) -> None:
     if status >= HTTPStatus.BAD_REQUEST:  # SPEC 7; never its text, which may quote the key
-        say = log.info if status in expected else log.warning
-        say("the tracker refused a call", method=method, path=path, status=status)
+        told = {"method": method, "path": path, "status": status}
+        if status in expected:
+            log.info("the tracker refused a call, as expected", **told)
+        else:
+            log.warning("the tracker refused a call", **told)
 
 
 def is_header(login: str) -> bool:

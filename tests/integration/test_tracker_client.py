@@ -404,4 +404,4 @@ def test_a_refusal_that_is_as_normal_as_success_is_logged_and_is_no_warning(
     with pytest.raises(TrackerError):
         tracker.call("GET", "/trackers.json", login="nobody", expected=(412,))
     about = {"method": "GET", "path": "/trackers.json", "status": 412}
-    assert lines == [("the tracker refused a call", about)]
+    assert lines == [("the tracker refused a call, as expected", about)]
