@@ -24,7 +24,6 @@ from worker.sync.actions import Action, Together, Way, aside, begin
 from worker.sync.coordinator import (
     AHEAD_S,
     CAN_WAIT_S,
-    GATHERED,
     MOST_TOGETHER,
     MOST_WAITING,
     Arrive,
@@ -384,62 +383,6 @@ def test_a_claim_is_made_only_for_a_caller_that_is_free_or_soon_will_be(stage: S
         coordinator._arrive(going, Outcome())
     turns(coordinator, 2)
     assert len(hands.given) == hands.count + 3 + 3, "one has: there are more ahead than will be free"
-
-
-def busy(stage: Stage, happens: Callable[[Coordinator, Going], Any]) -> None:
-    """Have a first of several tickets come back from its call, and for each of the others let something happen."""
-
-    async def way(ticket_id: int) -> None:
-        await called(int)
-        await Kept(stage.book, ticket_id)
-
-    hands = Hands()
-    hands.count = 2 * GATHERED
-    coordinator = Coordinator(way, hands)
-    coordinator.take(range(1, hands.count + 1))
-    turns(coordinator, 1)
-    first, *others = (going for going, _ in hands.given)
-    hands.happens = (happens(coordinator, one) for one in others)
-    coordinator._arrive(first, Outcome())
-    turns(coordinator, 1)
-
-
-def test_who_is_ready_waits_for_others_while_every_caller_has_its_next_call(stage: Stage) -> None:
-    busy(stage, lambda coordinator, going: coordinator._arrive(going, Outcome()))
-    assert [len(one) for one in stage.book.transactions] == [GATHERED]
-
-
-def test_who_is_ready_waits_for_others_no_longer_than_calls_were_claimed_for(
-    stage: Stage, clock: Clock
-) -> None:
-    def pass_time(coordinator: Coordinator, _: Going) -> None:
-        clock.now += 0.6 * AHEAD_S
-        coordinator.look()
-
-    busy(stage, pass_time)
-    assert stage.book.transactions == [[1]]
-
-
-def test_calls_wait_once_all_are_at_work_who_may_be() -> None:
-    is_at_work, may_end = threading.Event(), threading.Event()
-
-    def work() -> None:
-        is_at_work.set()
-        may_end.wait(PATIENCE_S)
-
-    async def way(_: int) -> None:
-        await called(work)
-
-    callers = CallerThreads(2)
-    callers.allow(1)
-    for number in (1, 2):
-        going = Going(number, way(number))
-        callers.carry_out(going, going.way.send(None), lambda _going, _outcome: None)
-        assert is_at_work.wait(PATIENCE_S)
-        assert callers.calls_wait is (number == 2)
-    may_end.set()
-    until(lambda: not callers.calls_wait)
-    callers.close()
 
 
 def test_whoever_comes_back_to_work_asks_at_once_how_many_calls_it_may_make(stage: Stage) -> None:
@@ -1162,21 +1105,12 @@ def test_a_process_that_is_to_end_begins_no_call_that_was_claimed_for_whoever_co
 
 
 class Hands:
-    """Stands for callers who do nothing: what they were given to do is told of by the test.
-
-    Attributes:
-        happens: as long as it has more, calls wait; it is asked for the next at each look.
-    """
+    """Stands for callers who do nothing: what they were given to do is told of by the test."""
 
     count, busy_since = 3, None
-    happens: Iterator[Any] = iter(())
 
     def __init__(self) -> None:
         self.given: list[tuple[Going, Action[Any]]] = []
-
-    @property
-    def calls_wait(self) -> bool:
-        return next(self.happens, self) is not self
 
     def carry_out(self, going: Going, action: Action[Any], arrive: Arrive) -> None:  # noqa: ARG002
         self.given.append((going, action))

@@ -48,11 +48,7 @@ CAN_WAIT_S = 0.1
 """So long waits what can wait for tickets that come to be read. Meanwhile its own is not begun once more."""
 
 AHEAD_S = 0.05
-"""As many calls are claimed ahead as callers have come back within this time: so long may it take to claim more, and so
-long those who are ready wait for others while such calls are left."""
-
-GATHERED = 24
-"""Who is ready waits for no more than so many."""
+"""As many calls are claimed ahead as callers have come back within this time: so long may it take to claim more."""
 
 MOST_TOGETHER = 32
 """What is done in one transaction at most: it holds up everybody else."""
@@ -153,11 +149,6 @@ class Calls:
         return some
 
     @property
-    def some_wait(self) -> bool:
-        """Whether some wait although as many are at work as may be."""
-        return bool(self._waiting) and self._at_work >= self._most
-
-    @property
     def _may_begin(self) -> bool:
         return bool(self._waiting) and self._at_work < self._most and not self._is_held
 
@@ -190,10 +181,6 @@ class Callers(Protocol):
     """
 
     count: int
-
-    @property
-    def calls_wait(self) -> bool:
-        """Whether all of them are at work and another call waits already."""
 
     @property
     def busy_since(self) -> float | None:
@@ -270,11 +257,6 @@ class CallerThreads:
         self._to_read: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         threading.Thread(target=self._share, daemon=True, name="shared").start()
         threading.Thread(target=self._read, daemon=True, name="reader").start()
-
-    @property
-    def calls_wait(self) -> bool:
-        """Whether all of them are at work and another call waits already."""
-        return self._calls.some_wait
 
     @property
     def busy_since(self) -> float | None:
@@ -639,15 +621,7 @@ class Coordinator:
         is_idle = not (self._ready or may_read or self._to_begin())
         patience = self._can_wait_still if self._can_wait and not self._reading_since else None
         found = _all_of(self._arrivals, patience if is_idle else 0)
-        until = time.monotonic() + AHEAD_S
-        while self._may_gather(found) and (left := until - time.monotonic()) > 0:
-            found += _all_of(self._arrivals, left)
         return [one for one in found if one is not None]
-
-    def _may_gather(self, found: list[tuple[Going, Outcome] | None]) -> bool:
-        """Tell whether to wait for others that share SQL: no caller waits, and not so many are ready yet."""
-        ready = len(found) - found.count(None) + len(self._ready)
-        return ready < GATHERED and self._callers.calls_wait and not self._stopped_at
 
     @property
     def _can_wait_still(self) -> float:
