@@ -204,6 +204,16 @@ def test_whoever_probes_with_nothing_to_send_learns_that_the_pause_is_to_go_on(
     assert bridge.pause.left(paused) > 0
 
 
+def test_the_trace_of_a_replayed_ticket_names_no_more_events_than_can_be_read(bridge: Bridge) -> None:
+    for number in range(MOST_NAMED + 2):
+        bridge.receive(ticket_event(number))
+    replay_events(bridge.store, range(1, MOST_NAMED + 3))
+    with bridge.store.transaction() as tx:
+        (step,) = [one for one in tx.trace.of_ticket(4711) if one.coded.code == What.PERSON_REPLAYS]
+    first = list(range(1, MOST_NAMED + 1))
+    assert step.coded.params["which"] == Which.EVENTS_NAMED(events=first, more=2)
+
+
 def test_the_trace_of_each_replayed_ticket_names_its_own_events(bridge: Bridge) -> None:
     """However many others were replayed with it; the record of changes names the first of all."""
     for ticket_id in range(1, MOST_NAMED + 3):

@@ -369,6 +369,16 @@ def test_a_category_that_was_made_since_is_not_read_yet(forms: ProjectForms, sta
     assert refused.value.coded.code in OF_THE_CATEGORY
 
 
+def test_a_kept_category_that_is_gone_is_named(forms: ProjectForms, stand_in: StandIn) -> None:
+    """To read the metadata again would not bring it back."""
+    forms.link(Link(ENTITY, 9, 1, 2))
+    stand_in.patch("categories", 2, project_id=5)
+    synchronise(forms.store, forms.locks, forms.connect)
+    gone = says(Refusal.CATEGORY_NOT_OF_PROJECT, category_id=2, project_id=1)
+    with pytest.raises(NotFound, check=gone):
+        forms.link(Link(ENTITY, 9, 1, None), keep_category=True)
+
+
 def test_a_category_must_be_one_of_the_project(forms: ProjectForms) -> None:
     assert forms.link(Link(ENTITY, 9, 1, 2)).linked.confirmed
     with pytest.raises(NotFound, check=says(Refusal.CATEGORY_NOT_OF_PROJECT, category_id=3)) as other:

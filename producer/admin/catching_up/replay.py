@@ -76,17 +76,21 @@ def replay_events(store: Store, event_ids: Collection[int]) -> Replayed:
         tickets = tx.journal.replay(wanted)
         by_ticket = tx.journal.by_ticket(wanted)
         left, read = _read_again(tx, wanted)
-        more = max(0, len(wanted) - MOST_NAMED) or None
-        which = Which.EVENTS_NAMED(events=sorted(wanted)[:MOST_NAMED], more=more)
+        which = _these(sorted(wanted))
         tx.trace.append(
             [
-                _step(ticket_id, Which.EVENTS_NAMED(events=own) if own else which)
+                _step(ticket_id, _these(by_ticket[ticket_id]) if ticket_id in by_ticket else which)
                 for ticket_id in tickets
-                for own in [by_ticket.get(ticket_id)]
             ]
         )
         tx.changes.note(Did.EVENTS_REPLAYED(count=len(wanted) - left, which=which))
     return Replayed(len(wanted) - left, sorted({*tickets, *read}), left)
+
+
+def _these(event_ids: list[int]) -> Coded:
+    """Return the first of some events, and how many others there are."""
+    more = max(0, len(event_ids) - MOST_NAMED) or None
+    return Which.EVENTS_NAMED(events=event_ids[:MOST_NAMED], more=more)
 
 
 def replay_state(store: Store, state: EventState, code: str | None = None) -> Replayed:

@@ -118,21 +118,22 @@ def make_link(
             made = put_link(tx, link, keep_category=keep_category)
     except NotFound as unknown:
         now = _now(connect, link.tracker_project_id) if connect else None
-        if now is None or not _is_newer(now, link):
+        category_id = unknown.coded.params.get("category_id", link.default_category_id)  # it may be kept
+        if now is None or not _is_newer(now, category_id):
             raise
         if now.standing is Standing.ACTIVE and unknown.coded.code in OF_THE_CATEGORY:
-            newer = Refusal.CATEGORY_NOT_READ_YET(category_id=link.default_category_id, **now.named)
+            newer = Refusal.CATEGORY_NOT_READ_YET(category_id=category_id, **now.named)
         else:
             newer = NOT_CACHED[now.standing](**now.named)
         raise NotFound(newer) from None
     return with_what_waited(store, made, replay=replay)
 
 
-def _is_newer(now: ProjectNow, link: Link) -> bool:
+def _is_newer(now: ProjectNow, category_id: int | None) -> bool:
     """Tell whether the tracker says something else than the cache."""
     if now.standing is not Standing.ACTIVE:
         return now.standing is not Standing.ABSENT
-    return link.default_category_id is None or link.default_category_id in (now.categories or {})
+    return category_id is None or category_id in (now.categories or {})
 
 
 def _now(connect: Connect, project_id: int) -> ProjectNow | None:

@@ -404,8 +404,10 @@ class Journal:
         return self.reopen(and_(wanted, JournalEvent.key != UNREADABLE), reason)
 
     def by_ticket(self, event_ids: Collection[int]) -> dict[int, list[int]]:
-        """Return the ids of events by their ticket, in order."""
-        wanted = select(JournalEvent.ticket_id, JournalEvent.id).where(JournalEvent.id.in_(event_ids))
+        """Return the ids of events that could be read by their ticket, in order."""
+        wanted = select(JournalEvent.ticket_id, JournalEvent.id).where(
+            JournalEvent.id.in_(event_ids), JournalEvent.key != UNREADABLE
+        )
         found: dict[int, list[int]] = {}
         for ticket_id, event_id in self._session.execute(wanted.order_by(JournalEvent.id)):
             found.setdefault(ticket_id, []).append(event_id)
