@@ -400,8 +400,8 @@ def test_a_refusal_that_is_as_normal_as_success_is_logged_and_is_no_warning(
     monkeypatch.setattr(
         client_module, "log", SimpleNamespace(info=lambda text, **about: lines.append((text, about)))
     )
-    tracker = connect(serve(saying(answer(b"{}", "412 Precondition Failed"))))
+    tracker = connect(serve(saying(answer(b'{"errors": []}', "422 Said"))))
     with pytest.raises(TrackerError):
-        tracker.call("GET", "/trackers.json", login="nobody", expected=(412,))
-    about = {"method": "GET", "path": "/trackers.json", "status": 412}
+        tracker.call("POST", "/memberships.json", expected=(422,))
+    about = {"method": "POST", "path": "/memberships.json", "status": 422}
     assert lines == [("the tracker refused a call, as expected", about)]
