@@ -81,6 +81,7 @@ def test_a_reading_of_the_metadata_at_one_is_seen_at_the_other(
     swap(visitor, consoles)
     while "users: 6 of 6" not in visitor.open("/console/settings"):
         assert "It is being read now" in visitor.open("/console/settings") or not asked
+    monkeypatch.setattr(settings, "SOON_S", 60)  # until it knows that another is under way
     assert visitor.do("/console/settings/metadata") == "/console/settings?did=reading#metadata"
     may_go_on.set()
     while "It is being read now" in (page := visitor.open("/console/settings")):
