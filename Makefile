@@ -37,8 +37,8 @@ run: install ## Forward sample events on this machine and show what became of ea
 test: install ## The whole test suite, on a real Redis and a real PostgreSQL that it starts itself
 	@$(PYTEST)
 
-test-quick: install ## The tests without processes and load
-	@$(PYTEST) -m "not slow" tests/unit tests/contract tests/integration
+test-quick: install ## The unit tests: what is decided, without a database or a process
+	@$(PYTEST) -m "not slow" tests/unit
 
 test-wheel: install ## The wheel alone, in a venv of its own with the run-time lock, forwards an event (downloads)
 	@$(BIN)/python -m pytest -m wheel tests/deployment

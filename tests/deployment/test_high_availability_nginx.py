@@ -138,7 +138,6 @@ def test_a_body_over_the_limit_is_refused_as_the_producer_does_it(site: Site) ->
     for answer in answers:
         assert answer.status_code == 413
         assert answer.headers["content-type"] == PROBLEM
-    assert answers[0].json().items() <= answers[1].json().items() | {("detail", answers[0].json()["detail"])}
     assert answers[0].json() == answers[1].json()
     assert not site.fleet.states(), "nothing was kept"
 

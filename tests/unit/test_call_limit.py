@@ -10,7 +10,9 @@ import fakeredis
 import pytest
 import structlog
 from redis import Redis
+from redis.backoff import NoBackoff
 from redis.exceptions import NoPermissionError, OutOfMemoryError, ReadOnlyError
+from redis.retry import Retry
 
 from shared.codes.limits import CallLimitBy
 from shared.coordination.call_limit import ENOUGH, TURN_KEY, CallLimit, Limit
@@ -67,7 +69,7 @@ def test_a_worker_that_has_nothing_to_do_tells_it_once_and_may_make_one_call(red
 
 
 def test_without_redis_a_worker_may_make_one_call_and_says_so_once() -> None:
-    with Redis(port=1) as redis, structlog.testing.capture_logs() as lines:
+    with Redis(port=1, retry=Retry(NoBackoff(), 0)) as redis, structlog.testing.capture_logs() as lines:
         worker = Limiter(CallLimit(redis), Meter(), "a", 32)
         worker.share = 0
         for _ in range(3):

@@ -195,18 +195,21 @@ def ended(how: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, check=False)
 
 
+@pytest.mark.slow
 def test_a_real_worker_that_celery_gives_up_ends_with_an_error() -> None:
     worker = ended("Consumer.start = fail")
     assert worker.returncode == 1, worker.stderr
     assert b"Unrecoverable error" in worker.stderr + worker.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.promise("SEC-48")
 def test_a_real_worker_that_celery_ends_in_order_without_a_signal_ends_with_an_error() -> None:
     worker = ended("Consumer.start = end")
     assert worker.returncode == 1, worker.stderr
 
 
+@pytest.mark.slow
 def test_a_real_worker_that_a_signal_ends_has_done_well() -> None:
     worker = ended("worker_ready.connect(signal_myself)")
     assert worker.returncode == 0, worker.stderr

@@ -194,6 +194,7 @@ def test_errors_never_quote_the_ticket() -> None:
         assert caught.value.__suppress_context__
 
 
+@pytest.mark.slow
 def test_240_renderings_by_8_threads_do_not_mix_templates_up() -> None:
     engine = Engine(catalogue_for(Operation.ISSUE_CREATE))
     data = sample(Operation.ISSUE_CREATE)

@@ -238,6 +238,7 @@ def test_a_default_template_is_json_for_people(operation: Operation) -> None:
     assert text.count("\n") > 2
 
 
+@pytest.mark.slow
 @PROFILE
 @given(RICH.filter(bool), st.booleans())
 def test_a_preset_of_a_required_field_is_sent_as_it_is(preset: str, multiple: bool) -> None:
