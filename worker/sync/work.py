@@ -211,7 +211,7 @@ def _works(
     time_rows = tx.times.of_drains(
         {ticket_id: {one.task.id for one in events} for ticket_id, events in task_events.items()}
     )
-    issue_rows = tx.issues.some(read)
+    issue_rows = tx.issues.of_keys(read)
     newest = _newest(tx, [one for events in task_events.values() for one in events])
     plans = {
         ticket_id: plan_times(events, _logged(time_rows[ticket_id]), config, newest)

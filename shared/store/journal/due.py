@@ -14,6 +14,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 from shared.errors import InvalidEvent
 from shared.events.event import Event, stored_event
 from shared.store.tables.models import EventState, JournalEvent
+from shared.store.tables.rows import among
 from shared.store.tables.types import Key, moment, size_of
 from shared.telemetry import traceparent
 
@@ -92,7 +93,7 @@ def due_of_tickets() -> Select[Any]:
     then the newest of each key, then older ones.
     """
     ticket, key = JournalEvent.ticket_id, JournalEvent.key
-    asked = ticket.in_(bindparam("ticket_ids", type_=Key, expanding=True))
+    asked = among(ticket, "ticket_ids")
     due_keys = select(ticket, key).where(asked, is_due())
     newest_first = [column.desc() for column in ORDER]
     ranked = (

@@ -18,7 +18,6 @@ from sqlalchemy import (
     String,
     Table,
     and_,
-    bindparam,
     case,
     delete,
     exists,
@@ -61,7 +60,7 @@ from shared.store.tables.models import (
     TicketIssueLink,
     TicketState,
 )
-from shared.store.tables.rows import Rows
+from shared.store.tables.rows import Rows, among
 from shared.store.tables.types import Insert, Key, clock, insert_for, is_on_postgresql, moment, number_in
 
 JOURNAL = cast(Table, JournalEvent.__table__)
@@ -652,7 +651,7 @@ def _pending(event_ids: Collection[int]) -> ColumnElement[bool]:
 @cache
 def _due_at_all() -> Any:
     """Return the statement that finds those of `ticket_ids` that have something due; made once, as are those below."""
-    of_tickets = JOURNAL.c.ticket_id.in_(bindparam("ticket_ids", type_=Key, expanding=True))
+    of_tickets = among(JOURNAL.c.ticket_id, "ticket_ids")
     comes = JOURNAL.c.next_attempt_at
     is_time = or_(comes.is_(None), comes <= moment())
     is_due = (of_tickets, JOURNAL.c.state == EventState.PENDING, is_time)
@@ -665,7 +664,7 @@ def _newest_of_keys() -> Any:
     columns = JOURNAL.c
     newest_first = [columns[column.key].desc() for column in ORDER]
     place = func.row_number().over(partition_by=columns.key, order_by=newest_first).label("place")
-    of_keys = columns.key.in_(bindparam("keys", expanding=True))
+    of_keys = among(columns.key, "keys")
     ranked = select(columns.id, columns.task_id, place).where(of_keys).subquery()
     return select(ranked.c.id, ranked.c.task_id).where(ranked.c.place == 1)
 

@@ -16,12 +16,14 @@ from sqlalchemy import (
     and_,
     bindparam,
     case,
+    false,
     func,
     inspect,
     literal,
     literal_column,
     or_,
     select,
+    true,
     tuple_,
     update,
 )
@@ -38,7 +40,7 @@ from shared.store.tables.models import (
     TicketIssueLink,
     TicketState,
 )
-from shared.store.tables.rows import Rows
+from shared.store.tables.rows import Rows, among
 from shared.store.tables.types import Insert, Key, insert_for, is_on_postgresql, moment
 
 TICKETS = cast(Table, TicketState.__table__)
@@ -62,9 +64,7 @@ FOLDED = Rows({**{name: TICKETS.c[name].type for name in SNAPSHOT}, "is_update":
 
 GIVEN = Rows({"of_ticket": Key, "of_event": Key, "has": Key})
 
-SOME = select(TicketState).where(
-    TicketState.ticket_id.in_(bindparam("ticket_ids", type_=Key, expanding=True))
-)
+SOME = select(TicketState).where(among(TicketState.ticket_id, "ticket_ids"))
 
 
 class TicketStates:
@@ -370,7 +370,7 @@ def _folding(insert: Insert) -> Any:
         index_elements=["ticket_id"],
         set_={
             **{name: new[name] for name in moved},
-            "status_due": case((is_due, True), else_=False),
+            "status_due": case((is_due, true()), else_=false()),
             "status_next_at": _settled_by(bindparam("settling", type_=Float)),
         },
         where=known < tuple_(new.occurred_at, new.sequence, new.event_id),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any, cast
 
 from sqlalchemy import Table, delete, insert, select
@@ -12,9 +13,16 @@ from sqlalchemy.orm import Session
 
 from shared.codes.coded import Coded, to_json
 from shared.store.tables.models import TraceStep
-from shared.store.tables.types import moment
+from shared.store.tables.rows import Rows
+from shared.store.tables.types import is_on_postgresql, moment
 
-APPENDING = insert(cast(Table, TraceStep.__table__))
+STEPS = cast(Table, TraceStep.__table__)
+APPENDED = Rows(
+    {
+        name: STEPS.c[name].type
+        for name in ("ticket_id", "task_id", "at", "what", "why", "code", "params", "call")
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,23 +49,23 @@ class Trace:
 
     def append(self, steps: Sequence[Step]) -> None:
         """Append steps in their order."""
-        if steps:
-            self._session.execute(
-                APPENDING,
-                [
-                    {
-                        "ticket_id": step.ticket_id,
-                        "task_id": step.task_id,
-                        "at": step.at,
-                        "what": str(step.coded.code),
-                        "why": "",
-                        "code": str(step.coded.code),
-                        "params": to_json(step.coded.params),
-                        "call": step.call,
-                    }
-                    for step in steps
-                ],
-            )
+        if not steps:
+            return
+        rows = (
+            {
+                "ticket_id": step.ticket_id,
+                "task_id": step.task_id,
+                "at": step.at,
+                "what": str(step.coded.code),
+                "why": "",
+                "code": str(step.coded.code),
+                "params": to_json(step.coded.params),
+                "call": step.call,
+            }
+            for step in steps
+        )
+        statement = _appending(postgresql=is_on_postgresql(self._session))
+        self._session.execute(statement, APPENDED.parameters(self._session, rows))
 
     def of_ticket(self, ticket_id: int) -> Sequence[TraceStep]:
         """Return a ticket's steps, oldest first."""
@@ -70,3 +78,10 @@ class Trace:
         old = old.order_by(TraceStep.at).limit(limit)
         statement = delete(TraceStep).where(TraceStep.id.in_(old)).returning(TraceStep.id)
         return len(self._session.execute(statement).all())
+
+
+@cache
+def _appending(*, postgresql: bool) -> Any:
+    """Return the statement that appends steps; made once."""
+    given = APPENDED.table(postgresql=postgresql)
+    return insert(STEPS).from_select(list(given.c.keys()), select(given))

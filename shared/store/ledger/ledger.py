@@ -35,7 +35,7 @@ from shared.codes.reasons import Reason
 from shared.store.configuration.basis import CHANGES
 from shared.store.ledger.ledger_queries import IN_FLIGHT, NOT_LINKED, LedgerQueries
 from shared.store.tables.explained import keeping
-from shared.store.tables.models import EventState, JournalEvent, LedgerRow, LedgerState, RecoveryMode
+from shared.store.tables.models import GONE, EventState, JournalEvent, LedgerRow, LedgerState, RecoveryMode
 from shared.store.tables.rows import Rows
 from shared.store.tables.types import Insert, Key, clock, insert_for, is_on_postgresql, moment
 
@@ -326,7 +326,7 @@ class Ledger(LedgerQueries):
             select(self._model).where(
                 self._model.tracker_id == tracker_id,
                 self._model.key != key,
-                self._model.state != LedgerState.GONE,
+                self._model.state != GONE,
             )
         )
         if holder is None:
@@ -512,7 +512,7 @@ def _linking(table: Table, key_column: str, *, postgresql: bool) -> Any:
     held = exists().where(
         other.c.tracker_id == answered.tracker_id,
         other.c[key_column] != answered.key,
-        other.c.state != LedgerState.GONE,
+        other.c.state != GONE,
     )
     return (
         update(table)

@@ -11,7 +11,8 @@ from sqlalchemy import ColumnElement, Select, Table, and_, bindparam, func, or_,
 from sqlalchemy.orm import Session
 
 from shared.codes.kinds import Kind
-from shared.store.tables.models import OPEN_ROWS, LedgerRow, LedgerState, TaskTimeLink, TicketIssueLink
+from shared.store.tables.models import GONE, OPEN_ROWS, LedgerRow, LedgerState, TaskTimeLink, TicketIssueLink
+from shared.store.tables.rows import among
 from shared.store.tables.types import Key, moment
 
 MOST_SETTLED = 200
@@ -55,7 +56,7 @@ class LedgerQueries:
         """Return the rows of several keys, by key."""
         if not keys:
             return {}
-        rows = self._session.scalars(select(self._model).where(self._model.key.in_(keys)))
+        rows = self._session.scalars(_of_keys(self._model), {"keys": keys})
         return {row.key: row for row in rows}
 
     def of_ticket(self, ticket_id: int) -> Sequence[LedgerRow]:
@@ -79,10 +80,6 @@ class LedgerQueries:
             }
             for ticket_id, some in keys.items()
         }
-
-    def some(self, keys: Collection[int]) -> dict[int, LedgerRow]:
-        """Return the rows of several keys, by key."""
-        return {row.key: row for row in self._session.scalars(_of_keys(self._model), {"keys": list(keys)})}
 
     def newest_projects(self, most: int) -> list[int]:
         """Return the tracker projects of the rows with the highest keys, so many of them, the newest first."""
@@ -145,16 +142,14 @@ class LedgerQueries:
         if not tracker_ids:
             return set()
         statement = select(self._model.tracker_id).where(
-            self._model.tracker_id.in_(tracker_ids), self._model.state != LedgerState.GONE
+            self._model.tracker_id.in_(tracker_ids), self._model.state != GONE
         )
         return {tracker_id for tracker_id in self._session.scalars(statement) if tracker_id is not None}
 
     def holder(self, tracker_id: int) -> LedgerRow | None:
         """Return the live row that holds a tracker id."""
         return self._session.scalar(
-            select(self._model).where(
-                self._model.tracker_id == tracker_id, self._model.state != LedgerState.GONE
-            )
+            select(self._model).where(self._model.tracker_id == tracker_id, self._model.state != GONE)
         )
 
     def count_live(self) -> int:
@@ -190,16 +185,16 @@ def _of_key(model: type[LedgerRow]) -> Select[Any]:
 @cache
 def _of_keys(model: type[LedgerRow]) -> Select[Any]:
     """Return the statement that reads the rows of `keys`."""
-    return select(model).where(model.key.in_(bindparam("keys", type_=Key, expanding=True)))
+    return select(model).where(among(model.key, "keys"))
 
 
 @cache
 def _of_drains(model: type[LedgerRow]) -> Select[Any]:
     """Return the statement that reads the rows of `keys`, and those of `ticket_ids` that are in flight."""
-    of_keys = select(model.key).where(model.key.in_(bindparam("keys", type_=Key, expanding=True)))
+    of_keys = select(model.key).where(among(model.key, "keys"))
     in_flight = select(model.key).where(
         NOT_LINKED,
-        model.ticket_id.in_(bindparam("ticket_ids", type_=Key, expanding=True)),
+        among(model.ticket_id, "ticket_ids"),
         model.state.in_(IN_FLIGHT),
     )
     return select(model).where(model.key.in_(of_keys.union_all(in_flight)))

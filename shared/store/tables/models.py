@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Index, Integer, String, Text, UniqueConstraint, text
+from sqlalchemy import ColumnElement, Index, Integer, String, Text, UniqueConstraint, literal_column, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, declared_attr, mapped_column, synonym
 
 from shared.codes.coded import Coded, Written, from_json
@@ -16,6 +16,9 @@ from shared.store.tables.types import Json, Key, UtcDateTime, Words
 
 NO_SEQUENCE = -(2**63)
 HAS_ENDED = "ended_at IS NOT NULL"
+GONE: ColumnElement[str] = literal_column("'gone'")
+"""`LedgerState.GONE`, said literally as the index of live rows says it: who plans once knows no parameter's value."""
+
 OPEN_ROWS = "state <> 'linked'"
 
 

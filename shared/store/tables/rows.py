@@ -1,19 +1,35 @@
-"""Rows of values that a statement is given as one parameter: so it stays the same, however many they are.
+"""Many values that a statement is given as one parameter: so it stays the same, however many they are.
 
-As JSON, which both databases read as a table. Nothing of it is interpreted: each value is bound as its column's type
-binds it, and the database casts it to that type. How many there are is a second parameter: PostgreSQL takes it for a
-hundred else, for which it reads a table of some thousand rows from end to end rather than by an index.
+Rows come as JSON, which both databases read as a table. Nothing of it is interpreted: each value is bound as its
+column's type binds it, and the database casts it to that type. How many there are is a second parameter: PostgreSQL
+takes it for a hundred else, for which it reads a table of some thousand rows from end to end rather than by an index.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, Dialect, FromClause, Integer, Text, bindparam, cast, column, func, select
-from sqlalchemy.orm import Session
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    ColumnElement,
+    Dialect,
+    FromClause,
+    Integer,
+    Text,
+    bindparam,
+    cast,
+    column,
+    func,
+    select,
+)
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.orm import InstrumentedAttribute, Session
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import GenericFunction
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 NAME, COUNT = "given", "given_count"
@@ -44,7 +60,9 @@ class Rows:
                     for name, kind in self._columns.items()
                 )
             )
-        return values.limit(bindparam(COUNT, type_=Integer)).subquery(NAME)
+        count = bindparam(COUNT, type_=Integer)
+        # said twice, since who plans a statement before it is known takes it for a tenth: so one row, not ten
+        return select(values.limit(count).subquery()).limit(count).subquery(NAME)
 
     def parameters(self, session: Session, rows: Iterable[Mapping[str, Any]]) -> dict[str, str | int]:
         """Return the parameters with some rows."""
@@ -53,6 +71,43 @@ class Rows:
             {name: _bound(kind, row[name], dialect) for name, kind in self._columns.items()} for row in rows
         ]
         return {NAME: json.dumps(bound), COUNT: len(bound)}
+
+
+class among(GenericFunction[bool]):  # noqa: N801  (a SQL function)
+    """Whether a column's value is one of those of a parameter, which is a list of them.
+
+    Args:
+        values: the column.
+        name: the parameter's.
+    """
+
+    type = Boolean()
+    inherit_cache = True
+
+    def __init__(self, values: ColumnElement[Any] | InstrumentedAttribute[Any], name: str) -> None:
+        super().__init__(values, bindparam(name, type_=_List()))
+
+
+class _List(TypeDecorator[Collection[Any]]):
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Collection[Any] | None, dialect: Dialect) -> Any:
+        every = list(value or ())
+        return every if dialect.name == "postgresql" else json.dumps(every)
+
+
+@compiles(among, "postgresql")
+def _among_postgresql(element: among, compiler: SQLCompiler, **kw: Any) -> str:
+    values, parameter = element.clauses
+    kind = compiler.dialect.type_compiler_instance.process(values.type)
+    return f"{compiler.process(values, **kw)} = ANY (CAST({compiler.process(parameter, **kw)} AS {kind}[]))"
+
+
+@compiles(among, "sqlite")
+def _among_sqlite(element: among, compiler: SQLCompiler, **kw: Any) -> str:
+    values, parameter = (compiler.process(one, **kw) for one in element.clauses)
+    return f"{values} IN (SELECT value FROM json_each({parameter}))"  # noqa: S608 (a column and a parameter)
 
 
 def _bound(kind: TypeEngine[Any], value: Any, dialect: Dialect) -> Any:
