@@ -91,6 +91,7 @@ def bootstrap(settings: Settings, *, concurrency: int) -> Worker:
         Database(
             settings.database_url.get_secret_value(),
             pool_size=min(concurrency, MOST_AT_THE_DATABASE) + 3 + ANSWERS + ASKING + OTHERS,
+            prepares=True,
         )
     )
     locks, pause = Locks(redis, settings.lock_lease, keeps=True, give_up=_give_up), Pause(redis)

@@ -104,7 +104,9 @@ class Producer:
 
     def __init__(self, settings: Settings, host: str, port: int) -> None:
         self._verifier = _verifier(settings, host)
-        self._store = Store(Database(settings.database_url.get_secret_value(), pool_size=POOL_SIZE))
+        self._store = Store(
+            Database(settings.database_url.get_secret_value(), pool_size=POOL_SIZE, prepares=True)
+        )
         self._appender = Appender(lambda some: append(self._store, some))
         self._doorbell = Doorbell(settings)
         self._settings = settings

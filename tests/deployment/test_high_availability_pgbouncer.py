@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from secrets import token_hex
 
@@ -19,6 +20,7 @@ from sqlalchemy.exc import OperationalError
 from deploy.embedded.postgres import PostgresServer
 from deploy.sandbox.tracker.control import StandIn
 from shared.store.tables.database import Database
+from shared.store.tables.prepared import OFTEN
 from tests.deployment.ha import pooled
 from tests.deployment.ha.load import Load
 from tests.deployment.ha.postgres import USER, Pooler, execute
@@ -136,6 +138,13 @@ def test_the_limits_of_the_role_hold_whichever_connection_one_gets(pooler: Poole
             told = tx.execute(text("SELECT current_setting('idle_in_transaction_session_timeout')")).scalar()
         assert told == "10s"
     database.close()
+
+
+def test_nothing_is_prepared_through_it(pooler: Pooler) -> None:
+    with closing(Database(pooler.url("postgres"), prepares=True)) as database:
+        for _ in range(3 * OFTEN):
+            with database.transaction() as tx:
+                assert tx.execute(text("SELECT count(*) FROM pg_prepared_statements")).scalar() == 0
 
 
 def test_options_in_the_address_are_refused_by_it(pooler: Pooler) -> None:

@@ -7,8 +7,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 
 from deploy.sandbox.tracker.control import StandIn
+from shared.store.tables.prepared import OFTEN, to_prepare
 from tests.bench.retention import LARGE, fill
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket, ticket_event
@@ -45,17 +47,24 @@ def asked(bridge: Bridge) -> Iterator[list[tuple[str, Any]]]:
 
 
 def read_as_a_whole(bridge: Bridge, said: list[tuple[str, Any]]) -> list[str]:
-    """Return the statements whose plan reads a large table from one end to the other."""
+    """Return the statements whose plan reads a large table from one end to the other.
+
+    Both as it is planned for these parameters, and as it is planned once for whichever come.
+    """
     found = []
     with bridge.store.database.engine.connect() as connection:
         cursor = connection.connection.cursor()
-        for statement, parameters in dict(said).items():
+        cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
+        for number, (statement, parameters) in enumerate(dict(said).items()):
             if not statement.lstrip().startswith(ASKED):
                 continue
-            cursor.execute(f"EXPLAIN {statement}", parameters)
-            plan = "\n".join(line for (line,) in cursor.fetchall())
-            if any(f"Seq Scan on {table}" in plan for table in LARGE):
-                found.append(f"{statement}\n{plan}")
+            prepare, execute = to_prepare(statement, f"one_{number}")
+            cursor.execute(prepare)
+            for asked in (statement, execute):
+                cursor.execute(f"EXPLAIN {asked}", parameters)
+                plan = "\n".join(line for (line,) in cursor.fetchall())
+                if any(f"Seq Scan on {table}" in plan for table in LARGE):
+                    found.append(f"{asked}\n{statement}\n{plan}")
         cursor.close()
         connection.rollback()
     return found
@@ -78,7 +87,23 @@ def test_whatever_the_way_of_an_event_asks_of_a_large_table_it_finds_by_an_index
     assert read_as_a_whole(bridge, said) == []
 
 
+def test_what_is_asked_of_many_rows_is_not_planned_anew_each_time(bridge_on_postgresql: Bridge) -> None:
+    """PostgreSQL plans once only where it takes that for no dearer than a plan for each time."""
+    store = bridge_on_postgresql.store
+    fill(store.database, 1, FEW, FEW)
+    for _ in range(3 * OFTEN):
+        with store.transaction() as tx:
+            tx.statuses.given_all([(one, one, 1) for one in range(1, 9)])
+    with store.database.transaction() as session:
+        planned = session.execute(
+            text(
+                "SELECT generic_plans, custom_plans FROM pg_prepared_statements WHERE statement LIKE '%given%'"
+            )
+        ).all()
+    assert planned == [(OFTEN + 1, OFTEN)]
+
+
 def test_a_question_without_an_index_is_seen(bridge_on_postgresql: Bridge) -> None:
     bridge = bridge_on_postgresql
     fill(bridge.store.database, 1, MANY, MANY)
-    assert read_as_a_whole(bridge, [("SELECT * FROM ticket_issue_link WHERE reason = %s", ("?",))])
+    assert read_as_a_whole(bridge, [("SELECT * FROM ticket_issue_link WHERE reason = %(it)s", {"it": "?"})])

@@ -108,7 +108,7 @@ class Bridge:
             **settings,
         )
         is_new = make_file(database_url, lambda: (content or _filled)(base_url, api_key))
-        self.store = Store(Database(database_url, pool_size=10))
+        self.store = Store(Database(database_url, pool_size=10, prepares=True))
         make_tables(self.store.database)
         vault = Vault(self.settings.secret_keys)
         self.redis = Redis.from_url(redis_url)

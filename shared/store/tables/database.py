@@ -18,6 +18,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from shared.errors import first_line
 from shared.store.tables.models import Base
+from shared.store.tables.prepared import PreparedStatements
 
 BUSY_TIMEOUT_S = 30
 IDLE_S = 5.0
@@ -89,10 +90,13 @@ class Database:
     Args:
         url: SQLAlchemy URL.
         pool_size: connections kept open, as many as threads are at the database at once.
+        prepares: whether the same statements are asked over and over, so that PostgreSQL is to plan them once.
     """
 
-    def __init__(self, url: str, *, pool_size: int = 5) -> None:
+    def __init__(self, url: str, *, pool_size: int = 5, prepares: bool = False) -> None:
         self.engine = _engine(url, pool_size)
+        if prepares and self.engine.dialect.name == "postgresql":
+            PreparedStatements(self.engine)
         self._threads = RLock() if self.engine.dialect.name == "sqlite" else None
 
     @property

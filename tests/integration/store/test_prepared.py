@@ -1,0 +1,163 @@
+"""PostgreSQL plans once what comes often on a connection, and whoever asks notices nothing but the time it takes."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+
+import pytest
+from sqlalchemy import literal, make_url, select, text
+from sqlalchemy.exc import DBAPIError
+from structlog.testing import capture_logs
+
+from shared.store.tables.database import Database
+from shared.store.tables.prepared import MOST, OFTEN
+
+SUM = text("SELECT 1 * :one + :other")
+SAID = select(text("CAST(:said AS TEXT) || ' 100%'"))
+UNTYPED = text("SELECT CASE WHEN true THEN :one ELSE :other END + 1")
+KEY_DATA = b"K\x00\x00\x00\x0c"
+
+
+@pytest.fixture
+def database(postgres_url: str) -> Iterator[Database]:
+    with closing(Database(postgres_url, pool_size=1, prepares=True)) as made:
+        yield made
+
+
+def prepared_on(database: Database) -> list[str]:
+    """Return what the server keeps for the one connection."""
+    with database.transaction() as session:
+        return list(session.scalars(text("SELECT statement FROM pg_prepared_statements ORDER BY name")))
+
+
+def test_a_statement_that_comes_often_is_prepared_and_says_the_same(database: Database) -> None:
+    for number in range(2 * OFTEN):
+        assert number < OFTEN or " AS SELECT 1 * $1 + $2;" in prepared_on(database)[0]
+        with database.transaction() as session:
+            assert session.scalar(SUM, {"one": number, "other": 3}) == number + 3
+
+
+def test_each_new_connection_begins_anew(database: Database) -> None:
+    for _ in range(2):
+        for _ in range(OFTEN + 1):
+            with database.transaction() as session:
+                assert session.scalar(SUM, {"one": 1, "other": 1}) == 2
+        assert len(prepared_on(database)) == 1
+        database.engine.dispose()
+
+
+@pytest.mark.parametrize("said", ["it's", 'a "quote"', "50% %s %(said)s", "back\\slash", "ümlaut", "", None])
+def test_whatever_is_said_arrives_as_it_was(database: Database, said: str | None) -> None:
+    for _ in range(OFTEN + 1):
+        with database.transaction() as session:
+            assert session.scalar(SAID, {"said": said}) == (None if said is None else f"{said} 100%")
+    assert len(prepared_on(database)) == 1
+
+
+def test_a_statement_without_parameters_is_prepared_too(database: Database) -> None:
+    for _ in range(OFTEN + 1):
+        with database.transaction() as session:
+            assert session.scalar(text("SELECT 7 % 4")) == 3
+    assert " AS SELECT 7 % 4;" in prepared_on(database)[0]
+
+
+def test_what_cannot_be_prepared_is_carried_out_all_the_same_and_its_transaction_goes_on(
+    database: Database,
+) -> None:
+    with database.transaction() as session:
+        session.execute(text("CREATE TABLE kept (number INTEGER)"))
+    with capture_logs() as lines:
+        for _ in range(OFTEN + 2):
+            with database.transaction() as session:
+                session.execute(text("INSERT INTO kept VALUES (1)"))
+                assert session.scalar(UNTYPED, {"one": 1, "other": 2}) == 2
+    with database.transaction() as session:
+        assert session.scalar(text("SELECT count(*) FROM kept")) == OFTEN + 2
+    assert [line["event"] for line in lines] == ["a statement is not prepared"]
+
+
+def test_no_more_are_prepared_than_a_server_should_keep(database: Database) -> None:
+    with database.transaction() as session:
+        for number in range(MOST + 10):
+            for _ in range(OFTEN):
+                session.execute(select(literal(number, literal_execute=True)))
+    assert len(prepared_on(database)) == MOST
+
+
+def test_what_failed_takes_nothing_with_it(database: Database) -> None:
+    halves = text("SELECT 1 / CAST(:number AS INTEGER)")
+    for _ in range(OFTEN + 1):
+        with database.transaction() as session:
+            session.execute(halves, {"number": 1})
+    with pytest.raises(DBAPIError, match="division by zero"), database.transaction() as session:
+        session.execute(halves, {"number": 0})
+    with database.transaction() as session:
+        assert session.scalar(halves, {"number": 1}) == 1
+    assert len(prepared_on(database)) == 1
+
+
+@pytest.mark.parametrize(
+    "meanwhile", ["DEALLOCATE ALL", "ALTER TABLE kept ALTER number TYPE BIGINT USING number + 1"]
+)
+def test_where_the_server_knows_it_no_more_one_transaction_fails_and_then_all_goes_on_without(
+    database: Database, meanwhile: str
+) -> None:
+    """Somebody's pooler that we did not recognise, or a change of a table under way."""
+    with database.transaction() as session:
+        session.execute(text("CREATE TABLE kept AS SELECT 1 AS number"))
+    question = text("SELECT number FROM kept WHERE number < :most")
+    for _ in range(OFTEN + 1):
+        with database.transaction() as session:
+            session.execute(question, {"most": 9})
+    with database.transaction() as session:
+        session.execute(text(meanwhile))
+    with capture_logs() as lines:
+        with pytest.raises(DBAPIError), database.transaction() as session:
+            session.execute(question, {"most": 9})
+        for _ in range(OFTEN + 1):
+            with database.transaction() as session:
+                assert session.scalar(question, {"most": 9}) in (1, 2)
+    assert [line["event"] for line in lines] == ["no statement is prepared any more"]
+    assert prepared_on(database) == []
+
+
+def test_behind_a_pooler_nothing_is_prepared(postgres_url: str) -> None:
+    url = make_url(postgres_url)
+    with pooled(str(url.host), url.port or 5432) as port:
+        through = url.set(host="127.0.0.1", port=port).render_as_string(hide_password=False)
+        with closing(Database(through, pool_size=1, prepares=True)) as database:
+            for _ in range(2 * OFTEN):
+                with database.transaction() as session:
+                    assert session.scalar(SUM, {"one": 1, "other": 1}) == 2
+            assert prepared_on(database) == []
+
+
+@contextmanager
+def pooled(host: str, port: int) -> Iterator[int]:
+    """Pass connections on as a pooler does: each is told a number that is no server process's."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def pass_on(source: socket.socket, target: socket.socket) -> None:
+            with suppress(OSError):
+                while data := source.recv(65536):
+                    before, key_data, after = data.partition(KEY_DATA)
+                    target.sendall(before + key_data + b"\x7f" + after[1:] if key_data else data)
+                target.shutdown(socket.SHUT_WR)
+
+        def serve() -> None:
+            with suppress(OSError):
+                while True:
+                    client, _ = listening.accept()
+                    server = socket.create_connection((host, port))
+                    sockets.extend((client, server))
+                    for pair in ((client, server), (server, client)):
+                        threading.Thread(target=pass_on, args=pair, daemon=True).start()
+
+        sockets = list[socket.socket]()
+        threading.Thread(target=serve, daemon=True).start()
+        yield listening.getsockname()[1]
+        for one in sockets:
+            one.close()
