@@ -13,6 +13,7 @@ from producer.console.entry.oidc import LASTS_S, ProviderFailed, SignOnRefused, 
 from producer.console.pages.parts import go, show
 from producer.console.pages.sign_in import Tries
 from producer.web.sources import source_of
+from shared.codes.refusals import Refusal
 from shared.sentences.language import said
 from shared.telemetry.logs import get_logger, reason_fields
 
@@ -95,7 +96,14 @@ def _source(request: Request) -> str:
 
 def _failed(request: Request, failed: ProviderFailed, wanted: str) -> Response:
     log.error("the OpenID provider failed", **reason_fields(failed.coded))
-    return _sign_in(request, wanted, 502, said("Your provider cannot be asked at the moment: try again."))
+    fault = (
+        said("Your provider cannot be asked at the moment: try again.")
+        if failed.coded.code == Refusal.PROVIDER_UNREACHABLE
+        else said(
+            "Your provider did not answer as it should: try again, and tell an administrator if it stays so."
+        )
+    )
+    return _sign_in(request, wanted, 502, fault)
 
 
 def _sign_in(request: Request, wanted: str, status: int, fault: str) -> Response:
