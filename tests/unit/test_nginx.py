@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from producer.web.bodies import Bodies
+from producer.web.bodies import too_large
 from producer.web.problems import Problem
 from shared.codes.deliveries import Undelivered
 
@@ -16,7 +16,7 @@ SHIPPED = Path(__file__).resolve().parents[2] / "deploy/nginx/deskbridge.conf"
 ANSWERS = dict(re.findall(r"return (\d+) '(.*)';", SHIPPED.read_text(encoding="utf-8")))
 AWAY = Undelivered.PRODUCER_FAILED(status=503)
 REFUSALS = {
-    "413": Bodies()._too_large(),
+    "413": too_large(),
     "503": Problem(503, "No producer answers", "send it again", why=AWAY),
 }
 
