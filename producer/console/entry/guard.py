@@ -126,7 +126,7 @@ class Guard:
         Raises:
             Problem: 401 it has none; 429 there were too many wrong ones from its address; 503 nobody can tell.
         """
-        client = (scope.get("client") or ("unknown",))[0]
+        client = visitors.client_of(HTTPConnection(scope))
         source = source_of(client)
         # before the comparison: a wait that the right token ended would only tell that it was found
         if wait := self._wrong.wait(source):

@@ -6,7 +6,7 @@ import hashlib
 import hmac
 from urllib.parse import parse_qs
 
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 
 from producer.web.problems import Problem
@@ -66,6 +66,11 @@ class Fields:
             for name, values in self._values.items()
             if name.startswith(prefix)
         }
+
+
+def client_of(request: HTTPConnection) -> str:
+    """Return the address that a request comes from."""
+    return request.client.host if request.client else "unknown"
 
 
 def session_of(request: Request) -> str | None:

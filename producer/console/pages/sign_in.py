@@ -93,7 +93,7 @@ def sign_in(request: Request, desk: AtDesk, form: Form) -> Response:
     """Begin a session, always a new one."""
     visitors.check_own_page(request)
     wanted, code = visitors.own_path(form.text("next")), form.text("code")
-    client = request.client.host if request.client else "unknown"
+    client = visitors.client_of(request)
     address, name = source_of(client), form.text("name")[:200]
     tries: Tries = request.app.state.tries
     if wait := tries.begin(address, name):
@@ -173,9 +173,8 @@ def change_password(request: Request, desk: AtDesk, form: Form) -> Response:
     faults: dict[str, str] = {}
     has_password = desk.accounts.has_password(account.name)
     if has_password:
-        client = request.client.host if request.client else "unknown"
         tries: Tries = request.app.state.tries
-        address = source_of(client)
+        address = source_of(visitors.client_of(request))
         if wait := tries.begin(address, account.name):
             raise Problem(429, "Too many tries", why=Refusal.TOO_MANY_TRIES(seconds=wait))
         try:

@@ -88,7 +88,7 @@ def _take_back(request: Request) -> None:
 
 
 def _source(request: Request) -> str:
-    return source_of(request.client.host if request.client else "unknown")
+    return source_of(visitors.client_of(request))
 
 
 def _failed(request: Request, failed: ProviderFailed, wanted: str) -> Response:
