@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from producer.admin.showing.shapes import coded_json
 from producer.commands import (
     account,
     backfill,
@@ -34,6 +33,7 @@ from producer.commands import (
 )
 from producer.commands.failures import explain
 from producer.commands.output import complain, print_json
+from shared.codes.coded import coded_json
 from shared.process.dumps import guard_memory
 from shared.process.loading import look_seldom
 from shared.sentences.render import sentence

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from redis.exceptions import RedisError
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,6 +16,7 @@ from producer.admin.projects.project_forms import FormRefused
 from producer.admin.projects.projects import ProjectInDoubt
 from producer.admin.showing.failures import why
 from producer.admin.templates.templates import TemplateRefused
+from producer.console.entry.database import AGAIN, AGAIN_S, for_the_log, unusable
 from producer.console.entry.visitors import PATH, SignInNeeded
 from producer.console.pages.sign_in import sign_in_needed
 from producer.web import problems
@@ -30,8 +31,6 @@ from shared.telemetry.logs import get_logger, reason_fields
 from shared.values.validation import expected, path_of
 
 log = get_logger("console")
-AGAIN_S = {"Retry-After": "20"}
-AGAIN = N_("try again")
 OF_STATUS = {
     400: (N_("Bad Request"), Refusal.BODY_UNREADABLE),
     404: ("Not found", Refusal.ADDRESS_UNKNOWN),
@@ -70,10 +69,10 @@ def problem_of(error: Exception) -> Problem:
         return Problem(status, told[0] if told else str(error.detail), why=because, headers=error.headers)
     if isinstance(error, BridgeError):
         return _of_ours(error)
-    code = Coded(why(error).code)  # whoever asks may be a stranger: where the database is, is for the log
     if isinstance(error, SQLAlchemyError):
-        return Problem(503, N_("The database cannot be used"), said(AGAIN), why=code, headers=AGAIN_S)
-    if isinstance(error, RedisError):
+        return unusable(error)
+    if isinstance(error, RedisError):  # where it is, is for the log, as with the database
+        code = Coded(why(error).code)
         return Problem(503, N_("Redis cannot be reached"), said(AGAIN), why=code, headers=AGAIN_S)
     told_to = said("please report it; the log has the details")
     return Problem(500, N_("Internal error"), told_to, why=Refusal.UNEXPECTED_ERROR())
@@ -112,11 +111,10 @@ def _kind_of(error: BridgeError) -> Problem:
 
 async def _answer(request: Request, error: Exception) -> Response:
     if isinstance(error, SignInNeeded):
-        if getattr(request.state, "trouble", False):
-            gone = Refusal.DATABASE_DOWN()
-            error = Problem(503, N_("The database cannot be used"), said(AGAIN), why=gone, headers=AGAIN_S)
-        else:
+        trouble: SQLAlchemyError | None = getattr(request.state, "trouble", None)
+        if trouble is None:
             return sign_in_needed(request)
+        error = trouble
     problem = problem_of(error)
     if problem.status >= 500:
         fault = error if problem.status == 500 else None
@@ -130,12 +128,10 @@ async def _answer(request: Request, error: Exception) -> Response:
 def _for_the_log(error: Exception, problem: Problem) -> dict[str, Any]:
     """Return what the log says of why a request failed, more than a stranger is told.
 
-    Of the database no word of its own: it quotes what people wrote. Of a fault of ours the traceback says it.
+    Of a fault of ours the traceback says it.
     """
-    if isinstance(error, DBAPIError):
-        kind = type(error.orig or error).__name__
-        state = getattr(error.orig, "pgcode", None) or getattr(error.orig, "sqlite_errorname", None)
-        return {**reason_fields(Coded(why(error).code)), "error": kind, "state": state}
+    if isinstance(error, SQLAlchemyError):
+        return for_the_log(error)
     if isinstance(error, (BridgeError, RedisError)):
         return reason_fields(why(error))
     return reason_fields(problem.why) if problem.why else {}

@@ -54,15 +54,12 @@ class Bodies:
     not somebody else whose line is slow.
 
     Args:
-        largest: bytes of a body.
         seconds: time in which the whole of it must have come.
         most: bodies that are read at the same time.
     """
 
-    def __init__(
-        self, *, largest: int = LARGEST_BODY, seconds: float = BODY_S, most: int = MOST_AT_ONCE
-    ) -> None:
-        self._largest, self._seconds, self._most = largest, seconds, most
+    def __init__(self, *, seconds: float = BODY_S, most: int = MOST_AT_ONCE) -> None:
+        self._seconds, self._most = seconds, most
         self._readings: list[Reading] = []
 
     def expect(self, scope: Scope) -> None:
@@ -71,8 +68,8 @@ class Bodies:
         Raises:
             Problem: 413 it is too large.
         """
-        if _length(Headers(scope=scope)) > self._largest:
-            raise self._too_large()
+        if _length(Headers(scope=scope)) > LARGEST_BODY:
+            raise too_large()
 
     async def read(self, scope: Scope, receive: Receive) -> bytes:
         """Read a request's body.
@@ -117,14 +114,16 @@ class Bodies:
                 raise Problem(400, "The body was cut off", "send it again", why=Undelivered.BODY_CUT_OFF())
             content += message.get("body", b"")
             reading.size = len(content)
-            if len(content) > self._largest:
-                raise self._too_large()
+            if len(content) > LARGEST_BODY:
+                raise too_large()
             more = message.get("more_body", False)
         return bytes(content)
 
-    def _too_large(self) -> Problem:
-        why = Undelivered.BODY_TOO_LARGE(most=self._largest)
-        return Problem(413, "Too large", f"at most {self._largest} bytes; send less at once", why=why)
+
+def too_large() -> Problem:
+    """Refuse a body that is larger than is taken."""
+    why = Undelivered.BODY_TOO_LARGE(most=LARGEST_BODY)
+    return Problem(413, "Too large", f"at most {LARGEST_BODY} bytes; send less at once", why=why)
 
 
 def replayed(body: bytes, receive: Receive) -> Receive:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import models_json_schema
 from starlette.responses import Response
 
-from shared.codes.coded import Coded, to_json
+from shared.codes.coded import Coded, coded_json
 from shared.sentences.render import sentence
 
 MEDIA_TYPE = "application/problem+json"
@@ -84,20 +84,16 @@ class Problem(Exception):
         if self.detail:
             content["detail"] = self.detail
         if self.why:
-            content |= _for_programs(self.why)
+            content |= coded_json(self.why)
         if self.faults:
             content["errors"] = [
-                {"path": path, "detail": sentence(problem), **_for_programs(problem)}
+                {"path": path, "detail": sentence(problem), **coded_json(problem)}
                 for path, problem in self.faults
             ]
         content |= self.members
         return Response(
             json.dumps(content).encode(), self.status, headers=self.headers, media_type=MEDIA_TYPE
         )
-
-
-def _for_programs(coded: Coded) -> dict[str, Any]:
-    return {"code": str(coded.code), "params": to_json(coded.params)}
 
 
 def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:

@@ -49,6 +49,11 @@ def codes_in(value: Any) -> Iterator[str]:
         yield from codes_in(one)
 
 
+def coded_json(coded: Coded) -> dict[str, Any]:
+    """Return a Coded as plain JSON data."""
+    return {"code": str(coded.code), "params": to_json(coded.params)}
+
+
 def to_json(params: Mapping[str, Any]) -> dict[str, Any]:
     """Return parameters as plain JSON data, a nested Coded as `{"code": …, "params": …}`."""
     return {name: _out(value) for name, value in params.items() if value is not None}
@@ -61,7 +66,7 @@ def from_json(params: Any) -> dict[str, Any]:
 
 def _out(value: Any) -> Any:
     if isinstance(value, Coded):
-        return {"code": str(value.code), "params": to_json(value.params)}
+        return coded_json(value)
     if isinstance(value, (list, tuple, set, frozenset)):
         return [_out(one) for one in value]
     return value

@@ -10,6 +10,7 @@ class Undelivered(Code):
 
     SIGNATURE_ABSENT = "signature_absent"
     SIGNATURE_MALFORMED = "signature_malformed"
+    SIGNATURE_NOT_HEXADECIMAL = "signature_not_hexadecimal"
     TIME_STAMP_MALFORMED = "time_stamp_malformed"
     SENDER_CLOCK_BEHIND = "sender_clock_behind"
     SENDER_CLOCK_AHEAD = "sender_clock_ahead"

@@ -27,15 +27,10 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass
 class Found:
-    """What has been read so far.
-
-    Attributes:
-        projects_without_categories: projects that refuse to list any (their issue module is off).
-    """
+    """What has been read so far."""
 
     people: dict[int, TrackerPerson] = field(default_factory=dict)
     entries: dict[tuple[str, int], Entry] = field(default_factory=dict)
-    projects_without_categories: int = 0
 
     def add(self, entry: Entry | None) -> None:
         """Keep an entry."""
@@ -150,24 +145,23 @@ class _Reading:
         projects = [one.tracker_id for one in self.found.of_kind(MetadataKind.PROJECT)]
         read_so_far = 0
 
-        def done(entries: list[Entry] | None) -> None:
+        def done(entries: list[Entry]) -> None:
             nonlocal read_so_far
             read_so_far += 1
-            self.found.projects_without_categories += entries is None
-            for entry in entries or ():
+            for entry in entries:
                 self.found.add(entry)
             self._progress("categories of projects", read_so_far, len(projects))
 
         in_lanes(self._client, self._categories, projects, done=done)
 
-    def _categories(self, tracker_project_id: int) -> list[Entry] | None:
-        """Return a project's categories; None where it has no issue module, or has just been closed or deleted."""
+    def _categories(self, tracker_project_id: int) -> list[Entry]:
+        """Return a project's categories; none where it has no issue module, or has just been closed or deleted."""
         path = f"/projects/{tracker_project_id}/issue_categories.json"
         try:
             answer = self._lists.get(path)
         except TrackerRejected as refusal:
             if refusal.status in (403, 404):
-                return None
+                return []
             raise
         keep = partial(metadata_rows.category, path=path, tracker_project_id=tracker_project_id)
         return [keep(row) for row in rows_of(answer, "issue_categories", path)]

@@ -8,6 +8,7 @@ from shared.sentences.template import Table
 SENTENCES: Table = {
     Undelivered.SIGNATURE_ABSENT: "missing header: {headers}",
     Undelivered.SIGNATURE_MALFORMED: "{header} has no signature of the form {form}",
+    Undelivered.SIGNATURE_NOT_HEXADECIMAL: "{header} is not a signature of {digits} hexadecimal digits",
     Undelivered.TIME_STAMP_MALFORMED: "{header} is not a number of seconds",
     Undelivered.SENDER_CLOCK_BEHIND: (
         "the time stamp is {seconds:.0f} s behind the clock of the producer; at most {most:.0f} s are accepted"
@@ -42,6 +43,7 @@ NO_HELPDESK = (
 WHY: Table = {
     Undelivered.SIGNATURE_ABSENT: NO_HELPDESK,
     Undelivered.SIGNATURE_MALFORMED: NO_HELPDESK,
+    Undelivered.SIGNATURE_NOT_HEXADECIMAL: NO_HELPDESK,
     Undelivered.TIME_STAMP_MALFORMED: NO_HELPDESK,
     Undelivered.SENDER_CLOCK_BEHIND: ITS_CLOCK,
     Undelivered.SENDER_CLOCK_AHEAD: ITS_CLOCK,

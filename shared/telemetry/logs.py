@@ -9,7 +9,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Literal
 
-from shared.codes.coded import Coded, to_json
+from shared.codes.coded import Coded, coded_json
 from shared.process.loading import without
 from shared.sentences.language import ENGLISH, speaking
 from shared.sentences.render import because, sentence
@@ -125,17 +125,13 @@ def log_fields(coded: Coded) -> dict[str, Any]:
     In English, whoever it is logged for: a visitor of the pages may read another language.
     """
     with speaking(ENGLISH):
-        return {"event": sentence(coded), "why": because(coded) or None, **_for_programs(coded)}
+        return {"event": sentence(coded), "why": because(coded) or None, **coded_json(coded)}
 
 
 def reason_fields(coded: Coded) -> dict[str, Any]:
     """Return what a line says of the reason of something else, likewise."""
     with speaking(ENGLISH):
-        return {"reason": sentence(coded), **_for_programs(coded)}
-
-
-def _for_programs(coded: Coded) -> dict[str, Any]:
-    return {"code": str(coded.code), "params": to_json(coded.params)}
+        return {"reason": sentence(coded), **coded_json(coded)}
 
 
 def get_logger(name: str) -> structlog.stdlib.BoundLogger:

@@ -7,12 +7,14 @@ an exception or another's line says in words stays here: it may quote a ticket o
 from __future__ import annotations
 
 import atexit
+import re
 import sys
 from collections.abc import Collection, Iterator, MutableMapping
+from contextlib import suppress
 from importlib.metadata import version
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from pydantic import SecretStr
 
@@ -32,6 +34,7 @@ PATIENCE_S = 2.0
 SHORTEST = 6
 """Characters of a secret that is looked for: one that is shorter would be found in words."""
 HIDDEN = "(secret)"
+PASSWORD = re.compile("://[^:/@]*:([^@]+)@")
 
 
 def start(settings: Settings, process: str, transport: type[Transport] | None = None) -> None:
@@ -68,8 +71,17 @@ def secrets(settings: Settings) -> Iterator[str]:
             if isinstance(one, SecretStr):
                 secret = one.get_secret_value()
                 yield secret
-                if "://" in secret and (password := urlsplit(secret).password):
-                    yield password
+                for password in _passwords(secret):
+                    yield from (password, unquote(password))
+
+
+def _passwords(address: str) -> Iterator[str]:
+    """Yield an address's password, as those read it who stop at the last @ and those who stop at the first."""
+    with suppress(ValueError):  # a bracket in it is no address to everybody
+        if "://" in address and (password := urlsplit(address).password):
+            yield password
+    if found := PASSWORD.search(address):
+        yield found[1]
 
 
 class Reporter:

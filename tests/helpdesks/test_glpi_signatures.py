@@ -44,11 +44,14 @@ def test_a_request_with_another_time_stamp_is_refused() -> None:
 @pytest.mark.parametrize("value", ["", "é", "-1", "1e9", "9" * 40])
 def test_malformed_headers_are_refused_before_the_body_is_looked_at(name: str, value: str) -> None:
     one = recorded("task-new")
-    why = Undelivered.SIGNATURE_MALFORMED if value else Undelivered.SIGNATURE_ABSENT
+    why = Undelivered.SIGNATURE_ABSENT(headers=["X-GLPI-signature"])
+    if value:
+        why = Undelivered.SIGNATURE_NOT_HEXADECIMAL(header="X-GLPI-signature", digits=64)
     if name == "x-glpi-timestamp":
-        why = Undelivered.TIME_STAMP_MALFORMED
+        why = Undelivered.TIME_STAMP_MALFORMED(header="X-GLPI-timestamp")
     with pytest.raises(BadSignature, check=says(why)) as refused:
         verifier(now=one.at).check_headers(one.headers | {name: value})
+    assert refused.value.coded == why, "its parameters are no words of a language"
     assert "X-GLPI" in str(refused.value)
 
 

@@ -14,7 +14,8 @@ from urllib.parse import parse_qsl, quote, urlencode
 from fastapi import FastAPI, Request
 from joserfc import jwt
 from joserfc.jwk import OctKey, RSAKey
-from starlette.responses import JSONResponse, RedirectResponse
+from starlette.middleware.base import RequestResponseEndpoint
+from starlette.responses import JSONResponse, RedirectResponse, Response
 
 CLIENT_ID, CLIENT_SECRET = "deskbridge", "the secret/of the+client"
 Claims = dict[str, Any]
@@ -36,6 +37,7 @@ class Provider:
         person: what it says of whoever comes, beside what every ID token has.
         change: changes an ID token's claims before they are signed.
         metadata: what discovery says otherwise.
+        instead: by path what it answers whatever it is asked there.
         sign: signs the claims; None: with its own key.
         used: the codes that were given in for tokens.
     """
@@ -47,6 +49,7 @@ class Provider:
         self.person: Claims = {"preferred_username": "claire"}
         self.change: Callable[[Claims], Claims] = lambda claims: claims
         self.metadata: Claims = {}
+        self.instead: dict[str, Response] = {}
         self.sign: Callable[[Claims], str] | None = None
         self.refuse = False
         self.used: list[str] = []
@@ -54,11 +57,15 @@ class Provider:
     def app(self) -> FastAPI:
         """Return what is to be served."""
         app = FastAPI()
+        app.middleware("http")(self._answer)
         app.add_api_route("/.well-known/openid-configuration", self._discovery)
         app.add_api_route("/authorize", self._authorize)
         app.add_api_route("/token", self._token, methods=["POST"])
         app.add_api_route("/keys", self._keys)
         return app
+
+    async def _answer(self, request: Request, go_on: RequestResponseEndpoint) -> Response:
+        return self.instead.get(request.url.path) or await go_on(request)
 
     def _discovery(self) -> Claims:
         issuer = self._issuer()

@@ -6,14 +6,21 @@ import json
 import re
 from pathlib import Path
 
-from producer.web.bodies import Bodies
+import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from producer.web.bodies import too_large
+from producer.web.problems import Problem
+from shared.codes.deliveries import Undelivered
+
+SHIPPED = Path(__file__).resolve().parents[2] / "deploy/nginx/deskbridge.conf"
+ANSWERS = dict(re.findall(r"return (\d+) '(.*)';", SHIPPED.read_text(encoding="utf-8")))
+AWAY = Undelivered.PRODUCER_FAILED(status=503)
+REFUSALS = {
+    "413": too_large(),
+    "503": Problem(503, "No producer answers", "send it again", why=AWAY),
+}
 
 
-def test_nginx_refuses_a_body_over_the_limit_in_the_producers_words() -> None:
-    shipped = (ROOT / "deploy/nginx/deskbridge.conf").read_text(encoding="utf-8")
-    said = re.search(r"return 413 '(.*)';", shipped)
-    assert said
-    refused = Bodies()._too_large().response()
-    assert json.loads(said[1]) == json.loads(bytes(refused.body))
+@pytest.mark.parametrize("status", sorted({*ANSWERS, *REFUSALS}))
+def test_nginx_refuses_in_the_producers_words_and_with_its_codes(status: str) -> None:
+    assert json.loads(ANSWERS[status]) == json.loads(bytes(REFUSALS[status].response().body))

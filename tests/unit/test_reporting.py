@@ -7,6 +7,7 @@ import logging
 import sys
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from pydantic import SecretStr
@@ -96,6 +97,15 @@ def test_no_secret_of_the_settings_is_in_a_report_wherever_it_comes_from() -> No
     assert reporting.HIDDEN in said
     for word in (PASSWORD, "whsec_another-hidden-word", "the-dsns-key"):
         assert word not in said
+
+
+@pytest.mark.parametrize(
+    "written", ["hid[den-word", "hidden/word", "hidden%2Dword", "hidden#word", "hidden?word"]
+)
+def test_a_password_is_hidden_however_it_is_written(written: str) -> None:
+    addresses = SecretStr(f"postgresql+psycopg2://bridge:{written}@127.0.0.1/bridge")
+    found = set(reporting.secrets(Settings(database_url=addresses)))
+    assert {written, unquote(written)} <= found
 
 
 def test_of_another_s_logger_the_name_is_reported_and_no_word() -> None:

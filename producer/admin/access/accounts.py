@@ -93,8 +93,7 @@ class AccountStore:
             AccountRefused: the name is taken or unfit, the password too short, or the right is none of an account.
         """
         _check_name(name)
-        if right not in OF_ACCOUNTS:
-            raise AccountRefused(Refusal.ACCOUNT_RIGHT_UNKNOWN(rights=[str(one) for one in OF_ACCOUNTS]))
+        _check_right(right)
         hashed = None if password is None else _hash(_checked(password))
         try:
             with self._store.transaction() as tx:
@@ -140,8 +139,7 @@ class AccountStore:
             NotFound: there is no such account.
             AccountRefused: nobody else could administer, or it is no right of an account.
         """
-        if right not in OF_ACCOUNTS:
-            raise AccountRefused(Refusal.ACCOUNT_RIGHT_UNKNOWN(rights=[str(one) for one in OF_ACCOUNTS]))
+        _check_right(right)
         with self._store.transaction() as tx:
             account = _found(tx, name)
             if right is not Right.ADMINISTRATOR:
@@ -319,6 +317,11 @@ def _keep_an_administrator(tx: Transaction, account: ConsoleAccount) -> None:
     others = [one for one in tx.accounts.all() if one.id != account.id and one.disabled_at is None]
     if account.right == Right.ADMINISTRATOR and not any(one.right == Right.ADMINISTRATOR for one in others):
         raise AccountRefused(Refusal.LAST_ADMINISTRATOR(name=account.name))
+
+
+def _check_right(right: Right) -> None:
+    if right not in OF_ACCOUNTS:
+        raise AccountRefused(Refusal.ACCOUNT_RIGHT_UNKNOWN(rights=[str(one) for one in OF_ACCOUNTS]))
 
 
 def _check_name(name: str) -> None:

@@ -10,9 +10,8 @@ from sqlalchemy.exc import IntegrityError
 from producer.admin.decisions.adoption import check_there
 from producer.admin.desk import Desk
 from producer.admin.records.transaction import Store, Transaction
-from producer.admin.showing.shapes import coded_json
 from shared.codes.changes import Did
-from shared.codes.coded import Coded
+from shared.codes.coded import Coded, coded_json
 from shared.codes.kinds import Kind
 from shared.codes.reasons import Verdict
 from shared.codes.refusals import Refusal

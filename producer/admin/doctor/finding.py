@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from producer.admin.showing.shapes import Shape, coded_json
-from shared.codes.coded import Coded
+from producer.admin.showing.shapes import Shape
+from shared.codes.coded import Coded, coded_json
 from shared.sentences.render import because, sentence
 
 RECORDS = {

@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import Any
 
 from producer.admin.records.transaction import Store, Transaction
-from producer.admin.showing.shapes import Shape, coded_json, reason_json
-from shared.codes.coded import Coded
+from producer.admin.showing.shapes import Shape, reason_json
+from shared.codes.coded import Coded, coded_json
 from shared.codes.refusals import Refusal
 from shared.codes.steps import Arrival
 from shared.errors import NotFound

@@ -7,9 +7,9 @@ from dataclasses import dataclass, fields, replace
 
 from producer.admin.records.people_search import Everybody
 from producer.admin.records.transaction import Store, Transaction
-from producer.admin.showing.shapes import Shape, coded_json
+from producer.admin.showing.shapes import Shape
 from shared.codes.changes import Did
-from shared.codes.coded import Coded
+from shared.codes.coded import Coded, coded_json
 from shared.codes.refusals import Refusal
 from shared.errors import NotFound
 from shared.events.event import HelpdeskUser

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from shared.codes.coded import to_json
+from shared.codes.coded import coded_json
 from shared.sentences.render import sentence
 
 if TYPE_CHECKING:
@@ -22,10 +22,6 @@ Shape = dict[str, Any]
 EVENT = ("id", "key", "event", "ticket_id", "task_id", "state")
 TIMES = ("occurred_at", "received_at", "attempts", "next_attempt_at")
 RUN = ("started_at", "ended_at", "ok", "counts", "differences")
-
-
-def coded_json(coded: Coded) -> Shape:
-    return {"code": str(coded.code), "params": to_json(coded.params)}
 
 
 def reason_json(coded: Coded | None) -> Shape:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
-from producer.admin.showing.shapes import coded_json, reason_json, warnings_json
+from producer.admin.showing.shapes import reason_json, warnings_json
+from shared.codes.coded import coded_json
 from shared.sentences.render import sentence
 
 if TYPE_CHECKING:

@@ -36,13 +36,15 @@ PERSON = (N_("Say who they are"), PEOPLE)
 TRACKER = (N_("Look at the tracker's settings"), f"{SETTINGS}#base_url")
 STATUS = (N_("Map the status"), f"{SETTINGS}#status_map")
 WATCHERS = (N_("Choose other watchers"), f"{SETTINGS}#default_watcher_ids")
+KEY = (N_("Store the key"), f"{SETTINGS}#api_key")
+DECIDE = (N_("Decide"), HELD)
 METADATA = (N_("Read the metadata"), f"{SETTINGS}#metadata")
 
 FIXES: dict[str, tuple[str, str]] = {
     Reason.NO_LINK: (N_("Link it"), LINKS),
     Reason.STATUS_NOT_MAPPED: STATUS,
     Reason.STATUS_NOT_IN_TEMPLATE: TEMPLATE,
-    Reason.WAITS_FOR_PERSON: (N_("Decide"), HELD),
+    Reason.WAITS_FOR_PERSON: DECIDE,
     Fault.TRACKER_UNREACHABLE: TRACKER,
     Fault.TEMPLATE_FAULTY: TEMPLATE,
     Hint.ACTIVITY_NOT_ENABLED: ACTIVITY,
@@ -55,8 +57,8 @@ FIXES: dict[str, tuple[str, str]] = {
     Hint.TIME_PROJECT_CLOSED: LINK,
     Hint.TIME_PROJECT_ARCHIVED: LINK,
     Hint.TIME_PROJECT_ABSENT: LINK,
-    Detail.KEY_IS_UNKNOWN: (N_("Store the key"), f"{SETTINGS}#api_key"),
-    Detail.KEY_NOT_ADMINISTRATORS: (N_("Store the key"), f"{SETTINGS}#api_key"),
+    Detail.KEY_IS_UNKNOWN: KEY,
+    Detail.KEY_NOT_ADMINISTRATORS: KEY,
     Hint.UNKNOWN_PRIORITY: PRIORITY,
     Hint.NO_DEFAULT_PRIORITY: PRIORITY,
     Hint.UNKNOWN_CATEGORY: LINK,
@@ -78,10 +80,10 @@ FIXES: dict[str, tuple[str, str]] = {
     Matching.EMAIL_AMBIGUOUS: PERSON,
     Matching.OVERRIDE_NOT_CACHED: PERSON,
     Matching.NO_ADMINISTRATORS: PERSON,
-    Finding.API_KEY_MISSING: (N_("Store the key"), f"{SETTINGS}#api_key"),
-    Finding.API_KEY_UNREADABLE: (N_("Store the key"), f"{SETTINGS}#api_key"),
-    Finding.KEY_NOT_KNOWN: (N_("Store the key"), f"{SETTINGS}#api_key"),
-    Finding.KEY_NOT_ADMINISTRATOR: (N_("Store the key"), f"{SETTINGS}#api_key"),
+    Finding.API_KEY_MISSING: KEY,
+    Finding.API_KEY_UNREADABLE: KEY,
+    Finding.KEY_NOT_KNOWN: KEY,
+    Finding.KEY_NOT_ADMINISTRATOR: KEY,
     Finding.TRACKER_NOT_SET_UP: TRACKER,
     Finding.TRACKER_NOT_USABLE: TRACKER,
     Finding.METADATA_EMPTY: METADATA,
@@ -104,7 +106,7 @@ FIXES: dict[str, tuple[str, str]] = {
     Finding.TEMPLATE_NOT_RENDERED: TEMPLATE,
     Finding.CUSTOM_FIELDS_NOT_SENT: TEMPLATE,
     Finding.AUTHORS_WRONG: (N_("See them"), "/console/authors"),
-    Finding.ROWS_HELD: (N_("Decide"), HELD),
+    Finding.ROWS_HELD: DECIDE,
     Finding.EVENTS_FAILED: (N_("See them"), f"{EVENTS}?state=failed"),
     Finding.EVENTS_PENDING: (N_("See them"), f"{EVENTS}?state=pending"),
     Finding.DELIVERIES_UNREADABLE: (N_("See them"), f"{EVENTS}?state=failed&kind=unreadable"),

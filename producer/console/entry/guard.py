@@ -22,6 +22,7 @@ from producer.admin.access.accounts import AccountStore
 from producer.admin.records.rights import Right
 from producer.console.drawing.languages import COOKIE, Languages
 from producer.console.entry import visitors
+from producer.console.entry.database import for_the_log, unusable
 from producer.web.bodies import Bodies, replayed
 from producer.web.buckets import Buckets
 from producer.web.connections import KNOWN
@@ -82,7 +83,7 @@ class Guard:
         state = scope.setdefault("state", {})
         try:
             if scope["path"] == visitors.PATH or scope["path"].startswith(f"{visitors.PATH}/"):
-                state["trouble"] = not await self._recognise(scope)
+                state["trouble"] = await self._recognise(scope)
                 may_send = "account" in state or scope["path"] == SIGN_IN
             else:
                 await self._admit(scope, Headers(scope=scope))
@@ -97,16 +98,16 @@ class Guard:
         with acting(state.get("who", NOBODY)), speaking(words):
             await self._app(scope, replayed(body, receive), send)
 
-    async def _recognise(self, scope: Scope) -> bool:
-        """Note who is signed in, if anybody is; False where the database cannot tell."""
+    async def _recognise(self, scope: Scope) -> SQLAlchemyError | None:
+        """Note who is signed in, if anybody is; return why the database cannot tell, where it cannot."""
         cookies = HTTPConnection(scope).cookies
         session = cookies.get(visitors.cookie_name(scope["scheme"]))
         if not session:
-            return True
+            return None
         try:
             account = await run_in_threadpool(self._accounts.whose, session)
-        except SQLAlchemyError:
-            return False
+        except SQLAlchemyError as error:
+            return error
         if account is not None:
             scope["state"].update(
                 {
@@ -117,7 +118,7 @@ class Guard:
                     KNOWN: SIGNED_IN_S,
                 }
             )
-        return True
+        return None
 
     async def _admit(self, scope: Scope, headers: Headers) -> None:
         """Make sure that a request has a token.
@@ -125,7 +126,7 @@ class Guard:
         Raises:
             Problem: 401 it has none; 429 there were too many wrong ones from its address; 503 nobody can tell.
         """
-        client = (scope.get("client") or ("unknown",))[0]
+        client = visitors.client_of(HTTPConnection(scope))
         source = source_of(client)
         # before the comparison: a wait that the right token ended would only tell that it was found
         if wait := self._wrong.wait(source):
@@ -164,14 +165,9 @@ class Guard:
             return fingerprint(authorization), Right.ADMINISTRATOR
         try:
             return await run_in_threadpool(self._accounts.token_with, token.strip())
-        except SQLAlchemyError:
-            raise Problem(
-                503,
-                "The database cannot be used",
-                "try again",
-                why=Refusal.DATABASE_DOWN(),
-                headers={"Retry-After": "20"},
-            ) from None
+        except SQLAlchemyError as error:
+            log.error("nobody can tell whose a token is", **for_the_log(error))
+            raise unusable(error) from None
 
 
 def fingerprint(authorization: str) -> str:

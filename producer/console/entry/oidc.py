@@ -264,12 +264,25 @@ def _json(method: str, address: str, **more: Any) -> dict[str, Any]:
             headers={"Accept": "application/json"},
             **more,
         ) as answer:
-            body = answer.raw.read(LONGEST_ANSWER, decode_content=True)
-            found = json.loads(body) if answer.status_code == 200 else None
-    except (RequestException, OSError, ValueError) as error:
+            found = _object(answer) if answer.status_code == 200 else None
+    except (RequestException, OSError) as error:
         why = Refusal.PROVIDER_UNREACHABLE(method=method, address=address, error=type(error).__name__)
         raise ProviderFailed(why) from None
-    if not isinstance(found, dict):
+    if found is None:
         asked = {"method": method, "address": address}
         raise ProviderFailed(Refusal.PROVIDER_ANSWER_UNUSABLE(**asked, status=answer.status_code))
     return found
+
+
+def _object(answer: requests.Response) -> dict[str, Any] | None:
+    """Return the JSON object that an answer is; None where it is none, or too long."""
+    body = bytearray()
+    for piece in answer.iter_content(65536):
+        body += piece
+        if len(body) > LONGEST_ANSWER:
+            return None
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None

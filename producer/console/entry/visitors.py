@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 
 from producer.web.problems import Problem
 from shared.codes.refusals import Refusal
 from shared.sentences.language import N_
 from shared.values.ids import read_id
+from shared.values.validation import parts_of
 
 PATH = "/console"
 COOKIE = "deskbridge_session"
@@ -67,6 +68,11 @@ class Fields:
         }
 
 
+def client_of(request: HTTPConnection) -> str:
+    """Return the address that a request comes from."""
+    return request.client.host if request.client else "unknown"
+
+
 def session_of(request: Request) -> str | None:
     """Return what the session cookie holds."""
     return request.cookies.get(cookie_name(request.url.scheme))
@@ -109,9 +115,9 @@ def check_own_page(request: Request) -> None:
     else:
         origin = request.headers.get("origin") or ""
         configured = request.app.state.desk.settings.console_url
-        own = bool(origin) and (
-            urlsplit(origin).netloc == request.headers.get("host") or origin == configured
-        )
+        parts = parts_of(origin)
+        host = parts.netloc if parts else ""
+        own = bool(host) and (origin == configured or host == request.headers.get("host"))
     if not own:
         raise Problem(403, N_("Not from this page"), why=Refusal.FORM_OF_ANOTHER_SITE())
 

@@ -85,7 +85,7 @@ def sign_in_needed(request: Request) -> Response:
 @open_router.get("/sign-in")
 def sign_in_page(request: Request, next: str = "", code: str = "") -> Response:
     """Ask who it is; or, come by a link, only whether to go on."""
-    return _page(request, next=visitors.own_path(next), code=code)
+    return sign_in_form(request, next=visitors.own_path(next), code=code)
 
 
 @open_router.post("/sign-in")
@@ -93,20 +93,19 @@ def sign_in(request: Request, desk: AtDesk, form: Form) -> Response:
     """Begin a session, always a new one."""
     visitors.check_own_page(request)
     wanted, code = visitors.own_path(form.text("next")), form.text("code")
-    client = request.client.host if request.client else "unknown"
+    client = visitors.client_of(request)
     address, name = source_of(client), form.text("name")[:200]
     tries: Tries = request.app.state.tries
     if wait := tries.begin(address, name):
         log.warning("refused: too many wrong passwords", client=client)
-        fault = said("Too many tries. Wait %(seconds)d seconds, then try again.") % {"seconds": wait}
-        return _page(request, status=429, next=wanted, code=code, name=name, fault=fault)
+        return sign_in_form(request, status=429, next=wanted, code=code, name=name, fault=too_many(wait))
     try:
         session = (
             desk.accounts.sign_in_by_link(code) if code else desk.accounts.sign_in(name, form.raw("password"))
         )
     except TooBusy as busy:
         tries.take_back(address, name)
-        return _page(request, status=503, next=wanted, code=code, name=name, fault=str(busy))
+        return sign_in_form(request, status=503, next=wanted, code=code, name=name, fault=str(busy))
     except SQLAlchemyError:
         tries.take_back(address, name)
         raise
@@ -117,7 +116,7 @@ def sign_in(request: Request, desk: AtDesk, form: Form) -> Response:
             if code
             else said("Name and password do not belong together.")
         )
-        return _page(request, status=401, next=wanted, name=name, fault=fault)
+        return sign_in_form(request, status=401, next=wanted, name=name, fault=fault)
     tries.take_back(address, name)
     if old := visitors.session_of(request):
         desk.accounts.sign_out(old)
@@ -126,9 +125,15 @@ def sign_in(request: Request, desk: AtDesk, form: Form) -> Response:
     return response
 
 
-def _page(
+def too_many(wait: int) -> str:
+    """Say that there were too many tries."""
+    return said("Too many tries. Wait %(seconds)d seconds, then try again.") % {"seconds": wait}
+
+
+def sign_in_form(
     request: Request, *, next: str, code: str = "", name: str = "", fault: str = "", status: int = 200
 ) -> Response:
+    """Show the page on which one signs in."""
     sso = request.app.state.sso.is_on
     return show(request, "sign_in", status=status, next=next, code=code, name=name, fault=fault, sso=sso)
 
@@ -168,9 +173,8 @@ def change_password(request: Request, desk: AtDesk, form: Form) -> Response:
     faults: dict[str, str] = {}
     has_password = desk.accounts.has_password(account.name)
     if has_password:
-        client = request.client.host if request.client else "unknown"
         tries: Tries = request.app.state.tries
-        address = source_of(client)
+        address = source_of(visitors.client_of(request))
         if wait := tries.begin(address, account.name):
             raise Problem(429, "Too many tries", why=Refusal.TOO_MANY_TRIES(seconds=wait))
         try:

@@ -10,9 +10,10 @@ from producer.admin.access.accounts import AccountRefused
 from producer.console.entry import visitors
 from producer.console.entry.answers import AtDesk
 from producer.console.entry.oidc import LASTS_S, ProviderFailed, SignOnRefused, SingleSignOn
-from producer.console.pages.parts import go, show
-from producer.console.pages.sign_in import Tries
+from producer.console.pages.parts import go
+from producer.console.pages.sign_in import Tries, sign_in_form, too_many
 from producer.web.sources import source_of
+from shared.codes.refusals import Refusal
 from shared.sentences.language import said
 from shared.telemetry.logs import get_logger, reason_fields
 
@@ -57,7 +58,7 @@ def end(request: Request, desk: AtDesk) -> Response:
         return _failed(request, failed, visitors.PATH)
     except (SignOnRefused, AccountRefused) as refused:
         log.warning("refused: single sign-on", **reason_fields(refused.coded))
-        return _sign_in(request, visitors.own_path(""), 403, str(refused))
+        return sign_in_form(request, status=403, next=visitors.PATH, fault=str(refused))
     _take_back(request)
     if old := visitors.session_of(request):
         desk.accounts.sign_out(old)
@@ -78,10 +79,7 @@ def _counted(request: Request, wanted: str) -> Response | None:
     """Count a try of an address; refuse it where there were too many."""
     tries: Tries = request.app.state.tries
     wait = tries.begin(_source(request))
-    if not wait:
-        return None
-    fault = said("Too many tries. Wait %(seconds)d seconds, then try again.") % {"seconds": wait}
-    return _sign_in(request, wanted, 429, fault)
+    return sign_in_form(request, status=429, next=wanted, fault=too_many(wait)) if wait else None
 
 
 def _take_back(request: Request) -> None:
@@ -90,13 +88,16 @@ def _take_back(request: Request) -> None:
 
 
 def _source(request: Request) -> str:
-    return source_of(request.client.host if request.client else "unknown")
+    return source_of(visitors.client_of(request))
 
 
 def _failed(request: Request, failed: ProviderFailed, wanted: str) -> Response:
     log.error("the OpenID provider failed", **reason_fields(failed.coded))
-    return _sign_in(request, wanted, 502, said("Your provider cannot be asked at the moment: try again."))
-
-
-def _sign_in(request: Request, wanted: str, status: int, fault: str) -> Response:
-    return show(request, "sign_in", status=status, next=wanted, code="", name="", fault=fault, sso=True)
+    fault = (
+        said("Your provider cannot be asked at the moment: try again.")
+        if failed.coded.code == Refusal.PROVIDER_UNREACHABLE
+        else said(
+            "Your provider did not answer as it should: try again, and tell an administrator if it stays so."
+        )
+    )
+    return sign_in_form(request, status=502, next=wanted, fault=fault)

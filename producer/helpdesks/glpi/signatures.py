@@ -12,6 +12,7 @@ from shared.codes.deliveries import Undelivered
 from shared.errors import BadSignature
 
 SIGNATURE, TIMESTAMP = "x-glpi-signature", "x-glpi-timestamp"
+DIGITS = hashlib.sha256().digest_size * 2
 CHALLENGE = b"validate_cra_challenge"
 OLDEST_S = 7 * 86400
 """GLPI stamps a delivery when it queues it and repeats it with that stamp, so whoever refuses an old one loses it where
@@ -39,11 +40,11 @@ class GlpiVerifier:
             BadSignature: a header is missing or malformed, or the time stamp is too old or too new.
         """
         signature, stamp = headers.get(SIGNATURE, ""), headers.get(TIMESTAMP, "")
-        if len(signature) != 64 or not signature.isascii() or not signature.isalnum():
+        if len(signature) != DIGITS or not signature.isascii() or not signature.isalnum():
             if not signature:
                 raise BadSignature(Undelivered.SIGNATURE_ABSENT(headers=["X-GLPI-signature"]))
-            form = "64 hexadecimal digits"
-            raise BadSignature(Undelivered.SIGNATURE_MALFORMED(header="X-GLPI-signature", form=form))
+            why = Undelivered.SIGNATURE_NOT_HEXADECIMAL
+            raise BadSignature(why(header="X-GLPI-signature", digits=DIGITS))
         if not stamp.isascii() or not stamp.isdigit() or len(stamp) > 12:
             raise BadSignature(Undelivered.TIME_STAMP_MALFORMED(header="X-GLPI-timestamp"))
         age = self._clock() - int(stamp)

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import delete, insert, select
 from sqlalchemy.orm import Session
 
-from shared.codes.coded import Coded, to_json
+from shared.codes.coded import Coded, coded_json
 from shared.store.tables.models import ChangeRecord
 from shared.store.tables.types import clock, moment
 
@@ -47,7 +47,7 @@ class Changes:
             before: what it was, as plain JSON.
             after: what it is now.
         """
-        row = {"at": clock(), "who": whoever(), "code": str(what.code), "params": to_json(what.params)}
+        row = {"at": clock(), "who": whoever(), **coded_json(what)}
         made = insert(ChangeRecord).values(**row, before=before, after=after).returning(ChangeRecord.id)
         return self._session.execute(made).scalar_one()
 

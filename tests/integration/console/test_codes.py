@@ -15,8 +15,10 @@ from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from producer.admin.access.accounts import AccountStore
 from producer.admin.records.rights import Right
 from producer.console import monitoring, refusals
+from producer.console.entry import guard
 from producer.console.refusals import _answer, problem_of
 from producer.web.problems import Problem
 from shared.codes.coded import Code, Coded
@@ -77,6 +79,35 @@ def test_a_database_that_is_down_is_told_to_who_has_no_token_yet(
     monkeypatch.setattr(Configs, "get", down)
     problem = console.refused("GET", "/api/config", 503)
     assert (problem["code"], problem["params"]) == (Refusal.DATABASE_DOWN, {})
+
+
+@pytest.mark.parametrize(("where", "asks"), [("whose", "/console/events"), ("token_with", "/api/config")])
+def test_why_nobody_can_tell_who_asks_is_logged_by_its_kind(
+    console: Console, come_in: ComeIn, monkeypatch: pytest.MonkeyPatch, where: str, asks: str
+) -> None:
+    visitor = come_in(Right.VIEWER)
+    theirs = type("CannotConnectNow", (Exception,), {"pgcode": "57P03"})("hidden-word at db.internal")
+
+    def down(*_: object) -> None:
+        raise OperationalError("SELECT", {}, theirs)
+
+    monkeypatch.setattr(AccountStore, where, down)
+    for module in (refusals, guard):
+        monkeypatch.setattr(module, "log", structlog.get_logger())
+    headers = {"Authorization": "Bearer another"}
+    with structlog.testing.capture_logs() as lines:
+        answer = visitor.http.get(console.base_url + asks, headers=headers, timeout=30)
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "20")
+    (line,) = (one for one in lines if one["log_level"] == "error")
+    told = {name: line[name] for name in ("code", "params", "error", "state")}
+    assert told == {
+        "code": Refusal.DATABASE_DOWN,
+        "params": {},
+        "error": "CannotConnectNow",
+        "state": "57P03",
+    }
+    for secret in ("hidden-word", "db.internal"):
+        assert secret not in f"{lines} {answer.text}"
 
 
 @pytest.fixture

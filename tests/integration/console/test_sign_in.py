@@ -177,6 +177,10 @@ FOREIGN = [
     {"Sec-Fetch-Site": "none"},
     {"Origin": "http://127.0.0.1:1"},
     {"Origin": "null"},
+    {"Origin": "http://["},
+    {"Origin": "http://]x["},
+    {"Origin": "http://[::1"},
+    {"Origin": "null", "Host": ""},
     {},
 ]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -9,8 +11,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import requests
+import structlog
 from cryptography.fernet import Fernet
 from pydantic import SecretStr
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from deploy.embedded.ports import free_port
 from producer.admin.access.accounts import AccountStore
@@ -18,6 +22,7 @@ from producer.admin.records.rights import Right
 from producer.console.app import create_console
 from producer.console.entry import oidc
 from producer.console.entry.oidc import LASTS_S, ProviderFailed, SingleSignOn
+from producer.console.pages import single_sign_on
 from producer.console.pages.sign_in import TRIES_OF_ADDRESS
 from shared.codes.coded import Coded
 from shared.codes.invalid import Invalid
@@ -50,13 +55,14 @@ class Place:
         self.provider = Provider(lambda: self._served.base_url)
         self._served = Served(self.provider.app())
         self._served.start()
+        self.issuer = self._served.base_url
         self.consoles: list[Served] = []
         self.accounts = AccountStore(bridge.store)
 
     def console(self, **settings: Any) -> Served:
         """Start a console with these settings."""
         values = {
-            "oidc_issuer": self._served.base_url,
+            "oidc_issuer": self.issuer,
             "oidc_client_id": CLIENT_ID,
             "oidc_client_secret": SecretStr(CLIENT_SECRET),
             **settings,
@@ -295,6 +301,120 @@ def test_a_provider_that_answers_nonsense_is_no_internal_error(
     answer = come(visitor)
     assert answer.status_code == 502
     assert "try again" in answer.text
+
+
+UNUSABLE = "Your provider did not answer as it should: try again, and tell an administrator if it stays so."
+AWAY = "Your provider cannot be asked at the moment: try again."
+
+
+def failing(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> tuple[str, dict[str, Any], str]:
+    """Come in by a provider that fails; return the code and the parameters that are logged, and what the page says."""
+    monkeypatch.setattr(single_sign_on, "log", structlog.get_logger())
+    with structlog.testing.capture_logs() as lines:
+        answer = come(visitor)
+    assert answer.status_code == 502
+    assert not signed_in(visitor)
+    (line,) = (one for one in lines if one["event"] == "the OpenID provider failed")
+    for secret in (CLIENT_SECRET, *visitor.http.cookies.values()):
+        assert secret not in f"{line}"
+    (told,) = re.findall(r'role="alert"[^>]*>(.*?)</p>', answer.text, re.DOTALL)
+    for word in ("http", "Error", "token", "{", "_"):
+        assert word not in told, "that is for the log"
+    return line["code"], line["params"], " ".join(re.sub(r"<[^>]+>", "", html.unescape(told)).split())
+
+
+@pytest.mark.parametrize(
+    ("change", "sign", "error"),
+    [
+        (other(iss="https://evil.example"), None, "InvalidClaimError"),
+        (other(iss=None), None, "MissingClaimError"),
+        (other(exp=int(time.time()) - 3600), None, "ExpiredTokenError"),
+        (other(), by_another_key, "BadSignatureError"),
+        (other(), by_the_secret, "UnsupportedAlgorithmError"),
+        (other(), lambda _: "", "DecodeError"),
+    ],
+)
+def test_a_faulty_token_is_logged_by_what_is_wrong_with_it(
+    visitor: Visitor,
+    place: Place,
+    monkeypatch: pytest.MonkeyPatch,
+    change: Callable[[Claims], Claims],
+    sign: Callable[[Claims], str] | None,
+    error: str,
+) -> None:
+    place.provider.change, place.provider.sign = change, sign
+    code, params, told = failing(visitor, monkeypatch)
+    assert (code, params) == (Refusal.PROVIDER_TOKEN_FAULTY, {"error": error})
+    assert told == UNUSABLE
+
+
+def test_a_token_for_another_client_is_logged_as_such(
+    visitor: Visitor, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.provider.change = other(aud=[CLIENT_ID, "another"], azp="another")
+    code, params, told = failing(visitor, monkeypatch)
+    assert (code, params) == (Refusal.PROVIDER_TOKEN_FOREIGN, {})
+    assert told == UNUSABLE
+
+
+@pytest.mark.parametrize(
+    ("path", "answer"),
+    [
+        ("/.well-known/openid-configuration", HTMLResponse("<p>Maintenance", 503)),
+        ("/.well-known/openid-configuration", HTMLResponse("<p>Sign in to the hotel's network")),
+        ("/token", JSONResponse({"error": "invalid_grant"}, 400)),
+        ("/token", RedirectResponse("/elsewhere")),
+        ("/token", JSONResponse(["id_token"])),
+        ("/keys", Response("[" * 100_000)),
+        ("/keys", JSONResponse({"keys": ["x" * oidc.LONGEST_ANSWER]})),
+    ],
+)
+def test_an_answer_that_cannot_be_used_is_logged_with_its_address_and_status(
+    visitor: Visitor, place: Place, monkeypatch: pytest.MonkeyPatch, path: str, answer: Response
+) -> None:
+    place.provider.instead[path] = answer
+    code, params, told = failing(visitor, monkeypatch)
+    method = "POST" if path == "/token" else "GET"
+    asked = {"method": method, "address": f"{place.issuer}{path}", "status": answer.status_code}
+    assert (code, params) == (Refusal.PROVIDER_ANSWER_UNUSABLE, asked)
+    assert told == UNUSABLE
+
+
+@pytest.mark.parametrize(
+    ("metadata", "why"),
+    [
+        ({"issuer": "https://evil.example"}, Refusal.PROVIDER_NAMED_OTHERWISE()),
+        ({"jwks_uri": "file:///etc/passwd"}, Refusal.PROVIDER_LACKS_ENDPOINT(name="jwks_uri")),
+    ],
+)
+def test_a_provider_that_describes_itself_wrongly_is_logged_by_what_is_wrong(
+    visitor: Visitor,
+    place: Place,
+    monkeypatch: pytest.MonkeyPatch,
+    metadata: dict[str, Any],
+    why: Coded,
+) -> None:
+    place.provider.metadata = metadata
+    assert failing(visitor, monkeypatch) == (why.code, why.params, UNUSABLE)
+
+
+def test_an_answer_that_breaks_off_is_a_provider_that_cannot_be_asked(
+    visitor: Visitor, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.provider.instead["/keys"] = Response("{", headers={"Content-Length": "100"})
+    code, params, told = failing(visitor, monkeypatch)
+    asked = {"method": "GET", "address": f"{place.issuer}/keys", "error": "ChunkedEncodingError"}
+    assert (code, params, told) == (Refusal.PROVIDER_UNREACHABLE, asked, AWAY)
+
+
+@pytest.mark.parametrize(
+    "keys", [5, [], [5], {"a": 1}, [{}], [{"kty": "RSA"}], [{"kty": "RSA", "n": 5, "e": 5}]]
+)
+def test_keys_that_are_none_are_a_faulty_token_and_no_internal_error(
+    visitor: Visitor, place: Place, monkeypatch: pytest.MonkeyPatch, keys: Any
+) -> None:
+    place.provider.instead["/keys"] = JSONResponse({"keys": keys})
+    assert failing(visitor, monkeypatch)[0] == Refusal.PROVIDER_TOKEN_FAULTY
 
 
 def test_whoever_tries_again_and_again_has_to_wait(visitor: Visitor, place: Place) -> None:
