@@ -118,14 +118,15 @@ def _show(
     warnings: Sequence[Coded] = (),
     owed: int = 0,
 ) -> Response:
-    config, choices = configuration.current(desk.store), configuration.choices(desk.store)
-    known = cached(desk.store)
-    watcher_ids = _watchers(form) if form else list(config.default_watcher_ids)
-    watchers = logins_of(desk.store, watcher_ids)
+    # first of all: what has ended by then is in what is read next
     try:
         reading = under_way(desk.locks) if request.method == "GET" else None
     except RedisError:
         reading = None
+    config, choices = configuration.current(desk.store), configuration.choices(desk.store)
+    known = cached(desk.store)
+    watcher_ids = _watchers(form) if form else list(config.default_watcher_ids)
+    watchers = logins_of(desk.store, watcher_ids)
     values = (
         _typed(form, config)
         if form

@@ -11,17 +11,21 @@ import pytest
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.access.accounts import AccountStore
+from producer.admin.configuration import metadata
+from producer.admin.configuration.metadata import Cached
 from producer.admin.records.rights import Right
+from producer.admin.records.transaction import Store
 from producer.console.app import create_console
 from producer.console.pages import settings
-from shared.coordination.locks import PREFIX
-from shared.metadata.synchronisation import LOCK
+from shared.coordination.locks import PREFIX, Locks
+from shared.metadata.synchronisation import LOCK, under_way
 from shared.tracker.answers import Answer
 from shared.tracker.client import USERS, TrackerClient
 from tests.integration.console.pages import PASSWORD, Visitor
 from tests.support.bridge import Bridge
 from tests.support.events import task_event
 from tests.support.serving import Served
+from tests.support.waiting import until
 
 
 @pytest.fixture
@@ -90,6 +94,31 @@ def test_a_reading_of_the_metadata_at_one_is_seen_at_the_other(
     assert asked.count("/projects.json") == 1, "the second did not begin another"
     while "claireread the tracker's metadata" not in visitor.open("/console/changes"):
         assert "It is being read now" not in visitor.open("/console/settings")
+
+
+def test_a_page_that_is_made_while_a_reading_ends_does_not_show_what_was_before_as_all_there_is(
+    visitor: Visitor, bridge: Bridge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_go_on, call, cached = threading.Event(), TrackerClient.call, metadata.cached
+
+    def slowly(self: TrackerClient, method: str, path: str, **more: Any) -> Answer:
+        assert may_go_on.wait(90)
+        return call(self, method, path, **more)
+
+    def and_then_it_ends(store: Store) -> Cached:
+        before = cached(store)
+        may_go_on.set()
+        until(lambda: not under_way(Locks(bridge.redis, 5)) and cached(store).runs)
+        return before
+
+    monkeypatch.setattr(TrackerClient, "call", slowly)
+    monkeypatch.setattr(settings, "SOON_S", 0.01)
+    visitor.open("/console/settings")
+    assert visitor.do("/console/settings/metadata") == "/console/settings?did=reading#metadata"
+    monkeypatch.setattr(settings, "cached", and_then_it_ends)
+    assert "It is being read now" in visitor.open("/console/settings")
+    monkeypatch.setattr(settings, "cached", cached)
+    assert "What changed then" in visitor.open("/console/settings")
 
 
 def test_a_reading_that_fails_later_says_why(
