@@ -1,7 +1,7 @@
 """Appends to the journal what waits, together: under load many requests share one INSERT and one commit.
 
-Nobody waits for a group: whoever comes first is written at once, and whoever comes while two groups are being written
-is written next.
+Nobody waits for a group to grow: whoever comes first is written at once, and whoever comes while a group is written is
+written next.
 """
 
 from __future__ import annotations
@@ -21,14 +21,18 @@ from shared.store.tables.database import is_deadlock
 MOST_TOGETHER = 500
 """Events of one transaction, beside a single request's own."""
 
+SLOW_S = 0.1
+"""A transaction that takes longer waits for somebody; the next begins beside it."""
+
 MOST_AT_ONCE = 2
-"""Transactions at the same time: while the database writes the one, requests are read and answered for the other."""
+"""Transactions at the same time."""
 
 AWAY = (OperationalError, InterfaceError, NoConnection)
 """The database is not there, which every request of a group would only find out again."""
 
 Request = list[Delivery]
 Outcome = list[Accepted] | Exception
+Group = list[tuple[Request, asyncio.Future[list[Accepted]]]]
 
 
 class Appender:
@@ -41,7 +45,8 @@ class Appender:
     def __init__(self, append: Callable[[Sequence[Delivery]], list[Accepted]]) -> None:
         self._append = append
         self._waiting: deque[tuple[Request, asyncio.Future[list[Accepted]]]] = deque()
-        self._writing = set[asyncio.Task[None] | None]()
+        self._writer: asyncio.Task[None] | None = None
+        self._under_way = set[asyncio.Task[None]]()
 
     async def append(self, deliveries: Request) -> list[Accepted]:
         """Append a request's deliveries and commit; all of them or none.
@@ -54,26 +59,33 @@ class Appender:
         """
         committed: asyncio.Future[list[Accepted]] = asyncio.get_running_loop().create_future()
         self._waiting.append((deliveries, committed))
-        if len(self._writing) < MOST_AT_ONCE:
-            self._writing.add(asyncio.create_task(self._write()))
+        if self._writer is None:
+            self._writer = asyncio.create_task(self._write())
         return await committed
 
     async def _write(self) -> None:
         try:
             while self._waiting:
-                group = self._next_group()
-                outcomes = await asyncio.to_thread(self._together, [request for request, _ in group])
-                for (_, committed), outcome in zip(group, outcomes, strict=True):
-                    if committed.done():  # whoever asked has stopped waiting
-                        continue
-                    if isinstance(outcome, Exception):
-                        committed.set_exception(outcome)
-                    else:
-                        committed.set_result(outcome)
+                written = asyncio.create_task(self._write_group(self._next_group()))
+                self._under_way.add(written)
+                written.add_done_callback(self._under_way.discard)
+                await asyncio.wait([written], timeout=SLOW_S)
+                while len(self._under_way) >= MOST_AT_ONCE:
+                    await asyncio.wait(self._under_way, return_when=asyncio.FIRST_COMPLETED)
         finally:  # in one step with the last look: who comes next finds that it has ended
-            self._writing -= {asyncio.current_task()}
+            self._writer = None
 
-    def _next_group(self) -> list[tuple[Request, asyncio.Future[list[Accepted]]]]:
+    async def _write_group(self, group: Group) -> None:
+        outcomes = await asyncio.to_thread(self._together, [request for request, _ in group])
+        for (_, committed), outcome in zip(group, outcomes, strict=True):
+            if committed.done():  # whoever asked has stopped waiting
+                continue
+            if isinstance(outcome, Exception):
+                committed.set_exception(outcome)
+            else:
+                committed.set_result(outcome)
+
+    def _next_group(self) -> Group:
         group = [self._waiting.popleft()]
         size = len(group[0][0])
         while self._waiting and (size := size + len(self._waiting[0][0])) <= MOST_TOGETHER:

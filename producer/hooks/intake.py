@@ -74,7 +74,7 @@ def _first(faults: Faults) -> Coded:
 
 def _decoded(body: str) -> Any:
     try:
-        return json.loads(body, parse_constant=_refuse)
+        return DECODER.decode(body)
     except (ValueError, RecursionError):
         detail = "the body must be a JSON object or an array of them"
         raise Problem(400, "Not JSON", detail, why=Undelivered.BODY_NOT_JSON()) from None
@@ -82,3 +82,6 @@ def _decoded(body: str) -> Any:
 
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not JSON")
+
+
+DECODER = json.JSONDecoder(parse_constant=_refuse)

@@ -25,7 +25,7 @@ class Ringer:
         self._ring = ring
         self._waiting: dict[int, str | None] = {}
         self._change = threading.Condition()
-        self._stopping = False
+        self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._work, name="ringer", daemon=True)
 
     def start(self) -> None:
@@ -42,7 +42,7 @@ class Ringer:
     def stop(self) -> None:
         """Ring what is left, and end."""
         with self._change:
-            self._stopping = True
+            self._stopping.set()
             self._change.notify()
         self._thread.join(timeout=5)
 
@@ -56,12 +56,11 @@ class Ringer:
     def _work(self) -> None:
         while True:
             with self._change:
-                self._change.wait_for(lambda: self._waiting or self._stopping)
+                self._change.wait_for(lambda: self._waiting or self._stopping.is_set())
                 tickets, self._waiting = self._waiting, {}
-                stopping = self._stopping
+                stopping = self._stopping.is_set()
             # what was not rung is the sweep's; leave the broker alone for a moment
             rung = not tickets or self._try_to_ring(tickets)
-            with self._change:
-                self._change.wait_for(lambda: self._stopping, timeout=PACE_S if rung else QUIET_S)
+            self._stopping.wait(PACE_S if rung else QUIET_S)
             if stopping:
                 return

@@ -25,6 +25,8 @@ RFC3339 = re.compile(r"(19[7-9]\d|2\d{3})-\d\d-\d\d[Tt ]\d\d:\d\d")
 ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 DEEPEST = 20
 LONGEST_NAME = 100
+AS_SENT = json.JSONEncoder(allow_nan=False)
+ORDERED = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 DELIVERY_ID = re.compile(r"[\x21-\x7e]{1,255}")
 
 
@@ -189,11 +191,11 @@ def parse_delivery(data: object, delivery_id: str, *, clean: bool = False) -> De
     if not DELIVERY_ID.fullmatch(delivery_id):
         raise InvalidEvent([("delivery_id", Invalid.DELIVERY_ID_EXPECTED())])
     try:
-        payload = json.dumps(data, allow_nan=False)
+        payload = AS_SENT.encode(data)
     except ValueError:
         raise InvalidEvent([("(event)", Invalid.NUMBER_OUT_OF_RANGE())]) from None
-    ordered = json.dumps(data, sort_keys=True, separators=(",", ":"))
-    return Delivery(delivery_id, event, payload, hashlib.sha256(ordered.encode()).hexdigest())
+    digest = hashlib.sha256(ORDERED.encode(data).encode()).hexdigest()
+    return Delivery(delivery_id, event, payload, digest)
 
 
 def stored_event(payload: str, completion: str | None = None) -> Event:
@@ -252,6 +254,8 @@ def _is_deeper(value: dict[str, Any], levels: int) -> bool:
     """Tell whether a value is nested deeper than so many levels; never goes deeper itself."""
     level: list[Any] = [value]
     for _ in range(levels):
+        if not level:
+            break
         items = (one.values() if isinstance(one, dict) else one for one in level)
         level = [item for some in items for item in some if isinstance(item, (dict, list))]
     return bool(level)

@@ -93,33 +93,72 @@ def test_whoever_stops_waiting_keeps_nobody_else_waiting() -> None:
 
     async def leave() -> list[str]:
         appender = Appender(journal.append)
-        impatient = asyncio.create_task(appender.append([delivery("a")]))
+        impatient = [asyncio.create_task(appender.append([delivery("a")]))]
         while not journal.transactions:
             await asyncio.sleep(0.001)
-        patient = asyncio.create_task(appender.append([delivery("b")]))
+        impatient.append(asyncio.create_task(appender.append([delivery("b")])))
+        patient = asyncio.create_task(appender.append([delivery("c")]))
         await asyncio.sleep(0)
-        impatient.cancel()
+        for one in impatient:
+            one.cancel()
         await asyncio.sleep(0)
         journal.go_on.set()
-        return [one.key for one in await patient]
+        async with asyncio.timeout(30):
+            return [one.key for one in await patient]
 
-    assert asyncio.run(leave()) == ["b"]
+    assert asyncio.run(leave()) == ["c"]
+    assert journal.transactions == [["a"], ["b", "c"]]
 
 
 def test_the_next_request_after_a_failure_is_written() -> None:
     journal = Journal(failing={"a": ValueError("ours")})
     journal.go_on.set()
 
-    async def twice() -> list[str]:
+    async def thrice() -> list[str]:
         appender = Appender(journal.append)
         with pytest.raises(ValueError, match="ours"):
             await appender.append([delivery("a")])
-        return [one.key for one in await appender.append([delivery("b")])]
+        answers = await appender.append([delivery("b")])
+        await asyncio.sleep(0.05)  # nothing is being written any more
+        async with asyncio.timeout(30):
+            answers += await appender.append([delivery("c")])
+        return [one.key for one in answers]
 
-    assert asyncio.run(twice()) == ["b"]
+    assert asyncio.run(thrice()) == ["b", "c"]
 
 
-def test_what_comes_while_two_are_written_waits_for_the_first_of_them_to_end() -> None:
+def test_who_comes_while_a_transaction_is_slow_does_not_wait_for_it_to_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Somebody may hold what the one needs, and the other does not."""
+    monkeypatch.setattr(appender_module, "SLOW_S", 0.01)
+    held = Journal()
+
+    def append(deliveries: Sequence[Delivery]) -> list[Accepted]:
+        if deliveries[0].delivery_id == "a":
+            return held.append(deliveries)
+        return [Accepted(1, one.delivery_id, 1, duplicate=False) for one in deliveries]
+
+    async def beside() -> list[str]:
+        appender = Appender(append)
+        first = asyncio.create_task(appender.append([delivery("a")]))
+        try:
+            async with asyncio.timeout(30):
+                while not held.transactions:
+                    await asyncio.sleep(0.001)
+                others = [await appender.append([delivery(name)]) for name in "bc"]
+            assert not first.done()
+        finally:
+            held.go_on.set()
+        return [one.key for answers in [*others, await first] for one in answers]
+
+    assert asyncio.run(beside()) == ["b", "c", "a"]
+
+
+def test_what_comes_while_two_are_written_waits_for_the_first_of_them_to_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(appender_module, "SLOW_S", 0.01)
     journal = Journal()
 
     async def one_after_the_other() -> list[list[str]]:
@@ -140,8 +179,9 @@ def test_what_comes_while_two_are_written_waits_for_the_first_of_them_to_end() -
     assert journal.transactions == [["a"], ["b"], ["c", "d"]]
 
 
-def test_a_request_that_comes_when_both_writers_have_seen_their_last_is_written() -> None:
+def test_a_request_that_comes_when_both_groups_end_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both end in one turn of the loop, and somebody comes before it is over."""
+    monkeypatch.setattr(appender_module, "SLOW_S", 0.01)
     journal = Journal()
 
     async def race() -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -23,6 +23,7 @@ from sqlalchemy import (
     exists,
     func,
     literal,
+    literal_column,
     or_,
     select,
     true,
@@ -179,8 +180,12 @@ class Journal:
         Returns:
             One answer per delivery, in their order.
         """
-        fresh = self._insert(deliveries, received_at)
-        known = self._known(deliveries)
+        new = self._insert(deliveries, received_at)
+        fresh = {(row.delivery_id, row.digest) for row in new}
+        came_before = any(row.came_before for row in new) or any(
+            one.identity not in fresh for one in deliveries
+        )
+        known = self._known(deliveries) if came_before else _by_delivery_id(new)
         answers = []
         for one in deliveries:
             duplicate = one.identity not in fresh
@@ -219,20 +224,17 @@ class Journal:
         }
         self._session.execute(insert_for(self._session)(JOURNAL).values(row).on_conflict_do_nothing())
 
-    def _insert(self, deliveries: Sequence[Delivery], received_at: datetime) -> set[tuple[str, str]]:
-        """Insert what is new; return its identities."""
+    def _insert(self, deliveries: Sequence[Delivery], received_at: datetime) -> Sequence[Any]:
+        """Insert what is new; return it, and whether its delivery id came before."""
         statement = _appending(postgresql=is_on_postgresql(self._session))
         given = APPENDED.parameters(self._session, (_row(one, received_at) for one in deliveries))
-        return {tuple(row) for row in self._session.execute(statement, given)}
+        return self._session.execute(statement, given).all()
 
     def _known(self, deliveries: Sequence[Delivery]) -> dict[str, dict[str, int]]:
         """Return what the journal holds of these delivery ids: digest to event id, by delivery id."""
-        columns = select(JournalEvent.delivery_id, JournalEvent.digest, JournalEvent.id)
-        known: dict[str, dict[str, int]] = {}
-        found = columns.where(JournalEvent.delivery_id.in_({one.delivery_id for one in deliveries}))
-        for delivery_id, digest, event_id in self._session.execute(found):
-            known.setdefault(delivery_id, {})[digest] = event_id
-        return known
+        columns = select(JOURNAL.c.delivery_id, JOURNAL.c.digest, JOURNAL.c.id)
+        found = columns.where(JOURNAL.c.delivery_id.in_({one.delivery_id for one in deliveries}))
+        return _by_delivery_id(self._session.execute(found).all())
 
     def due_of(self, ticket_ids: Collection[int], *, few: bool = False) -> dict[int, DueEvents]:
         """Return some tickets' pending events whose time has come, oldest first by (occurred_at, sequence, id).
@@ -692,7 +694,11 @@ def _done(*, postgresql: bool) -> Any:
 
 @cache
 def _appending(*, postgresql: bool) -> Any:
-    """Return the statement that appends rows and tells which were new."""
+    """Return the statement that appends rows and tells which were new, and of these, whose delivery id came before.
+
+    What came before is asked of what was there when the statement began, which only PostgreSQL can: SQLite says of all
+    that it may have.
+    """
     insert: Insert = insert_on_postgresql if postgresql else insert_on_sqlite
     fixed = {
         "received_at": clock(),
@@ -702,12 +708,24 @@ def _appending(*, postgresql: bool) -> Any:
     given = APPENDED.table(postgresql=postgresql)
     # SQLite would take what follows for the condition of a join, were there no other
     rows = select(*given.c, *fixed.values()).where(true())
+    before = JOURNAL.alias()
+    own = literal_column(f"{JOURNAL.name}.delivery_id", String())  # the column itself would be another FROM
+    earlier = select(true()).where(before.c.delivery_id == own).limit(1).scalar_subquery()
+    came_before = (earlier if postgresql else true()).label("came_before")
     return (
         insert(JOURNAL)
         .from_select([*given.c.keys(), *fixed], rows)
         .on_conflict_do_nothing(index_elements=["delivery_id", "digest"])
-        .returning(JOURNAL.c.delivery_id, JOURNAL.c.digest)
+        .returning(JOURNAL.c.delivery_id, JOURNAL.c.digest, JOURNAL.c.id, came_before)
     )
+
+
+def _by_delivery_id(rows: Iterable[Any]) -> dict[str, dict[str, int]]:
+    """Return the event ids of some rows by delivery id and digest."""
+    found: dict[str, dict[str, int]] = {}
+    for row in rows:
+        found.setdefault(row.delivery_id, {})[row.digest] = row.id
+    return found
 
 
 def _row(one: Delivery, received_at: datetime) -> dict[str, object]:

@@ -197,5 +197,7 @@ def test_the_ringer_rings_what_is_left_before_it_ends() -> None:
     ringer.ring([3, 1])
     ringer.ring([1, 2])
     ringer.start()
+    began = time.monotonic()
     ringer.stop()
     assert tickets == [3, 1, 2]
+    assert time.monotonic() - began < 5, "nothing is waited for then"

@@ -19,6 +19,7 @@ from shared.store.tables.models import EventState, JournalEvent
 from tests.integration.store.conftest import Append
 from tests.support.events import START, moment, task, task_event, ticket, ticket_event
 from tests.support.refusals import says
+from tests.support.statements import listening
 
 
 def rows(store: Store) -> list[JournalEvent]:
@@ -75,6 +76,23 @@ def test_within_one_array_the_same_holds(store: Store, append: Append) -> None:
     assert [one.conflicting for one in accepted] == [False, False, True]
     assert accepted[0].event_id == accepted[1].event_id
     assert len(rows(store)) == 2
+
+
+def test_what_is_new_is_appended_by_one_statement_on_postgresql(store: Store, append: Append) -> None:
+    """What came before is looked for only where something did."""
+    append(task_event(1), ids=["a"])
+    said = list[str]()
+
+    def note(*arguments: object) -> None:
+        said.append(str(arguments[2]).split()[0])
+
+    with listening(store.database.engine, before_cursor_execute=note):
+        append(task_event(2), task_event(3), ids=["b", "b"])
+        append(task_event(4), ids=["a"])
+    expected = ["INSERT", "INSERT", "SELECT"]
+    if store.database.engine.dialect.name == "sqlite":  # it is asked each time, after BEGIN
+        expected = ["BEGIN", "INSERT", "SELECT"] * 2
+    assert said == expected
 
 
 def test_an_array_keeps_its_order(store: Store, append: Append) -> None:
