@@ -26,7 +26,7 @@ DEFAULT_GOALS = {0.0: 2.5, 20.0: 2.5, 100.0: 3.5}
 ALIKE_GOALS = {20.0: 1.7, 100.0: 1.05}
 """The same with as many calls on both sides."""
 
-ARRAY = 50
+ARRAY, WARM = 50, 200
 CALLS = 2.0
 Say = Callable[[str], None]
 
@@ -56,7 +56,7 @@ class Size:
     accept_array_rate: int = 12000
 
 
-FULL = Size(rounds=3, accept_s=2.5, tickets=400, single=20, settle_s=6, counted=400)
+FULL = Size(rounds=3, accept_s=2.5, tickets=400, single=20, settle_s=6, counted=600)
 QUICK = Size(rounds=1, accept_s=0.5, tickets=40, single=2, settle_s=0, counted=40)
 
 
@@ -133,7 +133,7 @@ def run(size: Size, say: Say) -> Outcome:
         try:
             _starting_producers(sides, outcome, say)
             _accepting(size, shared, sides, outcome, say)  # before a worker could take a message
-            _starting_workers(shared, sides, outcome, say)
+            _starting_workers(size, shared, sides, outcome, say)
             _syncing(size, shared, sides, outcome, say, DEFAULT_GOALS)
             _with_calls_alike(shared, sides, say)
             _syncing(size, shared, sides, outcome, say, ALIKE_GOALS, f", {WORKERS} × {THREADS} calls each")
@@ -156,18 +156,23 @@ def _starting_producers(sides: list[Side], outcome: Outcome, say: Say) -> None:
         side.freeze()
 
 
-def _starting_workers(shared: Servers, sides: list[Side], outcome: Outcome, say: Say) -> None:
-    """Start a worker, which is there once it has forwarded what waits for it; then the others."""
+def _starting_workers(size: Size, shared: Servers, sides: list[Side], outcome: Outcome, say: Say) -> None:
+    """Start a worker, which is there once it has forwarded what waits for it; at the end the others, too."""
     start = outcome.measure("a worker: start to the first event forwarded, s", 1.2, at_most=True, alone=True)
     memory = outcome.measure("resident memory, the largest process, MB", 100, at_most=True, alone=True)
+
+    def first(side: Side) -> float:
+        _only(side, sides)
+        side.stop_workers()
+        waiting = batch(1)
+        post(side.port, waiting.deliveries(1))
+        return _timed(lambda: _first(shared, side, waiting))
+
+    _each(size, shared, sides, start, say, first)
+    start.limits = f"{processor_ms(sides[0].workers[0].pid) / 1000:.1f} s of processor time"
     for side in sides:
         say(f"starting {side.name}: {WORKERS} workers of {THREADS} threads")
         _only(side, sides)
-        waiting = batch(1)
-        post(side.port, waiting.deliveries(1))
-        start.note(side, _timed(lambda side=side, waiting=waiting: _first(shared, side, waiting)))  # type: ignore[misc]
-        if side is sides[0]:
-            start.limits = f"{processor_ms(side.workers[0].pid) / 1000:.1f} s of processor time"
         side.start_workers()
         warm_up(side, shared.stand_in, 4 * WORKERS * THREADS)
         sizes = {child.name: _resident_mb(child.pid) for child in [*side.producers, *side.workers]}
@@ -190,6 +195,10 @@ def _accepting(size: Size, shared: Servers, sides: list[Side], outcome: Outcome,
     single = outcome.measure("accepted events/s, one by one", 2.5)
     slowest = outcome.measure("accepted one by one, p99 in ms", 25, at_most=True, alone=True)
     arrays = outcome.measure(f"accepted events/s, arrays of {ARRAY}", 8)
+
+    for side in sides:  # what comes first loads what it needs
+        _only(side, sides)
+        accept(side, batch(WARM), 1, size.accept_s)
 
     def take(per_request: int, rate: int, measure: Measure) -> Callable[[Side], float]:
         def one(side: Side) -> float:
@@ -304,7 +313,7 @@ def _each(
             else:
                 figure = take(side)
             measure.note(side, figure)
-            say(f"{measure.name}: {side.name} {figure:.0f}")
+            say(f"{measure.name}: {side.name} {figure:.3g}")
     measure.limits = limits.told()
 
 

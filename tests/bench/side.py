@@ -65,11 +65,15 @@ class Side(ABC):
 
     def restart_workers(self, calls: int) -> None:
         """End what forwards them, and start it with another number of calls."""
+        self.stop_workers()
+        self.start_workers(calls)
+
+    def stop_workers(self) -> None:
+        """End what forwards them."""
         self.thaw()
         for child in self.workers:
             child.stop()
         self.workers.clear()
-        self.start_workers(calls)
 
     @abstractmethod
     def accepted(self) -> int:
