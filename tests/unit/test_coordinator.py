@@ -385,6 +385,35 @@ def test_a_claim_is_made_only_for_a_caller_that_is_free_or_soon_will_be(stage: S
     assert len(hands.given) == hands.count + 3 + 3, "one has: there are more ahead than will be free"
 
 
+def test_of_a_tracker_that_answers_at_once_more_calls_are_claimed_together_than_are_made_at_once(
+    stage: Stage, clock: Clock
+) -> None:
+    """Each caller comes back several times in the moment that it takes to claim more; but what waits has an end."""
+
+    async def way(ticket_id: int) -> None:
+        await Claimed(stage.book, ticket_id)
+        await called(int)
+
+    hands, share = Hands(), 2
+    fewer: Any = SimpleNamespace(share=share, soon=lambda: None)
+    coordinator = Coordinator(way, hands, share=fewer)
+    coordinator.take(range(1, 200))
+    turns(coordinator, 2)
+    back = 0
+    while back < 3 * share:
+        for going, _ in hands.given[back : back + share]:
+            coordinator._arrive(going, Outcome())
+        back += share
+        turns(coordinator, 2)
+        assert len(hands.given) == back + share + back, "as many more as have come back"
+    clock.now += 2 * AHEAD_S
+    turns(coordinator, 2)
+    for going, _ in hands.given[back : back + 1]:
+        coordinator._arrive(going, Outcome())
+    turns(coordinator, 2)
+    assert len(hands.given) == back + share + back, "it has become slow"
+
+
 def test_whoever_comes_back_to_work_asks_at_once_how_many_calls_it_may_make(stage: Stage) -> None:
     """With the one that it may make until then it would take the first tickets one by one."""
     asked = list[int]()

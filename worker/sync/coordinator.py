@@ -603,7 +603,7 @@ class Coordinator:
         self._came_back.extend(now for going in came_with if not going.has_caller)
         while self._came_back and now - self._came_back[0] > AHEAD_S:
             self._came_back.popleft()
-        self._soon_free = min(len(self._came_back), self._callers_now)
+        self._soon_free = min(len(self._came_back), MOST_TOGETHER)
         self._callers.allow(max(1, self._callers_now))
 
     def _have_waited(self) -> list[Asked]:
