@@ -268,13 +268,13 @@ def _counting(size: Size, shared: Servers, sides: list[Side], outcome: Outcome, 
     processor = outcome.measure("processor time per synced event, ms", 0.45, at_most=True)
     database = outcome.measure("PostgreSQL's per synced event, ms", 0.6, at_most=True)
     counted = []
+    _settle(size, shared, sides, 0.0)
     for posted, per_request in (("in arrays", ARRAY), ("one by one", 1)):
         statements = outcome.measure(
             f"SQL statements per synced event, posted {posted}", 3, at_most=True, alone=True
         )
         commits = outcome.measure(f"commits per synced event, posted {posted}", 0.4, at_most=True, alone=True)
         counted += [statements, commits]
-        _settle(size, shared, sides, 0.0)
         for side in sides:
             _only(side, sides)
             accepted, synced = count_costs(shared, side, size.counted, per_request)
