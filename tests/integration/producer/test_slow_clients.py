@@ -257,7 +257,7 @@ def test_idle_connections_make_room_for_others(
     producer: RunningProducer, monkeypatch: pytest.MonkeyPatch, start: bytes
 ) -> None:
     monkeypatch.setattr(connections, "MOST_CONNECTIONS", 8)
-    monkeypatch.setattr(connections, "GRACE_S", 0.2)
+    monkeypatch.setattr(connections, "GRACE_S", 1.0)
     with ExitStack() as stack:
         idle = [stack.enter_context(Client(producer)) for _ in range(30)]
         for client in idle:
