@@ -56,7 +56,7 @@ class Size:
     accept_array_rate: int = 12000
 
 
-FULL = Size(rounds=3, accept_s=2.5, tickets=400, single=20, settle_s=6, counted=600)
+FULL = Size(rounds=3, accept_s=2.5, tickets=600, single=20, settle_s=5, counted=600)
 QUICK = Size(rounds=1, accept_s=0.5, tickets=40, single=2, settle_s=0, counted=40)
 
 
