@@ -76,7 +76,11 @@ class Appender:
             self._writer = None
 
     async def _write_group(self, group: Group) -> None:
-        outcomes = await asyncio.to_thread(self._together, [request for request, _ in group])
+        outcomes: Sequence[Outcome]
+        try:
+            outcomes = await asyncio.to_thread(self._together, [request for request, _ in group])
+        except Exception as failure:  # noqa: BLE001 (there are no threads any more: the process ends)
+            outcomes = [failure] * len(group)
         for (_, committed), outcome in zip(group, outcomes, strict=True):
             if committed.done():  # whoever asked has stopped waiting
                 continue

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
+import psycopg2
 import pytest
 from sqlalchemy import text
 
@@ -46,27 +47,52 @@ def asked(bridge: Bridge) -> Iterator[list[tuple[str, Any]]]:
         yield said
 
 
+@contextmanager
+def asking(bridge: Bridge) -> Iterator[Any]:
+    """Give a cursor of a connection of its own, on which nothing is prepared; what it does is not kept."""
+    url = bridge.store.database.engine.url.set(drivername="postgresql")
+    with closing(psycopg2.connect(url.render_as_string(hide_password=False))) as connection:
+        yield connection.cursor()
+
+
 def read_as_a_whole(bridge: Bridge, said: list[tuple[str, Any]]) -> list[str]:
     """Return the statements whose plan reads a large table from one end to the other.
 
     Both as it is planned for these parameters, and as it is planned once for whichever come.
     """
     found = []
-    with bridge.store.database.engine.connect() as connection:
-        cursor = connection.connection.cursor()
+    with asking(bridge) as cursor:
         cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
-        for number, (statement, parameters) in enumerate(dict(said).items()):
+        for statement, parameters in dict(said).items():
             if not statement.lstrip().startswith(ASKED):
                 continue
-            prepare, execute = to_prepare(statement, f"one_{number}")
+            prepare, execute, _ = to_prepare(statement)
             cursor.execute(prepare)
             for asked in (statement, execute):
                 cursor.execute(f"EXPLAIN {asked}", parameters)
                 plan = "\n".join(line for (line,) in cursor.fetchall())
                 if any(f"Seq Scan on {table}" in plan for table in LARGE):
                     found.append(f"{asked}\n{statement}\n{plan}")
-        cursor.close()
-        connection.rollback()
+    return found
+
+
+def of_other_types(bridge: Bridge, said: list[tuple[str, Any]]) -> list[str]:
+    """Return the statements whose columns are of other types where they are prepared."""
+    found = []
+    with asking(bridge) as cursor:
+        for statement, parameters in dict(said).items():
+            if not statement.lstrip().startswith(ASKED):
+                continue
+            prepare, execute, _ = to_prepare(statement)
+            cursor.execute(prepare)
+            types = list[list[int]]()
+            for asked in (statement, execute):
+                cursor.execute("SAVEPOINT asked")
+                cursor.execute(asked, parameters)
+                types.append([one[1] for one in cursor.description or ()])
+                cursor.execute("ROLLBACK TO SAVEPOINT asked")
+            if types[0] != types[1]:
+                found.append(statement)
     return found
 
 
@@ -85,6 +111,7 @@ def test_whatever_the_way_of_an_event_asks_of_a_large_table_it_finds_by_an_index
         bridge.sync(TICKETS[0])
     assert len(entries(stand_in)) == len(TICKETS) + 1
     assert read_as_a_whole(bridge, said) == []
+    assert of_other_types(bridge, said) == []
 
 
 def test_what_is_asked_of_many_rows_is_not_planned_anew_each_time(bridge_on_postgresql: Bridge) -> None:

@@ -22,6 +22,7 @@ from tests.support.together import called, drive_together
 from tests.support.waiting import until
 from worker.sync.actions import Action, Together, Way, aside, begin
 from worker.sync.coordinator import (
+    AHEAD_EACH,
     AHEAD_S,
     CAN_WAIT_S,
     MOST_TOGETHER,
@@ -405,13 +406,15 @@ def test_of_a_tracker_that_answers_at_once_more_calls_are_claimed_together_than_
             coordinator._arrive(going, Outcome())
         back += share
         turns(coordinator, 2)
-        assert len(hands.given) == back + share + back, "as many more as have come back"
+        assert len(hands.given) == back + share + min(back, AHEAD_EACH * share), (
+            "as many more as have come back"
+        )
     clock.now += 2 * AHEAD_S
     turns(coordinator, 2)
     for going, _ in hands.given[back : back + 1]:
         coordinator._arrive(going, Outcome())
     turns(coordinator, 2)
-    assert len(hands.given) == back + share + back, "it has become slow"
+    assert len(hands.given) == back + (1 + AHEAD_EACH) * share, "it has become slow"
 
 
 def test_whoever_comes_back_to_work_asks_at_once_how_many_calls_it_may_make(stage: Stage) -> None:

@@ -47,8 +47,9 @@ MORE_AHEAD = 8
 CAN_WAIT_S = 0.1
 """So long waits what can wait for tickets that come to be read. Meanwhile its own is not begun once more."""
 
-AHEAD_S = 0.05
-"""As many calls are claimed ahead as callers have come back within this time: so long may it take to claim more."""
+AHEAD_S, AHEAD_EACH = 0.05, 2
+"""As many calls are claimed ahead as callers have come back within this time: so long may it take to claim more. For
+each caller two at most: should the tracker become slow now, they are begun before their leases end."""
 
 MOST_TOGETHER = 32
 """What is done in one transaction at most: it holds up everybody else."""
@@ -603,7 +604,7 @@ class Coordinator:
         self._came_back.extend(now for going in came_with if not going.has_caller)
         while self._came_back and now - self._came_back[0] > AHEAD_S:
             self._came_back.popleft()
-        self._soon_free = min(len(self._came_back), MOST_TOGETHER)
+        self._soon_free = min(len(self._came_back), AHEAD_EACH * self._callers_now)
         self._callers.allow(max(1, self._callers_now))
 
     def _have_waited(self) -> list[Asked]:

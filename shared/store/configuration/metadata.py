@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, cast
 
-from sqlalchemy import String, Table, delete, func, literal, select, type_coerce, union_all
+from sqlalchemy import String, Table, delete, false, func, select, true, type_coerce, union_all
 from sqlalchemy.orm import Session
 
 from shared.codes.coded import Coded
@@ -63,8 +63,8 @@ class Entry:
 
 CACHED, PEOPLE = cast(Table, MetadataRow.__table__), cast(Table, TrackerUser.__table__)
 NEEDED = union_all(
-    select(literal(True), PEOPLE.c.tracker_user_id).where(PEOPLE.c.admin),
-    select(literal(False), CACHED.c.tracker_id).where(CACHED.c.kind == MetadataKind.STATUS),
+    select(true(), PEOPLE.c.tracker_user_id).where(PEOPLE.c.admin),
+    select(false(), CACHED.c.tracker_id).where(CACHED.c.kind == MetadataKind.STATUS),
 )
 
 

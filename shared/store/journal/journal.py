@@ -232,9 +232,8 @@ class Journal:
 
     def _known(self, deliveries: Sequence[Delivery]) -> dict[str, dict[str, int]]:
         """Return what the journal holds of these delivery ids: digest to event id, by delivery id."""
-        columns = select(JOURNAL.c.delivery_id, JOURNAL.c.digest, JOURNAL.c.id)
-        found = columns.where(JOURNAL.c.delivery_id.in_({one.delivery_id for one in deliveries}))
-        return _by_delivery_id(self._session.execute(found).all())
+        asked = {"delivery_ids": {one.delivery_id for one in deliveries}}
+        return _by_delivery_id(self._session.execute(_of_deliveries(), asked).all())
 
     def due_of(self, ticket_ids: Collection[int], *, few: bool = False) -> dict[int, DueEvents]:
         """Return some tickets' pending events whose time has come, oldest first by (occurred_at, sequence, id).
@@ -690,6 +689,14 @@ def _done(*, postgresql: bool) -> Any:
         )
         .returning(columns.id)
     )
+
+
+@cache
+def _of_deliveries() -> Any:
+    """Return the statement that finds the events of `delivery_ids`."""
+    columns = JOURNAL.c
+    found = select(columns.delivery_id, columns.digest, columns.id)
+    return found.where(among(columns.delivery_id, "delivery_ids"))
 
 
 @cache

@@ -7,8 +7,11 @@ ours that takes as long as to carry it out (docs/decisions/0024-planned-once.md)
 from __future__ import annotations
 
 import re
+import time
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -16,6 +19,7 @@ import psycopg2
 from psycopg2 import extensions
 from sqlalchemy import Engine, event
 from sqlalchemy.engine import ExceptionContext
+from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from shared.telemetry.logs import get_logger
@@ -31,30 +35,60 @@ MOST_COUNTED = 1000
 LONGEST = 10_000
 """Characters: what is longer says each row that it writes, and seldom comes again as it is."""
 
+PLANNED_FOR_S = 10.0
+"""How long plans are used: a table that was small when they were made may have grown since."""
+
 CAN_BE_PREPARED = ("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")
 PARAMETER = re.compile(r"%(?:\((\w+)\)s|%)")
+KINDS: Mapping[str, type] = {
+    "text": str,
+    "character varying": str,
+    "integer": int,
+    "bigint": int,
+    "boolean": bool,
+}
+LARGEST_INTEGER = 2**31 - 1
 UNKNOWN_THERE = ("26000", "42P05", "0A000")
 """PostgreSQL's codes for what was prepared: it is not there, it is there already, it gives other columns now."""
 
 
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A statement that is prepared on a connection.
+
+    Attributes:
+        execute: what carries it out with the same parameters.
+        kinds: what the server takes each parameter for, by name.
+    """
+
+    execute: str
+    kinds: Mapping[str, str]
+
+    def takes(self, parameters: Mapping[str, Any]) -> bool:
+        """Tell whether values are what the server takes them for.
+
+        By its place it says what each is: else `false` might come back as a text, and 0.5 be rounded.
+        """
+        return all(_is_of(kind, parameters[name]) for name, kind in self.kinds.items())
+
+
 @dataclass
 class _Known:
-    """How often each statement came on a connection, and how those that are prepared are asked for."""
+    """How often each statement came on a connection, which are prepared there, and since when they are planned."""
 
     times: Counter[str] = field(default_factory=Counter)
-    prepared: dict[str, str] = field(default_factory=dict)
+    prepared: dict[str, Prepared] = field(default_factory=dict)
+    planned_at: float = field(default_factory=time.monotonic)
 
     def is_due(self, statement: str) -> bool:
         """Count a statement; tell whether it is to be prepared now."""
+        is_one = statement.lstrip().startswith(CAN_BE_PREPARED) and ";" not in statement
+        if not is_one or len(statement) > LONGEST or len(self.prepared) >= MOST:
+            return False
         if len(self.times) > MOST_COUNTED:
             self.times.clear()
         self.times[statement] += 1
-        return (
-            self.times[statement] == OFTEN
-            and len(self.prepared) < MOST
-            and len(statement) <= LONGEST
-            and statement.lstrip().startswith(CAN_BE_PREPARED)
-        )
+        return self.times[statement] == OFTEN
 
 
 class PreparedStatements:
@@ -62,7 +96,8 @@ class PreparedStatements:
 
     Behind a pooler it prepares nothing, where one session's statements would be another's: there the process that
     answers is not the one whose number was told when the connection was made. Should a server all the same not know
-    what was prepared, all connections are made anew and nothing is prepared on them.
+    what was prepared, all connections are made anew and nothing is prepared on them; that it carries out another one
+    is out of the question, since a statement's name follows from its text.
 
     Args:
         engine: its connections are psycopg2's.
@@ -72,6 +107,7 @@ class PreparedStatements:
         self._known = WeakKeyDictionary[extensions.connection, _Known]()
         self._is_off = False
         event.listen(engine, "connect", self._look_for_a_pooler)
+        event.listen(engine, "checkout", self._plan_anew)
         event.listen(engine, "do_execute", self._execute)
         event.listen(engine, "handle_error", self._give_up)
 
@@ -83,6 +119,19 @@ class PreparedStatements:
         if answering == connection.info.backend_pid and not self._is_off:
             self._known[connection] = _Known()
 
+    def _plan_anew(self, connection: extensions.connection, _record: object, _proxy: object) -> None:
+        """Have the server forget its plans from time to time; it makes each anew when it is wanted."""
+        known, now = self._known.get(connection), time.monotonic()
+        if known is None or not known.prepared or now - known.planned_at < PLANNED_FOR_S:
+            return
+        known.planned_at = now
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute("DISCARD PLANS")
+            connection.rollback()
+        except psycopg2.Error as error:
+            raise DisconnectionError from error
+
     def _execute(
         self, cursor: extensions.cursor, statement: str, parameters: Any, _context: object
     ) -> bool | None:
@@ -90,14 +139,14 @@ class PreparedStatements:
         known = self._known.get(cursor.connection)
         if known is None or cursor.name or cursor.connection.autocommit or not isinstance(parameters, dict):
             return None
-        asked = known.prepared.get(statement)
-        if asked is None and known.is_due(statement):
-            asked = _prepare(cursor, statement, f"deskbridge_{len(known.prepared)}")
-            if asked is not None:
-                known.prepared[statement] = asked
-        if asked is None:
+        prepared = known.prepared.get(statement)
+        if prepared is None and known.is_due(statement):
+            prepared = _prepare(cursor, statement)
+            if prepared is not None:
+                known.prepared[statement] = prepared
+        if prepared is None or not prepared.takes(parameters):
             return None
-        cursor.execute(asked, parameters)
+        cursor.execute(prepared.execute, parameters)
         return True
 
     def _give_up(self, failed: ExceptionContext) -> None:
@@ -107,30 +156,49 @@ class PreparedStatements:
             log.warning("no statement is prepared any more", error=code)
 
 
-def to_prepare(statement: str, name: str) -> tuple[str, str]:
-    """Return what prepares a statement, and what carries it out then with the same parameters.
+def _is_of(kind: str, value: object) -> bool:
+    if value is None or kind not in KINDS:
+        return True
+    is_small = kind != "integer" or (isinstance(value, int) and abs(value) <= LARGEST_INTEGER)
+    return isinstance(value, KINDS[kind]) and is_small
+
+
+def name_of(statement: str) -> str:
+    """Return what a statement is called on each connection that it is prepared on."""
+    return f"deskbridge_{sha256(statement.encode()).hexdigest()[:16]}"
+
+
+def to_prepare(statement: str) -> tuple[str, str, list[str]]:
+    """Return what prepares a statement, what carries it out then with the same parameters, and these in their order.
 
     Args:
         statement: as psycopg2 takes it, with named parameters.
-        name: what it is to be called on its connection.
     """
-    numbers = dict[str, int]()
+    name, numbers = name_of(statement), dict[str, int]()
 
     def numbered(found: re.Match[str]) -> str:
         return f"${numbers.setdefault(found[1], len(numbers) + 1)}" if found[1] else "%"
 
     prepare = f"PREPARE {name} AS {PARAMETER.sub(numbered, statement)}"
     values = ", ".join(f"%({one})s" for one in numbers)
-    return prepare, f"EXECUTE {name} ({values})" if numbers else f"EXECUTE {name}"
+    return prepare, f"EXECUTE {name} ({values})" if numbers else f"EXECUTE {name}", list(numbers)
 
 
-def _prepare(cursor: extensions.cursor, statement: str, name: str) -> str | None:
-    """Prepare a statement; return what carries it out, None where the server cannot tell its parameters' types."""
-    prepare, execute = to_prepare(statement, name)
+def _prepare(cursor: extensions.cursor, statement: str) -> Prepared | None:
+    """Prepare a statement; return it, None where the server cannot tell its parameters' types.
+
+    Raises:
+        psycopg2.Error: one of this name is there already, or the connection failed.
+    """
+    prepare, execute, names = to_prepare(statement)
+    types = f"SELECT parameter_types::text[] FROM pg_prepared_statements WHERE name = '{name_of(statement)}'"  # noqa: S608 (a digest)
     try:
-        cursor.execute(f"SAVEPOINT preparing; {prepare}; RELEASE SAVEPOINT preparing")
+        cursor.execute(f"SAVEPOINT preparing; {prepare}; RELEASE SAVEPOINT preparing; {types}")
     except psycopg2.ProgrammingError as error:
+        if error.pgcode in UNKNOWN_THERE:
+            raise
         cursor.execute("ROLLBACK TO SAVEPOINT preparing")
         log.warning("a statement is not prepared", error=error.pgcode, statement=statement[:60])
         return None
-    return execute
+    ((kinds,),) = cursor.fetchall()
+    return Prepared(execute, dict(zip(names, kinds, strict=True)))

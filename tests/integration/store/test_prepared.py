@@ -6,14 +6,16 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from typing import Any
 
 import pytest
 from sqlalchemy import literal, make_url, select, text
 from sqlalchemy.exc import DBAPIError
 from structlog.testing import capture_logs
 
+from shared.store.tables import prepared
 from shared.store.tables.database import Database
-from shared.store.tables.prepared import MOST, OFTEN
+from shared.store.tables.prepared import MOST, OFTEN, name_of
 
 SUM = text("SELECT 1 * :one + :other")
 SAID = select(text("CAST(:said AS TEXT) || ' 100%'"))
@@ -35,7 +37,7 @@ def prepared_on(database: Database) -> list[str]:
 
 def test_a_statement_that_comes_often_is_prepared_and_says_the_same(database: Database) -> None:
     for number in range(2 * OFTEN):
-        assert number < OFTEN or " AS SELECT 1 * $1 + $2;" in prepared_on(database)[0]
+        assert number != OFTEN or " AS SELECT 1 * $1 + $2;" in prepared_on(database)[0]
         with database.transaction() as session:
             assert session.scalar(SUM, {"one": number, "other": 3}) == number + 3
 
@@ -87,6 +89,65 @@ def test_no_more_are_prepared_than_a_server_should_keep(database: Database) -> N
     assert len(prepared_on(database)) == MOST
 
 
+def test_a_value_that_nothing_says_the_type_of_stays_what_it_is(database: Database) -> None:
+    """Prepared, it would come back as a text: `false` as one that is true."""
+    given: list[tuple[Any, ...]] = [(None, None)] * OFTEN + [(False, 7), ("it", None), (True, "7")]
+    for flag, number in given:
+        with database.transaction() as session:
+            row = session.execute(text("SELECT :flag, :number"), {"flag": flag, "number": number}).one()
+        assert tuple(row) == (flag, number)
+    assert len(prepared_on(database)) == 1
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "later", "answer"),
+    [
+        ("SELECT 2 * :it", 1, 0.5, 1.0),
+        ("SELECT 7 / :it", 2, 0.5, 14.0),
+        ("SELECT 1 + :it", 1, 2**40, 2**40 + 1),
+        ("SELECT coalesce(:it, 'none')", "it", None, "none"),
+        ("SELECT coalesce(:it, false)", None, True, True),
+    ],
+)
+def test_a_value_of_another_type_than_those_before_counts_as_it_is(
+    database: Database, question: str, first: object, later: object, answer: object
+) -> None:
+    """To the server `2 * $1` is of whole numbers: it would round 0.5."""
+    for it in [first] * (OFTEN + 1) + [later]:
+        with database.transaction() as session:
+            found = session.scalar(text(question), {"it": it})
+    assert found == answer
+    assert len(prepared_on(database)) == 1
+
+
+def test_what_was_planned_for_a_small_table_is_planned_anew_when_it_has_grown(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill = "INSERT INTO kept SELECT one FROM generate_series(CAST(:first AS INTEGER), :last) one"
+    question = "SELECT number FROM kept WHERE number = :wanted"
+    with database.transaction() as session:
+        session.execute(text("CREATE TABLE kept (number INTEGER PRIMARY KEY)"))
+        session.execute(text(fill), {"first": 1, "last": 20})
+        session.execute(text("ANALYZE kept"))
+        session.execute(text("ALTER TABLE kept SET (autovacuum_enabled = false)"))
+    for _ in range(3 * OFTEN):
+        with database.transaction() as session:
+            assert session.scalar(text(question), {"wanted": 7}) == 7
+    assert "Seq Scan" in plan_of(database)
+    with database.transaction() as session:
+        session.execute(text(fill), {"first": 21, "last": 30_000})
+    assert "Seq Scan" in plan_of(database), "it is not noticed at once"
+    monkeypatch.setattr(prepared, "PLANNED_FOR_S", 0.0)
+    assert "Index Only Scan" in plan_of(database)
+
+
+def plan_of(database: Database) -> str:
+    """Return how the server carries the one prepared statement out."""
+    with database.transaction() as session:
+        (name,) = session.scalars(text("SELECT name FROM pg_prepared_statements WHERE generic_plans > 0"))
+        return str(session.scalar(text(f"EXPLAIN EXECUTE {name} (7)")))
+
+
 def test_what_failed_takes_nothing_with_it(database: Database) -> None:
     halves = text("SELECT 1 / CAST(:number AS INTEGER)")
     for _ in range(OFTEN + 1):
@@ -122,6 +183,48 @@ def test_where_the_server_knows_it_no_more_one_transaction_fails_and_then_all_go
                 assert session.scalar(question, {"most": 9}) in (1, 2)
     assert [line["event"] for line in lines] == ["no statement is prepared any more"]
     assert prepared_on(database) == []
+
+
+def test_a_statement_has_one_name_wherever_it_is_prepared(postgres_url: str) -> None:
+    """What is asked for on a connection that has become another's is this one, or nothing at all."""
+    names = set[str]()
+    for others in (0, 3):
+        with closing(Database(postgres_url, pool_size=1, prepares=True)) as database:
+            for asked in [*(text(f"SELECT {one} + :one") for one in range(others)), SUM]:
+                for _ in range(OFTEN):
+                    with database.transaction() as session:
+                        session.scalar(asked, {"one": 1, "other": 1})
+            with database.transaction() as session:
+                names.update(
+                    session.scalars(
+                        text("SELECT name FROM pg_prepared_statements WHERE statement LIKE '%1 * $1%'")
+                    )
+                )
+    assert len(names) == 1
+
+
+def test_where_one_of_its_name_is_there_already_nothing_is_prepared(database: Database) -> None:
+    with database.transaction() as session:
+        session.execute(text(f"PREPARE {name_of('SELECT 1 * %(one)s + %(other)s')} AS SELECT 5"))
+    for number in range(OFTEN + 3):
+        asked = {"one": number, "other": 1}
+        if number == OFTEN - 1:
+            with pytest.raises(DBAPIError), database.transaction() as session:
+                session.scalar(SUM, asked)
+        else:
+            with database.transaction() as session:
+                assert session.scalar(SUM, asked) == number + 1
+    assert prepared_on(database) == []
+
+
+def test_a_text_of_several_statements_is_not_prepared(database: Database) -> None:
+    with database.transaction() as session:
+        session.execute(text("CREATE TABLE kept (number INTEGER)"))
+    for _ in range(OFTEN + 2):
+        with database.transaction() as session:
+            session.execute(text("INSERT INTO kept VALUES (1); INSERT INTO kept VALUES (2)"))
+    with database.transaction() as session:
+        assert session.scalar(text("SELECT count(*) FROM kept")) == 2 * (OFTEN + 2)
 
 
 def test_behind_a_pooler_nothing_is_prepared(postgres_url: str) -> None:
