@@ -313,8 +313,13 @@ def _each(
             else:
                 figure = take(side)
             measure.note(side, figure)
-            say(f"{measure.name}: {side.name} {figure:.3g}")
+            say(f"{measure.name}: {side.name} {figure:.{digits(figure)}f}")
     measure.limits = limits.told()
+
+
+def digits(figure: float) -> int:
+    """Return how many digits of a figure are shown behind its point."""
+    return 0 if figure >= 100 else 1 if figure >= 10 else 2
 
 
 def _sync(shared: Servers, side: Side, size: Size, latency_ms: float) -> float:

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tests.bench.deskbridge import Deskbridge
-from tests.bench.measures import Measure, Outcome
+from tests.bench.measures import Measure, Outcome, digits
 from tests.bench.plain import Plain
 
 
@@ -99,7 +99,7 @@ def show(rows: list[Row], console: Console) -> None:
 def _spread(measure: Measure, side: str) -> str:
     figures = measure.figures[side]
     middle = measure.of(side)
-    digits = 0 if middle >= 100 else 1 if middle >= 10 else 2
+    few = digits(middle)
     if len(figures) == 1:
-        return f"{middle:.{digits}f}"
-    return f"{middle:.{digits}f} ({min(figures):.{digits}f}–{max(figures):.{digits}f})"
+        return f"{middle:.{few}f}"
+    return f"{middle:.{few}f} ({min(figures):.{few}f}–{max(figures):.{few}f})"
