@@ -127,6 +127,23 @@ def test_the_next_request_after_a_failure_is_written() -> None:
     assert asyncio.run(thrice()) == ["b", "c"]
 
 
+def test_without_threads_every_request_of_a_group_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where the interpreter ends: who asks must not wait for ever."""
+
+    async def none(*_: object) -> None:
+        raise RuntimeError("cannot schedule new futures after shutdown")
+
+    monkeypatch.setattr(asyncio, "to_thread", none)
+
+    async def asked() -> list[object]:
+        appender = Appender(Journal().append)
+        async with asyncio.timeout(30):
+            requests = (appender.append([delivery(name)]) for name in "ab")
+            return list(await asyncio.gather(*requests, return_exceptions=True))
+
+    assert [type(one) for one in asyncio.run(asked())] == [RuntimeError, RuntimeError]
+
+
 def test_who_comes_while_a_transaction_is_slow_does_not_wait_for_it_to_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from typing import Any
 
 import pytest
+from cryptography.fernet import Fernet
+from pydantic import SecretStr
 from sqlalchemy import literal, make_url, select, text
 from sqlalchemy.exc import DBAPIError
 from structlog.testing import capture_logs
 
+from producer.hooks.app import Producer
+from shared.process.settings import Settings
 from shared.store.tables import prepared
 from shared.store.tables.database import Database
 from shared.store.tables.prepared import MOST, OFTEN, name_of
+from worker.bootstrap import bootstrap
 
 SUM = text("SELECT 1 * :one + :other")
 SAID = select(text("CAST(:said AS TEXT) || ' 100%'"))
@@ -40,6 +45,29 @@ def test_a_statement_that_comes_often_is_prepared_and_says_the_same(database: Da
         assert number != OFTEN or " AS SELECT 1 * $1 + $2;" in prepared_on(database)[0]
         with database.transaction() as session:
             assert session.scalar(SUM, {"one": number, "other": 3}) == number + 3
+
+
+def of_a_worker(settings: Settings) -> Database:
+    return bootstrap(settings, concurrency=1).store.database
+
+
+def of_a_producer(settings: Settings) -> Database:
+    return Producer(settings, "127.0.0.1", 8080)._store.database
+
+
+@pytest.mark.parametrize("of_whom", [of_a_worker, of_a_producer])
+def test_workers_and_producers_have_what_they_ask_often_prepared(
+    postgres_url: str, redis_url: str, of_whom: Callable[[Settings], Database]
+) -> None:
+    keys = (SecretStr(Fernet.generate_key().decode()),)
+    settings = Settings(
+        database_url=SecretStr(postgres_url), redis_url=SecretStr(redis_url), secret_keys=keys
+    )
+    with closing(of_whom(settings.model_copy(update={"allow_unsigned": True}))) as database:
+        for _ in range(OFTEN):
+            with database.transaction() as session:
+                session.scalar(SUM, {"one": 1, "other": 1})
+        assert len(prepared_on(database)) == 1
 
 
 def test_each_new_connection_begins_anew(database: Database) -> None:
