@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import text
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.store.tables.prepared import OFTEN, to_prepare
+from shared.store.tables.prepared import CAN_BE_PREPARED, OFTEN, to_prepare
 from tests.bench.retention import LARGE, fill
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket, ticket_event
@@ -23,8 +23,6 @@ FEW, MANY = 2_000, 30_000
 
 TICKETS = range(1_000_001, 1_000_009)
 """None that is in the tables already."""
-
-ASKED = ("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")
 
 
 @pytest.fixture
@@ -55,6 +53,15 @@ def asking(bridge: Bridge) -> Iterator[Any]:
         yield connection.cursor()
 
 
+def both_ways(cursor: Any, said: list[tuple[str, Any]]) -> Iterator[tuple[str, str, Any]]:
+    """Prepare each statement, and give it with what carries it out as it is prepared, and its parameters."""
+    for statement, parameters in dict(said).items():
+        if statement.lstrip().startswith(CAN_BE_PREPARED):
+            prepare, execute, _ = to_prepare(statement)
+            cursor.execute(prepare)
+            yield statement, execute, parameters
+
+
 def read_as_a_whole(bridge: Bridge, said: list[tuple[str, Any]]) -> list[str]:
     """Return the statements whose plan reads a large table from one end to the other.
 
@@ -63,16 +70,12 @@ def read_as_a_whole(bridge: Bridge, said: list[tuple[str, Any]]) -> list[str]:
     found = []
     with asking(bridge) as cursor:
         cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
-        for statement, parameters in dict(said).items():
-            if not statement.lstrip().startswith(ASKED):
-                continue
-            prepare, execute, _ = to_prepare(statement)
-            cursor.execute(prepare)
-            for asked in (statement, execute):
-                cursor.execute(f"EXPLAIN {asked}", parameters)
+        for statement, execute, parameters in both_ways(cursor, said):
+            for way in (statement, execute):
+                cursor.execute(f"EXPLAIN {way}", parameters)
                 plan = "\n".join(line for (line,) in cursor.fetchall())
                 if any(f"Seq Scan on {table}" in plan for table in LARGE):
-                    found.append(f"{asked}\n{statement}\n{plan}")
+                    found.append(f"{way}\n{statement}\n{plan}")
     return found
 
 
@@ -80,15 +83,11 @@ def of_other_types(bridge: Bridge, said: list[tuple[str, Any]]) -> list[str]:
     """Return the statements whose columns are of other types where they are prepared."""
     found = []
     with asking(bridge) as cursor:
-        for statement, parameters in dict(said).items():
-            if not statement.lstrip().startswith(ASKED):
-                continue
-            prepare, execute, _ = to_prepare(statement)
-            cursor.execute(prepare)
+        for statement, execute, parameters in both_ways(cursor, said):
             types = list[list[int]]()
-            for asked in (statement, execute):
+            for way in (statement, execute):
                 cursor.execute("SAVEPOINT asked")
-                cursor.execute(asked, parameters)
+                cursor.execute(way, parameters)
                 types.append([one[1] for one in cursor.description or ()])
                 cursor.execute("ROLLBACK TO SAVEPOINT asked")
             if types[0] != types[1]:
