@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from fastapi import Depends, FastAPI
+from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 
 from producer.admin.desk import Desk
@@ -17,7 +17,6 @@ from producer.console.drawing.languages import Languages
 from producer.console.drawing.view import View
 from producer.console.entry.guard import Guard
 from producer.console.entry.oidc import SingleSignOn
-from producer.console.entry.rights import allowed
 from producer.console.monitoring import Monitoring
 from producer.console.pages import (
     access,
@@ -64,6 +63,14 @@ PAGES = (
     ticket,
 )
 
+ROUTERS = (
+    *(module.router for module in (links, journal, setup, templates, trials)),
+    sign_in.open_router,
+    single_sign_on.open_router,
+    *(page.router for page in PAGES),
+)
+"""Their routes are a console's as they are: FastAPI makes those of an included router anew, at the first request."""
+
 
 def create_console(settings: Settings) -> FastAPI:
     """Build the console.
@@ -91,15 +98,9 @@ def create_console(settings: Settings) -> FastAPI:
     app.state.desk, app.state.tries = desk, sign_in.Tries()
     app.state.sso = SingleSignOn(settings, desk.vault)
     app.state.view = View(desk, assets, languages)
-    for module in (links, journal, setup, templates, trials):
-        app.include_router(module.router, responses=refusals.EVERYWHERE, dependencies=[Depends(allowed)])
-    app.include_router(assets.router())
-    app.include_router(sign_in.open_router)
-    app.include_router(single_sign_on.open_router)
-    for page in PAGES:
-        app.include_router(page.router)
+    for router in (*ROUTERS, assets.router(), monitoring.router()):
+        app.router.routes += router.routes
     refusals.register(app)
-    app.include_router(monitoring.router())
     app.add_api_route("/healthz", monitoring.livez, include_in_schema=False)
     app.add_middleware(Guard, tokens=settings.console_tokens, accounts=desk.accounts, languages=languages)
     return app

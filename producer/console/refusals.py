@@ -36,8 +36,6 @@ OF_STATUS = {
     404: ("Not found", Refusal.ADDRESS_UNKNOWN),
     405: (N_("Method Not Allowed"), Refusal.METHOD_NOT_POSSIBLE),
 }
-EVERYWHERE = problems.refusals(400, 401, 403, 408, 409, 413, 422, 429, 503)
-"""Refusals that any route may answer; those of single routes are named there."""
 
 
 def register(app: FastAPI) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from producer.admin.decisions.held import held_rows
 from producer.admin.looking.events import latest_events
@@ -13,12 +13,13 @@ from producer.admin.people.misattributed import misattributed as find_misattribu
 from producer.admin.people.misattributed import wrong_author_json
 from producer.admin.showing.shapes import event_json, held_json
 from producer.console.api import models
+from producer.console.api.routes import api_router
 from producer.console.entry.answers import AtDesk, Id
 from producer.web.problems import refusals
 from shared.store.tables.models import EventState
 from shared.values.ids import LARGEST
 
-router = APIRouter(prefix="/api", tags=["journal"])
+router = api_router("/api", "journal")
 
 
 @router.get("/events", response_model=list[models.Event])

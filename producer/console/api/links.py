@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
@@ -14,6 +13,7 @@ from producer.admin.projects.project_forms import FormRefused, ProjectForm
 from producer.admin.projects.projects import Made
 from producer.admin.showing.shapes import failure_json, link_json, warnings_json
 from producer.console.api import models
+from producer.console.api.routes import api_router
 from producer.console.entry.answers import AtDesk, Id, IdOrZero
 from producer.web.problems import Problem, refusals
 from shared.codes.refusals import Refusal
@@ -22,7 +22,7 @@ from shared.sentences.render import sentence
 from shared.store.configuration.links import Link, LinkKind
 from shared.values.ids import LARGEST
 
-router = APIRouter(prefix="/api/links", tags=["links"])
+router = api_router("/api/links", "links")
 PUT: dict[int | str, dict[str, Any]] = {
     201: {"description": "The tracker project was created.", "model": models.LinkMade},
     **refusals(404, 502),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Query
+from fastapi import Body, Query
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
@@ -15,12 +15,13 @@ from producer.admin.people import people
 from producer.admin.people.people import mapped_json
 from producer.admin.showing.shapes import entry_json, person_json, run_json, warnings_json
 from producer.console.api import models
+from producer.console.api.routes import api_router
 from producer.console.entry.answers import AtDesk, Id
 from producer.web.problems import Problem, refusals
 from shared.errors import NotFound, SettingsError
 from shared.values.ids import LARGEST
 
-router = APIRouter(prefix="/api", tags=["setup"])
+router = api_router("/api", "setup")
 API_KEY = "api_key"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
@@ -17,6 +17,7 @@ from producer.admin.templates.template_shapes import (
     variable_json,
 )
 from producer.console.api import models
+from producer.console.api.routes import api_router
 from producer.console.entry.answers import AtDesk, Id, Who
 from producer.web.problems import refusals
 from shared.templating.catalogue import catalogue_for
@@ -24,7 +25,7 @@ from shared.templating.fields import fields_for
 from shared.templating.operations import Operation
 from shared.values.ids import LARGEST
 
-router = APIRouter(prefix="/api/templates", tags=["templates"])
+router = api_router("/api/templates", "templates")
 Version = Annotated[int, Field(ge=1, le=LARGEST, strict=True)]
 Text = Annotated[str, Field(description="The template (docs/templates.md), at most 64 KiB.")]
 OfOperation = Annotated[Operation, Query(description="What the templates are for.")]

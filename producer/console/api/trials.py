@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from producer.admin.desk import Desk
@@ -13,6 +13,7 @@ from producer.admin.records.rights import Right
 from producer.admin.templates import preview as previews
 from producer.admin.templates.template_shapes import dry_run_json, preview_json
 from producer.console.api import models
+from producer.console.api.routes import api_router
 from producer.console.entry.answers import AtDesk
 from producer.console.entry.rights import require
 from producer.web.problems import Problem, refusals
@@ -21,7 +22,7 @@ from shared.codes.refusals import Refusal
 from shared.templating.operations import Operation
 from shared.values.ids import LARGEST
 
-router = APIRouter(prefix="/ajax", tags=["templates"])
+router = api_router("/ajax", "templates")
 Number = Annotated[int, Field(ge=1, le=LARGEST, strict=True)]
 QueryNumber = Annotated[int | None, Query(ge=1, le=LARGEST)]
 
