@@ -19,7 +19,6 @@ from producer.admin.templates.templates import TemplateRefused
 from producer.console.entry.database import AGAIN, AGAIN_S, for_the_log, unusable
 from producer.console.entry.visitors import PATH, SignInNeeded
 from producer.console.pages.sign_in import sign_in_needed
-from producer.web import problems
 from producer.web.problems import Problem
 from shared.bodies.contexts import NoContext
 from shared.codes.coded import Coded, written

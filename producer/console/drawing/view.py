@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
@@ -46,6 +47,36 @@ CODE = re.compile(r"`([^`]+)`")
 RECORD = re.compile(r"\bKB-[A-Z]{2,20}-\d{3}\b")
 
 
+@cache
+def environment() -> Environment:
+    """Return what renders the views: each is compiled once in a process."""
+    made = Environment(
+        loader=PackageLoader("producer.console", "views"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        extensions=["jinja2.ext.i18n"],
+    )
+    made.install_gettext_callables(said, counted, newstyle=True)  # type: ignore[attr-defined]
+    made.filters.update(
+        ago=_ago,
+        outside=outside,
+        plain=plain,
+        said=_said,
+        why=_why,
+        many=_many,
+        json=_json,
+        exact=_exact,
+        moment=_moment,
+        words=label,
+        number=numeral,
+        local=said,
+    )
+    made.globals.update(address=address, STATES=STATES, TONES=TONES, Right=Right)
+    return made
+
+
 class View:
     """Renders pages.
 
@@ -57,32 +88,7 @@ class View:
 
     def __init__(self, desk: Desk, assets: Assets, languages: Languages) -> None:
         self._desk, self._languages = desk, languages
-        self._environment = Environment(
-            loader=PackageLoader("producer.console", "views"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            extensions=["jinja2.ext.i18n"],
-        )
-        self._environment.install_gettext_callables(said, counted, newstyle=True)  # type: ignore[attr-defined]
-        self._environment.filters.update(
-            ago=_ago,
-            outside=outside,
-            plain=plain,
-            said=_said,
-            why=_why,
-            many=_many,
-            json=_json,
-            exact=_exact,
-            moment=_moment,
-            words=label,
-            number=numeral,
-            local=said,
-        )
-        self._environment.globals.update(
-            asset=assets.address, address=address, STATES=STATES, TONES=TONES, Right=Right
-        )
+        self._assets, self._environment = assets, environment()
 
     def show(
         self,
@@ -116,6 +122,7 @@ class View:
         notice = NOTICES.get(request.query_params.get("did", ""))
         return {
             "account": account,
+            "asset": self._assets.address,
             "may": _may(account.right if account else None),
             "form_token": getattr(request.state, "form_token", ""),
             "here": request.url.path,
