@@ -6,10 +6,17 @@ import os
 import socket
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
 LONGEST = 255
+
+
+@cache
+def release() -> str:
+    """Return which deskbridge this is, looked up once: that reads the whole package's description."""
+    return version("deskbridge")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +41,7 @@ class Process:
         return cls(
             socket.gethostname(),
             os.getpid(),
-            version("deskbridge"),
+            release(),
             f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         )
 

@@ -10,7 +10,7 @@ import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError
 
 from prometheus_client import (
     CollectorRegistry,
@@ -23,6 +23,8 @@ from prometheus_client import (
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.registry import Collector
+
+from shared.process.itself import release
 
 OBJECTS = frozenset(
     {
@@ -230,6 +232,6 @@ def operation(method: str, path: str) -> str:
 
 def _version() -> str:
     try:
-        return version("deskbridge")
+        return release()
     except PackageNotFoundError:
         return "unknown"
