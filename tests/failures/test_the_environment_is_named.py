@@ -76,9 +76,11 @@ def test_no_process_makes_a_database(tmp_path: Path, process: str, run: Run) -> 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_migrate_makes_the_database_and_the_doctor_says_that_it_is_the_default(tmp_path: Path) -> None:
-    assert from_nothing(tmp_path, "migrate").returncode == 0
+def test_migrate_makes_the_database_and_the_doctor_says_that_it_is_the_default(
+    tmp_path: Path, run: Run
+) -> None:
+    assert run(tmp_path, "migrate").returncode == 0
     assert (tmp_path / "var" / "deskbridge.sqlite3").exists()
-    told = {one["check"]: one for one in json.loads(from_nothing(tmp_path, "doctor", "--json").stdout)}
+    told = {one["check"]: one for one in json.loads(run(tmp_path, "doctor", "--json").stdout)}
     assert told["database"]["code"] == "database_of_default"
     assert "load the environment" in told["database"]["todo"]
