@@ -92,8 +92,13 @@ def test_the_output_is_plain_text_of_110_columns_where_it_is_no_terminal(first: 
 
 @pytest.fixture(scope="module")
 def up(first: Start) -> Iterator[Start]:
-    """A second start, that stays up until a test stops it."""
-    start = Start(first.directory)
+    """A second start."""
+    yield from staying_up(first.directory)
+
+
+def staying_up(directory: Path) -> Iterator[Start]:
+    """Start it, and wait until it is up; it stays so until a test ends it, or all of them have ended."""
+    start = Start(directory)
     try:
         start.wait_for(UP)
         yield start
@@ -133,15 +138,34 @@ def test_the_env_file_makes_the_command_line_work(up: Start) -> None:
     assert {row["ticket_id"] for row in json.loads(shown.stdout)} == set(SAMPLES.by_ticket)
 
 
-def test_it_stays_up_until_ctrl_c_and_then_leaves_no_process(up: Start) -> None:
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends children with a killed parent")
+def test_killing_it_leaves_no_process(up: Start) -> None:
     children = up.children()
-    assert "/events" in up.output
-    assert "/api/openapi.json" in up.output
-    up.send(signal.SIGINT)
-    assert up.end() == 0, up.output
+    up.kill()
     assert_gone(children)
-    ports = json.loads((up.directory / "ports.json").read_text())
-    assert all(is_free(port) for port in ports.values())
+
+
+@pytest.fixture(scope="module")
+def third(directory: Path, up: Start) -> Iterator[Start]:
+    """A start after one that was killed."""
+    up.kill()
+    yield from staying_up(directory)
+
+
+def test_the_start_after_one_that_was_killed_finds_everything(first: Start, third: Start) -> None:
+    assert "sending them again changed nothing" in third.output
+    assert table(third.output) == table(first.output)
+
+
+def test_a_process_that_dies_ends_all_with_its_last_words(third: Start) -> None:
+    while "worker worker" not in str(third.children()):  # nobody waits for it; it begins as the command line
+        time.sleep(0.01)
+    children = third.children()
+    os.kill(next(pid for pid, command in children.items() if "worker worker" in command), signal.SIGKILL)
+    assert third.end() == 1
+    assert "has ended (SIGKILL)" in third.output
+    assert "Traceback" not in third.output.split(UP)[1].split("has ended")[0]
+    assert_gone(children)
 
 
 def test_ctrl_c_while_it_starts_leaves_no_process(tmp_path: Path, starts: list[Start]) -> None:
@@ -156,41 +180,31 @@ def test_ctrl_c_while_it_starts_leaves_no_process(tmp_path: Path, starts: list[S
     assert "Traceback" not in start.output
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends children with a killed parent")
-@pytest.mark.timeout(700)
-def test_killing_it_leaves_no_process_and_loses_nothing_and_a_process_that_dies_ends_all_with_its_last_words(
-    directory: Path, starts: list[Start]
-) -> None:
-    start = Start(directory)
-    starts.append(start)
-    start.wait_for(UP)
-    children = start.children()
-    start.kill()
-    assert_gone(children)
-    after = Start(directory)
-    starts.append(after)
-    after.wait_for(UP)
-    assert "sending them again changed nothing" in after.output
-    while "worker worker" not in str(after.children()):  # nobody waits for it; it begins as the command line
-        time.sleep(0.01)
-    children = after.children()
-    os.kill(next(pid for pid, command in children.items() if "worker worker" in command), signal.SIGKILL)
-    assert after.end() == 1
-    assert "has ended (SIGKILL)" in after.output
-    assert "Traceback" not in after.output.split(UP)[1].split("has ended")[0]
-    assert_gone(children)
+@pytest.fixture(scope="module")
+def changed(directory: Path, third: Start) -> Iterator[Start]:
+    """A start over a tracker in which somebody has changed a time entry; it comes last, since it stays so."""
+    third.kill()
+    change_hours(directory / "tracker.json", 3.0, 4.0)
+    yield from staying_up(directory)
 
 
-def test_a_tracker_that_holds_something_else_is_told(directory: Path, starts: list[Start]) -> None:
-    file = directory / "tracker.json"
-    held = file.read_text(encoding="utf-8")
-    change_hours(file, 3.0, 4.0)
-    changed = Start(directory, "--once")
-    starts.append(changed)
-    assert changed.end() == 1
-    file.write_text(held, encoding="utf-8")
+def test_a_tracker_that_holds_something_else_is_told(changed: Start) -> None:
     assert "✗ 1 of 23 events did not end as expected" in changed.output
     assert "hours is 4.0, not 3.0" in " ".join(changed.output.split())
+
+
+def test_it_stays_up_until_ctrl_c_and_then_leaves_no_process_and_says_in_its_code_how_the_events_ended(
+    changed: Start,
+) -> None:
+    children = changed.children()
+    assert "/events" in changed.output
+    assert "/api/openapi.json" in changed.output
+    changed.send(signal.SIGINT)
+    assert changed.end() == 1, changed.output
+    assert "Traceback" not in changed.output
+    assert_gone(children)
+    ports = json.loads((changed.directory / "ports.json").read_text())
+    assert all(is_free(port) for port in ports.values())
 
 
 def change_hours(file: Path, before: float, after: float) -> None:
