@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from shared.codes.coded import Coded
@@ -28,6 +29,7 @@ from shared.templating.values import Json
 CANONICAL = re.compile(
     r"(?:\{\{\{put [0-9]{1,5}\}\}\}|\{\{#(?:when|loop) [0-9]{1,5}\}\}|\{\{else\}\}|\{\{/(?:when|loop)\}\})*+"
 )
+MOST_KEPT = 200
 _PYBARS = threading.Lock()
 
 
@@ -82,8 +84,11 @@ def compile_program(source: Source, document: Node, catalogue: Catalogue) -> Pro
     return Program(source, document, skeleton, tuple(builder.table), builder.slots, run)
 
 
+@lru_cache(maxsize=MOST_KEPT)
 def evaluable(canonical: str) -> Callable[..., object]:
     """Have pybars3 compile a canonical program. One at a time: its compiler keeps state in its class.
+
+    Templates that differ in nothing but their texts and expressions have the same one: it is kept.
 
     Raises:
         TemplateError: the text is not canonical, which would be our own fault.
