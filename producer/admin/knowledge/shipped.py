@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.resources import files
 
 from producer.admin.knowledge.record import Record, parse_record
@@ -17,7 +18,16 @@ def shipped(record_id: str) -> Record:
     Raises:
         NotFound: there is none with that id.
     """
-    names = {one.name for one in RECORDS.iterdir()}
-    if f"{record_id}.md" not in names or not record_id.startswith("KB-"):
+    if record_id not in _ids():
         raise NotFound(Refusal.RECORD_UNKNOWN(record=record_id))
+    return _read(record_id)
+
+
+@cache
+def _ids() -> frozenset[str]:
+    return frozenset(one.name.removesuffix(".md") for one in RECORDS.iterdir() if one.name.startswith("KB-"))
+
+
+@cache
+def _read(record_id: str) -> Record:
     return parse_record((RECORDS / f"{record_id}.md").read_text(encoding="utf-8"))
