@@ -7,19 +7,22 @@ import random
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from itertools import cycle
 
 from shared.coordination.call_limit import DECIDED_EVERY_S, TOLD_EVERY_S, WINDOW_S, Limit, Seen, Told
 from worker.sync.gradient import adapted
 
 UNLIKE = 10_007
-"""Of so many calls each takes differently long; then one of them is drawn again."""
+"""Of so many calls each takes differently long; then the same come again."""
 
 
 @dataclass
 class Worker:
-    """One worker: its share, its calls under way, and what it tells next."""
+    """One worker: its share, how many calls it makes of it, those under way, and what it tells next."""
 
     share: int = 1
+    most: int = 1
     under_way: int = 0
     took: list[tuple[str, float]] = field(default_factory=list)
 
@@ -49,10 +52,11 @@ class Crowd:
         wanted: int = 1000,
         jitter: float = 0.3,
     ) -> None:
-        self.seconds, self.each, self.wanted = dict(seconds), each, wanted
+        self.each, self.wanted = each, wanted
         self.limit, self.now, self.answered = Limit(), 1_000_000.0, 0
         self._chance = random.Random(workers)
-        self._unlike = [self._chance.lognormvariate(0, jitter) for _ in range(UNLIKE)]
+        self._jitter = jitter
+        self.now_take(seconds)
         self._workers = [Worker() for _ in range(workers)]
         self._free = [self.now] * side_by_side
         self._events = [
@@ -67,6 +71,15 @@ class Crowd:
         """Have the tracker answer another number of calls at once."""
         self._free = sorted((self._free + [self.now] * side_by_side)[-side_by_side:])
 
+    def now_take(self, seconds: Mapping[str, float]) -> None:
+        """Have calls take so long from here on, by operation."""
+        names = list(seconds)
+        self._calls = cycle(
+            (name, seconds[name] * unlike)
+            for unlike in _unlike(self._jitter)
+            for name in self._chance.choices(names)
+        )
+
     @property
     def bound(self) -> int:
         """All that they can make."""
@@ -74,18 +87,21 @@ class Crowd:
 
     def run(self, seconds: float) -> Iterator[Limit]:
         """Let them work; yield each decision."""
-        ends = self.now + seconds
-        for one in range(len(self._workers)):
+        ends, workers, events = self.now + seconds, self._workers, self._events
+        for one, worker in enumerate(workers):
+            worker.most = min(worker.share, self.each, self.wanted)
             self._begin(one)
-        while self.now < ends:
-            self.now, _, one, name, begun = heapq.heappop(self._events)
+        while self.now < ends:  # millions of times
+            self.now, _, one, name, begun = heapq.heappop(events)
+            worker = workers[one]
             if begun:
-                self._workers[one].under_way -= 1
-                self._workers[one].took.append((name, self.now - begun))
+                worker.under_way -= 1
+                worker.took.append((name, self.now - begun))
                 self.answered += 1
             elif self._tells(one):
                 yield self.limit
-            self._begin(one)
+            if worker.under_way < worker.most:
+                self._begin(one)
 
     def work(self, seconds: float) -> Limit:
         """Let them work; return the limit at the end."""
@@ -120,21 +136,14 @@ class Crowd:
         heapq.heappush(self._events, (at, self._order, one, name, begun))
 
     def _begin(self, one: int) -> None:
-        worker = self._workers[one]
-        most = min(worker.share, self.each, self.wanted)
-        if worker.under_way >= most:
-            return
-        free, now, names = self._free, self.now, list(self.seconds)
-        chance, unlike, events, order = self._chance.random, self._unlike, self._events, self._order
-        for _ in range(most - worker.under_way):  # millions of times
-            name = names[int(chance() * len(names))]
-            takes = self.seconds[name] * unlike[int(chance() * UNLIKE)]
+        worker, free, now = self._workers[one], self._free, self.now
+        while worker.under_way < worker.most:
+            name, takes = next(self._calls)
             ends = (free[0] if free[0] > now else now) + takes
             heapq.heapreplace(free, ends)
-            order += 1
-            heapq.heappush(events, (ends, order, one, name, now))
-        self._order = order
-        worker.under_way = most
+            self._order += 1
+            heapq.heappush(self._events, (ends, self._order, one, name, now))
+            worker.under_way += 1
 
     def _tells(self, one: int) -> bool:
         self._push(self.now + TOLD_EVERY_S, one, "", 0.0)
@@ -146,6 +155,7 @@ class Crowd:
         has_decided = self._decides()
         told = Told(self.now, self.limit, {str(number): wanted for number in range(count)}, None)
         worker.share = told.share(str(one), self.limit)
+        worker.most = min(worker.share, wanted)
         return has_decided
 
     def _decides(self) -> bool:
@@ -160,3 +170,9 @@ class Crowd:
         self._took, self._wanted = [], 10**9
         self._decided = self._since = self.now
         return True
+
+
+@cache
+def _unlike(jitter: float) -> list[float]:
+    chance = random.Random(0)
+    return [chance.lognormvariate(0, jitter) for _ in range(UNLIKE)]

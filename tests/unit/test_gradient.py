@@ -75,7 +75,7 @@ def test_a_tracker_that_becomes_slower_or_faster_for_everybody_keeps_its_calls(
 ) -> None:
     crowd = Crowd(MANY, {"POST issues": before})
     crowd.until_open(60)
-    crowd.seconds = {"POST issues": after}
+    crowd.now_take({"POST issues": after})
     assert crowd.calls(120) > 0.8 * crowd.bound
 
 
@@ -91,7 +91,7 @@ def test_a_tracker_that_takes_more_or_fewer_than_before_is_given_as_many(before:
 def test_an_operation_that_takes_long_by_itself_is_not_taken_to_wait() -> None:
     crowd = Crowd(MANY, {"POST issues": 0.02})
     crowd.until_open(60)
-    crowd.seconds = {"POST issues": 0.02, "GET issues": 0.4}
+    crowd.now_take({"POST issues": 0.02, "GET issues": 0.4})
     assert crowd.calls(120) > 0.8 * crowd.bound
 
 
