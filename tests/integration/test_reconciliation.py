@@ -202,10 +202,11 @@ def test_ticket_updates_alone_are_taken_for_seen(bridge: Bridge, api: GlpiApi) -
     assert run(bridge, api).missing == 0
 
 
-def test_what_a_dry_run_says_of_200_tasks_is_what_the_tracker_has_afterwards(
-    bridge: Bridge, api: GlpiApi, stand_in: StandIn
+def test_what_a_dry_run_says_of_80_tasks_is_what_the_tracker_has_afterwards(
+    bridge: Bridge, api: GlpiApi, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By project and person: one of two projects is told by an earlier event, and one person is an administrator."""
+    monkeypatch.setattr("shared.helpdesk.reconciliation.AT_ONCE", 15)
     bridge.configure(match_administrators=False)
     bridge.link(LinkKind.PROJECT, 55, OTHER)
     api.users = {
@@ -214,7 +215,7 @@ def test_what_a_dry_run_says_of_200_tasks_is_what_the_tracker_has_afterwards(
         9: "admin@example.net",
         10: "bob@example.test",
     }
-    for number in range(1, 51):
+    for number in range(1, 21):
         if number % 3 == 0:
             told = ticket_event(of_ticket=ticket(number, project_id=55))
             bridge.receive({**told, "occurred_at": at(0)})
@@ -223,7 +224,7 @@ def test_what_a_dry_run_says_of_200_tasks_is_what_the_tracker_has_afterwards(
         for part in range(4):
             api.task(number, 10 * number + part, at(number + part), seconds=900 * (part + 1), user=7 + part)
     dry = run(bridge, api, dry_run=True)
-    assert dry.missing_tasks == 200
+    assert dry.missing_tasks == 80
     run(bridge, api)
     assert by_project(issues(stand_in)) == dict(dry.issues)
     logins = {one["id"]: one["login"] for one in stand_in.state()["users"]}
@@ -234,7 +235,7 @@ def test_what_a_dry_run_says_of_200_tasks_is_what_the_tracker_has_afterwards(
         who = HoursOf(project_of[entry["issue_id"]], "" if login == "admin" else login)
         logged[who] += round(float(entry["hours"]) * 3600)
     assert logged == dry.seconds
-    assert len(entries(stand_in)) == 200
+    assert len(entries(stand_in)) == 80
     assert run(bridge, api).missing == 0
 
 
