@@ -28,12 +28,12 @@ from shared.tracker.lists import TrackerLists
 from tests.support.bridge import Bridge
 from tests.support.events import ALICE, BOB, task, task_event, ticket, ticket_event
 
-USERS, PROJECTS = 1200, 250
+USERS, PROJECTS = 1200, 120
 
 
 @pytest.fixture(scope="module")
 def large_process() -> Iterator[StandIn]:
-    """A stand-in with 1,200 more users and 250 more projects."""
+    """A stand-in with 1,200 more users and 120 more projects."""
     arguments = ["--extra-users", str(USERS), "--extra-projects", str(PROJECTS)]
     with StandIn(arguments=arguments) as stand_in:
         yield stand_in

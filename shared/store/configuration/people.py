@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 from sqlalchemy import BindParameter, Row, Table, bindparam, delete, func, or_, select, update
@@ -516,4 +516,11 @@ def _person(row: TrackerUser | Row[Any]) -> TrackerPerson:
 
 
 def _values(person: TrackerPerson) -> dict[str, object]:
-    return {**asdict(person), "mail_key": mail_key(person.mail)}
+    return {
+        "tracker_user_id": person.tracker_user_id,
+        "login": person.login,
+        "name": person.name,
+        "mail": person.mail,
+        "admin": person.admin,
+        "mail_key": mail_key(person.mail),
+    }
