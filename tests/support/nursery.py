@@ -31,11 +31,17 @@ from deploy.embedded.spawn import Process, die_with_parent, from_lasting_thread
 
 ROOT = Path(__file__).resolve().parents[2]
 LOADED = (
+    "celery.app.amqp",
+    "celery.concurrency.thread",
+    "celery.worker.components",
+    "celery.worker.consumer",
     "producer.commands.main",
     "producer.commands.desk",
     "producer.hooks.app",
     "producer.console.app",
     "producer.web.connections",
+    "psycopg2.extras",
+    "rich.console",
     "shared.telemetry.reporting",
     "shared.store.tables.schema",
     "uvicorn",
