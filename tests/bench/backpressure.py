@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, redirect_stderr
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import quantiles
@@ -354,11 +354,13 @@ def main() -> int:
     parser.add_argument("--events", type=int, default=MANY)
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    configure_logging("json", process="bench")  # to standard error: standard output is for what was found
     directory = Path(tempfile.mkdtemp(prefix="deskbridge-bench-"))
     directory.chmod(0o755)
     with ExitStack() as stack:
         stack.callback(shutil.rmtree, directory, ignore_errors=True)
+        # as many lines are written as by a process, and nobody reads them
+        with redirect_stderr(stack.enter_context((directory / "log").open("w"))):
+            configure_logging("json", process="bench")
         postgres = PostgresServer(directory / "postgres")
         stack.callback(postgres.destroy)
         redis = RedisServer(directory / "redis")

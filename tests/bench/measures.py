@@ -42,6 +42,7 @@ class Size:
         single: events that are sent one at a time.
         settle_s: seconds of work before the rounds of each latency, which are not measured.
         counted: how many are synced where it is counted what one costs.
+        peer_counted: the same for the peer, which shares nothing between events.
         accept_rate: events per second that no side accepts one by one; requests for so many are prepared.
         accept_array_rate: the same for arrays.
     """
@@ -52,12 +53,13 @@ class Size:
     single: int
     settle_s: float
     counted: int
+    peer_counted: int
     accept_rate: int = 2500
     accept_array_rate: int = 12000
 
 
-FULL = Size(rounds=3, accept_s=2.5, tickets=600, single=20, settle_s=5, counted=600)
-QUICK = Size(rounds=1, accept_s=0.5, tickets=40, single=2, settle_s=0, counted=40)
+FULL = Size(rounds=3, accept_s=2.5, tickets=600, single=20, settle_s=5, counted=600, peer_counted=400)
+QUICK = Size(rounds=1, accept_s=0.5, tickets=40, single=2, settle_s=0, counted=40, peer_counted=40)
 
 
 @dataclass
@@ -277,7 +279,8 @@ def _counting(size: Size, shared: Servers, sides: list[Side], outcome: Outcome, 
         counted += [statements, commits]
         for side in sides:
             _only(side, sides)
-            accepted, synced = count_costs(shared, side, size.counted, per_request)
+            events = size.counted if side is sides[0] else size.peer_counted
+            accepted, synced = count_costs(shared, side, events, per_request)
             if synced.calls != CALLS:
                 raise BrokenRun(
                     f"{side.name} makes {synced.calls:g} calls an event: the ratios would compare different work"
