@@ -12,7 +12,7 @@ from sqlalchemy import text
 
 from deploy.sandbox.tracker.control import StandIn
 from shared.store.tables.prepared import CAN_BE_PREPARED, OFTEN, to_prepare
-from tests.bench.retention import LARGE, fill
+from tests.bench.retention import FILLINGS, fill
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket, ticket_event
 from tests.support.ledger import entries
@@ -74,7 +74,7 @@ def read_as_a_whole(bridge: Bridge, said: list[tuple[str, Any]]) -> list[str]:
             for way in (statement, execute):
                 cursor.execute(f"EXPLAIN {way}", parameters)
                 plan = "\n".join(line for (line,) in cursor.fetchall())
-                if any(f"Seq Scan on {table}" in plan for table in LARGE):
+                if any(f"Seq Scan on {table}" in plan for table in FILLINGS):
                     found.append(f"{way}\n{statement}\n{plan}")
     return found
 
