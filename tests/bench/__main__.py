@@ -135,7 +135,7 @@ PARTS: dict[str, tuple[Callable[[Any], list[Row]], bool]] = {
 }
 """By module: how its JSON becomes lines, and whether it has a short form, which alone runs with --quick."""
 
-OPTIONS = {"backpressure": ("--events", "30000"), "metadata": ("--projects", "400")}
+OPTIONS = {"backpressure": ("--events", "30000")}
 """By module, what keeps it short; by itself it takes more."""
 
 

@@ -158,8 +158,8 @@ def fill(database: Database, first: int, last: int, many: int) -> None:
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
         list(pool.map(one, FILLINGS))
-    with database.engine.begin() as connection:
-        connection.execute(text("ANALYZE"))
+    with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(text("VACUUM ANALYZE"))
 
 
 def _ask(database: Database, question: Question) -> Asked:

@@ -3,9 +3,11 @@
 A call that is made while the tracker is busy with others waits there: nothing is done sooner for it, but whoever else
 opens a page waits, too. So it is tried out: for a moment twice as many calls are made, or half as many, and what is
 done in that time is compared with what was done just before. As long as twice as many do clearly more, the limit
-doubles; where they do not, it is what the lower number was worth. What a call takes by itself need not be known, and
-whatever else changes, with the hour or by what other people do there, changes both sides of the comparison. Where calls
-take much longer or shorter from one moment to the next, what was found may hold no more, and is tried soon.
+doubles; where they do not, it is what the lower number was worth. Where twice as many take no longer, none waits there
+for another: it is our own work that limits what is done, which more tickets share, and the limit doubles, too. What a
+call takes by itself need not be known, and whatever else changes, with the hour or by what other people do there,
+changes both sides of the comparison. Where calls take much longer or shorter from one moment to the next, what was
+found may hold no more, and is tried soon.
 
 What was done is counted by what it took before, since an issue is more work than a time entry.
 """
@@ -27,6 +29,9 @@ LITTLE = 1.5
 
 IDLE = 1.5
 """With fewer calls under way on average the tracker waits for us, and more of them share our own work."""
+
+LONGER = 1 / 4
+"""Where n times as many calls take less than n ** LONGER times as long, none waits on the tracker for another."""
 
 SPARE = 1.1
 """Calls for each that the tracker is kept busy with: between two of them it would be idle."""
@@ -98,7 +103,9 @@ def _compared(limit: Limit, seen: Seen) -> Limit:
     was_more = limit.calls == high
     ratio, gain = high / low, max(1.0, rate / limit.rate if was_more else limit.rate / rate)
     found = replace(limit, kept=0.0, gain=gain, settles=True, resumed=False)
-    is_more = gain >= ratio**MORE or ratio < LITTLE or _under_way(seen) < IDLE
+    longer = _longer(seen, limit.took) ** (1 if was_more else -1)
+    none_waits = longer < ratio**LONGER and LOST not in seen.calls
+    is_more = gain >= ratio**MORE or ratio < LITTLE or _under_way(seen) < IDLE or none_waits
     if was_more and is_more:  # and so may even more
         return _tried(replace(found, why=CallLimitBy.OPENING, settles=False, more_next=True), seen)
     # what was before may have been different; n times as many calls may by themselves take n times as long
@@ -106,7 +113,7 @@ def _compared(limit: Limit, seen: Seen) -> Limit:
         return replace(found, calls=limit.kept, took={}, again_s=AGAIN_S, more_next=True)
     is_no_more = was_more and gain < NO_MORE
     worth = low if is_no_more else low * gain * (1 if was_more else SPARE)
-    calls = high if gain >= ratio**ALL else max(LEAST, min(high, round(worth)))
+    calls = high if gain >= ratio**ALL or none_waits else max(LEAST, min(high, round(worth)))
     is_as_before = calls == limit.kept
     again_s = AGAIN_S
     if is_as_before and not (is_no_more and calls > LEAST):
@@ -128,12 +135,15 @@ def _under_way(seen: Seen) -> float:
 
 
 def _is_other(seen: Seen, took: Mapping[str, float], times: float) -> bool:
-    """Tell whether calls take so many times as long as they took, or as short; what was not called then counts not."""
-    calls = [
-        (count * took[name], seconds) for name, (count, seconds) in _answered(seen).items() if name in took
-    ]
-    before, now = sum(one for one, _ in calls), sum(one for _, one in calls)
-    return bool(calls) and not before / times < now < before * times
+    """Tell whether calls take so many times as long as they took, or as short."""
+    return not 1 / times < _longer(seen, took) < times
+
+
+def _longer(seen: Seen, took: Mapping[str, float]) -> float:
+    """Return how many times as long calls take as they took before; what was not called then does not count."""
+    calls = {name: one for name, one in _answered(seen).items() if name in took}
+    before = sum(count * took[name] for name, (count, _) in calls.items())
+    return sum(seconds for _, seconds in calls.values()) / before if calls else 1.0
 
 
 def _rate(seen: Seen, took: Mapping[str, float]) -> float:
