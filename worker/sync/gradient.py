@@ -3,11 +3,8 @@
 A call that is made while the tracker is busy with others waits there: nothing is done sooner for it, but whoever else
 opens a page waits, too. So it is tried out: for a moment twice as many calls are made, or half as many, and what is
 done in that time is compared with what was done just before. As long as twice as many do clearly more, the limit
-doubles; where they do not, it is what the lower number was worth. Where twice as many take no longer, none waits there
-for another: it is our own work that limits what is done, which more tickets share, and the limit doubles, too. What a
-call takes by itself need not be known, and whatever else changes, with the hour or by what other people do there,
-changes both sides of the comparison. Where calls take much longer or shorter from one moment to the next, what was
-found may hold no more, and is tried soon.
+doubles; where they do not, it is what the lower number was worth. What a call takes by itself need not be known, and
+whatever else changes, with the hour or by what other people do there, changes both sides of the comparison.
 
 What was done is counted by what it took before, since an issue is more work than a time entry.
 """
@@ -30,9 +27,6 @@ LITTLE = 1.5
 IDLE = 1.5
 """With fewer calls under way on average the tracker waits for us, and more of them share our own work."""
 
-LONGER = 1 / 4
-"""Where n times as many calls take less than n ** LONGER times as long, none waits on the tracker for another."""
-
 SPARE = 1.1
 """Calls for each that the tracker is kept busy with: between two of them it would be idle."""
 
@@ -44,9 +38,6 @@ NO_MORE = 1.07
 
 AGAIN_S, SHARE, LAST_AGAIN_S = 5.0, 20, 60.0
 """Seconds until something is tried again; after a trial that left no doubt, so many times as long as it took."""
-
-OTHERWISE = 1.5
-"""Where calls take so many times as long as before, or as short, what was found may hold no more."""
 
 
 def adapted(limit: Limit, seen: Seen) -> Limit:
@@ -82,13 +73,11 @@ def _put_off(limit: Limit, seen: Seen) -> Limit:
 def _tried(limit: Limit, seen: Seen) -> Limit:
     """Return the limit with what was done by it, and with a trial begun where it is time for one."""
     took = {name: seconds / count for name, (count, seconds) in _answered(seen).items()}
+    limit = replace(limit, rate=_rate(seen, took), took=took)
     most, is_idle = float(min(seen.wanted, seen.bound)), _under_way(seen) < IDLE
     is_opening = limit.why is CallLimitBy.OPENING or is_idle
-    if not is_opening and _is_other(seen, limit.took, OTHERWISE):
-        return replace(limit, took={}, settles=True, again_s=AGAIN_S, more_next=True)
     if not is_opening and seen.now - limit.tried_at < limit.again_s:
-        return limit if limit.took else replace(limit, took=took)
-    limit = replace(limit, rate=_rate(seen, took), took=took)
+        return limit
     more, fewer = min(2 * limit.calls, most), max(limit.calls // 2, LEAST)
     calls = more if more > limit.calls and (is_opening or limit.more_next or fewer >= limit.calls) else fewer
     if calls == limit.calls or (calls < limit.calls and is_idle):
@@ -103,26 +92,21 @@ def _compared(limit: Limit, seen: Seen) -> Limit:
     was_more = limit.calls == high
     ratio, gain = high / low, max(1.0, rate / limit.rate if was_more else limit.rate / rate)
     found = replace(limit, kept=0.0, gain=gain, settles=True, resumed=False)
-    longer = _longer(seen, limit.took) ** (1 if was_more else -1)
-    none_waits = longer < ratio**LONGER and LOST not in seen.calls
-    is_more = gain >= ratio**MORE or ratio < LITTLE or _under_way(seen) < IDLE or none_waits
+    is_more = gain >= ratio**MORE or ratio < LITTLE or _under_way(seen) < IDLE
     if was_more and is_more:  # and so may even more
         return _tried(replace(found, why=CallLimitBy.OPENING, settles=False, more_next=True), seen)
-    # what was before may have been different; n times as many calls may by themselves take n times as long
-    if limit.resumed or _is_other(seen, limit.took, OTHERWISE * ratio):
-        return replace(found, calls=limit.kept, took={}, again_s=AGAIN_S, more_next=True)
+    if limit.resumed:  # what was before may have been different
+        return replace(found, calls=limit.kept, again_s=AGAIN_S)
     is_no_more = was_more and gain < NO_MORE
     worth = low if is_no_more else low * gain * (1 if was_more else SPARE)
-    calls = high if gain >= ratio**ALL or none_waits else max(LEAST, min(high, round(worth)))
+    calls = high if gain >= ratio**ALL else max(LEAST, min(high, round(worth)))
     is_as_before = calls == limit.kept
+    took = seen.now - limit.tried_at
     again_s = AGAIN_S
     if is_as_before and not (is_no_more and calls > LEAST):
-        again_s = min(max(AGAIN_S, SHARE * (seen.now - limit.tried_at)), LAST_AGAIN_S)
+        again_s = min(max(AGAIN_S, SHARE * took), LAST_AGAIN_S)
     why = CallLimitBy.BOUND if calls >= seen.bound else CallLimitBy.QUEUEING
-    took = limit.took if is_as_before else {}
-    return replace(
-        found, calls=calls, why=why, took=took, again_s=again_s, more_next=was_more != is_as_before
-    )
+    return replace(found, calls=calls, why=why, again_s=again_s, more_next=was_more != is_as_before)
 
 
 def _answered(seen: Seen) -> Calls:
@@ -132,18 +116,6 @@ def _answered(seen: Seen) -> Calls:
 def _under_way(seen: Seen) -> float:
     """Return how many calls were under way on average, those that got no answer among them."""
     return sum(seconds for _, seconds in seen.calls.values()) / seen.seconds
-
-
-def _is_other(seen: Seen, took: Mapping[str, float], times: float) -> bool:
-    """Tell whether calls take so many times as long as they took, or as short."""
-    return not 1 / times < _longer(seen, took) < times
-
-
-def _longer(seen: Seen, took: Mapping[str, float]) -> float:
-    """Return how many times as long calls take as they took before; what was not called then does not count."""
-    calls = {name: one for name, one in _answered(seen).items() if name in took}
-    before = sum(count * took[name] for name, (count, _) in calls.items())
-    return sum(seconds for _, seconds in calls.values()) / before if calls else 1.0
 
 
 def _rate(seen: Seen, took: Mapping[str, float]) -> float:
