@@ -157,14 +157,28 @@ def test_the_start_after_one_that_was_killed_finds_everything(first: Start, thir
     assert table(third.output) == table(first.output)
 
 
-def test_a_process_that_dies_ends_all_with_its_last_words(third: Start) -> None:
-    while "worker worker" not in str(third.children()):  # nobody waits for it; it begins as the command line
-        time.sleep(0.01)
+def test_it_stays_up_until_ctrl_c_and_then_leaves_no_process(third: Start) -> None:
     children = third.children()
+    assert "/events" in third.output
+    assert "/api/openapi.json" in third.output
+    third.send(signal.SIGINT)
+    assert third.end() == 0, third.output
+    assert_gone(children)
+    ports = json.loads((third.directory / "ports.json").read_text())
+    assert all(is_free(port) for port in ports.values())
+
+
+def test_a_process_that_dies_ends_all_with_its_last_words(directory: Path, starts: list[Start]) -> None:
+    start = Start(directory)
+    starts.append(start)
+    start.wait_for(UP)
+    while "worker worker" not in str(start.children()):  # nobody waits for it; it begins as the command line
+        time.sleep(0.01)
+    children = start.children()
     os.kill(next(pid for pid, command in children.items() if "worker worker" in command), signal.SIGKILL)
-    assert third.end() == 1
-    assert "has ended (SIGKILL)" in third.output
-    assert "Traceback" not in third.output.split(UP)[1].split("has ended")[0]
+    assert start.end() == 1
+    assert "has ended (SIGKILL)" in start.output
+    assert "Traceback" not in start.output.split(UP)[1].split("has ended")[0]
     assert_gone(children)
 
 
@@ -180,31 +194,16 @@ def test_ctrl_c_while_it_starts_leaves_no_process(tmp_path: Path, starts: list[S
     assert "Traceback" not in start.output
 
 
-@pytest.fixture(scope="module")
-def changed(directory: Path, third: Start) -> Iterator[Start]:
-    """A start over a tracker in which somebody has changed a time entry; it comes last, since it stays so."""
-    third.kill()
-    change_hours(directory / "tracker.json", 3.0, 4.0)
-    yield from staying_up(directory)
-
-
-def test_a_tracker_that_holds_something_else_is_told(changed: Start) -> None:
+def test_a_tracker_that_holds_something_else_is_told(directory: Path, starts: list[Start]) -> None:
+    file = directory / "tracker.json"
+    held = file.read_text(encoding="utf-8")
+    change_hours(file, 3.0, 4.0)
+    changed = Start(directory, "--once")
+    starts.append(changed)
+    assert changed.end() == 1
+    file.write_text(held, encoding="utf-8")
     assert "✗ 1 of 23 events did not end as expected" in changed.output
     assert "hours is 4.0, not 3.0" in " ".join(changed.output.split())
-
-
-def test_it_stays_up_until_ctrl_c_and_then_leaves_no_process_and_says_in_its_code_how_the_events_ended(
-    changed: Start,
-) -> None:
-    children = changed.children()
-    assert "/events" in changed.output
-    assert "/api/openapi.json" in changed.output
-    changed.send(signal.SIGINT)
-    assert changed.end() == 1, changed.output
-    assert "Traceback" not in changed.output
-    assert_gone(children)
-    ports = json.loads((changed.directory / "ports.json").read_text())
-    assert all(is_free(port) for port in ports.values())
 
 
 def change_hours(file: Path, before: float, after: float) -> None:
