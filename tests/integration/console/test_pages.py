@@ -6,7 +6,9 @@ import re
 from typing import Any
 
 import pytest
+from fastapi.routing import APIRoute
 from sqlalchemy import event
+from starlette.routing import Mount, Route
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.access.accounts import AccountStore
@@ -379,3 +381,8 @@ def test_a_form_with_digits_that_are_no_number_is_none(come_in: ComeIn) -> None:
     )
     assert answer.status_code == 200
     assert "Saved" in answer.text
+
+
+def test_the_routes_are_there_before_the_first_request(console: Console) -> None:
+    """An included router's are made at the first request, and every other one waits for that."""
+    assert {type(one) for one in console.app.routes} <= {APIRoute, Route, Mount}
