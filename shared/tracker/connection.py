@@ -13,6 +13,7 @@ import socket
 import ssl
 import threading
 import time
+import weakref
 import zlib
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -95,10 +96,8 @@ class Connection(http.client.HTTPConnection):
         self._watch = Watch(0)
         self._unsent = b""
         self._used_at = 0.0
-
-    def __del__(self) -> None:
-        """Close with its client."""
-        self.close()
+        self._open: list[socket.socket] = []
+        weakref.finalize(self, _close, self._open)
 
     @property
     def idle(self) -> float:
@@ -171,6 +170,7 @@ class Connection(http.client.HTTPConnection):
                 connecting.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 connecting.connect(address)
                 self.sock = self._secured(connecting)
+                self._open[:] = [self.sock]
             except OSError as failed:
                 connecting.close()
                 error = failed
@@ -228,6 +228,12 @@ def _read(answer: http.client.HTTPResponse) -> bytes:
     if len(content) > LARGEST_ANSWER:
         raise http.client.HTTPException("the answer is too large")
     return content
+
+
+def _close(sockets: list[socket.socket]) -> None:
+    """Close the sockets of a connection that is gone; its own end might come after theirs, which would be a warning."""
+    for sock in sockets:
+        sock.close()
 
 
 def _has_ended(sock: socket.socket) -> bool:

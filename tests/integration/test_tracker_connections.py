@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime
+import gc
 import ipaddress
 import socket
 import ssl
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -23,6 +25,7 @@ from shared.codes.coded import written
 from shared.errors import BridgeError, LockBusy, OutcomeUnknown, Outdated, TrackerUnreachable
 from shared.tracker import client as client_module
 from shared.tracker.client import CallRecord, Target, TrackerClient
+from tests.support.waiting import until
 from tests.support.wire import WireServer, answer, saying, trickle
 
 OK = answer(b'{"ok": true}')
@@ -325,6 +328,22 @@ def test_connecting_and_the_handshake_share_the_call_s_time(monkeypatch: pytest.
             client.call("POST", "/issues.json", body={})
         assert time.monotonic() - started < 5.2, "each with a time of its own they would take five and a half"
         client.close()
+
+
+def test_who_is_forgotten_with_its_client_in_a_circle_closes_without_a_warning(server: WireServer) -> None:
+    """Of objects in a circle a socket may end before what would have closed it."""
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        for _ in range(20):
+            client = client_of(server.url)
+            circle: list[object] = []
+            threading.Thread(target=client.call, args=("GET", "/issues.json")).start()
+            circle += [circle, client]
+            gc.collect(0)
+            del client, circle
+        until(lambda: server.connections == 20)
+        gc.collect()
+    assert [str(one.message) for one in warned] == []
 
 
 def test_calls_under_way_need_no_thread_of_their_own() -> None:
