@@ -88,6 +88,60 @@ def test_a_tracker_that_takes_more_or_fewer_than_before_is_given_as_many(before:
     assert max(LEAST, after * 0.9) <= crowd.calls(120) < after * 1.4 + 4
 
 
+@pytest.mark.parametrize("workers", [1, 2, 4])
+def test_what_was_found_is_tried_at_once_when_many_calls_suddenly_take_much_longer(workers: int) -> None:
+    """They did no more at once before, since each took so little; now the line is longer, and they would."""
+    crowd = Crowd(16, {"POST issues": 0.02}, workers=workers, each=64 // workers)
+    crowd.work(120)
+    crowd.takes(MANY)
+    crowd.now_take({"POST issues": 0.1})
+    assert crowd.until_open(60) < 12
+
+
+def test_as_long_as_many_calls_take_hardly_longer_more_are_made_and_none_given_up() -> None:
+    """No more is done, since our own work takes the time; what more tickets share costs less."""
+    took = {"POST issues": 0.02}
+    trial = Limit(16, CallLimitBy.QUEUEING, kept=8, settles=False, rate=8, took=took, tried_at=999)
+    as_long = Seen(now=1000, seconds=1, wanted=64, bound=64, calls={"POST issues": (400, 8.4)})
+    more = adapted(trial, as_long)
+    assert (more.calls, more.kept, more.why) == (32, 16, CallLimitBy.OPENING)
+    fewer = replace(trial, calls=8, kept=16)
+    assert adapted(fewer, as_long).calls == 16
+    longer = replace(as_long, calls={"POST issues": (400, 16.0)})
+    assert adapted(trial, longer).calls == 8
+    shorter = replace(as_long, calls={"POST issues": (400, 4.0)})
+    found = adapted(fewer, shorter)
+    assert found.calls < 16
+    after = adapted(replace(found, settles=False), shorter)
+    assert not after.more_next, "that they take less because fewer are made is nothing sudden"
+
+
+def test_neither_few_calls_nor_some_without_an_answer_are_taken_for_our_own_work() -> None:
+    took = {"POST issues": 0.1}
+    trial = Limit(16, CallLimitBy.QUEUEING, kept=8, settles=False, rate=9, took=took, tried_at=999)
+    few = Seen(now=1000, seconds=1, wanted=64, bound=64, calls={"POST issues": (90, 9.0)})
+    assert adapted(trial, few).calls == 8
+    many = replace(few, calls={"POST issues": (100, 10.0)})
+    assert adapted(replace(trial, rate=10), many).calls == 32
+    lost = replace(few, calls={"POST issues": (100, 10.0), LOST: (1, 5.0)})
+    assert adapted(replace(trial, rate=10), lost).calls == 8
+
+
+@pytest.mark.parametrize(("seconds", "again_s"), [(0.16, 5), (0.06, 5), (0.13, 60)])
+def test_only_what_takes_much_longer_or_shorter_is_tried_again_at_once(
+    seconds: float, again_s: float
+) -> None:
+    took = {"POST issues": 0.1}
+    limit = Limit(
+        24, CallLimitBy.QUEUEING, settles=False, took=took, tried_at=999, again_s=60, more_next=False
+    )
+    seen = Seen(now=1000, seconds=1, wanted=64, bound=64, calls={"POST issues": (150, 150 * seconds)})
+    found = adapted(limit, seen)
+    assert (found.again_s, found.more_next, found.calls) == (again_s, again_s == 5, 24)
+    few = replace(seen, seconds=2)
+    assert adapted(limit, few).again_s == 60
+
+
 def test_an_operation_that_takes_long_by_itself_is_not_taken_to_wait() -> None:
     crowd = Crowd(MANY, {"POST issues": 0.02})
     crowd.until_open(60)
@@ -120,7 +174,7 @@ def test_what_came_while_too_little_was_to_do_says_nothing() -> None:
     again = replace(put_off, settles=False, rate=10)
     much = replace(some, calls={"POST issues": (200, 20.0)})
     assert (adapted(again, much).calls, adapted(again, much).why) == (20, CallLimitBy.OPENING)
-    no_more = adapted(again, replace(some, calls={"POST issues": (100, 10.0)}))
+    no_more = adapted(again, replace(some, calls={"POST issues": (90, 9.0)}))
     assert no_more == replace(again, calls=8, kept=0, settles=True, resumed=False, again_s=5)
 
 

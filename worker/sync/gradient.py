@@ -6,6 +6,10 @@ done in that time is compared with what was done just before. As long as twice a
 doubles; where they do not, it is what the lower number was worth. What a call takes by itself need not be known, and
 whatever else changes, with the hour or by what other people do there, changes both sides of the comparison.
 
+Where so much is done that our own work counts, calls that take hardly longer are enough: none of them waits there, and
+what more tickets share costs less. And where they take much longer or shorter from one moment to the next, the number
+is tried again at once. With fewer calls a second chance would often look like either.
+
 What was done is counted by what it took before, since an issue is more work than a time entry.
 """
 
@@ -27,6 +31,12 @@ LITTLE = 1.5
 IDLE = 1.5
 """With fewer calls under way on average the tracker waits for us, and more of them share our own work."""
 
+LONGER = 1 / 3
+"""Where n times as many calls take less than n ** LONGER times as long, hardly one waits there for another."""
+
+MANY_A_SECOND = 100
+"""With fewer calls a second our own work does not count. A Redmine of one process answers about thirty."""
+
 SPARE = 1.1
 """Calls for each that the tracker is kept busy with: between two of them it would be idle."""
 
@@ -38,6 +48,9 @@ NO_MORE = 1.07
 
 AGAIN_S, SHARE, LAST_AGAIN_S = 5.0, 20, 60.0
 """Seconds until something is tried again; after a trial that left no doubt, so many times as long as it took."""
+
+SUDDENLY = 1.5
+"""Where calls take so many times as long as just before, or as short, what was found may hold no more."""
 
 
 def adapted(limit: Limit, seen: Seen) -> Limit:
@@ -73,6 +86,9 @@ def _put_off(limit: Limit, seen: Seen) -> Limit:
 def _tried(limit: Limit, seen: Seen) -> Limit:
     """Return the limit with what was done by it, and with a trial begun where it is time for one."""
     took = {name: seconds / count for name, (count, seconds) in _answered(seen).items()}
+    longer = _longer(seen, limit.took)
+    if _are_many(seen) and not 1 / SUDDENLY < longer < SUDDENLY:
+        limit = replace(limit, again_s=AGAIN_S, more_next=True)
     limit = replace(limit, rate=_rate(seen, took), took=took)
     most, is_idle = float(min(seen.wanted, seen.bound)), _under_way(seen) < IDLE
     is_opening = limit.why is CallLimitBy.OPENING or is_idle
@@ -92,21 +108,30 @@ def _compared(limit: Limit, seen: Seen) -> Limit:
     was_more = limit.calls == high
     ratio, gain = high / low, max(1.0, rate / limit.rate if was_more else limit.rate / rate)
     found = replace(limit, kept=0.0, gain=gain, settles=True, resumed=False)
-    is_more = gain >= ratio**MORE or ratio < LITTLE or _under_way(seen) < IDLE
+    longer = _longer(seen, limit.took) ** (1 if was_more else -1)
+    none_waits = longer < ratio**LONGER and _are_many(seen)
+    is_more = gain >= ratio**MORE or ratio < LITTLE or _under_way(seen) < IDLE or none_waits
     if was_more and is_more:  # and so may even more
         return _tried(replace(found, why=CallLimitBy.OPENING, settles=False, more_next=True), seen)
     if limit.resumed:  # what was before may have been different
         return replace(found, calls=limit.kept, again_s=AGAIN_S)
     is_no_more = was_more and gain < NO_MORE
     worth = low if is_no_more else low * gain * (1 if was_more else SPARE)
-    calls = high if gain >= ratio**ALL else max(LEAST, min(high, round(worth)))
+    calls = high if gain >= ratio**ALL or none_waits else max(LEAST, min(high, round(worth)))
     is_as_before = calls == limit.kept
     took = seen.now - limit.tried_at
     again_s = AGAIN_S
     if is_as_before and not (is_no_more and calls > LEAST):
         again_s = min(max(AGAIN_S, SHARE * took), LAST_AGAIN_S)
     why = CallLimitBy.BOUND if calls >= seen.bound else CallLimitBy.QUEUEING
-    return replace(found, calls=calls, why=why, again_s=again_s, more_next=was_more != is_as_before)
+    return replace(
+        found,
+        calls=calls,
+        why=why,
+        took=limit.took if is_as_before else {},
+        again_s=again_s,
+        more_next=was_more != is_as_before,
+    )
 
 
 def _answered(seen: Seen) -> Calls:
@@ -116,6 +141,19 @@ def _answered(seen: Seen) -> Calls:
 def _under_way(seen: Seen) -> float:
     """Return how many calls were under way on average, those that got no answer among them."""
     return sum(seconds for _, seconds in seen.calls.values()) / seen.seconds
+
+
+def _are_many(seen: Seen) -> bool:
+    """Tell whether so much is done that our own work counts, and nothing waits for an answer that does not come."""
+    answered = sum(count for count, _ in _answered(seen).values())
+    return answered >= MANY_A_SECOND * seen.seconds and LOST not in seen.calls
+
+
+def _longer(seen: Seen, took: Mapping[str, float]) -> float:
+    """Return how many times as long calls take as they took before; what was not called then does not count."""
+    calls = {name: one for name, one in _answered(seen).items() if name in took}
+    before = sum(count * took[name] for name, (count, _) in calls.items())
+    return sum(seconds for _, seconds in calls.values()) / before if calls else 1.0
 
 
 def _rate(seen: Seen, took: Mapping[str, float]) -> float:
