@@ -47,9 +47,10 @@ MORE_AHEAD = 8
 CAN_WAIT_S = 0.1
 """So long waits what can wait for tickets that come to be read. Meanwhile its own is not begun once more."""
 
-AHEAD_S, AHEAD_EACH = 0.05, 2
-"""As many calls are claimed ahead as callers have come back within this time: so long may it take to claim more. For
-each caller two at most: should the tracker become slow now, they are begun before their leases end."""
+AHEAD_S, AHEAD_EACH = 0.2, 3
+"""As many calls are claimed ahead as callers have come back within this time: what is claimed together shares a
+transaction. For each caller three at most: should the tracker become slow now, each of them takes the five seconds of a
+call, and the last is begun within the twenty of its lease."""
 
 MOST_TOGETHER = 32
 """What is done in one transaction at most: it holds up everybody else."""
