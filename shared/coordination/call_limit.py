@@ -103,7 +103,7 @@ class Limit:
         kept: what it was before the trial that is under way; 0: none is.
         settles: whether calls may still come that began by the limit before.
         rate: what was done each second before the trial; what a call took then is its measure. 0: not known.
-        took: seconds that a call took then, by operation.
+        took: seconds that a call took then, by operation; nothing where the trial has changed the number.
         tried_at: when a trial was begun last (seconds since the epoch, Redis' clock).
         again_s: seconds from then to the next.
         more_next: whether that one is with more calls.

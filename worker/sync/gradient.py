@@ -119,10 +119,9 @@ def _compared(limit: Limit, seen: Seen) -> Limit:
     worth = low if is_no_more else low * gain * (1 if was_more else SPARE)
     calls = high if gain >= ratio**ALL or none_waits else max(LEAST, min(high, round(worth)))
     is_as_before = calls == limit.kept
-    took = seen.now - limit.tried_at
     again_s = AGAIN_S
     if is_as_before and not (is_no_more and calls > LEAST):
-        again_s = min(max(AGAIN_S, SHARE * took), LAST_AGAIN_S)
+        again_s = min(max(AGAIN_S, SHARE * (seen.now - limit.tried_at)), LAST_AGAIN_S)
     why = CallLimitBy.BOUND if calls >= seen.bound else CallLimitBy.QUEUEING
     return replace(
         found,
