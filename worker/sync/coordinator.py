@@ -38,8 +38,8 @@ WAYS_PER_CALLER = 3
 """Tickets that are under way for each caller: beside the one that it calls for, they load, link, or wait for one."""
 
 LEAST_WAYS, FOR_EACH = 64, 8
-"""Tickets that are under way however few calls may be made, and for each call at most: half of them are read together,
-and share SQL. What is known of one grows old while it waits."""
+"""Tickets that are under way however few calls may be made; for each call at most, beside those claimed ahead. Half of
+them are read together, and share SQL. What is known of one grows old while it waits."""
 
 MORE_AHEAD = 8
 """For what goes ahead there is room beyond that."""
@@ -47,10 +47,10 @@ MORE_AHEAD = 8
 CAN_WAIT_S = 0.1
 """So long waits what can wait for tickets that come to be read. Meanwhile its own is not begun once more."""
 
-AHEAD_S, AHEAD_EACH = 0.2, 3
+AHEAD_S, MOST_AHEAD = 0.2, 32
 """As many calls are claimed ahead as callers have come back within this time: what is claimed together shares a
-transaction. For each caller three at most: should the tracker become slow now, each of them takes the five seconds of a
-call, and the last is begun within the twenty of its lease."""
+transaction. Should the tracker become a hundred times as slow now, the last of them are not begun within their lease:
+they are not sent, and claimed again."""
 
 MOST_TOGETHER = 32
 """What is done in one transaction at most: it holds up everybody else."""
@@ -449,7 +449,7 @@ class Coordinator:
         if self._is_limited:
             return max(1, self._callers_now)
         calls = max(1, self._callers_now)
-        return max(WAYS_PER_CALLER * calls, min(LEAST_WAYS, FOR_EACH * calls))
+        return max(WAYS_PER_CALLER * calls, min(LEAST_WAYS, FOR_EACH * calls + self._soon_free))
 
     @property
     def _is_one_free(self) -> bool:
@@ -605,7 +605,7 @@ class Coordinator:
         self._came_back.extend(now for going in came_with if not going.has_caller)
         while self._came_back and now - self._came_back[0] > AHEAD_S:
             self._came_back.popleft()
-        self._soon_free = min(len(self._came_back), AHEAD_EACH * self._callers_now)
+        self._soon_free = min(len(self._came_back), MOST_AHEAD)
         self._callers.allow(max(1, self._callers_now))
 
     def _have_waited(self) -> list[Asked]:

@@ -46,7 +46,7 @@ COMPARABLE_S = 10.0
 NO_MORE = 1.07
 """Where twice as many do not even so many times as much, half as many may do all of it: that is tried next."""
 
-AGAIN_S, SHARE, LAST_AGAIN_S = 5.0, 20, 60.0
+AGAIN_S, SHARE, LAST_AGAIN_S = 5.0, 40, 60.0
 """Seconds until something is tried again; after a trial that left no doubt, so many times as long as it took."""
 
 SUDDENLY = 1.5
