@@ -81,9 +81,20 @@ class About:
     person: TrackerPerson | None = None
 
 
-def ticket_context(tx: Transaction, config: PluginConfig, about: About) -> Context:
-    """Return the context of an operation on a ticket."""
-    project = tx.metadata.get(MetadataKind.PROJECT, about.project_id)
+def project_name(tx: Transaction, project_id: int) -> str | None:
+    """Return what a tracker project is called; None where the metadata cache does not know it."""
+    project = tx.metadata.get(MetadataKind.PROJECT, project_id)
+    return project.name if project else None
+
+
+def ticket_context(name: str | None, config: PluginConfig, about: About) -> Context:
+    """Return the context of an operation on a ticket.
+
+    Args:
+        name: what the tracker project is called (`project_name`).
+        config: the plugin configuration.
+        about: what it is about.
+    """
     link, person = about.link, about.person
     return from_ticket(
         about.ticket,
@@ -93,7 +104,7 @@ def ticket_context(tx: Transaction, config: PluginConfig, about: About) -> Conte
         event_name=about.event_name,
         tracker_project_id=about.project_id,
         default_category_id=link.default_category_id if link else None,
-        project_name=project.name if project else None,
+        project_name=name,
         issue_id=about.issue_id,
         tracker_user_id=person.tracker_user_id if person else None,
         login=person.login if person else None,
@@ -188,7 +199,7 @@ def _event_context(tx: Transaction, operation: Operation, row: JournalEvent) -> 
         linked.tracker_id if linked else None,
         person,
     )
-    return ticket_context(tx, config, about)
+    return ticket_context(project_name(tx, about.project_id), config, about)
 
 
 def _custom_field(entry: Entry) -> CustomField:

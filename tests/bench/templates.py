@@ -70,7 +70,7 @@ def _show(measures: tuple[Measure, ...], added: Added, console: Console, judged:
     for note in NOTES:
         console.print(f"  {note}", highlight=False, soft_wrap=True)
     console.print(
-        f"{added.name}: {_spread([1000 * one for one in added.templates])} µs of {_spread(added.event, 1)} ms = "
+        f"{added.name}: {_spread(added.event, 2)} ms, with templates {_spread(added.templated, 2)} ms: "
         f"{added.share:.1%}, goal < {MOST_ADDED:.0%}: {_verdict(added.is_met, judged)}",
         highlight=False,
     )
@@ -94,7 +94,7 @@ def _as_data(measures: tuple[Measure, ...], added: Added, judged: bool) -> dict[
             "goal": MOST_ADDED,
             "ok": added.is_met if judged else None,
             "event_ms": added.event,
-            "templates_ms": added.templates,
+            "with_templates_ms": added.templated,
         },
         "notes": NOTES,
     }

@@ -17,9 +17,10 @@ from shared.store.configuration.links import Link, LinkKind
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.configuration.people import People
 from shared.store.tables.models import TrackerUser, UserPin
-from tests.support.bridge import PEOPLE, STATUS_MAP, Bridge
+from tests.support.bridge import PEOPLE, STATUS_MAP, SUPPORT, Bridge
 from tests.support.events import SUPPORT_ENTITY, task, task_event, ticket, ticket_event
 from tests.support.ledger import entries, ours, row
+from tests.support.statements import listening
 from worker.sync import kept
 
 ALICE_ID, ALICE_THERE, CAROL_THERE, OTHER_PROJECT = 7, 5, 7, 2
@@ -76,6 +77,24 @@ def test_a_template_that_another_process_has_activated(desk: Bridge, stand_in: S
     change(desk, activate)
     forward(desk, 3)
     assert [one["subject"] for one in ours(stand_in)][2:] == ["of the template"]
+
+
+def test_a_project_that_another_process_has_read_by_its_new_name(desk: Bridge, stand_in: StandIn) -> None:
+    body = '{"issue": {"subject": "{{project.name}} {{ticket.id}}"}}'
+
+    def activate(tx: Transaction) -> None:
+        tx.metadata.put([Entry(MetadataKind.PROJECT, SUPPORT, "Before")])
+        tx.templates.activate(tx.templates.create("issue.create", "own", body, "a test"), 1, "a test")
+
+    change(desk, activate)
+    forward(desk, 3)
+    said = list[str]()
+    with listening(desk.store.database.engine, before_cursor_execute=lambda *given: said.append(given[2])):
+        forward(desk, 4)
+    assert not [one for one in said if "FROM metadata_row" in one], "it is read once"
+    change(desk, lambda tx: tx.metadata.put([Entry(MetadataKind.PROJECT, SUPPORT, "After")]))
+    forward(desk, 5)
+    assert [one["subject"] for one in ours(stand_in)][2:] == ["Before 3", "Before 4", "After 5"]
 
 
 def test_an_override_that_another_process_has_made(desk: Bridge, stand_in: StandIn) -> None:

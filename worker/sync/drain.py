@@ -71,6 +71,7 @@ class Drain:
         templates: the payload templates in force, by operation.
         people: helpdesk users (`People.who`) to who they are on the tracker; others were not read.
         members: (tracker project, tracker user) to whether the membership is known; others were not read.
+        project_names: tracker projects by id (`Known`); others were not read.
         rung: tickets that others' waiting work should be rung for when the drain ends.
         moved: issues that are in another tracker project than was known when the drain began.
         answered: whether the tracker has answered anything in this drain.
@@ -91,6 +92,7 @@ class Drain:
     templates: Mapping[str, ActiveTemplate] = field(default_factory=dict)
     people: dict[tuple[int, str | None], Match] = field(default_factory=dict)
     members: dict[tuple[int, int], bool] = field(default_factory=dict)
+    project_names: dict[int, str] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
     rung: set[int] = field(default_factory=set)
     moved: dict[int, int] = field(default_factory=dict)

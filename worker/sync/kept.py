@@ -27,9 +27,11 @@ class Known:
 
     Args:
         basis: how many changes had been counted before any of it was read; None: it is never the same again.
+        project_names: tracker projects by id, as far as a template was rendered for them.
     """
 
     basis: int | None = None
+    project_names: dict[int, str] = field(default_factory=dict)
     _read_at: float = field(default_factory=time.monotonic)
     _templates: Mapping[str, ActiveTemplate] | None = None
     _needed: tuple[tuple[int, ...], frozenset[int]] | None = None
