@@ -28,6 +28,9 @@ COUNTS = (1, 4)
 TICKETS, LATENCY_MS = 400, 100.0
 """Tickets of each installation, and what each of its tracker's answers takes."""
 
+OPENING = 150
+"""So many before, unmeasured, until each has opened up."""
+
 WORST_RATIO = 1.15
 
 
@@ -106,10 +109,10 @@ def _installation(shared: Servers, number: int, stack: ExitStack) -> tuple[Deskb
 
 
 def _together(shared: Servers, sides: list[tuple[Deskbridge, StandIn]]) -> Figure:
-    """Have all of them forward as many tickets at the same time; once unmeasured, so that each has opened up."""
+    """Have all of them forward as many tickets at the same time, and some unmeasured before."""
     figure = Figure(0, 0, 0, 0)
-    for _ in range(2):
-        loaded = [batch(TICKETS) for _ in sides]
+    for tickets in (OPENING, TICKETS):
+        loaded = [batch(tickets) for _ in sides]
         for (side, stand_in), events in zip(sides, loaded, strict=True):
             stand_in.settings(latency_ms=0.0)
             load(side, stand_in, events)
@@ -122,7 +125,7 @@ def _together(shared: Servers, sides: list[tuple[Deskbridge, StandIn]]) -> Figur
                     [(*one, events) for one, events in zip(sides, loaded, strict=True)],
                 )
             )
-        took, count = time.monotonic() - began, TICKETS * len(sides)
+        took, count = time.monotonic() - began, tickets * len(sides)
         used, of_database = _processor(sides) - processor, _database(shared) - database
         figure = Figure(len(sides), count / took, used / count, of_database / count)
     return figure

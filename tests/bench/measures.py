@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -88,7 +88,7 @@ class Measure:
 
     def note(self, side: Side, *figures: float) -> None:
         """Keep figures of a side."""
-        self.figures.setdefault(side.name, []).extend(figures)
+        self.figures.setdefault(type(side).name, []).extend(figures)
 
     @property
     def judged(self) -> float:
@@ -129,18 +129,20 @@ def run(size: Size, say: Say) -> Outcome:
     with ExitStack() as stack:
         say("starting PostgreSQL, Redis and the stand-in tracker")
         shared = stack.enter_context(servers())
-        sides: list[Side] = [Deskbridge(shared), Plain(shared)]
+        # the second deskbridge makes as many calls at once as the peer
+        ours, plain, alike = Deskbridge(shared), Plain(shared), Deskbridge(shared, 3)
+        sides: list[Side] = [ours, plain, alike]
         for side in sides:
             stack.callback(side.stop)
         try:
-            _starting_producers(sides, outcome, say)
-            _accepting(size, shared, sides, outcome, say)  # before a worker could take a message
-            _starting_workers(size, shared, sides, outcome, say)
-            _syncing(size, shared, sides, outcome, say, DEFAULT_GOALS)
-            _with_calls_alike(shared, sides, say)
-            _syncing(size, shared, sides, outcome, say, ALIKE_GOALS, f", {WORKERS} × {THREADS} calls each")
-            _one_at_a_time(size, shared, sides, outcome, say)
-            _counting(size, shared, sides, outcome, say)
+            _starting_producers([ours, plain], outcome, say)
+            _accepting(size, shared, [ours, plain], outcome, say)  # before a worker could take a message
+            _starting_workers(size, shared, [ours, plain], outcome, say)
+            _starting_alike(shared, alike, plain, say)
+            _syncing(size, shared, sides, outcome, say)
+            ours.freeze()
+            _one_at_a_time(size, shared, [alike, plain], outcome, say)
+            _counting(size, shared, [alike, plain], outcome, say)
             return outcome
         except BrokenRun as broken:
             logs = "\n".join(side.log_ends() for side in sides)
@@ -170,7 +172,7 @@ def _starting_workers(size: Size, shared: Servers, sides: list[Side], outcome: O
         post(side.port, waiting.deliveries(1))
         return _timed(lambda: _first(shared, side, waiting))
 
-    _each(size, shared, sides, start, say, first)
+    _each(size, shared, sides, {sides[0]: start}, say, first)
     start.limits = f"{processor_ms(sides[0].workers[0].pid) / 1000:.1f} s of processor time"
     for side in sides:
         say(f"starting {side.name}: {WORKERS} workers of {THREADS} threads")
@@ -212,47 +214,47 @@ def _accepting(size: Size, shared: Servers, sides: list[Side], outcome: Outcome,
 
         return one
 
-    _each(size, shared, sides, single, say, take(1, size.accept_rate, single))
-    _each(size, shared, sides, arrays, say, take(ARRAY, size.accept_array_rate, arrays))
+    _each(size, shared, sides, {sides[0]: single}, say, take(1, size.accept_rate, single))
+    _each(size, shared, sides, {sides[0]: arrays}, say, take(ARRAY, size.accept_array_rate, arrays))
     slowest.limits = single.limits
 
 
-def _with_calls_alike(shared: Servers, sides: list[Side], say: Say) -> None:
-    """Start the workers anew, of both sides with as many calls at once."""
-    say(f"starting the workers with {THREADS} calls each")
-    for side in sides:
-        _only(side, sides)
-        side.restart_workers(THREADS)
-        warm_up(side, shared.stand_in, 4 * WORKERS * THREADS)
-        side.freeze()
+def _starting_alike(shared: Servers, alike: Side, plain: Side, say: Say) -> None:
+    """Start another deskbridge, which makes as many calls at once as the peer."""
+    say(f"starting a deskbridge whose workers make {THREADS} calls each")
+    _only(alike, [plain])
+    alike.set_up()
+    alike.start_producer()
+    alike.start_workers(THREADS)
+    warm_up(alike, shared.stand_in, 4 * WORKERS * THREADS)
+    alike.freeze()
 
 
-def _syncing(
-    size: Size,
-    shared: Servers,
-    sides: list[Side],
-    outcome: Outcome,
-    say: Say,
-    goals: dict[float, float],
-    how: str = "",
-) -> None:
-    for latency_ms, goal in goals.items():
+def _syncing(size: Size, shared: Servers, sides: list[Side], outcome: Outcome, say: Say) -> None:
+    """Have each of the three forward in turn; the peer's rounds are for both of ours."""
+    ours, plain, alike = sides
+    for latency_ms, goal in DEFAULT_GOALS.items():
 
         def take(side: Side, latency_ms: float = latency_ms) -> float:
             _only(side, sides)
             return _sync(shared, side, size, latency_ms)
 
-        _settle(size, shared, sides, latency_ms)
-        measure = outcome.measure(f"synced events/s, tracker answers after {latency_ms:g} ms{how}", goal)
-        _each(size, shared, sides, measure, say, take)
+        name = f"synced events/s, tracker answers after {latency_ms:g} ms"
+        measures = {ours: outcome.measure(name, goal)}
+        if latency_ms in ALIKE_GOALS:
+            how = f"{name}, {WORKERS} × {THREADS} calls each"
+            measures[alike] = outcome.measure(how, ALIKE_GOALS[latency_ms])
+        for side in measures:
+            _only(side, sides)
+            _settle(size, shared, side, latency_ms)
+        _each(size, shared, [ours, plain, *([alike] if alike in measures else [])], measures, say, take)
 
 
-def _settle(size: Size, shared: Servers, sides: list[Side], latency_ms: float) -> None:
+def _settle(size: Size, shared: Servers, side: Side, latency_ms: float) -> None:
     """Let deskbridge find out how many calls at once the tracker takes: for an hour's backlog that takes seconds."""
     ends = time.monotonic() + size.settle_s
-    _only(sides[0], sides)
     while time.monotonic() < ends:
-        _sync(shared, sides[0], size, latency_ms)
+        _sync(shared, side, size, latency_ms)
 
 
 def _one_at_a_time(size: Size, shared: Servers, sides: list[Side], outcome: Outcome, say: Say) -> None:
@@ -262,7 +264,7 @@ def _one_at_a_time(size: Size, shared: Servers, sides: list[Side], outcome: Outc
         _only(side, sides)
         return one_at_a_time(side, shared.stand_in, size.single)
 
-    _each(size, shared, sides, latency, say, alone)
+    _each(size, shared, sides, {sides[0]: latency}, say, alone)
 
 
 def _counting(size: Size, shared: Servers, sides: list[Side], outcome: Outcome, say: Say) -> None:
@@ -270,7 +272,8 @@ def _counting(size: Size, shared: Servers, sides: list[Side], outcome: Outcome, 
     processor = outcome.measure("processor time per synced event, ms", 0.45, at_most=True)
     database = outcome.measure("PostgreSQL's per synced event, ms", 0.6, at_most=True)
     counted = []
-    _settle(size, shared, sides, 0.0)
+    _only(sides[0], sides)
+    _settle(size, shared, sides[0], 0.0)
     for posted, per_request in (("in arrays", ARRAY), ("one by one", 1)):
         statements = outcome.measure(
             f"SQL statements per synced event, posted {posted}", 3, at_most=True, alone=True
@@ -285,7 +288,7 @@ def _counting(size: Size, shared: Servers, sides: list[Side], outcome: Outcome, 
                 raise BrokenRun(
                     f"{side.name} makes {synced.calls:g} calls an event: the ratios would compare different work"
                 )
-            outcome.costs[side.name] = accepted, synced
+            outcome.costs[type(side).name] = accepted, synced
             statements.note(side, synced.statements)
             commits.note(side, synced.commits)
             processor.note(side, synced.processor_ms)
@@ -304,20 +307,33 @@ def _only(side: Side, sides: list[Side]) -> None:
 
 
 def _each(
-    size: Size, shared: Servers, sides: list[Side], measure: Measure, say: Say, take: Callable[[Side], float]
+    size: Size,
+    shared: Servers,
+    sides: list[Side],
+    measures: dict[Side, Measure],
+    say: Say,
+    take: Callable[[Side], float],
 ) -> None:
-    """Take rounds in turn, the first side first in one and last in the next, so that a drift hits both alike."""
-    limits = Limits(shared)
+    """Take rounds in turn, the first side first in one and last in the next, so that a drift hits all alike.
+
+    Args:
+        size: how many rounds.
+        shared: what the sides share.
+        sides: in this order.
+        measures: by side of ours; a round of the peer is for each of them.
+        say: is told what is being done.
+        take: takes one round.
+    """
+    limits = {side: Limits(shared) for side in measures}
     for number in range(size.rounds):
         for side in sides if number % 2 == 0 else reversed(sides):
-            if side is sides[0]:
-                with limits.watch(side):
-                    figure = take(side)
-            else:
+            with limits[side].watch(side) if side in measures else nullcontext():
                 figure = take(side)
-            measure.note(side, figure)
-            say(f"{measure.name}: {side.name} {figure:.{digits(figure)}f}")
-    measure.limits = limits.told()
+            for measure in [measures[side]] if side in measures else measures.values():
+                measure.note(side, figure)
+                say(f"{measure.name}: {type(side).name} {figure:.{digits(figure)}f}")
+    for side, measure in measures.items():
+        measure.limits = limits[side].told()
 
 
 def digits(figure: float) -> int:

@@ -63,11 +63,6 @@ class Side(ABC):
         while len(self.workers) < WORKERS:
             self.start_worker(calls)
 
-    def restart_workers(self, calls: int) -> None:
-        """End what forwards them, and start it with another number of calls."""
-        self.stop_workers()
-        self.start_workers(calls)
-
     def stop_workers(self) -> None:
         """End what forwards them."""
         self.thaw()
