@@ -127,6 +127,16 @@ def test_neither_few_calls_nor_some_without_an_answer_are_taken_for_our_own_work
     assert adapted(replace(trial, rate=10), lost).calls == 8
 
 
+@pytest.mark.parametrize(("bound", "again_s"), [(16, 60), (64, 20)])
+def test_where_all_that_may_be_are_needed_fewer_are_tried_once_a_minute(bound: int, again_s: float) -> None:
+    """Nothing else could be found, and each such trial costs half of what is done meanwhile."""
+    took = {"POST issues": 0.1}
+    trial = Limit(8, CallLimitBy.BOUND, kept=16, settles=False, rate=16, took=took, tried_at=999)
+    seen = Seen(now=1000, seconds=1, wanted=64, bound=bound, calls={"POST issues": (80, 8.0)})
+    found = adapted(trial, seen)
+    assert (found.calls, found.again_s) == (16, again_s)
+
+
 @pytest.mark.parametrize(("seconds", "again_s"), [(0.16, 5), (0.06, 5), (0.13, 60)])
 def test_only_what_takes_much_longer_or_shorter_is_tried_again_at_once(
     seconds: float, again_s: float

@@ -46,8 +46,9 @@ COMPARABLE_S = 10.0
 NO_MORE = 1.07
 """Where twice as many do not even so many times as much, half as many may do all of it: that is tried next."""
 
-AGAIN_S, SHARE, LAST_AGAIN_S = 5.0, 40, 60.0
-"""Seconds until something is tried again; after a trial that left no doubt, so many times as long as it took."""
+AGAIN_S, SHARE, LAST_AGAIN_S = 5.0, 20, 60.0
+"""Seconds until something is tried again; after a trial that left no doubt, so many times as long as it took, and the
+last where no more may be than are needed: it could only be found that fewer are enough."""
 
 SUDDENLY = 1.5
 """Where calls take so many times as long as just before, or as short, what was found may hold no more."""
@@ -119,10 +120,11 @@ def _compared(limit: Limit, seen: Seen) -> Limit:
     worth = low if is_no_more else low * gain * (1 if was_more else SPARE)
     calls = high if gain >= ratio**ALL or none_waits else max(LEAST, min(high, round(worth)))
     is_as_before = calls == limit.kept
+    why = CallLimitBy.BOUND if calls >= seen.bound else CallLimitBy.QUEUEING
     again_s = AGAIN_S
     if is_as_before and not (is_no_more and calls > LEAST):
-        again_s = min(max(AGAIN_S, SHARE * (seen.now - limit.tried_at)), LAST_AGAIN_S)
-    why = CallLimitBy.BOUND if calls >= seen.bound else CallLimitBy.QUEUEING
+        later = LAST_AGAIN_S if why is CallLimitBy.BOUND else SHARE * (seen.now - limit.tried_at)
+        again_s = min(max(AGAIN_S, later), LAST_AGAIN_S)
     return replace(
         found,
         calls=calls,
