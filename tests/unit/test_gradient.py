@@ -223,4 +223,24 @@ def test_calls_that_get_no_answer_are_under_way_and_open_nothing() -> None:
 def test_what_was_found_for_workers_that_are_gone_is_forgotten() -> None:
     seen = Seen(now=1000, seconds=1, wanted=16, bound=16, calls={"POST issues": (40, 4.0)})
     assert adapted(Limit(64, CallLimitBy.BOUND), seen).calls == 16
-    assert adapted(Limit(10, CallLimitBy.QUEUEING, kept=20, rate=1), seen).calls == 16
+    found = adapted(Limit(10, CallLimitBy.QUEUEING, kept=20, rate=1), seen)
+    assert (found.calls, found.why) == (16, CallLimitBy.BOUND), "more once they are back"
+
+
+def test_whoever_comes_back_to_work_first_does_not_take_the_others_for_gone() -> None:
+    """Workers with nothing to do tell nothing, so that it knows of itself alone."""
+    seen = Seen(now=1000, seconds=15, wanted=8, bound=8, calls={})
+    assert adapted(Limit(16, CallLimitBy.BOUND), seen).calls == 16
+    assert adapted(Limit(8, CallLimitBy.QUEUEING, kept=16, rate=1), seen).calls == 16
+    and_before = replace(seen, wanted=0, calls={"POST issues": (20, 2.0)})
+    assert adapted(Limit(16, CallLimitBy.BOUND), and_before).calls == 16
+
+
+def test_where_workers_have_come_more_calls_are_tried_at_once() -> None:
+    took = {"POST issues": 0.1}
+    limit = Limit(16, CallLimitBy.BOUND, settles=False, took=took, tried_at=999, again_s=60)
+    seen = Seen(now=1000, seconds=1, wanted=64, bound=16, calls={"POST issues": (80, 8.0)})
+    assert adapted(limit, seen).calls == 16
+    more = adapted(limit, replace(seen, bound=64))
+    assert (more.calls, more.kept) == (32, 16)
+    assert adapted(replace(limit, why=CallLimitBy.QUEUEING), replace(seen, bound=64)).calls == 16

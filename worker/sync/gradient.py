@@ -62,10 +62,13 @@ def adapted(limit: Limit, seen: Seen) -> Limit:
         seen: since then.
     """
     limit = replace(limit, tried_at=min(limit.tried_at, seen.now))
+    if not (seen.wanted and _answered(seen)):  # whoever comes back to work first knows of nobody else yet
+        return _put_off(limit, seen)
     most = max(LEAST, seen.bound)
     if max(limit.calls, limit.kept) > most:  # of workers that are gone
-        return replace(limit, calls=min(limit.kept or limit.calls, most), kept=0.0, settles=True)
-    if seen.wanted < limit.calls or not _answered(seen):  # what was done is what there was to do
+        calls = min(limit.kept or limit.calls, most)
+        return replace(limit, calls=calls, kept=0.0, settles=True, why=CallLimitBy.BOUND)
+    if seen.wanted < limit.calls:  # what was done is what there was to do
         return _put_off(limit, seen)
     if limit.settles:
         return replace(limit, settles=False)
@@ -92,7 +95,8 @@ def _tried(limit: Limit, seen: Seen) -> Limit:
         limit = replace(limit, again_s=AGAIN_S, more_next=True)
     limit = replace(limit, rate=_rate(seen, took), took=took)
     most, is_idle = float(min(seen.wanted, seen.bound)), _under_way(seen) < IDLE
-    is_opening = limit.why is CallLimitBy.OPENING or is_idle
+    may_be_more = limit.why is CallLimitBy.BOUND and limit.calls < seen.bound  # of workers that have come
+    is_opening = limit.why is CallLimitBy.OPENING or is_idle or may_be_more
     if not is_opening and seen.now - limit.tried_at < limit.again_s:
         return limit
     more, fewer = min(2 * limit.calls, most), max(limit.calls // 2, LEAST)
