@@ -135,6 +135,8 @@ def test_where_all_that_may_be_are_needed_fewer_are_tried_once_a_minute(bound: i
     seen = Seen(now=1000, seconds=1, wanted=64, bound=bound, calls={"POST issues": (80, 8.0)})
     found = adapted(trial, seen)
     assert (found.calls, found.again_s) == (16, again_s)
+    interrupted = adapted(replace(trial, resumed=True), seen)
+    assert (interrupted.calls, interrupted.again_s) == (16, 60 if bound == 16 else 5)
 
 
 @pytest.mark.parametrize(("seconds", "again_s"), [(0.16, 5), (0.06, 5), (0.13, 60)])
@@ -225,6 +227,8 @@ def test_what_was_found_for_workers_that_are_gone_is_forgotten() -> None:
     assert adapted(Limit(64, CallLimitBy.BOUND), seen).calls == 16
     found = adapted(Limit(10, CallLimitBy.QUEUEING, kept=20, rate=1), seen)
     assert (found.calls, found.why) == (16, CallLimitBy.BOUND), "more once they are back"
+    found = adapted(Limit(20, CallLimitBy.QUEUEING, kept=10, rate=1), seen)
+    assert (found.calls, found.why) == (10, CallLimitBy.QUEUEING)
 
 
 def test_whoever_comes_back_to_work_first_does_not_take_the_others_for_gone() -> None:
@@ -243,4 +247,6 @@ def test_where_workers_have_come_more_calls_are_tried_at_once() -> None:
     assert adapted(limit, seen).calls == 16
     more = adapted(limit, replace(seen, bound=64))
     assert (more.calls, more.kept) == (32, 16)
+    just_come = adapted(limit, replace(seen, wanted=16, bound=64))
+    assert just_come.calls == 16, "what the new one wants is not known yet"
     assert adapted(replace(limit, why=CallLimitBy.QUEUEING), replace(seen, bound=64)).calls == 16

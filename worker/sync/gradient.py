@@ -47,8 +47,8 @@ NO_MORE = 1.07
 """Where twice as many do not even so many times as much, half as many may do all of it: that is tried next."""
 
 AGAIN_S, SHARE, LAST_AGAIN_S = 5.0, 20, 60.0
-"""Seconds until something is tried again; after a trial that left no doubt, so many times as long as it took, and the
-last where no more may be than are needed: it could only be found that fewer are enough."""
+"""Seconds until something is tried again; after a trial that left no doubt, so many times as long as it took, and
+always the longest where the limit is all that the workers can make: it could only be found that fewer would do."""
 
 SUDDENLY = 1.5
 """Where calls take so many times as long as just before, or as short, what was found may hold no more."""
@@ -67,7 +67,8 @@ def adapted(limit: Limit, seen: Seen) -> Limit:
     most = max(LEAST, seen.bound)
     if max(limit.calls, limit.kept) > most:  # of workers that are gone
         calls = min(limit.kept or limit.calls, most)
-        return replace(limit, calls=calls, kept=0.0, settles=True, why=CallLimitBy.BOUND)
+        why = CallLimitBy.BOUND if calls >= most else limit.why
+        return replace(limit, calls=calls, kept=0.0, settles=True, why=why)
     if seen.wanted < limit.calls:  # what was done is what there was to do
         return _put_off(limit, seen)
     if limit.settles:
@@ -95,11 +96,11 @@ def _tried(limit: Limit, seen: Seen) -> Limit:
         limit = replace(limit, again_s=AGAIN_S, more_next=True)
     limit = replace(limit, rate=_rate(seen, took), took=took)
     most, is_idle = float(min(seen.wanted, seen.bound)), _under_way(seen) < IDLE
-    may_be_more = limit.why is CallLimitBy.BOUND and limit.calls < seen.bound  # of workers that have come
-    is_opening = limit.why is CallLimitBy.OPENING or is_idle or may_be_more
-    if not is_opening and seen.now - limit.tried_at < limit.again_s:
-        return limit
     more, fewer = min(2 * limit.calls, most), max(limit.calls // 2, LEAST)
+    # also where it was all that the workers could make, and more of them have come
+    is_opening = more > limit.calls and (limit.why is not CallLimitBy.QUEUEING or is_idle)
+    if not is_opening and seen.now - limit.tried_at < limit.again_s:
+        return replace(limit, why=CallLimitBy.BOUND if limit.calls >= seen.bound else limit.why)
     calls = more if more > limit.calls and (is_opening or limit.more_next or fewer >= limit.calls) else fewer
     if calls == limit.calls or (calls < limit.calls and is_idle):
         return replace(limit, why=CallLimitBy.BOUND if limit.calls >= seen.bound else limit.why)
@@ -119,7 +120,8 @@ def _compared(limit: Limit, seen: Seen) -> Limit:
     if was_more and is_more:  # and so may even more
         return _tried(replace(found, why=CallLimitBy.OPENING, settles=False, more_next=True), seen)
     if limit.resumed:  # what was before may have been different
-        return replace(found, calls=limit.kept, again_s=AGAIN_S)
+        again_s = LAST_AGAIN_S if limit.kept >= seen.bound else AGAIN_S
+        return replace(found, calls=limit.kept, again_s=again_s)
     is_no_more = was_more and gain < NO_MORE
     worth = low if is_no_more else low * gain * (1 if was_more else SPARE)
     calls = high if gain >= ratio**ALL or none_waits else max(LEAST, min(high, round(worth)))
