@@ -18,11 +18,14 @@ from statistics import median
 from typing import Any, ClassVar
 
 import structlog
+from sqlalchemy import select
 
 from producer.admin.templates.defaults import default_template
+from shared.codes.steps import What
 from shared.events.config import PluginConfig
 from shared.events.event import parse_event
 from shared.store.configuration.metadata import Entry, MetadataKind
+from shared.store.tables.models import TraceStep
 from shared.templating.contexts import Context, from_ticket
 from shared.templating.operations import Operation
 from tests.bench.engines import ENGINES, Candidate, Chevron, Deskbridge, Jinja2
@@ -112,6 +115,8 @@ def run(size: Size, say: Callable[[str], None]) -> tuple[tuple[Measure, Measure]
     with _bridges() as (bridges, stand_in):
         engines, context = [make() for make in ENGINES], _sample()
         _forward(bridges, stand_in, size.events)  # members, connections and imports are made once
+        if [_used_templates(one) for one in bridges] != [False, True]:
+            raise BrokenRun("a template was not used, or one was that nobody has activated")
         _compare(engines, context)
         numbers = count(1000)
         for number in range(size.rounds):
@@ -186,6 +191,13 @@ def _forward(bridges: list[Bridge], stand_in: Any, size: int) -> list[float]:
     if differences := [text for one in batches for text in one.differences(state)]:
         raise BrokenRun("; ".join(differences))
     return [median(figures) for figures in took]
+
+
+def _used_templates(bridge: Bridge) -> bool:
+    """Tell whether the trace says that bodies were made from templates, and of none that failed."""
+    with bridge.store.database.transaction() as session:
+        codes = set(session.scalars(select(TraceStep.code)))
+    return What.BODY_FROM_TEMPLATE.value in codes and What.TEMPLATE_FAILED.value not in codes
 
 
 def _compare(engines: list[Candidate], sample: Context) -> None:

@@ -71,7 +71,7 @@ class Drain:
         templates: the payload templates in force, by operation.
         people: helpdesk users (`People.who`) to who they are on the tracker; others were not read.
         members: (tracker project, tracker user) to whether the membership is known; others were not read.
-        project_names: tracker projects by id (`Known`); others were not read.
+        project_names: names of tracker projects by id, shared with all drains (`Known`); read as templates need them.
         rung: tickets that others' waiting work should be rung for when the drain ends.
         moved: issues that are in another tracker project than was known when the drain began.
         answered: whether the tracker has answered anything in this drain.

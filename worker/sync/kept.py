@@ -27,7 +27,7 @@ class Known:
 
     Args:
         basis: how many changes had been counted before any of it was read; None: it is never the same again.
-        project_names: tracker projects by id, as far as a template was rendered for them.
+        project_names: names of tracker projects by id, as far as a template was rendered for them.
     """
 
     basis: int | None = None
