@@ -64,4 +64,4 @@ def test_a_quick_run_of_templates_measures_three_engines_and_a_synced_event() ->
         assert measure["ok"] is None
     added = found["added_to_a_synced_event"]
     assert min(added["event_ms"] + added["with_templates_ms"]) > 0
-    assert found["added_to_a_synced_event"]["ok"] is None
+    assert added["ok"] is None

@@ -24,7 +24,6 @@ from worker.sync.actions import Action, Together, Way, aside, begin
 from worker.sync.coordinator import (
     AHEAD_S,
     CAN_WAIT_S,
-    MOST_AHEAD,
     MOST_TOGETHER,
     MOST_WAITING,
     Arrive,
@@ -401,14 +400,14 @@ def test_of_a_tracker_that_answers_at_once_more_calls_are_claimed_together_than_
     coordinator.take(range(1, 200))
     turns(coordinator, 2)
     back, ahead = 0, [0]
-    while back < 3 * MOST_AHEAD:
+    while back < 3 * MOST_TOGETHER:
         for going, _ in hands.given[back : back + share]:
             coordinator._arrive(going, Outcome())
         back += share
         turns(coordinator, 2)
         ahead.append(len(hands.given) - back - share)
-        assert ahead[-1] <= min(back, MOST_AHEAD), "as many as have come back"
-    assert max(ahead) > MOST_AHEAD / 2
+        assert ahead[-1] <= min(back, MOST_TOGETHER), "as many as have come back"
+    assert max(ahead) > MOST_TOGETHER / 2
     clock.now += 2 * AHEAD_S
     given = len(hands.given)
     for going, _ in hands.given[back : back + 1]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from shared.bodies.contexts import About, engine_for, project_name, ticket_context
+from shared.bodies.contexts import About, engine_for, ticket_context
 from shared.bodies.precedence import Chosen, choose
 from shared.codes.steps import What
 from shared.events.payloads import Body
@@ -40,12 +40,7 @@ def choose_body(run: Drain, operation: Operation, about: About, plain: Callable[
     """
 
     def context() -> Context:
-        name = run.project_names.get(about.project_id)
-        if name is None:
-            with run.store.transaction() as tx:
-                name = project_name(tx, about.project_id)
-            if name is not None:
-                run.project_names[about.project_id] = name
+        name = run.known.project_name(run.store, about.project_id)
         return ticket_context(name, run.config, about)
 
     return choose(run.templates.get(operation), lambda: engine_for(operation), context, plain)

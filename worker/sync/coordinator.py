@@ -47,10 +47,10 @@ MORE_AHEAD = 8
 CAN_WAIT_S = 0.1
 """So long waits what can wait for tickets that come to be read. Meanwhile its own is not begun once more."""
 
-AHEAD_S, MOST_AHEAD = 0.2, 32
-"""As many calls are claimed ahead as callers have come back within this time: what is claimed together shares a
-transaction. Should the tracker become a hundred times as slow now, the last of them are not begun within their lease:
-they are not sent, and claimed again."""
+AHEAD_S = 0.2
+"""As many calls are claimed ahead as callers have come back within this time, MOST_TOGETHER at most: what is claimed
+together shares a transaction. Should the tracker become a hundred times as slow now, the last of them are not begun
+within their lease: they are not sent, and claimed again after a moment."""
 
 MOST_TOGETHER = 32
 """What is done in one transaction at most: it holds up everybody else."""
@@ -605,7 +605,7 @@ class Coordinator:
         self._came_back.extend(now for going in came_with if not going.has_caller)
         while self._came_back and now - self._came_back[0] > AHEAD_S:
             self._came_back.popleft()
-        self._soon_free = min(len(self._came_back), MOST_AHEAD)
+        self._soon_free = min(len(self._came_back), MOST_TOGETHER)
         self._callers.allow(max(1, self._callers_now))
 
     def _have_waited(self) -> list[Asked]:

@@ -31,7 +31,7 @@ from shared.tracker.client import CallRecord, TrackerClient
 from shared.tracker.lists import TrackerLists
 from worker.sync.actions import Action
 from worker.sync.completion import Completion
-from worker.sync.kept import Kept
+from worker.sync.kept import Kept, Known
 from worker.sync.retry import backoff
 
 log = get_logger("sync")
@@ -71,7 +71,7 @@ class Drain:
         templates: the payload templates in force, by operation.
         people: helpdesk users (`People.who`) to who they are on the tracker; others were not read.
         members: (tracker project, tracker user) to whether the membership is known; others were not read.
-        project_names: names of tracker projects by id, shared with all drains (`Known`); read as templates need them.
+        known: what the process keeps, as it was when the drain began.
         rung: tickets that others' waiting work should be rung for when the drain ends.
         moved: issues that are in another tracker project than was known when the drain began.
         answered: whether the tracker has answered anything in this drain.
@@ -92,7 +92,7 @@ class Drain:
     templates: Mapping[str, ActiveTemplate] = field(default_factory=dict)
     people: dict[tuple[int, str | None], Match] = field(default_factory=dict)
     members: dict[tuple[int, int], bool] = field(default_factory=dict)
-    project_names: dict[int, str] = field(default_factory=dict)
+    known: Known = field(default_factory=Known)
     steps: list[Step] = field(default_factory=list)
     rung: set[int] = field(default_factory=set)
     moved: dict[int, int] = field(default_factory=dict)

@@ -166,7 +166,7 @@ class Load(Stored[tuple[Drain, Loaded]]):
                 using.locks,
                 one.lock,
                 templates,
-                project_names=known.project_names,
+                known=known,
                 basis=basis,
                 call_limit=using.call_limit,
             )

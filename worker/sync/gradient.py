@@ -99,9 +99,10 @@ def _tried(limit: Limit, seen: Seen) -> Limit:
     more, fewer = min(2 * limit.calls, most), max(limit.calls // 2, LEAST)
     # also where it was all that the workers could make, and more of them have come
     is_opening = more > limit.calls and (limit.why is not CallLimitBy.QUEUEING or is_idle)
-    if not is_opening and seen.now - limit.tried_at < limit.again_s:
-        return replace(limit, why=CallLimitBy.BOUND if limit.calls >= seen.bound else limit.why)
-    calls = more if more > limit.calls and (is_opening or limit.more_next or fewer >= limit.calls) else fewer
+    calls = limit.calls
+    if is_opening or seen.now - limit.tried_at >= limit.again_s:
+        prefers_more = is_opening or limit.more_next or fewer >= limit.calls
+        calls = more if more > limit.calls and prefers_more else fewer
     if calls == limit.calls or (calls < limit.calls and is_idle):
         return replace(limit, why=CallLimitBy.BOUND if limit.calls >= seen.bound else limit.why)
     return replace(limit, calls=calls, kept=limit.calls, settles=True, tried_at=seen.now)

@@ -10,11 +10,12 @@ import time
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from shared.bodies.contexts import project_name
 from shared.events.event import HelpdeskUser
 from shared.store.configuration.links import Link
 from shared.store.configuration.people import Match, who
 from shared.store.configuration.templates import ActiveTemplate
-from shared.store.transaction import Transaction
+from shared.store.transaction import Store, Transaction
 
 Place = tuple[int | None, int]
 KEPT_S = 60.0
@@ -27,16 +28,15 @@ class Known:
 
     Args:
         basis: how many changes had been counted before any of it was read; None: it is never the same again.
-        project_names: names of tracker projects by id, as far as a template was rendered for them.
     """
 
     basis: int | None = None
-    project_names: dict[int, str] = field(default_factory=dict)
     _read_at: float = field(default_factory=time.monotonic)
     _templates: Mapping[str, ActiveTemplate] | None = None
     _needed: tuple[tuple[int, ...], frozenset[int]] | None = None
     _links: dict[Place, Link] = field(default_factory=dict)
     _people: dict[tuple[int, str | None], Match] = field(default_factory=dict)
+    _project_names: dict[int, str] = field(default_factory=dict)
 
     @property
     def is_old(self) -> bool:
@@ -54,6 +54,16 @@ class Known:
         if self._needed is None:
             self._needed = tx.metadata.needed()
         return self._needed
+
+    def project_name(self, store: Store, project_id: int) -> str | None:
+        """Return what a tracker project is called; where that is not known yet, in a transaction of its own."""
+        if project_id not in self._project_names:
+            with store.transaction() as tx:
+                name = project_name(tx, project_id)
+            if name is None:
+                return None
+            self._project_names[project_id] = name
+        return self._project_names[project_id]
 
     def links(self, tx: Transaction, places: Collection[Place]) -> dict[Place, Link | None]:
         """Return the link of each of some (helpdesk project, entity)."""
