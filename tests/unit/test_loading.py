@@ -58,10 +58,13 @@ def test_a_process_loads_nothing_that_it_does_not_need(process: str) -> None:
     assert loaded & needless == set()
 
 
-def test_a_producer_that_begins_anew_without_a_secret_has_loaded_no_settings_before() -> None:
+def test_a_producer_that_begins_anew_without_a_secret_has_loaded_no_settings_before(
+    tmp_path: Path,
+) -> None:
+    """Where it begins there is no installation: `make run` leaves one in the folder of the sources."""
     ended = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "producer.commands.main", "producer"],
-        cwd=ROOT,
+        cwd=tmp_path,
         env={"DESKBRIDGE_SECRET_KEYS": "secret"},
         capture_output=True,
         text=True,
