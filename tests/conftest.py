@@ -53,9 +53,10 @@ def pytest_collection_finish() -> None:
 def logging_as_it_was() -> Iterator[None]:
     """Leave logging as it was: a command points it at a standard error that is closed with its test."""
     root, ours = logging.getLogger(), logging.getLogger("deskbridge")
-    before = root.handlers[:], root.level, ours.level
+    before, configured = (root.handlers[:], root.level, ours.level), structlog.get_config()
     yield
     root.handlers[:], root.level, ours.level = before
+    structlog.configure(**configured)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
+from collections.abc import Iterable
+from typing import Any
+
+from structlog.testing import capture_logs
 
 from producer.admin.looking.story import trace_ticket
 from shared.codes.faults import Fault
@@ -12,22 +15,26 @@ from tests.failures.stage import Stage
 from tests.support.events import ticket, ticket_event
 
 
-def test_who_is_a_member_already_is_no_refusal(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
+def refused(lines: Iterable[Any]) -> list[tuple[str, str, int]]:
+    """Return level, words and status of each line about a call that the tracker refused."""
+    return [(one["log_level"], one["event"], one["status"]) for one in lines if "refused" in one["event"]]
+
+
+def test_who_is_a_member_already_is_no_refusal(stage: Stage) -> None:
     stage.bridge.configure(membership_for="matched")
-    assert stage.work() == EventState.DONE
+    with capture_logs() as lines:
+        assert stage.work() == EventState.DONE
     told = [one for one in trace_ticket(stage.bridge.store, 4711).steps if one.call]
     assert any(one.call and one.call["status"] == 422 for one in told), "the membership was asked for"
     assert Fault.TRACKER_REJECTED not in stage.trace().codes
-    assert "refused" not in capsys.readouterr().out
+    assert refused(lines) == [("info", "the tracker refused a call, as expected", 422)]
 
 
-def test_the_doctor_logs_no_refusal_where_all_is_well(
-    stage: Stage, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_doctor_logs_no_refusal_where_all_is_well(stage: Stage) -> None:
     stage.work()
-    capsys.readouterr()
-    stage.findings()
-    assert "refused" not in capsys.readouterr().out
+    with capture_logs() as lines:
+        stage.findings()
+    assert refused(lines) == [("info", "the tracker refused a call, as expected", 412)]
 
 
 def test_one_is_one(stage: Stage) -> None:
