@@ -1,6 +1,6 @@
 """What a ticket's way awaits: each says what is to be done; whoever drives the way decides when, and with whom.
 
-Each kind says where it is at home: `Together` is shared by many tickets in one round trip, `Stored` (`run.py`) in one
+Each kind says where it is at home: `Together` is shared by many tickets in one round trip, `Stored` (`drain.py`) in one
 transaction, and `Apart` is each ticket's own, and may take long.
 
 `async` and `await` without asyncio: an action hands itself to its driver, which sends back what came of it, or throws
