@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from sqlalchemy import (
@@ -44,6 +45,10 @@ class Rows:
 
     def __init__(self, columns: Mapping[str, TypeEngine[Any]]) -> None:
         self._columns = dict(columns)
+        self._bind = {
+            name: kind.process_bind_param if isinstance(kind, TypeDecorator) else None
+            for name, kind in self._columns.items()
+        }
 
     def table(self, *, postgresql: bool) -> FromClause:
         """Return the rows as a table of a statement."""
@@ -68,9 +73,10 @@ class Rows:
         """Return the parameters with some rows."""
         dialect = session.get_bind().dialect
         bound = [
-            {name: _bound(kind, row[name], dialect) for name, kind in self._columns.items()} for row in rows
+            {name: bind(row[name], dialect) if bind else row[name] for name, bind in self._bind.items()}
+            for row in rows
         ]
-        return {NAME: json.dumps(bound), COUNT: len(bound)}
+        return {NAME: json.dumps(bound, default=partial(_moment, dialect)), COUNT: len(bound)}
 
 
 class among(GenericFunction[bool]):  # noqa: N801  (a SQL function)
@@ -110,9 +116,6 @@ def _among_sqlite(element: among, compiler: SQLCompiler, **kw: Any) -> str:
     return f"{values} IN (SELECT value FROM json_each({parameter}))"  # noqa: S608 (a column and a parameter)
 
 
-def _bound(kind: TypeEngine[Any], value: Any, dialect: Dialect) -> Any:
-    if isinstance(kind, TypeDecorator):
-        value = kind.process_bind_param(value, dialect)
-    if isinstance(value, datetime):
-        return value.isoformat() if dialect.name == "postgresql" else value.strftime("%Y-%m-%d %H:%M:%S.%f")
-    return value
+def _moment(dialect: Dialect, value: datetime) -> str:
+    """Return a time as the database casts it; JSON has none."""
+    return value.isoformat() if dialect.name == "postgresql" else value.strftime("%Y-%m-%d %H:%M:%S.%f")
