@@ -7,12 +7,14 @@ with store.transaction() as tx:
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager
 
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from shared.codes.kinds import Kind
+from shared.store.bearing import Bearing, bearing
 from shared.store.configuration.changes import Changes
 from shared.store.configuration.configs import SHARE, Configs, settle
 from shared.store.configuration.links import Links
@@ -64,6 +66,10 @@ class Transaction(Opened):
 
     def ledger(self, kind: Kind) -> Ledger:
         return self.issues if kind is Kind.TICKET else self.times
+
+    def bearing(self, asked: Mapping[int, Collection[int]]) -> Bearing:
+        """Return what bears on the due events of some tickets: ticket to the ticket tasks that they are about."""
+        return bearing(self._session, asked)
 
     def wait_briefly(self, *, lasts: bool = True, settles: bool = False) -> None:
         """Wait for what somebody else holds no longer than BRIEFLY_S; SQLite has one writer, who is done soon.

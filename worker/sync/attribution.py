@@ -150,9 +150,7 @@ class Sender:
             moved = self.about.issue_id is not None and self._learn_project(self.about.issue_id)
             if (self._ensured_now and not moved) or not self._may_become_member():
                 raise
-        with self.run.transaction() as tx:
-            tx.people.forget_member(self.project_id, person.tracker_user_id)
-        self.run.members[self.project_id, person.tracker_user_id] = False
+        self._forget_membership(person)
         self._ensure_membership(person)
         return call(person.login)
 
@@ -212,9 +210,7 @@ class Sender:
                 refresh(self.run.store, self.run.lists, MetadataKind.ROLE)
                 self._people_now()
         if self._ensured_now and (gone := self._role_gone()) is not None:
-            with self.run.transaction() as tx:
-                tx.people.forget_member(self.project_id, person.tracker_user_id)
-            self.run.members[self.project_id, person.tracker_user_id] = False
+            self._forget_membership(person)
             self.run.warn(What.NOT_MADE_MEMBER(login=person.login, because=gone))
 
     def _role_gone(self) -> Coded | None:
@@ -274,6 +270,13 @@ class Sender:
         with self.run.transaction() as tx:
             tx.people.remember_member(self.project_id, person.tracker_user_id)
         self.run.members[self.project_id, person.tracker_user_id] = True
+
+    def _forget_membership(self, person: TrackerPerson) -> None:
+        member = self.project_id, person.tracker_user_id
+        with self.run.transaction() as tx:
+            tx.people.forget_member(*member)
+        self.run.known.forget_member(*member)
+        self.run.members[member] = False
 
     def _not_yet(self, because: Coded) -> None:
         """Wait a few times where membership or project are not known: else the administrator would be the author.

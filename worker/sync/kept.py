@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import product
 
 from shared.bodies.contexts import project_name
 from shared.events.event import HelpdeskUser
@@ -37,6 +38,8 @@ class Known:
     _links: dict[Place, Link] = field(default_factory=dict)
     _people: dict[tuple[int, str | None], Match] = field(default_factory=dict)
     _project_names: dict[int, str] = field(default_factory=dict)
+    _members: set[tuple[int, int]] = field(default_factory=set)
+    _seen: dict[int, str | None] = field(default_factory=dict)
 
     @property
     def is_old(self) -> bool:
@@ -64,6 +67,23 @@ class Known:
                 return None
             self._project_names[project_id] = name
         return self._project_names[project_id]
+
+    def note_seen(self, tx: Transaction, users: Iterable[HelpdeskUser]) -> None:
+        """Remember the helpdesk users that events name (`People.note_seen`), unless they are known to be."""
+        tx.people.note_seen(users, self._seen)
+
+    def members(
+        self, tx: Transaction, projects: Collection[int], users: Collection[int]
+    ) -> dict[tuple[int, int], bool]:
+        """Return of each of some tracker projects and users whether the membership is known."""
+        wanted = set(product(projects, users))
+        if unknown := wanted - self._members:
+            self._members |= tx.people.members({one for one, _ in unknown}, {one for _, one in unknown})
+        return {one: one in self._members for one in wanted}
+
+    def forget_member(self, project_id: int, user_id: int) -> None:
+        """Forget a membership that the tracker's refusal made doubtful."""
+        self._members.discard((project_id, user_id))
 
     def links(self, tx: Transaction, places: Collection[Place]) -> dict[Place, Link | None]:
         """Return the link of each of some (helpdesk project, entity)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from itertools import product, zip_longest
+from itertools import zip_longest
 
 from shared.codes.reasons import Reason
 from shared.events.config import PluginConfig
@@ -59,7 +59,7 @@ class Work:
     ticket: Ticket
     link: Link | None
     issue_row: LedgerRow | None
-    time_rows: dict[int, LedgerRow]
+    time_rows: Mapping[int, LedgerRow]
     technician: Match
     people: Mapping[tuple[int, str | None], Match]
     members: Mapping[tuple[int, int], bool]
@@ -130,7 +130,7 @@ def load(
         else:
             read[ticket_id] = one
     states = _fold(tx, read, settling, config)
-    tx.people.note_seen(user for one in read.values() for user in _people(one.events))
+    known.note_seen(tx, (user for one in read.values() for user in _people(one.events)))
     states |= tx.statuses.some(read.keys() - states.keys())
     read = {ticket_id: one for ticket_id, one in read.items() if ticket_id in states}
     return found | _works(tx, read, states, config, known)
@@ -208,11 +208,9 @@ def _works(
         return {}
     tickets = {ticket_id: Ticket.model_validate(states[ticket_id].snapshot) for ticket_id in read}
     task_events = {ticket_id: one.task_events for ticket_id, one in read.items()}
-    time_rows = tx.times.of_drains(
-        {ticket_id: {one.task.id for one in events} for ticket_id, events in task_events.items()}
-    )
-    issue_rows = tx.issues.of_keys(read)
-    newest = _newest(tx, [one for events in task_events.values() for one in events])
+    bearing = tx.bearing({key: {one.task.id for one in events} for key, events in task_events.items()})
+    issue_rows, time_rows = bearing.issues, bearing.times
+    newest = _newest(tx, [one for events in task_events.values() for one in events], bearing.newest)
     plans = {
         ticket_id: plan_times(events, _logged(time_rows[ticket_id]), config, newest)
         for ticket_id, events in task_events.items()
@@ -225,7 +223,7 @@ def _works(
         users[ticket_id] = [user for user in (ticket.technician, *logging) if user]
     every = [user for some in users.values() for user in some]
     people = known.people(tx, every, administrators=config.match_administrators)
-    members = _members(tx, links.values(), issue_rows.values(), people.values())
+    members = _members(tx, known, links.values(), issue_rows.values(), people.values())
     administrators, statuses = known.needed(tx)
     now = next((one.due.now for one in read.values() if one.due.now), None) or tx.now()
     return {
@@ -260,6 +258,7 @@ def _logged(rows: Mapping[int, LedgerRow]) -> dict[int, int]:
 
 def _members(
     tx: Transaction,
+    known: Known,
     links: Collection[Link | None],
     issue_rows: Collection[LedgerRow],
     people: Collection[Match],
@@ -267,15 +266,12 @@ def _members(
     """Return which memberships are known of the linked projects and of those where the issues are."""
     linked = {one.tracker_project_id for one in links if one}
     projects = linked | {row.tracker_project_id for row in issue_rows if row.tracker_project_id}
-    users = {one.person.tracker_user_id for one in people if one.person}
-    known = tx.people.members(projects, users)
-    return {one: one in known for one in product(projects, users)}
+    return known.members(tx, projects, {one.person.tracker_user_id for one in people if one.person})
 
 
-def _newest(tx: Transaction, events: Sequence[Pending]) -> dict[int, KnownEvent]:
+def _newest(tx: Transaction, events: Sequence[Pending], newest: Mapping[int, int]) -> dict[int, KnownEvent]:
     """Return the newest event of each ticket task of some events, whatever became of it."""
     read = {one.id: one.event for one in events}
-    newest = tx.journal.newest_of_tasks({one.task.id for one in events})
     for row in tx.journal.by_ids(set(newest.values()) - read.keys()):
         if event := content_of(row):
             read[row.id] = event

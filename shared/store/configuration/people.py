@@ -333,18 +333,28 @@ class People:
         )
         return self._session.scalar(statement) is not None
 
-    def note_seen(self, users: Iterable[HelpdeskUser]) -> None:
-        """Remember the helpdesk users that events name, each with the newest e-mail; mostly nothing is written."""
+    def note_seen(self, users: Iterable[HelpdeskUser], noted: dict[int, str | None] | None = None) -> None:
+        """Remember the helpdesk users that events name, each with the newest e-mail; mostly nothing is written.
+
+        Args:
+            users: in the order of their events.
+            noted: what is known to be remembered, by id; what is found so is added, and what is written is not yet.
+        """
+        noted = {} if noted is None else noted
         named: dict[int, str | None] = {}
         for user in users:
             mail = UNREADABLE.sub("\ufffd", (user.email or "").strip(BLANKS))
             named[user.id] = mail or named.get(user.id)
-        if not named:
+        asked = [one for one, mail in named.items() if one not in noted or mail not in (None, noted[one])]
+        if not asked:
             return
-        before = dict(self._session.execute(SEEN, {"ids": list(named)}).all())
-        for user_id in sorted(named):  # in one order, so that two workers never wait for each other
+        before = dict(self._session.execute(SEEN, {"ids": asked}).all())
+        for user_id in sorted(asked):  # in one order, so that two workers never wait for each other
             if user_id not in before or (named[user_id] and before[user_id] != named[user_id]):
+                noted.pop(user_id, None)
                 self._note(user_id, named[user_id])
+            else:
+                noted[user_id] = before[user_id]
 
     def _note(self, helpdesk_user_id: int, email: str | None) -> None:
         values = {"email": email, "seen_at": clock()}

@@ -49,6 +49,7 @@ from shared.store.journal.due import (
     due_parameters,
     due_with_their_keys,
     is_due,
+    task_key,
 )
 from shared.store.ledger.ledger_queries import unsettled_tickets
 from shared.store.tables.explained import is_for, keeping, kept
@@ -352,7 +353,7 @@ class Journal:
             task_id: those of this ticket task instead, on whichever ticket.
         """
         whose = (
-            JournalEvent.ticket_id == ticket_id if task_id is None else JournalEvent.key == _task_key(task_id)
+            JournalEvent.ticket_id == ticket_id if task_id is None else JournalEvent.key == task_key(task_id)
         )
         where = and_(whose, JournalEvent.state == EventState.PENDING)
         self._session.execute(update(JOURNAL).where(where).values(next_attempt_at=clock(seconds)))
@@ -565,14 +566,6 @@ class Journal:
         unreadable = and_(JournalEvent.key == UNREADABLE, JournalEvent.state == EventState.FAILED)
         return self._session.scalar(select(func.max(JournalEvent.received_at)).where(unreadable))
 
-    def newest_of_tasks(self, task_ids: Collection[int]) -> dict[int, int]:
-        """Return the newest event of each ticket task, whatever became of it, in whichever ticket it came."""
-        if not task_ids:
-            return {}
-        keys = [_task_key(task_id) for task_id in task_ids]
-        rows = self._session.execute(_newest_of_keys(), {"keys": keys})
-        return {task_id: event_id for event_id, task_id in rows if task_id is not None}
-
     def by_ids(self, event_ids: Collection[int]) -> Sequence[JournalEvent]:
         """Return some events."""
         if not event_ids:
@@ -638,11 +631,7 @@ def _ended_so(state: EventState, code: str | None) -> ColumnElement[bool]:
 def _waiting_for(ticket_id: int, task_id: int | None) -> ColumnElement[bool]:
     """Return what may wait for a ticket's issue, or a ticket task's time entry: the task may have moved since."""
     of_ticket = JournalEvent.ticket_id == ticket_id
-    return of_ticket if task_id is None else or_(of_ticket, JournalEvent.key == _task_key(task_id))
-
-
-def _task_key(task_id: int) -> str:
-    return f"ticket-task:{task_id}"
+    return of_ticket if task_id is None else or_(of_ticket, JournalEvent.key == task_key(task_id))
 
 
 def _pending(event_ids: Collection[int]) -> ColumnElement[bool]:
@@ -657,17 +646,6 @@ def _due_at_all() -> Any:
     is_time = or_(comes.is_(None), comes <= moment())
     is_due = (of_tickets, JOURNAL.c.state == EventState.PENDING, is_time)
     return select(JOURNAL.c.ticket_id).where(*is_due).distinct()
-
-
-@cache
-def _newest_of_keys() -> Any:
-    """Return the statement that finds the newest event of each of `keys`."""
-    columns = JOURNAL.c
-    newest_first = [columns[column.key].desc() for column in ORDER]
-    place = func.row_number().over(partition_by=columns.key, order_by=newest_first).label("place")
-    of_keys = among(columns.key, "keys")
-    ranked = select(columns.id, columns.task_id, place).where(of_keys).subquery()
-    return select(ranked.c.id, ranked.c.task_id).where(ranked.c.place == 1)
 
 
 @cache

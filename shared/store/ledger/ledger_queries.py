@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any, cast
@@ -62,24 +62,6 @@ class LedgerQueries:
     def of_ticket(self, ticket_id: int) -> Sequence[LedgerRow]:
         """Return every row that belongs to a ticket."""
         return self._session.scalars(select(self._model).where(self._model.ticket_id == ticket_id)).all()
-
-    def of_drains(self, keys: Mapping[int, Collection[int]]) -> dict[int, dict[int, LedgerRow]]:
-        """Return, by ticket id, the rows of its keys, and those of its own that are claimed or in doubt, by key.
-
-        Args:
-            keys: what is asked for of each ticket.
-        """
-        every = [key for some in keys.values() for key in some]
-        asked = {"ticket_ids": list(keys), "keys": every}
-        rows = self._session.scalars(_of_drains(self._model), asked).all()
-        return {
-            ticket_id: {
-                row.key: row
-                for row in rows
-                if row.key in some or (row.ticket_id == ticket_id and row.state in IN_FLIGHT)
-            }
-            for ticket_id, some in keys.items()
-        }
 
     def newest_projects(self, most: int) -> list[int]:
         """Return the tracker projects of the rows with the highest keys, so many of them, the newest first."""
@@ -186,15 +168,3 @@ def _of_key(model: type[LedgerRow]) -> Select[Any]:
 def _of_keys(model: type[LedgerRow]) -> Select[Any]:
     """Return the statement that reads the rows of `keys`."""
     return select(model).where(among(model.key, "keys"))
-
-
-@cache
-def _of_drains(model: type[LedgerRow]) -> Select[Any]:
-    """Return the statement that reads the rows of `keys`, and those of `ticket_ids` that are in flight."""
-    of_keys = select(model.key).where(among(model.key, "keys"))
-    in_flight = select(model.key).where(
-        NOT_LINKED,
-        among(model.ticket_id, "ticket_ids"),
-        model.state.in_(IN_FLIGHT),
-    )
-    return select(model).where(model.key.in_(of_keys.union_all(in_flight)))

@@ -1,0 +1,121 @@
+"""What bears on tickets' due events, read in one statement: ledger rows, and the newest event of each ticket task."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, cast
+
+from sqlalchemy import (
+    ColumnElement,
+    CompoundSelect,
+    Table,
+    Text,
+    func,
+    inspect,
+    literal,
+    null,
+    select,
+    union_all,
+)
+from sqlalchemy import cast as sql_cast
+from sqlalchemy.orm import Session
+
+from shared.store.journal.due import ORDER, task_key
+from shared.store.ledger.ledger_queries import IN_FLIGHT, NOT_LINKED
+from shared.store.tables.models import JournalEvent, TaskTimeLink, TicketIssueLink
+from shared.store.tables.rows import among
+
+ISSUES, TIMES, JOURNAL = (cast(Table, one.__table__) for one in (TicketIssueLink, TaskTimeLink, JournalEvent))
+OF_A_ROW = {
+    column.name: name for name, column in inspect(TicketIssueLink).columns.items() if name != "ticket_id"
+}
+"""The columns that both kinds of rows have beside their keys, and what a row calls each."""
+
+ISSUE, TIME, NEWEST = "issue", "time", "newest"
+
+
+@dataclass(frozen=True, slots=True)
+class Bearing:
+    """What bears on some tickets' due events.
+
+    Attributes:
+        issues: ticket to the ledger row of its issue.
+        times: ticket to the rows of its ticket tasks, by ticket task: those asked for, and those of its own that are
+            claimed or in doubt.
+        newest: ticket task to its newest event, whatever became of it, in whichever ticket it came.
+    """
+
+    issues: dict[int, TicketIssueLink] = field(default_factory=dict)
+    times: dict[int, dict[int, TaskTimeLink]] = field(default_factory=dict)
+    newest: dict[int, int] = field(default_factory=dict)
+
+
+def bearing(session: Session, asked: Mapping[int, Collection[int]]) -> Bearing:
+    """Read what bears on some tickets.
+
+    Args:
+        session: the transaction.
+        asked: ticket to the ticket tasks that its due events are about.
+    """
+    task_ids = {task_id for some in asked.values() for task_id in some}
+    parameters = {
+        "ticket_ids": list(asked),
+        "task_ids": list(task_ids),
+        "keys": [task_key(one) for one in task_ids],
+    }
+    found = Bearing(times={ticket_id: {} for ticket_id in asked})
+    for row in session.execute(_bearing(), parameters):
+        values = {name: getattr(row, column) for column, name in OF_A_ROW.items()}
+        if row.part == ISSUE:
+            found.issues[row.ticket_id] = TicketIssueLink(ticket_id=row.ticket_id, **values)
+        elif row.part == NEWEST:
+            found.newest[row.task_id] = row.event_id
+        else:
+            time = TaskTimeLink(ticket_id=row.ticket_id, task_id=row.task_id, **values)
+            for ticket_id, some in asked.items():
+                if time.task_id in some or (time.ticket_id == ticket_id and time.state in IN_FLIGHT):
+                    found.times[ticket_id][time.task_id] = time
+    return found
+
+
+@cache
+def _bearing() -> CompoundSelect[Any]:
+    """Return the statement for `ticket_ids`, `task_ids` and their `keys`; made once."""
+    issues, times = ISSUES.c, TIMES.c
+    of_issues = select(
+        _part(ISSUE),
+        issues.ticket_id,
+        _none(times.task_id).label("task_id"),
+        *(issues[one] for one in OF_A_ROW),
+    ).where(among(issues.ticket_id, "ticket_ids"))
+    asked = select(times.task_id).where(among(times.task_id, "task_ids"))
+    in_flight = select(times.task_id).where(
+        NOT_LINKED, among(times.ticket_id, "ticket_ids"), times.state.in_(IN_FLIGHT)
+    )
+    of_times = select(_part(TIME), times.ticket_id, times.task_id, *(times[one] for one in OF_A_ROW)).where(
+        times.task_id.in_(asked.union_all(in_flight))
+    )
+    newest_first = [JOURNAL.c[one.key].desc() for one in ORDER]
+    place = func.row_number().over(partition_by=JOURNAL.c.key, order_by=newest_first).label("place")
+    ranked = (
+        select(JOURNAL.c.id, JOURNAL.c.task_id, place)
+        .where(among(JOURNAL.c.key, "keys"), JOURNAL.c.task_id.is_not(None))
+        .subquery()
+    )
+    newest = select(
+        _part(NEWEST),
+        _none(times.ticket_id),
+        ranked.c.task_id,
+        *(ranked.c.id if one == "event_id" else _none(times[one]) for one in OF_A_ROW),
+    ).where(ranked.c.place == 1)
+    return union_all(of_issues, of_times, newest)
+
+
+def _part(name: str) -> ColumnElement[str]:
+    return literal(name, Text, literal_execute=True).label("part")
+
+
+def _none(column: ColumnElement[Any]) -> ColumnElement[Any]:
+    return sql_cast(null(), column.type)
