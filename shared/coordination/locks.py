@@ -77,16 +77,20 @@ class HeldLock:
         self._locks, self.name, self.token = locks, name, token
         self.looked_at = self.renewed_at = taken_at
 
+    @property
+    def is_held(self) -> bool:
+        """Whether it is held still, as far as is known here."""
+        return time.monotonic() < self.renewed_at + self._locks.lease
+
     def check(self) -> None:
         """Look whether it is held still, and ask nobody; whoever looks is at work, so that it is kept on.
 
         Raises:
             LockBusy: it ran out meanwhile; somebody else may hold it.
         """
-        now = time.monotonic()
-        if now >= self.renewed_at + self._locks.lease:
+        if not self.is_held:
             raise LockBusy(Fault.LOCK_RAN_OUT())
-        self.looked_at = now
+        self.looked_at = time.monotonic()
 
 
 # Takes each key that is free. One that has no end is nobody's, since every one of ours has one: it is dropped.

@@ -69,6 +69,11 @@ class Sender:
         """The person to act as; None: the administrator."""
         return self.match.person
 
+    @property
+    def is_prepared(self) -> bool:
+        """Whether there is nothing to do before it can send."""
+        return self.person is not None and self.is_member and bool(self.project_id)
+
     async def prepare(self) -> None:
         """Ensure the person's membership, unless it is known.
 

@@ -24,9 +24,14 @@ async def built(run: Drain, build: Callable[P, T], *args: P.args, **kwargs: P.kw
     To render a template takes its time; of a project that was not known when the drain began, or of people who are to
     be looked up anew, the store is asked.
     """
-    if run.templates or run.moved or not run.people:
+    if takes_long(run):
         return await apart(build, *args, **kwargs)
     return build(*args, **kwargs)
+
+
+def takes_long(run: Drain) -> bool:
+    """Tell whether to build what is sent may take long, or ask the store."""
+    return bool(run.templates or run.moved or not run.people)
 
 
 def choose_body(run: Drain, operation: Operation, about: About, plain: Callable[[], Body]) -> Chosen:

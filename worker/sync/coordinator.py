@@ -559,7 +559,8 @@ class Coordinator:
         if self._stopped_at:
             self._look_again()
         self._all_go_on(arrived)
-        self._see_who_is_free(came_with)
+        going_to_call = {going for going, _ in self._ready}
+        self._see_who_is_free([one for one in came_with if not one.has_caller or one in going_to_call])
         self._let_on()
         self._begin_more()
         self._read()
@@ -593,7 +594,7 @@ class Coordinator:
         self._reading_since = None
         self.look()
 
-    def _see_who_is_free(self, came_with: list[Going]) -> None:
+    def _see_who_is_free(self, came_back: list[Going]) -> None:
         """Expect as many callers to be free soon as have just become so.
 
         Whoever is then finds the next call claimed, and begins it at once. Nobody is expected where nobody came back:
@@ -602,7 +603,7 @@ class Coordinator:
         if self._is_limited:
             return
         now = time.monotonic()
-        self._came_back.extend(now for going in came_with if not going.has_caller)
+        self._came_back.extend(now for _ in came_back)
         while self._came_back and now - self._came_back[0] > AHEAD_S:
             self._came_back.popleft()
         self._soon_free = min(len(self._came_back), MOST_TOGETHER)

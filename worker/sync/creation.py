@@ -8,14 +8,15 @@ Nothing is created twice, since whoever sends has claimed the row, and has commi
 - It is sent only as long as the claim's lease lasts; nobody else takes the row over before that and the settling
   time have gone, and then only by asking the tracker.
 - A refusal, or a call that never left, makes the row free again. No clear answer puts it in doubt (`doubt.py`).
-- The answer is recorded for its own attempt; what comes after another one was begun is a person's to decide.
+- The answer is recorded for its own attempt; what comes after another one was begun is a person's to decide. Where the
+  next creation only waits for that, its claim is committed with it.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -60,15 +61,22 @@ LONG_S = 1.0
 LINK_AGAIN_S = (0.05, 0.5, 2.0)
 
 
-async def create(creation: Creation, row: LedgerRow | None) -> Created | Waiting:
+async def create(
+    creation: Creation,
+    row: LedgerRow | None,
+    begun: Attempt | None = None,
+    following: Callable[[Created], Creation | None] | None = None,
+) -> tuple[Created | Waiting, Begun | None]:
     """Create what is wanted, once.
 
     Args:
         creation: what is wanted.
         row: its ledger row as it was read: free; None where there is none.
+        begun: its claim, where that was committed with the link before it.
+        following: returns what is to be created next, None where it cannot be claimed before more is known.
 
     Returns:
-        The linked object, or what it waits for.
+        The linked object, or what it waits for; and what was claimed with its link, which is to be sent at once.
 
     Raises:
         TrackerError: an outage, or a refusal for good.
@@ -76,6 +84,35 @@ async def create(creation: Creation, row: LedgerRow | None) -> Created | Waiting
         Outdated: nothing was; what it was built from was changed meanwhile.
         LockBusy: nothing was; the ticket's lock was lost before its turn came, the process is to end, or a pause began.
     """
+    run, attempt = creation.run, begun or await _claimed(creation, row)
+    if not isinstance(attempt, Attempt):
+        return attempt, None
+    tell_choice(run, creation.operation, creation.chosen, creation.task_id)
+    try:
+        found_id, found = await Call(creation, attempt.window)
+    except OutcomeUnknown as unclear:
+        return await aside(doubt, creation, attempt.number, unclear), None
+    except (LeaseOver, NotYet, NotBegun, TrackerError) as definite:
+        if isinstance(definite, TrackerOutage) and definite.may_have_acted:
+            await aside(doubt, creation, attempt.number, definite)
+            raise
+        reason, number = definite.coded, attempt.number
+        await run.write(lambda tx: tx.ledger(creation.kind).free(creation.key, number, reason))
+        if isinstance(definite, TrackerRejected):
+            project_id = creation.sender.project_id  # it may have been found to be another
+            raise await begin(
+                explained, run, creation.operation, creation.body, project_id, definite, creation.task_id
+            ) from None
+        raise
+    link = Link(creation, attempt, found_id, found)
+    created, after = await _linked(link, following)
+    if isinstance(created, Created) and _is_switch_ignored(created):
+        await begin(run.lists.ask_whether_open)  # a key that has lost its rights: everything waits
+    return created, after
+
+
+async def _claimed(creation: Creation, row: LedgerRow | None) -> Attempt | Created | Waiting:
+    """Claim the row; where that was not given, return what it waits for, or what is there already."""
     run = creation.run
     await creation.sender.prepare()
     await _turn(run)
@@ -89,29 +126,23 @@ async def create(creation: Creation, row: LedgerRow | None) -> Created | Waiting
         attempt = await Claim(creation, row, looked=True)
     if isinstance(attempt, Outdated):
         raise attempt
-    if not isinstance(attempt, Attempt):
-        return Waiting(Reason.ROW_CHANGED())
-    tell_choice(run, creation.operation, creation.chosen, creation.task_id)
+    return attempt if isinstance(attempt, Attempt) else Waiting(Reason.ROW_CHANGED())
+
+
+async def _linked(
+    link: Link, following: Callable[[Created], Creation | None] | None
+) -> tuple[Created | Waiting, Begun | None]:
+    """Record an answer, and claim what follows with it where nothing else comes before."""
+    run = link.creation.run
+    may_follow = following is not None and not run.tracker.is_limited and run.lock.is_held
+    coming = following(link.expected()) if following and may_follow else None
+    if coming is None:
+        return await link, None
     try:
-        found_id, found = await Call(creation, attempt.window)
-    except OutcomeUnknown as unclear:
-        return await aside(doubt, creation, attempt.number, unclear)
-    except (LeaseOver, NotYet, NotBegun, TrackerError) as definite:
-        if isinstance(definite, TrackerOutage) and definite.may_have_acted:
-            await aside(doubt, creation, attempt.number, definite)
-            raise
-        reason, number = definite.coded, attempt.number
-        await run.write(lambda tx: tx.ledger(creation.kind).free(creation.key, number, reason))
-        if isinstance(definite, TrackerRejected):
-            project_id = creation.sender.project_id  # it may have been found to be another
-            raise await begin(
-                explained, run, creation.operation, creation.body, project_id, definite, creation.task_id
-            ) from None
-        raise
-    created = await Link(creation, attempt, found_id, found)
-    if isinstance(created, Created) and _is_switch_ignored(created):
-        await begin(run.lists.ask_whether_open)  # a key that has lost its rights: everything waits
-    return created
+        created, attempt = await LinkAndClaim(link, Claim(coming, None))
+    except NotBegun:  # what was answered is recorded all the same
+        return await link, None
+    return created, Begun(coming, attempt) if isinstance(attempt, Attempt) else None
 
 
 def _tell_wait(run: Drain, seconds: float, task_id: int | None) -> None:
@@ -131,6 +162,14 @@ class Attempt:
 
 
 Claimed = Attempt | RecoveryMode | Outdated | None
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A creation that is claimed, and is to be sent at once."""
+
+    creation: Creation
+    attempt: Attempt
 
 
 async def _turn(run: Drain) -> None:
@@ -316,11 +355,12 @@ class Link(Stored[Created | Waiting]):
                     recorded[one] = one._created(done.wrong, is_status_given=is_given)
         return [recorded[one] for one in actions]
 
+    def expected(self) -> Created:
+        """Return what it will come to, unless there is more to it."""
+        return Created(self.tracker_id, self.creation.sender.project_id, now=True)
+
     def _created(self, wrong: Coded | None, *, is_status_given: bool) -> Created:
-        project_id = self.creation.sender.project_id
-        return Created(
-            self.tracker_id, project_id, now=True, wrong_author=wrong, is_status_given=is_status_given
-        )
+        return replace(self.expected(), wrong_author=wrong, is_status_given=is_status_given)
 
     def _answered(self) -> Answered:
         reason = Reason.CREATED_BY_EVENT(event_id=self.creation.asking.id)
@@ -356,6 +396,44 @@ class Link(Stored[Created | Waiting]):
             twice = Reason.WAITS_FOR_PERSON(kind=kind, key=key, because=Reason.POSSIBLY_TWICE())
             return Waiting(twice, held=(kind, key))
         return None
+
+
+@dataclass(frozen=True, eq=False)
+class LinkAndClaim(Stored[tuple[Created | Waiting, Claimed]]):
+    """Record an answer and claim what follows, in one commit; where there is more to the answer nothing is claimed."""
+
+    link: Link
+    claim: Claim
+    begins = True
+    precedes_a_call = True
+
+    @property
+    def settles(self) -> bool:
+        return self.link.settles
+
+    def drain(self) -> Drain:
+        return self.link.drain()
+
+    def carry_out(self) -> tuple[Created | Waiting, Claimed]:
+        """Do one after the other: neither may harm the other."""
+        created = self.link.carry_out()
+        return created, self.claim.carry_out() if self._is_plain(created) else None
+
+    @classmethod
+    def all_within(
+        cls, tx: Transaction, actions: Sequence[Self]
+    ) -> Sequence[tuple[Created | Waiting, Claimed]]:
+        """Record some answers, then claim what follows each."""
+        recorded = Link.all_within(tx, [one.link for one in actions])
+        plain = [one for one, created in zip(actions, recorded, strict=True) if one._is_plain(created)]
+        given = Claim.all_within(tx, [one.claim for one in plain]) if plain else ()
+        claimed = dict(zip(plain, given, strict=True))
+        return [(created, claimed.get(one)) for one, created in zip(actions, recorded, strict=True)]
+
+    def _is_plain(self, created: Created | Waiting) -> bool:
+        return (
+            isinstance(created, Created) and replace(created, is_status_given=False) == self.link.expected()
+        )
 
 
 def _is_exchanged(tx: Transaction, kind: Kind, row: LedgerRow | None, attempt: int, tracker_id: int) -> bool:

@@ -17,9 +17,9 @@ from shared.errors import LeaseOver, NotYet, OutcomeUnknown, Outdated, TrackerOu
 from shared.store.transaction import Transaction
 from shared.telemetry.logs import get_logger
 from worker.sync.actions import TicketLock, Way, apart, ask, begin
-from worker.sync.bodies import built
+from worker.sync.bodies import built, takes_long
 from worker.sync.context import tell
-from worker.sync.creation import create
+from worker.sync.creation import Begun, create
 from worker.sync.doubt import settled
 from worker.sync.drain import Collaborators, Drain, Stored
 from worker.sync.endings import Endings
@@ -189,6 +189,7 @@ class Forwarding:
         self._run = run
         self._work = work
         self._events = Endings(run, work.now)
+        self._begun: Begun | None = None  # the first time entry, where it was claimed with its issue's link
 
     @property
     def results(self) -> list[Result]:
@@ -203,7 +204,8 @@ class Forwarding:
         issue = await self._issue(wanted)
         if isinstance(issue, Created):
             for one in wanted:
-                self._run.lock.check()
+                if self._begun is None:
+                    self._run.lock.check()
                 await self._log_time(one, issue)
         await self._settle_times({one.task_id for one in wanted})
         self._run.lock.check()
@@ -248,18 +250,28 @@ class Forwarding:
         asking = [one.newest for one in wanted]
         if not asking and self._work.issue_row is None:
             return None
-        outcome = await self._attempt(asking, self._settled_or_new_issue(asking))
+        outcome = await self._attempt(asking, self._settled_or_new_issue(wanted))
         if isinstance(outcome, Waiting):
             await self._events.end(_ids(asking), outcome)
         return outcome
 
-    async def _settled_or_new_issue(self, asking: list[Pending]) -> Created | Waiting | None:
-        run, work = self._run, self._work
+    async def _settled_or_new_issue(self, wanted: list[TimeWanted]) -> Created | Waiting | None:
+        run, work, asking = self._run, self._work, [one.newest for one in wanted]
         outcome = await settled(run, Kind.TICKET, run.ticket_id, work.issue_row, work.now)
         if outcome or not asking:
             return outcome
         creation = await built(run, IssueCreation.of, run, work, asking[0], _tried(asking))
-        return await create(creation, work.issue_row)
+        first = partial(self._ready_time_entry, asking[0])
+        outcome, self._begun = await create(creation, work.issue_row, following=first)
+        return outcome
+
+    def _ready_time_entry(self, asking: Pending, issue: Created) -> TimeEntryCreation | None:
+        """Return a time entry that can be claimed as soon as its issue is linked; None: more is to be done before."""
+        run, work = self._run, self._work
+        if asking.task.id in work.time_rows or takes_long(run):
+            return None
+        creation = TimeEntryCreation.of(run, work, asking, issue)
+        return creation if creation.sender.is_prepared else None
 
     async def _log_time(self, wanted: TimeWanted, issue: Created) -> None:
         result = await self._attempt([wanted.newest], self._time_entry(wanted.newest, issue))
@@ -271,12 +283,16 @@ class Forwarding:
     async def _time_entry(self, asking: Pending, issue: Created) -> Result:
         """Log a ticket task's time on the ticket's issue, once."""
         run, work, task_id = self._run, self._work, asking.task.id
-        row = work.time_rows.get(task_id)
+        row, begun, self._begun = work.time_rows.get(task_id), self._begun, None
+        outcome: Created | Waiting | None
         try:
-            outcome = await settled(run, Kind.TICKET_TASK, task_id, row, work.now)
+            if begun is not None:
+                outcome, _ = await create(begun.creation, row, begun.attempt)
+            else:
+                outcome = await settled(run, Kind.TICKET_TASK, task_id, row, work.now)
             if outcome is None:
                 creation = await built(run, TimeEntryCreation.of, run, work, asking, issue)
-                outcome = await create(creation, row)
+                outcome, _ = await create(creation, row)
         except TrackerRejected as rejection:
             if rejection.status in ISSUE_MAY_BE_GONE and (
                 gone := await begin(found_gone, run, issue.tracker_id)

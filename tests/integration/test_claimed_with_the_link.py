@@ -1,0 +1,185 @@
+"""A new issue's link and the claim of its first time entry are one commit; each stands where the other does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from inspect import CORO_SUSPENDED, getcoroutinestate
+from typing import Any
+
+import pytest
+
+from deploy.sandbox.tracker.control import StandIn
+from shared.codes.faults import Fault
+from shared.codes.kinds import Kind
+from shared.connection.connector import Connector
+from shared.connection.vault import Vault
+from shared.errors import LeaseOver, NotBegun
+from shared.store.tables.models import LedgerState
+from tests.support.bridge import Bridge
+from tests.support.events import BOB, task, task_event, ticket
+from tests.support.ledger import entries, ours, row
+from tests.support.ways import going_on, kill, way_up_to
+from worker.sync.actions import Way, drive
+from worker.sync.creation import Attempt, Call, Claim, Link, LinkAndClaim
+from worker.sync.results import Created, Waiting
+
+FIRST, SECOND, THIRD = 1, 2, 3
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def desk(request: pytest.FixtureRequest) -> Bridge:
+    """A deskbridge over each of the databases, that knows whom it made a member; a second ticket waits."""
+    found: Bridge = request.getfixturevalue("bridge" if request.param == "sqlite" else "bridge_on_postgresql")
+    found.forward(task_event(of_ticket=ticket(FIRST), of_task=task(FIRST)), ticket_id=FIRST)
+    found.receive(task_event(1, of_ticket=ticket(SECOND), of_task=task(SECOND)))
+    return found
+
+
+@contextmanager
+def up_to_the_link(desk: Bridge) -> Iterator[tuple[Way[Any], LinkAndClaim]]:
+    """Drive the second ticket's way up to where both are asked for; what is left of it is killed."""
+    way, action = way_up_to(desk, LinkAndClaim, SECOND)
+    try:
+        yield way, action
+    finally:
+        if getcoroutinestate(way) == CORO_SUSPENDED:
+            kill(way)
+
+
+def together(desk: Bridge, action: LinkAndClaim) -> tuple[Created | Waiting, object]:
+    """Carry out both as a coordinator does."""
+    with desk.store.transaction() as tx:
+        (found,) = LinkAndClaim.all_within(tx, [action])
+    return found
+
+
+def states(desk: Bridge) -> tuple[str, str]:
+    """Return what the second ticket's issue and time entry are."""
+    return row(desk, Kind.TICKET, SECOND).state, row(desk, Kind.TICKET_TASK, SECOND).state
+
+
+def assert_forwarded_once(desk: Bridge, stand_in: StandIn) -> None:
+    desk.sync(SECOND)
+    assert states(desk) == (LedgerState.LINKED, LedgerState.LINKED)
+    assert (len(ours(stand_in)), len(entries(stand_in))) == (2, 2)
+
+
+def test_both_are_committed_together(desk: Bridge, stand_in: StandIn) -> None:
+    with up_to_the_link(desk) as (_, action):
+        created, attempt = together(desk, action)
+    assert isinstance(created, Created)
+    assert isinstance(attempt, Attempt)
+    assert states(desk) == (LedgerState.LINKED, LedgerState.CLAIMED)
+    assert row(desk, Kind.TICKET_TASK, SECOND).issue_id == created.tracker_id == ours(stand_in)[1]["id"]
+
+
+def test_what_was_answered_is_recorded_though_nothing_begins_any_more(
+    desk: Bridge, stand_in: StandIn
+) -> None:
+    """A pause began, or the process is to end, between the answer and the link."""
+    with up_to_the_link(desk) as (way, _):
+        link = way.throw(NotBegun(Fault.WORKER_ENDS()))
+        assert isinstance(link, Link)
+        assert isinstance(way.send(link.carry_out()), Claim)
+        drive(way, NotBegun(Fault.WORKER_ENDS()))
+    assert row(desk, Kind.TICKET, SECOND).state == LedgerState.LINKED
+    assert_forwarded_once(desk, stand_in)
+
+
+def test_what_was_claimed_and_may_not_be_sent_any_more_is_free_again(desk: Bridge, stand_in: StandIn) -> None:
+    with up_to_the_link(desk) as (way, action):
+        assert isinstance(way.send(together(desk, action)), Call)
+        drive(way, NotBegun(Fault.WORKER_ENDS()))
+    assert states(desk) == (LedgerState.LINKED, LedgerState.FREE)
+    assert_forwarded_once(desk, stand_in)
+
+
+def test_what_was_claimed_and_whose_lease_ran_out_unsent_is_made_another_time(
+    desk: Bridge, stand_in: StandIn
+) -> None:
+    with up_to_the_link(desk) as (way, action):
+        assert isinstance(way.send(together(desk, action)), Call)
+        drive(way, LeaseOver(Fault.LEASE_RAN_OUT()))
+    assert states(desk) == (LedgerState.LINKED, LedgerState.FREE)
+    desk.hurry()
+    assert_forwarded_once(desk, stand_in)
+
+
+def test_nothing_is_claimed_where_there_is_more_to_the_answer(desk: Bridge, stand_in: StandIn) -> None:
+    """Somebody has taken the issue's claim for lost, and has claimed it anew: the answer comes late."""
+    with up_to_the_link(desk) as (_, action):
+        with desk.store.transaction() as tx:
+            tx.issues.free(SECOND, action.link.attempt.number, Fault.LEASE_RAN_OUT())
+            tx.issues.claim(action.link.creation.claim(), 20)
+        created, claimed = together(desk, action)
+    assert isinstance(created, Waiting)
+    assert claimed is None
+    assert row(desk, Kind.TICKET, SECOND).state == LedgerState.HELD
+    assert len(entries(stand_in)) == 1
+
+
+@pytest.mark.parametrize("is_alone", [True, False])
+def test_nothing_is_claimed_by_settings_of_before(desk: Bridge, stand_in: StandIn, *, is_alone: bool) -> None:
+    """The link is recorded; the time entry is built anew."""
+    with up_to_the_link(desk) as (way, action):
+        desk.configure(default_activity_id=9)
+        found = action.carry_out() if is_alone else together(desk, action)
+        assert row(desk, Kind.TICKET, SECOND).state == LedgerState.LINKED
+        drive(going_on(way, found))
+    assert_forwarded_once(desk, stand_in)
+    assert entries(stand_in)[1]["activity_id"] == 9
+
+
+def test_a_claim_that_fails_keeps_no_answer_from_its_row(
+    desk: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(_claim: Claim) -> None:
+        raise ValueError("no such claim")
+
+    with up_to_the_link(desk) as (way, action):
+        with monkeypatch.context() as patch:
+            patch.setattr(Claim, "_claim", fails)
+            with pytest.raises(ValueError, match="no such claim") as failed:
+                action.carry_out()
+        assert row(desk, Kind.TICKET, SECOND).state == LedgerState.LINKED
+        drive(way, failed.value)
+    desk.hurry()
+    assert_forwarded_once(desk, stand_in)
+
+
+def limited(desk: Bridge) -> None:
+    connect = Connector(desk.store, Vault(desk.settings.secret_keys), lambda: None).connect
+    desk.service = replace(desk.service, connect=connect)
+
+
+def with_a_template(desk: Bridge) -> None:
+    with desk.store.transaction() as tx:
+        body = '{"time_entry": {"comments": "of the template"}}'
+        tx.templates.activate(tx.templates.create("time_entry.create", "own", body, "a test"), 1, "a test")
+
+
+def by_nobody(desk: Bridge) -> None:
+    desk.receive(task_event(2, of_ticket=ticket(SECOND), of_task=task(SECOND, user=None)))
+
+
+def by_a_new_member(desk: Bridge) -> None:
+    desk.receive(task_event(2, of_ticket=ticket(SECOND), of_task=task(SECOND, user=BOB)))
+
+
+@pytest.mark.parametrize("needing", [limited, with_a_template, by_nobody, by_a_new_member])
+def test_what_needs_more_than_the_link_is_claimed_after_it(
+    desk: Bridge, stand_in: StandIn, needing: Any
+) -> None:
+    """What may wait, ask the tracker or take long does so once the answer is recorded."""
+    needing(desk)
+    asked, way = list[type](), desk.service.way(SECOND)
+    with pytest.raises(StopIteration):
+        action = way.send(None)
+        while True:
+            asked.append(type(action))
+            action = way.send(action.carry_out())
+    assert Link in asked
+    assert LinkAndClaim not in asked
+    assert_forwarded_once(desk, stand_in)
