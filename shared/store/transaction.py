@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager
 
-from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from shared.codes.kinds import Kind
@@ -32,14 +31,18 @@ from shared.store.ledger.misattributed import MisattributedObjects
 from shared.store.ledger.undecided import Undecided
 from shared.store.opening import Opened, opened
 from shared.store.tables.database import Database
+from shared.store.tables.prepared import say_with_next
 from shared.store.tables.types import is_on_postgresql
 
 BRIEFLY_S = 0.5
 """Less than PostgreSQL's deadlock_timeout: of those who wait in a circle it is hardly ever a person who repeats."""
 
-_BRIEFLY = f"SELECT set_config('lock_timeout', '{round(BRIEFLY_S * 1000)}', true)"
-BRIEFLY, IN_MEMORY = text(_BRIEFLY), text(f"{_BRIEFLY}, set_config('synchronous_commit', 'off', true)")
-BRIEFLY_SETTLED = text(f"{_BRIEFLY}, {SHARE}")
+BRIEFLY = (
+    f"SELECT set_config('lock_timeout', '{round(BRIEFLY_S * 1000)}', true), "
+    "set_config('plan_cache_mode', 'force_generic_plan', true)"
+)
+IN_MEMORY = f"{BRIEFLY}, set_config('synchronous_commit', 'off', true)"
+BRIEFLY_SETTLED = f"{BRIEFLY}, {SHARE}"
 
 
 class Transaction(Opened):
@@ -74,6 +77,9 @@ class Transaction(Opened):
     def wait_briefly(self, *, lasts: bool = True, settles: bool = False) -> None:
         """Wait for what somebody else holds no longer than BRIEFLY_S; SQLite has one writer, who is done soon.
 
+        PostgreSQL also takes the plans that it has: it would plan what is asked about few tickets anew each time, since
+        it reckons with ten where it does not know how many they are.
+
         Args:
             lasts: whether the commit waits for the disk. It need not for what is found again should PostgreSQL's
                 machine die at this moment; whatever commits after it waits for both.
@@ -82,7 +88,7 @@ class Transaction(Opened):
         if settles:
             settle(self._session, BRIEFLY_SETTLED)
         elif is_on_postgresql(self._session):
-            self._session.execute(BRIEFLY if lasts else IN_MEMORY)
+            say_with_next(self._session, BRIEFLY if lasts else IN_MEMORY)
 
 
 class Store:

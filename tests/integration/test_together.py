@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from sqlalchemy import select, text
+from sqlalchemy import Connection, select, text
 from sqlalchemy.exc import OperationalError
 
 from deploy.sandbox.tracker.control import StandIn
@@ -27,6 +27,7 @@ from shared.store.journal.tickets import TicketStates
 from shared.store.ledger.ledger import Claim as Asked
 from shared.store.tables.database import SILENT, Database
 from shared.store.tables.models import LedgerState, TicketState
+from shared.store.tables.prepared import WITH_NEXT
 from tests.support.bridge import STATUS_MAP, SUPPORT, Bridge
 from tests.support.events import ALICE, BOB, task, task_event, ticket, ticket_event
 from tests.support.ledger import entries, ours, row, stopped
@@ -312,8 +313,8 @@ def noted_transactions(desk: Bridge) -> Iterator[list[list[str]]]:
         own.said = list[str]()
         transactions.append(own.said)
 
-    def note(*arguments: Any) -> None:
-        own.said.append(str(arguments[2]))
+    def note(connection: Connection, _cursor: object, statement: str, *_: Any) -> None:
+        own.said += [connection.info.get(WITH_NEXT, ""), statement]
 
     with listening(engine, begin=begin, before_cursor_execute=note):
         yield transactions

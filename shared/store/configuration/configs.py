@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
-from sqlalchemy import ColumnElement, Table, TextClause, select, text
+from sqlalchemy import ColumnElement, Table, select, text
 from sqlalchemy.orm import Session
 
 from shared.events.config import PluginConfig
 from shared.store.configuration.basis import CHANGES, note_change
 from shared.store.tables.models import PluginConfigRecord
+from shared.store.tables.prepared import say_with_next
 from shared.store.tables.types import clock, insert_for, is_on_postgresql
 
 THE_RECORD = 1
@@ -19,14 +20,14 @@ LOCK = 5_023_704_119
 turn, as locks of rows are not: there, who shares one overtakes whoever waits for it."""
 
 SHARE, HOLD = f"pg_advisory_xact_lock_shared({LOCK})", text(f"SELECT pg_advisory_xact_lock({LOCK})")
-SETTLE = text(f"SELECT {SHARE}")
+SETTLE = f"SELECT {SHARE}"
 SETTLED = "settings_settled"
 RECORD = cast(Table, PluginConfigRecord.__table__)
 VALUES = select(RECORD.c["values"])
 STORED = select(RECORD.c["values"], RECORD.c.api_key_encrypted, CHANGES)
 
 
-def settle(session: Session, with_it: TextClause = SETTLE) -> None:
+def settle(session: Session, with_it: str = SETTLE) -> None:
     """Have the settings stay as they are until the transaction ends, once those who change them have committed.
 
     Args:
@@ -35,7 +36,7 @@ def settle(session: Session, with_it: TextClause = SETTLE) -> None:
     """
     if is_on_postgresql(session) and not session.info.get(SETTLED):
         session.info[SETTLED] = True
-        session.execute(with_it)
+        say_with_next(session, with_it)
 
 
 class Configs:

@@ -19,7 +19,9 @@ import psycopg2
 from psycopg2 import extensions
 from sqlalchemy import Engine, event
 from sqlalchemy.engine import ExceptionContext
+from sqlalchemy.engine.interfaces import ExecutionContext
 from sqlalchemy.exc import DisconnectionError
+from sqlalchemy.orm import Session
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from shared.telemetry.logs import get_logger
@@ -37,6 +39,9 @@ LONGEST = 10_000
 
 PLANNED_FOR_S = 10.0
 """How long plans are used: a table that was small when they were made may have grown since."""
+
+DIRECT, WITH_NEXT = "direct", "with_next"
+"""What is noted with a connection: that it leads straight to PostgreSQL; what it is told with the next statement."""
 
 CAN_BE_PREPARED = ("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")
 PARAMETER = re.compile(r"%(?:\((\w+)\)s|%)")
@@ -91,6 +96,20 @@ class _Known:
         return self.times[statement] == OFTEN
 
 
+def say_with_next(session: Session, statement: str) -> None:
+    """Have a statement that returns nothing of use carried out with the next one, in one round trip where that is safe.
+
+    Args:
+        session: the transaction, on PostgreSQL; it says something else before its end.
+        statement: without parameters.
+    """
+    connection = session.connection()
+    if connection.info.get(DIRECT):
+        connection.info[WITH_NEXT] = f"{connection.info.get(WITH_NEXT, '')}{statement}; "
+    else:
+        connection.exec_driver_sql(statement)
+
+
 class PreparedStatements:
     """Prepares what comes often on those of an engine's connections that lead straight to PostgreSQL.
 
@@ -109,18 +128,23 @@ class PreparedStatements:
         event.listen(engine, "connect", self._look_for_a_pooler)
         event.listen(engine, "checkout", self._plan_anew)
         event.listen(engine, "do_execute", self._execute)
+        event.listen(engine, "do_executemany", self._say_before)
         event.listen(engine, "handle_error", self._give_up)
 
-    def _look_for_a_pooler(self, connection: extensions.connection, _record: ConnectionPoolEntry) -> None:
+    def _look_for_a_pooler(self, connection: extensions.connection, record: ConnectionPoolEntry) -> None:
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_backend_pid()")
             (answering,) = cursor.fetchone() or (None,)
         connection.rollback()
         if answering == connection.info.backend_pid and not self._is_off:
             self._known[connection] = _Known()
+            record.info[DIRECT] = True
 
-    def _plan_anew(self, connection: extensions.connection, _record: object, _proxy: object) -> None:
+    def _plan_anew(
+        self, connection: extensions.connection, record: ConnectionPoolEntry, _proxy: object
+    ) -> None:
         """Have the server forget its plans from time to time; it makes each anew when it is wanted."""
+        record.info.pop(WITH_NEXT, None)  # of a transaction that said nothing more
         known, now = self._known.get(connection), time.monotonic()
         if known is None or not known.prepared or now - known.planned_at < PLANNED_FOR_S:
             return
@@ -133,21 +157,36 @@ class PreparedStatements:
             raise DisconnectionError from error
 
     def _execute(
-        self, cursor: extensions.cursor, statement: str, parameters: Any, _context: object
+        self, cursor: extensions.cursor, statement: str, parameters: Any, context: ExecutionContext
     ) -> bool | None:
-        """Carry out what is prepared; None: SQLAlchemy is to carry it out itself."""
+        """Carry out what is prepared, and what is said with it; None: SQLAlchemy is to carry it out itself."""
         known = self._known.get(cursor.connection)
-        if known is None or cursor.name or cursor.connection.autocommit or not isinstance(parameters, dict):
+        if known is None:
             return None
+        if cursor.name or cursor.connection.autocommit or not isinstance(parameters, dict):
+            self._say_before(cursor, statement, parameters, context)
+            return None
+        before = context.root_connection.info.pop(WITH_NEXT, "")
         prepared = known.prepared.get(statement)
         if prepared is None and known.is_due(statement):
             prepared = _prepare(cursor, statement)
             if prepared is not None:
                 known.prepared[statement] = prepared
-        if prepared is None or not prepared.takes(parameters):
+        if prepared is not None and prepared.takes(parameters):
+            cursor.execute(before + prepared.execute, parameters)
+        elif before:
+            cursor.execute(before + statement, parameters)
+        else:
             return None
-        cursor.execute(prepared.execute, parameters)
         return True
+
+    def _say_before(
+        self, cursor: extensions.cursor, _statement: str, _parameters: object, context: ExecutionContext
+    ) -> None:
+        """Say by itself what was to be said with this statement, which is one of another kind."""
+        if cursor.connection in self._known and (before := context.root_connection.info.pop(WITH_NEXT, "")):
+            with cursor.connection.cursor() as another:
+                another.execute(before)
 
     def _give_up(self, failed: ExceptionContext) -> None:
         code = getattr(failed.original_exception, "pgcode", None)

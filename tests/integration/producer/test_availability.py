@@ -6,6 +6,7 @@ import base64
 import json
 import signal
 import time
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
@@ -24,6 +25,7 @@ from shared.coordination import doorbell
 from tests.integration.producer.conftest import Run, RunningProducer, refused
 from tests.support.events import task, task_event, ticket, ticket_event
 from tests.support.serving import samples
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.promise("OPS-24")
 
@@ -201,3 +203,29 @@ def test_the_ringer_rings_what_is_left_before_it_ends() -> None:
     ringer.stop()
     assert tickets == [3, 1, 2]
     assert time.monotonic() - began < 5, "nothing is waited for then"
+
+
+def test_a_ticket_that_comes_alone_after_another_is_rung_at_once_and_many_are_gathered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(ringer_module, "PACE_S", 2.0)
+    monkeypatch.setattr(ringer_module, "EACH_S", 0.1)
+    rung = list[tuple[list[int], float]]()
+
+    def ring(some: Iterable[int]) -> bool:
+        rung.append((list(some), time.monotonic()))
+        return True
+
+    ringer = Ringer(ring)
+    ringer.start()
+    ringer.ring([1])
+    until(lambda: len(rung) == 1, lambda: "the first")
+    ringer.ring(range(2, 50))
+    until(lambda: len(rung) == 2, lambda: "those that came after it")
+    for number in range(50, 60):
+        ringer.ring([number])
+    until(lambda: len(rung) == 3, lambda: "those that came after many")
+    ringer.stop()
+    assert [len(some) for some, _ in rung] == [1, 48, 10]
+    (alone, many, rest) = (at for _, at in rung)
+    assert many - alone < 2.0 <= rest - many

@@ -19,7 +19,8 @@ from producer.hooks.app import Producer
 from shared.process.settings import Settings
 from shared.store.tables import prepared
 from shared.store.tables.database import Database
-from shared.store.tables.prepared import MOST, OFTEN, name_of
+from shared.store.tables.prepared import MOST, OFTEN, name_of, say_with_next
+from tests.support.statements import listening
 from worker.bootstrap import bootstrap
 
 SUM = text("SELECT 1 * :one + :other")
@@ -45,6 +46,54 @@ def test_a_statement_that_comes_often_is_prepared_and_says_the_same(database: Da
         assert number != OFTEN or " AS SELECT 1 * $1 + $2;" in prepared_on(database)[0]
         with database.transaction() as session:
             assert session.scalar(SUM, {"one": number, "other": 3}) == number + 3
+
+
+LIMIT = text("SHOW lock_timeout")
+LIMITED = "SELECT set_config('lock_timeout', '7', true)"
+
+
+def limits(database: Database, *, settling: bool = True, often: int = 1) -> list[str | None]:
+    """Return the limit in some transactions that were to be told of one with what they say next."""
+    found = []
+    for _ in range(often):
+        with database.transaction() as session:
+            if settling:
+                say_with_next(session, LIMITED)
+            found.append(session.scalar(LIMIT))
+    return found
+
+
+@pytest.mark.parametrize("prepares", [True, False])
+def test_what_is_said_with_the_next_statement_holds_for_it_and_ends_with_the_transaction(
+    postgres_url: str, *, prepares: bool
+) -> None:
+    with closing(Database(postgres_url, pool_size=1, prepares=prepares)) as database:
+        assert limits(database, often=2 * OFTEN) == ["7ms"] * 2 * OFTEN
+        assert limits(database, settling=False) == ["15s"]
+
+
+def test_what_is_said_with_the_next_statement_is_no_round_trip_of_its_own(database: Database) -> None:
+    said = list[str]()
+    with listening(database.engine, before_cursor_execute=lambda *given: said.append(given[2])):
+        limits(database, often=2)
+    assert said == [str(LIMIT)] * 2
+
+
+def test_whoever_says_nothing_more_leaves_nothing_to_who_comes_next(database: Database) -> None:
+    with database.transaction() as session:
+        say_with_next(session, LIMITED)
+    assert limits(database, settling=False) == ["15s"]
+
+
+def test_what_comes_before_a_statement_over_many_rows_holds_for_it(database: Database) -> None:
+    with database.transaction() as session:
+        session.execute(text("CREATE TABLE told (number INTEGER, under TEXT)"))
+    under = text("INSERT INTO told VALUES (:number, current_setting('lock_timeout'))")
+    with database.transaction() as session:
+        say_with_next(session, LIMITED)
+        session.execute(under, [{"number": 1}, {"number": 2}])
+    with database.transaction() as session:
+        assert set(session.scalars(text("SELECT under FROM told"))) == {"7ms"}
 
 
 def of_a_worker(settings: Settings) -> Database:
