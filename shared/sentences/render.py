@@ -53,12 +53,13 @@ WHY: Table = {
 
 def sentence(coded: Coded) -> str:
     """Return what happened, or why, as a sentence; of a code that this version does not know the code itself."""
-    return _said(WHAT, coded, _bare(coded))
+    text = _said(WHAT, coded)
+    return _bare(coded) if text is None else text
 
 
 def because(coded: Coded) -> str:
     """Return the second sentence that some codes have: why it was done, or what to do about it; else nothing."""
-    return _said(WHY, coded, "")
+    return _said(WHY, coded) or ""
 
 
 def pattern(code: str) -> tuple[str, str]:
@@ -71,14 +72,14 @@ def _gaps(template: Sentence) -> str:
     return PLACEHOLDER.sub("…", text.replace("[", "").replace("]", ""))
 
 
-def _said(table: Table, coded: Coded, otherwise: str) -> str:
+def _said(table: Table, coded: Coded) -> str | None:
     template = table.get(coded.code)
     if template is None:
-        return otherwise
+        return None
     try:
         return fill(_translated(template, coded), coded.params, sentence)
     except (LookupError, TypeError, ValueError):  # parameters of another version
-        return otherwise
+        return None
 
 
 def _translated(template: Sentence, coded: Coded) -> str:

@@ -34,6 +34,8 @@ class Plural:
 
 Sentence = str | Plural
 Table = Mapping[str, Sentence]
+Piece = tuple[str, str, str]
+"""A text, and what follows it: a parameter's name, empty at the end, and how it is said."""
 
 
 def fill(sentence: Sentence, params: Mapping[str, Any], say: Say) -> str:
@@ -49,16 +51,13 @@ def fill(sentence: Sentence, params: Mapping[str, Any], say: Say) -> str:
     """
     if isinstance(sentence, Plural):
         sentence = sentence.one if params["count"] == 1 else sentence.many
-
-    def put(found: re.Match[str]) -> str:
-        return _word(params[found[1]], found[2] or "", say)
-
     filled = []
-    for part in _parts(sentence):
-        if part.startswith("["):
-            names = [name for name, _ in PLACEHOLDER.findall(part)]
-            part = part[1:-1] if all(params.get(name) not in (None, "", [], ()) for name in names) else ""
-        filled.append(PLACEHOLDER.sub(put, part))
+    for needed, pieces in _pieces(sentence):
+        if all(params.get(name) not in (None, "", [], ()) for name in needed):
+            for text, name, spec in pieces:
+                filled.append(text)
+                if name:
+                    filled.append(_word(params[name], spec, say))
     return "".join(filled)
 
 
@@ -75,6 +74,18 @@ def names(sentence: Sentence) -> tuple[set[str], set[str]]:
 @lru_cache(maxsize=1024)
 def _parts(text: str) -> list[str]:
     return [part for part in OPTIONAL.split(text) if part]
+
+
+@lru_cache(maxsize=1024)
+def _pieces(sentence: str) -> list[tuple[list[str], list[Piece]]]:
+    """Return of each part the parameters without which it is left out, and what it consists of."""
+    found = []
+    for part in _parts(sentence):
+        is_optional = part.startswith("[")
+        texts = [*PLACEHOLDER.split(part[1:-1] if is_optional else part), "", ""]
+        pieces = [(texts[at], texts[at + 1], texts[at + 2] or "") for at in range(0, len(texts), 3)]
+        found.append(([name for _, name, _ in pieces if name] if is_optional else [], pieces))
+    return found
 
 
 def _word(value: Any, spec: str, say: Say) -> str:
