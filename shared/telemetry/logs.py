@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, TextIO
 
 from shared.codes.coded import Coded, coded_json
 from shared.process.loading import without
@@ -23,6 +24,7 @@ CHANNEL = "deskbridge"
 REPORTED = ("error", "critical", "exception")
 Report = Callable[[str, str, structlog.typing.EventDict], None]
 TRACEBACKS = ("exception", "stack")
+JSON = json.JSONEncoder(default=repr)
 
 
 def configure_logging(form: Literal["console", "json"] | None, *, process: str) -> None:
@@ -33,9 +35,14 @@ def configure_logging(form: Literal["console", "json"] | None, *, process: str) 
         process: name of the process (producer, worker, beat, command), put on every line.
     """
     chosen = form or ("console" if sys.stderr.isatty() else "json")
-    renderer: structlog.typing.Processor = (
-        structlog.dev.ConsoleRenderer() if chosen == "console" else structlog.processors.JSONRenderer()
-    )
+    rendering: list[structlog.typing.Processor] = [
+        structlog.processors.format_exc_info,
+        *(
+            [_on_one_line, structlog.dev.ConsoleRenderer()]
+            if chosen == "console"
+            else [lambda _logger, _method, event: JSON.encode(event)]  # which escapes them itself
+        ),
+    ]
     common: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
@@ -43,29 +50,77 @@ def configure_logging(form: Literal["console", "json"] | None, *, process: str) 
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         lambda _logger, _method, event: {"process": process, **event},
     ]
-    structlog.configure(
-        processors=[*common, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
-        logger_factory=structlog.stdlib.LoggerFactory(),
-        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
-        cache_logger_on_first_use=True,
-    )
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=common,
-            processors=[
-                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                structlog.processors.format_exc_info,
-                *([_on_one_line] if chosen == "console" else []),  # JSON escapes them itself
-                renderer,
-            ],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *rendering],
         )
+    )
+    structlog.configure(
+        processors=[*common],
+        logger_factory=lambda name: Lines(name, rendering, handler),
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        cache_logger_on_first_use=True,
     )
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(logging.WARNING)
     logging.getLogger(CHANNEL).setLevel(logging.INFO)
     logging.captureWarnings(capture=True)
+
+
+class Lines:
+    """Writes our own lines where those of libraries go, without what the standard library makes for each line.
+
+    Args:
+        name: the logger's name; whether it is enabled is told by the standard library's of this name.
+        rendering: make a line of what is to be written; the last returns it.
+        handler: writes libraries' lines; ours go to the same stream, under the same lock.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        rendering: Sequence[structlog.typing.Processor],
+        handler: logging.StreamHandler[TextIO],
+    ) -> None:
+        self.name = name
+        self._logger, self._rendering, self._handler = logging.getLogger(name), rendering, handler
+
+    def info(self, /, **event: Any) -> None:
+        """Write a line of this level, as `structlog` asks for it."""
+        self._write(logging.INFO, "info", event)
+
+    def warning(self, /, **event: Any) -> None:
+        """Likewise."""
+        self._write(logging.WARNING, "warning", event)
+
+    def error(self, /, **event: Any) -> None:
+        """Likewise."""
+        self._write(logging.ERROR, "error", event)
+
+    def critical(self, /, **event: Any) -> None:
+        """Likewise."""
+        self._write(logging.CRITICAL, "critical", event)
+
+    def _write(self, level: int, method: str, event: Any) -> None:
+        if not self._logger.isEnabledFor(level):
+            return
+        handler, line = self._handler, event
+        try:
+            for step in self._rendering:
+                line = step(self, method, line)
+            handler.acquire()
+            try:
+                handler.stream.write(f"{line}\n")
+                handler.flush()
+            finally:
+                handler.release()
+        except RecursionError:
+            raise
+        except Exception:  # noqa: BLE001 (that a line cannot be written fails nobody)
+            handler.handleError(self._logger.makeRecord(self.name, level, "", 0, event, (), None))
 
 
 _report: Report | None = None
