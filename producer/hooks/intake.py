@@ -10,7 +10,7 @@ from shared.codes.coded import Coded
 from shared.codes.deliveries import Undelivered
 from shared.codes.invalid import Faults, Invalid
 from shared.errors import InvalidEvent
-from shared.events.event import Delivery, may_have_surrogates, parse_delivery
+from shared.events.event import Delivery, may_be_deep, may_have_surrogates, parse_delivery
 from shared.sentences.render import sentence
 
 MOST_EVENTS = 500
@@ -49,10 +49,10 @@ def _numbered(item: Any, index: int, webhook_id: str) -> tuple[Any, str, str]:
 def _parsed(items: list[tuple[Any, str, str]], source: str) -> list[Delivery]:
     parsed: list[Delivery] = []
     faults: Faults = []
-    clean = not may_have_surrogates(source)
+    clean, flat = not may_have_surrogates(source), not may_be_deep(source)
     for data, delivery_id, where in items:
         try:
-            parsed.append(parse_delivery(data, delivery_id, clean=clean))
+            parsed.append(parse_delivery(data, delivery_id, clean=clean, flat=flat))
         except InvalidEvent as invalid:
             faults += [(where + path, problem) for path, problem in invalid.faults]
     if faults:

@@ -141,12 +141,18 @@ def may_have_surrogates(source: str) -> bool:
     return ESCAPED_SURROGATE.search(source) is not None
 
 
-def parse_event(data: object, *, clean: bool = False) -> Event:
+def may_be_deep(source: str) -> bool:
+    """Tell whether a JSON text may say an event that is nested too deep: it has more brackets than there are levels."""
+    return source.count("{") + source.count("[") > DEEPEST
+
+
+def parse_event(data: object, *, clean: bool = False, flat: bool = False) -> Event:
     """Validate one event as JSON data.
 
     Args:
         data: the decoded JSON.
         clean: whether it is known to have no lone surrogates (`may_have_surrogates`).
+        flat: whether it is known not to be nested too deep (`may_be_deep`).
 
     Returns:
         The event; `task` is dropped from ticket.updated.
@@ -156,11 +162,10 @@ def parse_event(data: object, *, clean: bool = False) -> Event:
     """
     if not isinstance(data, dict):
         raise InvalidEvent([("(event)", Invalid.JSON_OBJECT_EXPECTED())])
-    if _is_deeper(data, DEEPEST):
+    if not flat and _is_deeper(data, DEEPEST):
         raise InvalidEvent([("(event)", Invalid.NESTED_TOO_DEEP(most=DEEPEST))])
-    data = dict(data)
     if data.get("event") == "ticket.updated":
-        data.pop("task", None)
+        data = {name: value for name, value in data.items() if name != "task"}
     try:
         event = Event.model_validate(data if clean else _without_surrogates(data))
     except ValidationError as error:
@@ -173,13 +178,14 @@ def parse_event(data: object, *, clean: bool = False) -> Event:
     return event
 
 
-def parse_delivery(data: object, delivery_id: str, *, clean: bool = False) -> Delivery:
+def parse_delivery(data: object, delivery_id: str, *, clean: bool = False, flat: bool = False) -> Delivery:
     """Validate one event and keep it as it was sent.
 
     Args:
         data: the decoded JSON of the event.
         delivery_id: the id of the delivery; 1 to 255 printable ASCII characters.
         clean: as for `parse_event`.
+        flat: likewise.
 
     Returns:
         The delivery, ready for the journal.
@@ -187,7 +193,7 @@ def parse_delivery(data: object, delivery_id: str, *, clean: bool = False) -> De
     Raises:
         InvalidEvent: naming every fault by its path.
     """
-    event = parse_event(data, clean=clean)
+    event = parse_event(data, clean=clean, flat=flat)
     if not DELIVERY_ID.fullmatch(delivery_id):
         raise InvalidEvent([("delivery_id", Invalid.DELIVERY_ID_EXPECTED())])
     try:
@@ -208,8 +214,10 @@ def stored_event(payload: str, completion: str | None = None) -> Event:
     Raises:
         InvalidEvent: it was not validated.
     """
-    clean = not completion and not may_have_surrogates(payload)
-    return parse_event(stored_data(payload, completion), clean=clean)
+    data = stored_data(payload, completion)
+    if completion:
+        return parse_event(data)
+    return parse_event(data, clean=not may_have_surrogates(payload), flat=not may_be_deep(payload))
 
 
 def entity_name(payload: str) -> str | None:
@@ -228,10 +236,10 @@ def stored_data(payload: str, completion: str | None = None) -> Any:
         InvalidEvent: it is not JSON.
     """
     try:
-        data, facts = json.loads(payload), json.loads(completion or "{}")
+        data, facts = json.loads(payload), json.loads(completion) if completion else None
     except (ValueError, RecursionError):
         raise InvalidEvent([("(event)", Invalid.JSON_EXPECTED())]) from None
-    if not isinstance(data, dict) or not isinstance(facts, dict) or not facts:
+    if not facts or not isinstance(data, dict) or not isinstance(facts, dict):
         return data
     lacking = _known_facts(data.get("incomplete"))
     for fact in lacking:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.codes.invalid import Invalid
+from shared.codes.invalid import Faults, Invalid
 from shared.codes.refusals import Refusal
 from shared.errors import InvalidEvent
-from shared.events.event import as_utc, parse_delivery, parse_event, stored_event
+from shared.events.event import DEEPEST, Event, as_utc, parse_delivery, parse_event, stored_event
 from tests.support.events import task, task_event, ticket, ticket_event
 from tests.support.refusals import says
 
@@ -204,6 +205,26 @@ def test_a_number_that_is_no_json_is_refused_also_in_extra_keys(number: float) -
 def test_deep_nesting_in_an_extra_key_is_accepted_or_refused_but_no_crash(depth: int) -> None:
     data = json.loads(json.dumps(task_event())[:-1] + ', "extra": ' + "[" * depth + "]" * depth + "}")
     named_or_valid(data)
+
+
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")], ids=["lists", "objects"])
+@pytest.mark.parametrize("more", [-1, 0, 1])
+@pytest.mark.parametrize("event", [{}, {"a": "[" * DEEPEST}, task_event()], ids=["alone", "in text", "event"])
+def test_how_deep_an_event_may_be_is_the_same_whoever_has_its_text(
+    opening: str, closing: str, more: int, event: dict[str, Any]
+) -> None:
+    depth = DEEPEST - 1 + more  # the event itself is a level
+    text = json.dumps(event | {"extra": 1}).replace("1}", f"{opening * depth}1{closing * depth}}}")
+    read, seen = outcome(lambda: parse_event(json.loads(text))), outcome(lambda: stored_event(text))
+    assert seen == read
+    assert (seen == [("(event)", Invalid.NESTED_TOO_DEEP(most=DEEPEST))]) == (more > 0)
+
+
+def outcome(read: Callable[[], Event]) -> Event | Faults:
+    try:
+        return read()
+    except InvalidEvent as invalid:
+        return invalid.faults
 
 
 values: st.SearchStrategy[Any] = st.recursive(
