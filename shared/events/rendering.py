@@ -4,6 +4,7 @@
 """
 
 import re
+from copy import copy
 from html import unescape
 from typing import Any
 
@@ -129,7 +130,8 @@ def _decoded(text: str) -> str:
 
 
 def _config() -> Any:
-    config = ParserConfig(css=_CSS, custom_html_tag_handler_mapping=_HANDLERS)
+    # The body's element is where inscriptis begins, and keeps what is written: no other rendering may have it.
+    config = ParserConfig(css=_CSS | {"body": copy(_CSS["body"])}, custom_html_tag_handler_mapping=_HANDLERS)
     # Of style attributes only what decides on reading: a margin or padding could ask for gigabytes of blanks.
     config.attribute_handler.attribute_mapping = {"style": _apply_style}
     return config

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shared.events import rendering
 from shared.events.text import cut, hours, normalised, one_line, plain_text
 
 MARKUP = [
@@ -99,6 +100,15 @@ def test_nothing_is_lost_below_the_depth_at_which_the_parser_stops() -> None:
         plain_text("<p>first</p>" + "<div>" * 300 + "deep" + "</div>" * 300 + "<p>last</p>")
         == "first\n\ndeep\n\nlast"
     )
+
+
+def test_texts_that_are_rendered_at_the_same_moment_keep_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another thread's rendering begins where this one has only begun: it may do so anywhere."""
+    others = []
+    monkeypatch.setattr(rendering, "_apply_style", lambda *_: others.append(plain_text("<p>another's</p>")))
+    rich = '<html style=""><body><table><tr><td>one</td><td>two</td></tr></table>'
+    assert plain_text(rich) == "one | two"
+    assert others == ["another's"]
 
 
 def test_the_tag_stripper_keeps_lines_and_lists() -> None:
