@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import NoReturn
+from uuid import uuid4
 
 from celery import Celery
 from kombu import compression
@@ -183,10 +184,26 @@ class Doorbell:
         return True
 
     def _publish(self, rings: Iterable[dict[str, object]]) -> None:
-        """Publish messages in one round trip, or, over RabbitMQ, one after the other."""
+        """Publish messages in one round trip, or, over RabbitMQ, one after the other.
+
+        Each is what Celery's `send_task` would send, which has the queue declared for each: half of what one costs.
+        """
+        amqp, conf = self._app.amqp, self._app.conf
+        declared, policy = [amqp.queues[QUEUE]], conf.task_publish_retry_policy
         with self._app.producer_or_acquire() as producer, producer.batch():
             for ring in rings:
-                self._app.send_task(SYNC_TICKET, kwargs=ring, queue=QUEUE, producer=producer, **QUIET)
+                headers, properties, body, _ = amqp.as_task_v2(str(uuid4()), SYNC_TICKET, (), ring, **QUIET)
+                producer.publish(
+                    body,
+                    routing_key=QUEUE,
+                    headers=headers,
+                    serializer=conf.task_serializer,
+                    declare=declared,
+                    retry=True,
+                    retry_policy=policy,
+                    **properties,
+                )
+                declared = []
 
     def is_answering(self) -> bool:
         """Tell whether the broker can be reached."""

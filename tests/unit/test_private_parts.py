@@ -16,6 +16,7 @@ from typing import Any
 import celery.apps.beat
 import celery.apps.worker
 import pytest
+from celery import Celery
 from httptools import HttpRequestParser
 from inscriptis.html_properties import Display
 from inscriptis.model.canvas import Canvas
@@ -97,8 +98,9 @@ def parts_of_inscriptis() -> dict[str, object]:
 
 
 def parts_of_celery() -> dict[str, object]:
-    """A worker's last words go to the log; beat ends at once, also where it waits for the broker."""
+    """A worker's last words go to the log; beat ends at once, also where it waits for the broker; messages of ours."""
     worker = inspect.getsource(celery.apps.worker)
+    message = Celery("test", set_as_current=False).amqp.as_task_v2("an id", "a task", (), {})
     return {
         "safe_say, called with a text": next(iter(inspect.signature(celery.apps.worker.safe_say).parameters))
         == "msg"
@@ -108,6 +110,10 @@ def parts_of_celery() -> dict[str, object]:
         )
         == ["self", "service"]
         and "self.install_sync_handler(service)" in inspect.getsource(celery.apps.beat.Beat.start_scheduler),
+        "as_task_v2, which returns headers, properties and a body": message[0]["id"]
+        == message[1]["correlation_id"]
+        == "an id"
+        and message[2][:2] == ((), {}),
     }
 
 

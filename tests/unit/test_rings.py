@@ -19,7 +19,7 @@ from redis.client import Pipeline
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 
-from shared.coordination.doorbell import QUEUE, Doorbell
+from shared.coordination.doorbell import QUEUE, Doorbell, make_celery
 from shared.coordination.rings import MOST_RUNG_TOGETHER, NOTHING_READABLE, SYNC_TICKET, ring_of, understood
 from shared.process.settings import Settings
 from tests.support.together import called
@@ -83,6 +83,24 @@ def test_several_tickets_are_one_message_up_to_a_bound(redis_url: str) -> None:
         {"ticket_id": 1, "others": list(range(2, MOST_RUNG_TOGETHER + 1))},
         {"ticket_id": MOST_RUNG_TOGETHER + 1, "others": [MOST_RUNG_TOGETHER + 2]},
     ]
+
+
+def test_a_message_is_what_celery_would_send(redis_url: str) -> None:
+    """Workers of any version take it from any broker; only who is answered is left out: nobody answers."""
+    pools.reset()  # type: ignore[no-untyped-call]
+    settings = Settings(redis_url=SecretStr(redis_url))
+    assert Doorbell(settings).ring([7, 8])
+    with Redis.from_url(redis_url) as redis:
+        assert redis.exists(f"deskbridge:_kombu.binding.{QUEUE}"), "the queue is declared"
+        make_celery(settings).send_task(SYNC_TICKET, kwargs=ring_of([7, 8]), queue=QUEUE)
+        theirs, ours = (json.loads(one) for one in redis.lrange(f"deskbridge:{QUEUE}", 0, -1))
+    for one in (theirs, ours):
+        name = one["headers"].pop("id")
+        assert one["headers"].pop("root_id") == one["properties"].pop("correlation_id") == name
+        for unlike in ("argsrepr", "kwargsrepr", "reply_to", "delivery_tag"):
+            one["headers"].pop(unlike, None), one["properties"].pop(unlike, None)
+        assert not one["headers"].pop("ignore_result")
+    assert ours == theirs
 
 
 def test_rings_that_leave_together_arrive_also_after_their_connection_was_cut(redis_url: str) -> None:
