@@ -9,7 +9,7 @@ import pytest
 import structlog
 
 from shared.codes.deliveries import Undelivered
-from shared.events.event import stored_event
+from shared.events.event import DEEPEST, stored_event
 from tests.integration.producer.conftest import RunningProducer, refused
 from tests.support.events import task, task_event, ticket, ticket_event
 
@@ -44,6 +44,17 @@ def test_the_same_id_with_another_body_is_a_new_event_and_a_warning(producer: Ru
     (line,) = [line for line in logged if line["log_level"] == "warning" and "delivery id" in line["event"]]
     named = ("event_ids", "keys", "ticket_id", "delivery_ids", "trace_id")
     assert [line[name] for name in named] == [[other["event_id"]], [other["key"]], 4711, ["one"], trace_id]
+
+
+@pytest.mark.parametrize("depth", [DEEPEST - 1, DEEPEST])
+def test_an_event_that_is_nested_too_deep_is_refused_and_the_deepest_is_kept(
+    producer: RunningProducer, depth: int
+) -> None:
+    """The event itself is a level."""
+    text = json.dumps(task_event(extra=1)).replace('"extra": 1', f'"extra": {"[" * depth}{"]" * depth}')
+    is_kept = depth < DEEPEST
+    assert producer.send(json.loads(text)).status_code == (202 if is_kept else 422)
+    assert len(producer.journal()) == int(is_kept)
 
 
 def test_an_array_s_events_are_numbered_or_carry_their_own_id(producer: RunningProducer) -> None:
