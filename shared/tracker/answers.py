@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
-from http.client import HTTPMessage
 from typing import Any
 
 from shared.codes.faults import Detail
@@ -28,7 +27,7 @@ MOST_MESSAGES = 20
 LONGEST_WAIT_S = 3600.0
 QUOTA_EXCEEDED = "https://iana.org/assignments/http-problem-types#quota-exceeded"
 """The problem type (RFC 9457) of a limiter that let a request go no further (draft-ietf-httpapi-ratelimit-headers)."""
-Headers = Mapping[str, str] | HTTPMessage
+Headers = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
-from http.client import HTTPException, HTTPMessage
 from typing import Any, Literal
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -289,7 +288,7 @@ class TrackerClient:
         params: Mapping[str, str | int] | None,
         login: str | None,
         before_send: Callable[[], None] | None,
-    ) -> tuple[int, HTTPMessage, bytes]:
+    ) -> tuple[int, Mapping[str, str], bytes]:
         url = f"{self._base_path}{path}?{urlencode(params)}" if params else self._base_path + path
         content = None if body is None else json.dumps(body).encode()
         watch = Watch(self._timeout, before_send, allow_link_local=self.target.allow_link_local)
@@ -298,7 +297,7 @@ class TrackerClient:
         try:
             answer = connection.exchange(watch, method, url, content, self._headers(login, content))
             status = str(answer[0])
-        except (HTTPException, OSError, ValueError, zlib.error) as error:
+        except (OSError, ValueError, zlib.error) as error:
             # the library's exception may hold the key, so it is not chained
             raise _failure(watch, method, path, type(error).__name__) from None
         else:

@@ -7,26 +7,23 @@ time does, and what is sent leaves in one place.
 
 from __future__ import annotations
 
-import http.client
-import io
 import socket
 import ssl
 import threading
 import time
 import weakref
-import zlib
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cached_property
 from queue import Empty, SimpleQueue
 from typing import Any
 from urllib.parse import SplitResult
 
 from shared.codes.coded import Coded
+from shared.tracker.wire import Answers, request
 from shared.values.addresses import why_forbidden
 
-LARGEST_ANSWER = 16 * 1024 * 1024
 PORTS = {"http": 80, "https": 443}
-GZIP = 16 + zlib.MAX_WBITS
+PIECE = 64 * 1024
 
 
 class Watch:
@@ -81,7 +78,7 @@ class Watch:
         return not reason
 
 
-class Connection(http.client.HTTPConnection):
+class Connection:
     """A connection that is kept alive from call to call; used by one thread at a time.
 
     Args:
@@ -90,11 +87,11 @@ class Connection(http.client.HTTPConnection):
     """
 
     def __init__(self, address: SplitResult, tls: ssl.SSLContext | None) -> None:
-        self.default_port = PORTS[address.scheme]
-        super().__init__(address.hostname or "", address.port or self.default_port)
+        self.host, self.port = address.hostname or "", address.port or PORTS[address.scheme]
+        self._has_usual_port = self.port == PORTS[address.scheme]
         self._tls = tls
-        self._watch = Watch(0)
-        self._unsent = b""
+        self._sock: socket.socket | None = None
+        self._answers = Answers()
         self._used_at = 0.0
         self._open: list[socket.socket] = []
         weakref.finalize(self, _close, self._open)
@@ -106,7 +103,7 @@ class Connection(http.client.HTTPConnection):
 
     def exchange(
         self, watch: Watch, method: str, url: str, body: bytes | None, headers: Mapping[str, str | bytes]
-    ) -> tuple[int, http.client.HTTPMessage, bytes]:
+    ) -> tuple[int, Mapping[str, str], bytes]:
         """Make one call within its time; without a whole answer the connection is closed.
 
         Args:
@@ -120,38 +117,55 @@ class Connection(http.client.HTTPConnection):
             Status, headers and body of the answer.
 
         Raises:
-            HTTPException, OSError, ValueError, zlib.error: there is no whole answer; `watch` knows more.
+            OSError, ValueError, zlib.error: there is no whole answer; `watch` knows more.
         """
-        self._watch, self._unsent = watch, b""
-        self.response_class = partial(_Response, watch)  # type: ignore[assignment]
         try:
-            if self.sock is not None and _has_ended(self.sock):
-                self.close()
-            self.request(method, url, body, headers)
-            self._send_whole()
-            with self.getresponse() as answer:
-                return answer.status, answer.headers, _read(answer)
+            whole = request(method, url, self._named, headers, body)
+            sock = self._connected(watch)
+            _send(watch, sock, whole)
+            return self._receive(watch, sock)
         except BaseException:
             self.close()
             raise
         finally:
             self._used_at = time.monotonic()
 
-    def send(self, data: Any) -> None:
-        """Gather: http.client sends head and body apart, and a process stopped between would send the body later."""
-        self._unsent += data
+    def close(self) -> None:
+        """Close the connection; the next call makes another one."""
+        if self._sock is not None:
+            self._sock.close()
+            self._sock = None
 
-    def _send_whole(self) -> None:
-        """Connect first, so that a failure to connect is known to have sent nothing; then ask whether it may leave."""
-        if self.sock is None:
-            self.connect()
-        left = memoryview(self._unsent)
-        self._watch.allow()
-        while left:
-            self.sock.settimeout(self._watch.left())
-            left = left[self.sock.send(left) :]
+    @cached_property
+    def _named(self) -> bytes:
+        """What the header Host says; a name that cannot be written in it is an error of each call."""
+        if ":" in self.host:
+            host = b"[%s]" % self.host.partition("%")[0].encode("ascii")
+        else:
+            host = self.host.encode("ascii" if self.host.isascii() else "idna")
+        return host if self._has_usual_port else b"%s:%d" % (host, self.port)
 
-    def connect(self) -> None:
+    def _connected(self, watch: Watch) -> socket.socket:
+        if self._sock is not None and _has_ended(self._sock):
+            self.close()
+        if self._sock is None:
+            self._sock, self._answers = self._connect(watch), Answers()
+            self._open[:] = [self._sock]
+        return self._sock
+
+    def _receive(self, watch: Watch, sock: socket.socket) -> tuple[int, Mapping[str, str], bytes]:
+        answers = self._answers
+        while not answers.is_whole:
+            sock.settimeout(watch.left())
+            if piece := sock.recv(PIECE):
+                answers.feed(piece)
+            else:
+                answers.end()
+        if not answers.keeps:
+            self.close()
+        return answers.take()
+
+    def _connect(self, watch: Watch) -> socket.socket:
         """Connect to one address after the other within the call's time.
 
         The very addresses that are connected to are checked first: a name may lead elsewhere the next time.
@@ -160,74 +174,38 @@ class Connection(http.client.HTTPConnection):
             OSError: none could be connected to.
         """
         error = OSError("no address")
-        addresses = _resolve(self.host, self.port, self._watch.left())
-        if not all(self._watch.admits(str(address[0])) for *_, address in addresses):
+        addresses = _resolve(self.host, self.port, watch.left())
+        if not all(watch.admits(str(address[0])) for *_, address in addresses):
             raise OSError("an address that may not be connected to")
         for tried, (*kind, _, address) in enumerate(addresses):
             connecting = socket.socket(*kind)
             try:
-                connecting.settimeout(self._watch.left() / (len(addresses) - tried))
+                connecting.settimeout(watch.left() / (len(addresses) - tried))
                 connecting.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 connecting.connect(address)
-                self.sock = self._secured(connecting)
-                self._open[:] = [self.sock]
+                return self._secured(watch, connecting)
             except OSError as failed:
                 connecting.close()
                 error = failed
-            else:
-                return
         raise error
 
-    def _secured(self, connected: socket.socket) -> socket.socket:
+    def _secured(self, watch: Watch, connected: socket.socket) -> socket.socket:
         if self._tls is None:
             return connected
-        connected.settimeout(self._watch.left())  # Python's, for the whole handshake
+        connected.settimeout(watch.left())  # Python's, for the whole handshake
         return self._tls.wrap_socket(connected, server_hostname=self.host)
 
 
-class _Response(http.client.HTTPResponse):
-    """An answer that is read within its call's time."""
+def _send(watch: Watch, sock: socket.socket, whole: bytes) -> None:
+    """Ask whether a request may leave, now that there is a connection: what fails before is known to have sent nothing.
 
-    def __init__(self, watch: Watch, sock: socket.socket, **options: Any) -> None:
-        super().__init__(sock, **options)
-        self.fp: io.BufferedReader = io.BufferedReader(_InTime(watch, sock, self.fp.detach()))
-
-
-class _InTime(io.RawIOBase):
-    """What comes from a socket, as long as the call's time lasts."""
-
-    def __init__(self, watch: Watch, sock: socket.socket, raw: io.RawIOBase) -> None:
-        self._watch, self._sock, self._raw = watch, sock, raw
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int | None:
-        self._sock.settimeout(self._watch.left())
-        return self._raw.readinto(buffer)
-
-    def close(self) -> None:
-        self._raw.close()
-        super().close()
-
-
-def _read(answer: http.client.HTTPResponse) -> bytes:
-    """Return the whole body.
-
-    Raises:
-        HTTPException, OSError, zlib.error: it is not whole, or too large.
+    Head and body leave as one: a process that is stopped between them would send the body later.
     """
-    content = answer.read(LARGEST_ANSWER + 1)
-    if answer.length:
-        raise http.client.IncompleteRead(content, answer.length)
-    if answer.headers.get("Content-Encoding", "").lower() == "gzip":
-        inflating = zlib.decompressobj(GZIP)
-        content = inflating.decompress(content, LARGEST_ANSWER + 1)
-        if not inflating.eof:
-            raise http.client.IncompleteRead(content)
-    if len(content) > LARGEST_ANSWER:
-        raise http.client.HTTPException("the answer is too large")
-    return content
+    left = memoryview(whole)
+    watch.allow()
+    while left:
+        sock.settimeout(watch.left())
+        left = left[sock.send(left) :]
 
 
 def _close(sockets: list[socket.socket]) -> None:

@@ -26,7 +26,7 @@ from shared.errors import (
     TrackerUnreachable,
 )
 from shared.tracker import client as client_module
-from shared.tracker import connection as connection_module
+from shared.tracker import wire
 from shared.tracker.client import Target, TrackerClient
 from tests.support.wire import Script, WireServer, answer, reset, saying, trickle
 
@@ -260,7 +260,7 @@ BIG = b"[" + b" " * 2_000_000 + b"]"
 def test_an_oversize_answer_is_no_clear_answer(
     connect: Connect, serve: Serve, monkeypatch: pytest.MonkeyPatch, raw: bytes
 ) -> None:
-    monkeypatch.setattr(connection_module, "LARGEST_ANSWER", 1_000_000)
+    monkeypatch.setattr(wire, "LARGEST_ANSWER", 1_000_000)
     assert type(create(connect(serve(saying(raw))))) is OutcomeUnknown
 
 

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography import x509
@@ -24,7 +25,9 @@ from pydantic import SecretStr
 from shared.codes.coded import written
 from shared.errors import BridgeError, LockBusy, OutcomeUnknown, Outdated, TrackerUnreachable
 from shared.tracker import client as client_module
+from shared.tracker import connection as connection_module
 from shared.tracker.client import CallRecord, Target, TrackerClient
+from shared.tracker.connection import Watch
 from tests.support.waiting import until
 from tests.support.wire import WireServer, answer, saying, trickle
 
@@ -307,6 +310,22 @@ def test_a_request_that_nobody_reads_stays_within_the_time() -> None:
             )
         assert time.monotonic() - left[0] < 15, "the whole of it would take half a minute"
         client.close()
+
+
+def test_a_request_that_leaves_byte_by_byte_stays_within_the_time() -> None:
+    class Slow:
+        def settimeout(self, _seconds: float) -> None:
+            pass
+
+        def send(self, _data: memoryview) -> int:
+            time.sleep(0.02)
+            return 1
+
+    slow: Any = Slow()
+    started = time.monotonic()
+    with pytest.raises(TimeoutError):
+        connection_module._send(Watch(0.2), slow, b"a" * 1000)
+    assert time.monotonic() - started < 10, "the whole of it would take twenty seconds"
 
 
 def test_connecting_and_the_handshake_share_the_call_s_time(monkeypatch: pytest.MonkeyPatch) -> None:

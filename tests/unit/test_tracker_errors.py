@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import builtins
-import http.client
 import json
 import socket
 import ssl
 import zlib
 from collections.abc import Mapping
-from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from types import ModuleType
 from typing import Any
 
+import httptools
+import httptools.parser.errors
 import pytest
 from pydantic import SecretStr
 from requests.structures import CaseInsensitiveDict
@@ -30,9 +30,11 @@ from shared.errors import (
     TrackerRejected,
     TrackerUnreachable,
 )
+from shared.tracker import connection as connection_module
+from shared.tracker import wire
 from shared.tracker.answers import LONGEST_WAIT_S, Answer, read_answer
 from shared.tracker.client import Target, TrackerClient
-from shared.tracker.connection import Connection
+from shared.tracker.connection import Connection, Watch
 
 METHODS = ["GET", "POST", "PUT", "DELETE"]
 ERRORS = b'{"errors": ["Subject cannot be blank"]}'
@@ -50,15 +52,15 @@ def exceptions_of(module: ModuleType) -> list[type[BaseException]]:
     ]
 
 
-FOREIGN = [*exceptions_of(http.client), *exceptions_of(ssl), ssl.SSLError, zlib.error]
+FOREIGN = [*exceptions_of(wire), *exceptions_of(ssl), ssl.SSLError, zlib.error]
+OF_THE_PARSER = exceptions_of(httptools.parser.errors)
 SYSTEM = [one for one in exceptions_of(builtins) if issubclass(one, OSError | ValueError)] + [socket.gaierror]
 
 
 def test_the_library_s_exceptions_were_found() -> None:
-    assert len(FOREIGN) > 15
-    assert {http.client.RemoteDisconnected, http.client.IncompleteRead, ssl.SSLCertVerificationError} <= set(
-        FOREIGN
-    )
+    assert len(FOREIGN) > 10
+    assert {wire.AnswerCut, wire.AnswerTooLarge, ssl.SSLCertVerificationError} <= set(FOREIGN)
+    assert {httptools.HttpParserError, httptools.HttpParserUpgrade} <= set(OF_THE_PARSER)
     assert {TimeoutError, ConnectionResetError, UnicodeError} <= set(SYSTEM)
 
 
@@ -74,11 +76,12 @@ def blank(kind: type[Exception]) -> Exception:
 def test_a_failure_of_the_library_tells_whether_anything_was_sent(
     monkeypatch: pytest.MonkeyPatch, foreign: type[Exception], sent: bool
 ) -> None:
-    def fail(connection: Connection, *_: Any) -> None:
-        connection._watch.sent = sent
+    def fail(watch: Watch, *_: Any) -> None:
+        watch.sent = sent
         raise blank(foreign)
 
-    monkeypatch.setattr(Connection, "request", fail)
+    monkeypatch.setattr(Connection, "_connected", lambda *_: None)
+    monkeypatch.setattr(connection_module, "_send", fail)
     client = TrackerClient(Target("http://127.0.0.1:1", SecretStr("key")))
     with pytest.raises(TrackerError) as failure:
         client.call("POST", "/issues.json", body={"issue": {}})
@@ -88,24 +91,53 @@ def test_a_failure_of_the_library_tells_whether_anything_was_sent(
     assert failure.value.__suppress_context__
 
 
+class Deaf:
+    """A socket that takes everything and fails when it is read.
+
+    Args:
+        failure: what it then raises; None: it gives something to read.
+    """
+
+    def __init__(self, failure: type[Exception] | None) -> None:
+        self._failure = failure
+
+    def settimeout(self, _seconds: float) -> None:
+        pass
+
+    def send(self, data: memoryview) -> int:
+        return len(data)
+
+    def recv(self, _size: int) -> bytes:
+        if self._failure:
+            raise blank(self._failure)
+        return b"HTTP/1.1 "
+
+    def close(self) -> None:
+        pass
+
+
 @pytest.mark.parametrize("foreign", dict.fromkeys([*FOREIGN, *SYSTEM]))
-def test_a_failure_while_the_body_is_read_is_no_clear_answer(
+def test_a_failure_while_the_answer_is_read_is_no_clear_answer(
     monkeypatch: pytest.MonkeyPatch, foreign: type[Exception]
 ) -> None:
-    class Answer(nullcontext[Any]):
-        status, headers = 201, http.client.HTTPMessage()
+    monkeypatch.setattr(Connection, "_connected", lambda *_: Deaf(foreign))
+    with pytest.raises(OutcomeUnknown):
+        TrackerClient(Target("http://127.0.0.1:1", SecretStr("key"))).call("POST", "/issues.json", body={})
 
-        def __enter__(self) -> Answer:
-            return self
 
-        def read(self, _size: int) -> bytes:
+@pytest.mark.parametrize("foreign", OF_THE_PARSER)
+def test_a_failure_of_the_parser_is_no_clear_answer(
+    monkeypatch: pytest.MonkeyPatch, foreign: type[Exception]
+) -> None:
+    class Failing:
+        def __init__(self, _protocol: object) -> None:
+            pass
+
+        def feed_data(self, _data: bytes) -> None:
             raise blank(foreign)
 
-    def send(connection: Connection) -> None:
-        connection._watch.sent = True
-
-    monkeypatch.setattr(Connection, "_send_whole", send)
-    monkeypatch.setattr(Connection, "getresponse", lambda _: Answer())
+    monkeypatch.setattr(wire, "HttpResponseParser", Failing)
+    monkeypatch.setattr(Connection, "_connected", lambda *_: Deaf(None))
     with pytest.raises(OutcomeUnknown):
         TrackerClient(Target("http://127.0.0.1:1", SecretStr("key"))).call("POST", "/issues.json", body={})
 

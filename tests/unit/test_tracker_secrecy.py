@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import http.client
 import traceback
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -14,8 +13,9 @@ from pydantic import SecretStr
 
 from shared.errors import TrackerError
 from shared.telemetry.logs import get_logger
+from shared.tracker import connection as connection_module
 from shared.tracker.client import CallRecord, Target, TrackerClient
-from shared.tracker.connection import Connection
+from shared.tracker.connection import Connection, Watch
 
 KEY = "0123456789abcdef-the-key"
 URL = "http://tracker.test"
@@ -72,12 +72,17 @@ def test_errors_records_and_tracebacks_hide_the_key(sent: list[Headers]) -> None
     assert KEY in str(sent[0].values())
 
 
-def test_a_failure_of_the_library_hides_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_self: Connection, _method: str, _url: str, _body: Any, headers: Headers) -> None:
-        raise http.client.HTTPException(f"could not send {headers}")
+def test_a_failure_that_quotes_the_request_hides_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
 
-    monkeypatch.setattr(Connection, "request", fail)
+    def fail(_watch: Watch, _sock: Any, whole: bytes) -> None:
+        said.append(whole.decode())
+        raise OSError(f"could not send {said}")
+
+    monkeypatch.setattr(Connection, "_connected", lambda *_: None)
+    monkeypatch.setattr(connection_module, "_send", fail)
     error, record = calls(client_of(), login="alice")
+    assert KEY in said[0]
     assert KEY not in f"{error!r} {error} {record!r} {''.join(traceback.format_exception(error))}"
 
 
