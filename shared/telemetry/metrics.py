@@ -219,8 +219,8 @@ def called(method: str, path: str, status: str, seconds: float) -> str:
     """
     named = operation(method, path)
     known = status in STATUSES or status in ("lost", "unsent")
-    CALLS.labels(operation=named, status=status if known else OTHER).inc()
-    CALL_SECONDS.labels(operation=named).observe(seconds)
+    CALLS.labels(named, status if known else OTHER).inc()
+    CALL_SECONDS.labels(named).observe(seconds)
     return named
 
 

@@ -71,7 +71,7 @@ def row(figures: dict[str, list[float]], *, judged: bool) -> Row:
         f"{own / peer:.2f}",
         f"≤ {GOAL:g} of the peer",
         own / peer <= GOAL if judged else None,
-        "the parsing of the answer's headers",
+        "the system's part of sending and receiving, two thirds; JSON",
     )
 
 
