@@ -25,11 +25,12 @@ def loading() -> Iterator[None]:
     """Load modules inside the block without a look for garbage; none that follows looks at them again.
 
     Of the libraries that they use, some would load more only since it is installed: Redis' client an SDK of
-    OpenTelemetry to measure itself, kombu a reader of YAML.
+    OpenTelemetry to measure itself, kombu a reader of YAML, Celery another kind of threads and what reads how much
+    memory a process takes, both of which come with tools for tests only.
     """
     gc.disable()
     try:
-        with without("opentelemetry.sdk", "yaml"):
+        with without("greenlet", "opentelemetry.sdk", "psutil", "yaml"):
             yield
     finally:
         gc.freeze()

@@ -17,17 +17,20 @@ NOBODYS = {
     "argon2",
     "babel",
     "celery.bin",
+    "greenlet",
     "jinja2",
     "markdown_it",
     "opentelemetry.sdk",
     "prompt_toolkit",
+    "psutil",
     "pybars",
     "pygments",
     "requests",
     "rich",
+    "sqlite3",
     "yaml",
 }
-"""What only commands, the console or a try of the tracker's templates work with."""
+"""What only commands, the console, a try of the tracker's templates or a database of its own kind work with."""
 
 HTTP = {"fastapi", "starlette", "uvicorn"}
 LOADED_BY = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -38,6 +37,9 @@ HELD_BY_OTHERS = ("55P03", DEADLOCK)
 MISSING = ("42P01", "42703")
 """PostgreSQL's codes for a table, and a column, that is not there."""
 
+SQLITE_ERROR, SQLITE_BUSY = 1, 5
+"""SQLite's codes for a statement that it refuses, and for a lock that could not be had in time."""
+
 OF_OTHER_TABLES = "of_other_tables"
 """What is noted at an error of SQLite of tables that are not those of this version."""
 
@@ -52,9 +54,7 @@ CREATE TEMPORARY TABLE room ON COMMIT DROP AS SELECT repeat('x', 1000) AS fillin
 def is_held_by_others(error: BaseException) -> bool:
     """Tell whether a statement failed because somebody else holds what it needs: it may be repeated."""
     cause = error.orig if isinstance(error, DBAPIError) else None
-    if isinstance(cause, sqlite3.Error):
-        return getattr(cause, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
-    return getattr(cause, "pgcode", None) in HELD_BY_OTHERS
+    return _sqlite_code(cause) & 0xFF == SQLITE_BUSY or getattr(cause, "pgcode", None) in HELD_BY_OTHERS
 
 
 def is_deadlock(error: BaseException) -> bool:
@@ -64,8 +64,7 @@ def is_deadlock(error: BaseException) -> bool:
 
 def is_of_the_statement(error: BaseException) -> bool:
     """Tell whether SQLite refused a statement for what it says, and nothing is the matter with the database."""
-    cause = error.orig if isinstance(error, DBAPIError) else None
-    return isinstance(cause, sqlite3.Error) and getattr(cause, "sqlite_errorcode", 0) == sqlite3.SQLITE_ERROR
+    return isinstance(error, DBAPIError) and _sqlite_code(error.orig) == SQLITE_ERROR
 
 
 def is_of_other_tables(error: BaseException) -> bool:
@@ -75,9 +74,13 @@ def is_of_other_tables(error: BaseException) -> bool:
     that it was asked for its tables, too.
     """
     cause = error.orig if isinstance(error, DBAPIError) else None
-    if isinstance(cause, sqlite3.Error):
-        return getattr(cause, OF_OTHER_TABLES, False)
-    return getattr(cause, "pgcode", None) in MISSING
+    return getattr(cause, OF_OTHER_TABLES, False) or getattr(cause, "pgcode", None) in MISSING
+
+
+def _sqlite_code(cause: BaseException | None) -> int:
+    """Return SQLite's code of an error, 0 where it is not SQLite's: its driver is loaded only where it is used."""
+    code: int = getattr(cause, "sqlite_errorcode", 0)
+    return code
 
 
 OVERFLOW = 4
@@ -242,8 +245,10 @@ def _prepare_sqlite(connection: Any, _record: ConnectionPoolEntry) -> None:
 
 def _note_other_tables(failed: ExceptionContext) -> None:
     """Note at a refused statement whether a table or column is missing of those that this process knows."""
+    import sqlite3  # which has been loaded by now
+
     cause = failed.original_exception
-    if failed.connection is None or getattr(cause, "sqlite_errorcode", None) != sqlite3.SQLITE_ERROR:
+    if failed.connection is None or _sqlite_code(cause) != SQLITE_ERROR:
         return
     connection: Any = failed.connection.connection.driver_connection
     tables = Base.metadata.tables
