@@ -7,7 +7,7 @@ import hashlib
 import ipaddress
 import math
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -61,6 +61,8 @@ FLOOD_S = 10
 """A source may send so many seconds' worth of events at once before its limit holds."""
 EVENT_BYTES = 16 * 1024
 """What an event may weigh; for EVENT_LIMIT a larger one counts as several."""
+LARGE_AT_ONCE = 16
+"""Requests larger than that whose events are in memory at once: as objects they take many times their size."""
 
 
 def create_app(settings: Settings, *, host: str = "127.0.0.1", port: int = 8080) -> FastAPI:
@@ -119,6 +121,7 @@ class Producer:
         )
         self._mark = FreshLook({"mark": self._last_comparison})
         self._bodies = Bodies()
+        self._large = asyncio.Semaphore(LARGE_AT_ONCE)
         limit = settings.event_limit
         self._sources = Buckets(limit, max(FLOOD_S * limit, 1)) if limit else None
 
@@ -157,13 +160,15 @@ class Producer:
         self, headers: Mapping[str, str], body: str, source: int, trace: str | None
     ) -> JSONResponse:
         webhook_id = headers.get("webhook-id") or _unsigned_id(body)
-        if len(body) <= EVENT_BYTES:
-            delivered = deliveries(body, webhook_id)
-        else:  # one made for it keeps the parser busy for a second
-            delivered = await run_in_threadpool(deliveries, body, webhook_id)
-        if trace:
-            delivered = [replace(one, traceparent=trace) for one in delivered]
-        accepted = await self._append(delivered)
+        is_large = len(body) > EVENT_BYTES
+        async with self._large if is_large else nullcontext():
+            if is_large:  # one made for it keeps the parser busy for a second
+                delivered = await run_in_threadpool(deliveries, body, webhook_id)
+            else:
+                delivered = deliveries(body, webhook_id)
+            if trace:
+                delivered = [replace(one, traceparent=trace) for one in delivered]
+            accepted = await self._append(delivered)
         if self._sources:
             self._sources.take(source, _weight(len(accepted), body) - 1)
         return JSONResponse(self._accepted(accepted, trace), 202)

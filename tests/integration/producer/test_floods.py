@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -11,9 +14,13 @@ from pydantic import SecretStr
 from sqlalchemy import event
 
 from producer.hooks import app as app_module
+from producer.hooks.intake import deliveries
+from producer.hooks.store import Store
 from producer.web.buckets import Buckets
 from producer.web.problems import Problem
 from producer.web.shield import HEADERS
+from shared.events.event import Delivery
+from shared.store.journal.journal import Accepted
 from tests.integration.producer.conftest import SECRET, Run, RunningProducer, refused, secret
 from tests.support.events import task_event, ticket, ticket_event
 
@@ -72,6 +79,37 @@ def test_a_large_event_counts_as_several(run: Run, monkeypatch: pytest.MonkeyPat
     producer = run(event_limit=10)
     large = ticket_event(of_ticket=ticket(content="x" * 900_000))
     assert [producer.send(large).status_code for _ in range(3)] == [202, 202, 429]
+
+
+def test_of_large_requests_only_some_are_events_at_the_same_time(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there, most, may_end, append = 0, 0, threading.Event(), app_module.append
+
+    def read(body: str, webhook_id: str) -> list[Delivery]:
+        nonlocal there, most
+        there += 1
+        most = max(most, there)
+        if there == 3:
+            may_end.set()
+        return deliveries(body, webhook_id)
+
+    def kept(store: Store, delivered: Sequence[Delivery]) -> list[Accepted]:
+        nonlocal there
+        may_end.wait(0.3)
+        accepted = append(store, delivered)
+        there -= len(delivered) // 100
+        return accepted
+
+    monkeypatch.setattr(app_module, "LARGE_AT_ONCE", 2)
+    monkeypatch.setattr(app_module, "deliveries", read)
+    monkeypatch.setattr(app_module, "append", kept)
+    producer = run()
+    with ThreadPoolExecutor(6) as at_once:
+        answers = list(at_once.map(lambda _: producer.send(many(100)), range(6)))
+    assert {answer.status_code for answer in answers} == {202}
+    assert most == 2
+    assert len(producer.journal()) == 600
 
 
 def test_without_a_limit_nobody_waits(run: Run) -> None:
