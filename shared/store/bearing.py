@@ -14,8 +14,9 @@ from sqlalchemy import (
     Text,
     func,
     inspect,
-    literal,
+    literal_column,
     null,
+    or_,
     select,
     union_all,
 )
@@ -91,9 +92,8 @@ def _bearing() -> CompoundSelect[Any]:
         *(issues[one] for one in OF_A_ROW),
     ).where(among(issues.ticket_id, "ticket_ids"))
     asked = select(times.task_id).where(among(times.task_id, "task_ids"))
-    in_flight = select(times.task_id).where(
-        NOT_LINKED, among(times.ticket_id, "ticket_ids"), times.state.in_(IN_FLIGHT)
-    )
+    is_in_flight = or_(*(times.state == state for state in IN_FLIGHT))
+    in_flight = select(times.task_id).where(NOT_LINKED, among(times.ticket_id, "ticket_ids"), is_in_flight)
     of_times = select(_part(TIME), times.ticket_id, times.task_id, *(times[one] for one in OF_A_ROW)).where(
         times.task_id.in_(asked.union_all(in_flight))
     )
@@ -114,7 +114,7 @@ def _bearing() -> CompoundSelect[Any]:
 
 
 def _part(name: str) -> ColumnElement[str]:
-    return literal(name, Text, literal_execute=True).label("part")
+    return literal_column(f"'{name}'", Text).label("part")
 
 
 def _none(column: ColumnElement[Any]) -> ColumnElement[Any]:

@@ -14,7 +14,6 @@ from collections.abc import Callable, Coroutine, Generator, Sequence
 from typing import Any, ClassVar, Generic, ParamSpec, Self, TypeVar
 
 from shared.coordination.locks import HeldLock, Locks
-from shared.errors import LockBusy
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -121,22 +120,6 @@ class Together(Action[R]):
         """
 
 
-class TakeLock(Together[HeldLock]):
-    """Take a lock, without waiting for it.
-
-    Raises:
-        LockBusy: somebody else holds it.
-    """
-
-    def __init__(self, locks: Locks, name: str) -> None:
-        self._locks, self._name = locks, name
-
-    @classmethod
-    def carry_out_all(cls, actions: Sequence[Self]) -> Sequence[HeldLock | LockBusy]:
-        """Take each that is free."""
-        return actions[0]._locks.take_all([one._name for one in actions])
-
-
 class Release(Together[None]):
     """Give a lock back."""
 
@@ -150,19 +133,14 @@ class Release(Together[None]):
         return [None] * len(actions)
 
 
-class TicketLock:
-    """Holds a ticket's lock for the length of an `async with`.
+class Holding:
+    """Holds a lock that was taken for the length of an `async with`."""
 
-    Raises:
-        LockBusy: somebody else holds it.
-    """
+    def __init__(self, locks: Locks, held: HeldLock) -> None:
+        self._locks, self._held = locks, held
 
-    def __init__(self, locks: Locks, ticket_id: int) -> None:
-        self._locks, self._name = locks, f"ticket:{ticket_id}"
-
-    async def __aenter__(self) -> HeldLock:
-        self._held = await TakeLock(self._locks, self._name)
-        return self._held
+    async def __aenter__(self) -> None:
+        """Go on: it is held."""
 
     async def __aexit__(self, *_: object) -> None:
         """Give it back."""

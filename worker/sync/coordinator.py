@@ -126,8 +126,9 @@ class Calls:
     def put(self, going: Going, action: Action[Any], arrive: Arrive) -> None:
         """Have one done."""
         with self._change:
-            ahead = sum(one.is_ahead for one, _, _ in self._waiting)
-            self._waiting.insert(ahead if going.is_ahead else len(self._waiting), (going, action, arrive))
+            waiting = self._waiting
+            place = sum(one.is_ahead for one, _, _ in waiting) if going.is_ahead else len(waiting)
+            waiting.insert(place, (going, action, arrive))
             self._change.notify()
 
     def allow(self, most: int) -> None:
@@ -154,18 +155,18 @@ class Calls:
     def _may_begin(self) -> bool:
         return bool(self._waiting) and self._at_work < self._most and not self._is_held
 
-    @contextmanager
-    def one(self) -> Iterator[tuple[Going, Action[Any], Arrive] | None]:
-        """Wait for the next; None: there will be none."""
+    def next(self, *, after_one: bool) -> tuple[Going, Action[Any], Arrive] | None:
+        """Wait for the next; None: there will be none.
+
+        Args:
+            after_one: whether whoever asks has just ended one: they take the next themselves.
+        """
         with self._change:
-            self._change.wait_for(lambda: self._may_begin or self._is_over)
-            one = self._waiting.popleft() if self._waiting else None
+            self._at_work -= after_one
+            while not (self._may_begin or self._is_over):
+                self._change.wait()
             self._at_work += 1
-        try:
-            yield one
-        finally:
-            with self._change:  # whoever ends takes the next itself
-                self._at_work -= 1
+            return self._waiting.popleft() if self._waiting else None
 
     def end(self) -> None:
         """Have none begun any more; what nobody has begun is left as by a process that dies."""
@@ -308,12 +309,10 @@ class CallerThreads:
                 begun.put(None)
 
     def _call(self) -> None:
-        is_over = False
-        while not is_over:
-            with self._calls.one() as one:
-                is_over = one is None
-                if one is not None:
-                    self._do(*one)
+        one = self._calls.next(after_one=False)
+        while one is not None:
+            self._do(*one)
+            one = self._calls.next(after_one=True)
 
     def _work(self, begun: Begun) -> None:
         while (one := begun.get()) is not None:
@@ -733,8 +732,9 @@ class Coordinator:
         elif not (going.has_caller or self._is_one_free):
             if self._share and not self._for_a_caller:
                 self._share.soon()
-            ahead = sum(one.is_ahead for one, _ in self._for_a_caller)
-            self._for_a_caller.insert(ahead if going.is_ahead else len(self._for_a_caller), (going, action))
+            waiting = self._for_a_caller
+            place = sum(one.is_ahead for one, _ in waiting) if going.is_ahead else len(waiting)
+            waiting.insert(place, (going, action))
         else:
             self._keep_caller(going)
             if isinstance(action, Stored):

@@ -16,7 +16,7 @@ from shared.coordination.locks import HeldLock
 from shared.errors import LeaseOver, NotYet, OutcomeUnknown, Outdated, TrackerOutage, TrackerRejected
 from shared.store.transaction import Transaction
 from shared.telemetry.logs import get_logger
-from worker.sync.actions import TicketLock, Way, apart, ask, begin
+from worker.sync.actions import Holding, Way, apart, ask, begin
 from worker.sync.bodies import built, takes_long
 from worker.sync.context import tell
 from worker.sync.creation import Begun, create
@@ -53,24 +53,25 @@ class Forwarded:
 
 
 async def forward(
-    using: Collaborators, ticket_id: int, *, had_closed: bool = False, probes: bool = False
+    using: Collaborators, ticket_id: int, lock: HeldLock, *, had_closed: bool = False, probes: bool = False
 ) -> Forwarded:
     """Do what is due for a ticket now, once, under its lock.
 
     Args:
         using: what the worker works with.
         ticket_id: the ticket.
+        lock: its lock, which is given back at the end.
         had_closed: the tracker was closed to our key; before anything is sent it is asked whether it still is.
         probes: everybody else waits for what the tracker answers; where nothing is to be sent it is asked all the same.
 
     Raises:
-        LockBusy: somebody else is at work on it.
+        LockBusy: the lock was lost, the process is to end, or a pause began.
         TrackerError: an outage: the tracker is unreachable, busy or closed; what is left stays pending.
         SettingsError: the tracker is not configured.
     """
     run, results = None, list[Result]()
     try:
-        async with TicketLock(using.locks, ticket_id) as lock:
+        async with Holding(using.locks, lock):
             run, work = await _loaded(using, ticket_id, lock)
             if isinstance(work, Work | Incomplete):
                 run.about = tell(work.events)

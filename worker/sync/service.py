@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Self
 
@@ -11,6 +13,7 @@ from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
 from shared.codes.faults import Fault
+from shared.coordination.locks import HeldLock, Locks
 from shared.coordination.pause import Pause, Permit
 from shared.errors import BridgeError, LockBusy, SettingsError, TrackerBusy, TrackerOutage
 from shared.store.tables.models import EventState
@@ -27,21 +30,46 @@ UNCONFIGURED_PAUSE_S = 10.0
 AFTER_PAUSE_S = 2.0
 
 
-class Enter(Together[Permit]):
-    """Ask to go on: not while a pause lasts."""
+@dataclass(frozen=True)
+class Entered:
+    """Whether a ticket may be worked on.
+
+    Attributes:
+        permit: whether a pause lasts.
+        lock: the ticket's, or why it was not taken.
+    """
+
+    permit: Permit
+    lock: HeldLock | LockBusy
+
+
+class Enter(Together[Entered]):
+    """Ask to go on, and take the ticket's lock: not while a pause lasts, and without waiting for either."""
 
     begins = True
     enters = True
 
-    def __init__(self, pause: Pause) -> None:
-        self._pause = pause
+    def __init__(self, pause: Pause, locks: Locks, ticket_id: int) -> None:
+        self._pause, self._locks, self._name = pause, locks, f"ticket:{ticket_id}"
 
     @classmethod
-    def carry_out_all(cls, actions: Sequence[Self]) -> Sequence[Permit]:
-        """Ask once, as long as there is no pause."""
+    def carry_out_all(cls, actions: Sequence[Self]) -> Sequence[Entered]:
+        """Ask once, as long as there is no pause; then take each lock that is free."""
         first = actions[0]._pause.enter()
         is_open = first.blocked_by is None and not first.probing
-        return [first, *(first if is_open else one._pause.enter() for one in actions[1:])]
+        permits = [first, *(first if is_open else one._pause.enter() for one in actions[1:])]
+        found = [Entered(one, LockBusy(one.blocked_by.reason)) if one.blocked_by else None for one in permits]
+        names = [one._name for one, blocked in zip(actions, found, strict=True) if blocked is None]
+        try:
+            taken = iter(actions[0]._locks.take_all(names) if names else ())
+        except RedisError:
+            if any(permit.probing for permit in permits):  # else nobody could until it runs out
+                with suppress(RedisError):
+                    actions[0]._pause.give_up_probe()
+            raise
+        return [
+            blocked or Entered(permit, next(taken)) for permit, blocked in zip(permits, found, strict=True)
+        ]
 
 
 class SyncService(Collaborators):
@@ -66,13 +94,18 @@ class SyncService(Collaborators):
         """
         results: list[Result] = []
         for _ in range(MOST_PASSES):
-            permit = await Enter(self.pause)
+            entered = await Enter(self.pause, self.locks, ticket_id)
+            permit = entered.permit
             if permit.blocked_by:
                 return [*results, Waiting(permit.blocked_by.reason)]
             answered = False
             try:
+                if isinstance(entered.lock, LockBusy):
+                    raise entered.lock
                 had_closed = permit.after is not None and permit.after.reason.code == Fault.TRACKER_CLOSED
-                forwarded = await forward(self, ticket_id, had_closed=had_closed, probes=permit.probing)
+                forwarded = await forward(
+                    self, ticket_id, entered.lock, had_closed=had_closed, probes=permit.probing
+                )
                 answered = forwarded.answered
                 results += forwarded.results
             except LockBusy as busy:
