@@ -148,6 +148,11 @@ class _Read:
     def task_events(self) -> list[Pending]:
         return [one for one in self.events if one.event.task]
 
+    def ticket(self, state: TicketState) -> Ticket:
+        """Return the newest snapshot, which mostly came with one of these events."""
+        of_events = (one.event.ticket for one in reversed(self.events) if one.id == state.event_id)
+        return next(of_events, None) or Ticket.model_validate(state.snapshot)
+
     @property
     def moving(self) -> list[tuple[Due, Pending]]:
         """Those that may move the ticket's snapshot: its updates, and whatever is the newest."""
@@ -206,7 +211,7 @@ def _works(
     """Read what bears on the tickets, and plan what their events ask for."""
     if not read:
         return {}
-    tickets = {ticket_id: Ticket.model_validate(states[ticket_id].snapshot) for ticket_id in read}
+    tickets = {ticket_id: one.ticket(states[ticket_id]) for ticket_id, one in read.items()}
     task_events = {ticket_id: one.task_events for ticket_id, one in read.items()}
     bearing = tx.bearing({key: {one.task.id for one in events} for key, events in task_events.items()})
     issue_rows, time_rows = bearing.issues, bearing.times
