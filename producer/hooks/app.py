@@ -61,8 +61,9 @@ FLOOD_S = 10
 """A source may send so many seconds' worth of events at once before its limit holds."""
 EVENT_BYTES = 16 * 1024
 """What an event may weigh; for EVENT_LIMIT a larger one counts as several."""
-LARGE_AT_ONCE = 16
-"""Requests larger than that whose events are in memory at once: as objects they take many times their size."""
+ARRAY_BYTES, ARRAYS_AT_ONCE = 64 * 1024, 16
+"""Of requests larger than this, which are arrays mostly, so many are events in memory at once: as objects they take
+many times their size."""
 
 
 def create_app(settings: Settings, *, host: str = "127.0.0.1", port: int = 8080) -> FastAPI:
@@ -121,7 +122,7 @@ class Producer:
         )
         self._mark = FreshLook({"mark": self._last_comparison})
         self._bodies = Bodies()
-        self._large = asyncio.Semaphore(LARGE_AT_ONCE)
+        self._arrays = asyncio.Semaphore(ARRAYS_AT_ONCE)
         limit = settings.event_limit
         self._sources = Buckets(limit, max(FLOOD_S * limit, 1)) if limit else None
 
@@ -160,9 +161,8 @@ class Producer:
         self, headers: Mapping[str, str], body: str, source: int, trace: str | None
     ) -> JSONResponse:
         webhook_id = headers.get("webhook-id") or _unsigned_id(body)
-        is_large = len(body) > EVENT_BYTES
-        async with self._large if is_large else nullcontext():
-            if is_large:  # one made for it keeps the parser busy for a second
+        async with self._arrays if len(body) > ARRAY_BYTES else nullcontext():
+            if len(body) > EVENT_BYTES:  # one made for it keeps the parser busy for a second
                 delivered = await run_in_threadpool(deliveries, body, webhook_id)
             else:
                 delivered = deliveries(body, webhook_id)

@@ -10,8 +10,8 @@ from shared.telemetry.logs import get_logger
 log = get_logger("doorbell")
 QUIET_S = 1.0
 PACE_S, EACH_S = 0.02, 0.004
-"""From one ring to the next, so that under load a message names several tickets: so long for each that the last one
-named, the first at most. A ticket that comes alone after another is rung at once."""
+"""From one ring to the next: EACH_S for each ticket of the last one, PACE_S at most. So under load a message names
+several tickets, and one that comes alone after another is rung at once."""
 
 
 class Ringer:

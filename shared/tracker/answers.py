@@ -85,7 +85,7 @@ def raw_answer(status: int, headers: Headers, body: bytes) -> RawAnswer:
 
     Args:
         status: HTTP status.
-        headers: the answer's headers (case-insensitive).
+        headers: the answer's headers, each name as `Content-Type`.
         body: the whole body.
     """
     own = not is_foreign(status, headers, body) and (status != 429 or is_limiters(status, body))
@@ -107,7 +107,7 @@ def read_answer(
         method: HTTP method of the call.
         path: path below base_url.
         status: HTTP status.
-        headers: the answer's headers (case-insensitive).
+        headers: the answer's headers, each name as `Content-Type`.
         body: the whole body.
         impersonating: whether the call was made on behalf of a person.
 

@@ -16,6 +16,7 @@ from shared.codes.kinds import Kind
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.errors import LeaseOver, NotBegun
+from shared.store.ledger.ledger import Claim as Asked
 from shared.store.tables.models import LedgerState
 from tests.support.bridge import Bridge
 from tests.support.events import BOB, task, task_event, ticket
@@ -24,6 +25,7 @@ from tests.support.ways import going_on, kill, way_up_to
 from worker.sync.actions import Way, drive
 from worker.sync.creation import Attempt, Call, Claim, Link, LinkAndClaim
 from worker.sync.results import Created, Waiting
+from worker.sync.wanted import TimeEntryCreation
 
 FIRST, SECOND, THIRD = 1, 2, 3
 
@@ -145,6 +147,36 @@ def test_a_claim_that_fails_keeps_no_answer_from_its_row(
                 action.carry_out()
         assert row(desk, Kind.TICKET, SECOND).state == LedgerState.LINKED
         drive(way, failed.value)
+    desk.hurry()
+    assert_forwarded_once(desk, stand_in)
+
+
+def test_a_claim_that_always_fails_keeps_no_answer_from_its_row_in_a_group_of_one_either(
+    desk: Bridge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Claim._claim
+
+    def fails(claim: Claim) -> Asked:
+        if claim.creation.kind is Kind.TICKET_TASK:
+            raise ValueError("no such claim")
+        return real(claim)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Claim, "_claim", fails)
+        desk.sync_together(SECOND)
+    assert row(desk, Kind.TICKET, SECOND).state == LedgerState.LINKED
+
+
+def test_what_cannot_be_built_keeps_no_answer_from_its_row(
+    desk: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise KeyError("what was not thought of")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(TimeEntryCreation, "of", fails)
+        desk.sync(SECOND)
+    assert row(desk, Kind.TICKET, SECOND).state == LedgerState.LINKED
     desk.hurry()
     assert_forwarded_once(desk, stand_in)
 

@@ -33,7 +33,7 @@ from worker.sync.coordinator import (
     Outcome,
     _groups,
 )
-from worker.sync.creation import Claim, Link
+from worker.sync.creation import Claim, Link, LinkAndClaim
 from worker.sync.drain import Stored, Write
 from worker.sync.forward import Leave, Load
 
@@ -95,6 +95,12 @@ class Claimed(Kept):
 
     begins = True
     precedes_a_call = True
+
+
+class KeptAndClaimed(Claimed):
+    """Keeps what was answered, and something before the next call."""
+
+    answers = True
 
 
 def is_alone() -> bool:
@@ -227,16 +233,21 @@ def test_what_no_call_waits_for_is_a_transaction_of_its_own(stage: Stage) -> Non
 
 def test_in_a_turn_answers_come_before_claims_and_what_is_new_before_what_is_over() -> None:
     nobody: Any = None
-    answers: list[Stored[Any]] = [Claim(nobody, None), Write(nobody, nobody), Link(nobody, nobody, 1, {})]
+    answers: list[Stored[Any]] = [
+        Claim(nobody, None),
+        LinkAndClaim(nobody, nobody),
+        Write(nobody, nobody),
+        Link(nobody, nobody, 1, {}),
+    ]
     reads: list[Stored[Any]] = [Leave(nobody), Load(nobody, 1, nobody)]
 
     def in_order(asked: list[Stored[Any]]) -> list[list[type]]:
         groups = _groups([(Going(number, nobody), one) for number, one in enumerate(asked)])
         return [[type(one) for _, one in some] for some in groups]
 
-    assert in_order(answers) == [[Link, Write, Claim]]
+    assert in_order(answers) == [[Link, LinkAndClaim, Write, Claim]]
     assert in_order(reads) == [[Load, Leave]]
-    assert [one.by_reader for one in answers + reads] == [False] * 3 + [True] * 2
+    assert [one.by_reader for one in answers + reads] == [False] * 4 + [True] * 2
 
 
 class Clock:
@@ -681,6 +692,43 @@ def test_what_failed_alone_is_not_done_again(stage: Stage) -> None:
     assert stage.drive(way, 1) == {1: ValueError}
     assert stage.drive(way, 2)[2] == 20
     assert tried == [1, 2, 2]
+
+
+def test_what_was_answered_is_always_done_again_alone_since_it_may_have_failed_for_its_claim(
+    stage: Stage,
+) -> None:
+    threads = list[str]()
+
+    class Tried(KeptAndClaimed):
+        @classmethod
+        def all_within(cls, tx: Any, actions: Sequence[Self]) -> Sequence[int]:
+            threads.append(threading.current_thread().name.split("-")[0])
+            return super().all_within(tx, actions)
+
+    async def way(ticket_id: int) -> int:
+        return await Tried(stage.book, ticket_id, fails="always")
+
+    assert stage.drive(way, 1) == {1: ValueError}
+    assert threads[1:] == ["answers"]
+
+
+def test_what_was_answered_and_failed_in_a_group_waits_for_no_slow_call(stage: Stage) -> None:
+    """Though its ticket keeps a caller for what is claimed with it, they may all be at others' calls."""
+    is_kept, order = threading.Event(), list[str]()
+
+    async def way(ticket_id: int) -> None:
+        if ticket_id == 1:
+            await called(lambda: None)
+            await KeptAndClaimed(stage.book, ticket_id, fails="with others")
+            order.append("kept")
+            is_kept.set()
+        else:
+            await Claimed(stage.book, ticket_id)
+            await called(is_kept.wait, PATIENCE_S)
+            order.append("called")
+
+    stage.drive(way, 1, 2, 3, 4, callers=2)
+    assert order == ["kept", "called", "called", "called"]
 
 
 @pytest.mark.parametrize("is_limited", [False, True])

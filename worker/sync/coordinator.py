@@ -802,15 +802,18 @@ class Coordinator:
         """Do some in one transaction; where it fails, each is done again alone, so that one harms nobody.
 
         A claim by the caller that is kept for it; everything else beside the callers, who may all be at slow calls.
+        What was answered is always done again: it may have failed for the claim that is made with it.
         """
         try:
             results = _in_one_transaction([action for _, action in some])
         except Exception as fault:  # noqa: BLE001 (whose it is shows where each is alone)
-            if len(some) == 1 and not isinstance(fault, SQLAlchemyError):
+            is_its_own = len(some) == 1 and not some[0][1].answers
+            if is_its_own and not isinstance(fault, SQLAlchemyError):
                 return [(some[0][0], Outcome(error=fault))]
             log.warning("done again one by one", count=len(some), error=type(fault).__name__)
             for going, action in some:
-                do = self._callers.carry_out if going.has_caller else self._callers.again
+                waits = going.has_caller and not action.answers
+                do = self._callers.carry_out if waits else self._callers.again
                 do(going, action, self._arrive)
             return []
         return [(going, Outcome(result)) for (going, _), result in zip(some, results, strict=True)]
@@ -825,7 +828,8 @@ def _groups(stored: list[tuple[Going, Stored[Any]]]) -> Iterator[list[tuple[Goin
 
 def _order(asked: tuple[Going, Stored[Any]]) -> tuple[bool, str, int]:
     going, action = asked
-    return action.precedes_a_call or action.can_wait, type(action).__name__, going.ticket_id
+    is_a_claim = action.precedes_a_call and not action.answers
+    return is_a_claim or action.can_wait, type(action).__name__, going.ticket_id
 
 
 def _in_one_transaction(actions: list[Stored[Any]]) -> list[Any]:

@@ -133,9 +133,12 @@ async def _linked(
     link: Link, following: Callable[[Created], Creation | None] | None
 ) -> tuple[Created | Waiting, Begun | None]:
     """Record an answer, and claim what follows with it where nothing else comes before."""
-    run = link.creation.run
-    may_follow = following is not None and not run.tracker.is_limited and run.lock.is_held
-    coming = following(link.expected()) if following and may_follow else None
+    run, coming = link.creation.run, None
+    if following is not None and not run.tracker.is_limited and run.lock.is_held:
+        try:
+            coming = following(link.expected())
+        except Exception as fault:  # noqa: BLE001 (it is raised again where it is built after the link)
+            log.warning("not built before its issue is linked", error=type(fault).__name__)
     if coming is None:
         return await link, None
     try:
@@ -296,6 +299,7 @@ class Link(Stored[Created | Waiting]):
     attempt: Attempt
     tracker_id: int
     found: dict[str, Any]
+    answers = True
 
     @property
     def settles(self) -> bool:
@@ -405,7 +409,7 @@ class LinkAndClaim(Stored[tuple[Created | Waiting, Claimed]]):
     link: Link
     claim: Claim
     begins = True
-    precedes_a_call = True
+    precedes_a_call = answers = True
 
     @property
     def settles(self) -> bool:

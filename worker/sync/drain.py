@@ -221,6 +221,7 @@ class Stored(Action[R]):
 
     Attributes:
         precedes_a_call: whether a call follows at once, for which somebody must be free.
+        answers: whether it records what the tracker has answered: it waits for no call, and for no claim.
         by_reader: whether it is done beside what came of calls and the claims of those that are to begin: no call waits
             for it.
         can_wait: whether it waits for a moment for tickets that come to be read.
@@ -228,6 +229,7 @@ class Stored(Action[R]):
     """
 
     precedes_a_call: ClassVar[bool] = False
+    answers: ClassVar[bool] = False
     by_reader: ClassVar[bool] = False
     can_wait: ClassVar[bool] = False
     lasts: ClassVar[bool] = True

@@ -2,6 +2,9 @@
 
 Whoever changes it counts the change, and a claim that was built from what was kept counts no more then. What was not
 found is not kept: who links a project, or matches a person, needs nobody's memory to fade.
+
+Memberships and who was seen are not counted, and may be old for as long: a person who is refused has their membership
+forgotten, and ensured anew; an e-mail that another process has noted meanwhile is noted again when it comes.
 """
 
 from __future__ import annotations

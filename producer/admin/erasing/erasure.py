@@ -57,9 +57,10 @@ OPEN_EVENTS = (EventState.PENDING, EventState.HELD)
 NAMING = ("journal", "ticket_state")
 LEDGERS = (TicketIssueLink, TaskTimeLink)
 SENT_FROM = {
-    one.__tablename__ for one in (UserMap, UserPin, TrackerUser, PluginConfigRecord, TemplateVersion)
+    one.__tablename__
+    for one in (UserMap, UserPin, TrackerUser, PluginConfigRecord, TemplateVersion, HelpdeskPerson)
 }
-"""What is sent is built from these: a change of theirs is counted (`basis`)."""
+"""What is sent is built from these, or workers keep it: a change of theirs is counted (`basis`)."""
 
 
 class Erasure:

@@ -345,7 +345,12 @@ class People:
         for user in users:
             mail = UNREADABLE.sub("\ufffd", (user.email or "").strip(BLANKS))
             named[user.id] = mail or named.get(user.id)
-        asked = [one for one, mail in named.items() if one not in noted or mail not in (None, noted[one])]
+        unknown = object()
+        asked = [
+            one
+            for one, mail in named.items()
+            if (known := noted.get(one, unknown)) is unknown or mail not in (None, known)
+        ]
         if not asked:
             return
         before = dict(self._session.execute(SEEN, {"ids": asked}).all())

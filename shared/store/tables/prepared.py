@@ -100,7 +100,7 @@ def say_with_next(session: Session, statement: str) -> None:
     """Have a statement that returns nothing of use carried out with the next one, in one round trip where that is safe.
 
     Args:
-        session: the transaction, on PostgreSQL; it says something else before its end.
+        session: the transaction, on PostgreSQL; it says something else before its end, and ends where that fails.
         statement: without parameters.
     """
     connection = session.connection()

@@ -101,7 +101,8 @@ def test_of_large_requests_only_some_are_events_at_the_same_time(
         there -= len(delivered) // 100
         return accepted
 
-    monkeypatch.setattr(app_module, "LARGE_AT_ONCE", 2)
+    monkeypatch.setattr(app_module, "ARRAYS_AT_ONCE", 2)
+    monkeypatch.setattr(app_module, "ARRAY_BYTES", 16 * 1024)
     monkeypatch.setattr(app_module, "deliveries", read)
     monkeypatch.setattr(app_module, "append", kept)
     producer = run()
