@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -47,14 +47,15 @@ from shared.store.verdicts import Verdicts
 from shared.telemetry.logs import get_logger
 from shared.values.ids import id_in, is_id
 from worker.sync.actions import Action, aside, begin
-from worker.sync.bodies import tell_choice
+from worker.sync.bodies import takes_long, tell_choice
 from worker.sync.doubt import doubt
 from worker.sync.drain import Drain, Stored
+from worker.sync.gates import Pending
 from worker.sync.matching import sent_essence
 from worker.sync.recovery import look_first
 from worker.sync.refusals import explained
 from worker.sync.results import Created, Waiting
-from worker.sync.wanted import Creation, Linked
+from worker.sync.wanted import Creation, Linked, TimeEntryCreation
 
 log = get_logger("sync")
 LONG_S = 1.0
@@ -65,7 +66,7 @@ async def create(
     creation: Creation,
     row: LedgerRow | None,
     begun: Attempt | None = None,
-    following: Callable[[Created], Creation | None] | None = None,
+    following: Pending | None = None,
 ) -> tuple[Created | Waiting, Begun | None]:
     """Create what is wanted, once.
 
@@ -73,7 +74,7 @@ async def create(
         creation: what is wanted.
         row: its ledger row as it was read: free; None where there is none.
         begun: its claim, where that was committed with the link before it.
-        following: returns what is to be created next, None where it cannot be claimed before more is known.
+        following: the event that asks for the issue's first time entry.
 
     Returns:
         The linked object, or what it waits for; and what was claimed with its link, which is to be sent at once.
@@ -129,16 +130,9 @@ async def _claimed(creation: Creation, row: LedgerRow | None) -> Attempt | Creat
     return attempt if isinstance(attempt, Attempt) else Waiting(Reason.ROW_CHANGED())
 
 
-async def _linked(
-    link: Link, following: Callable[[Created], Creation | None] | None
-) -> tuple[Created | Waiting, Begun | None]:
+async def _linked(link: Link, following: Pending | None) -> tuple[Created | Waiting, Begun | None]:
     """Record an answer, and claim what follows with it where nothing else comes before."""
-    run, coming = link.creation.run, None
-    if following is not None and not run.tracker.is_limited and run.lock.is_held:
-        try:
-            coming = following(link.expected())
-        except Exception as fault:  # noqa: BLE001 (it is raised again where it is built after the link)
-            log.warning("not built before its issue is linked", error=type(fault).__name__)
+    coming = _coming(link, following) if following else None
     if coming is None:
         return await link, None
     try:
@@ -146,6 +140,20 @@ async def _linked(
     except NotBegun:  # what was answered is recorded all the same
         return await link, None
     return created, Begun(coming, attempt) if isinstance(attempt, Attempt) else None
+
+
+def _coming(link: Link, asking: Pending) -> TimeEntryCreation | None:
+    """Return the time entry that can be claimed as soon as its issue is linked; None: more is to be done before."""
+    run, work = link.creation.run, link.creation.work
+    is_new = asking.task.id not in work.time_rows
+    if not is_new or takes_long(run) or run.tracker.is_limited or not run.lock.is_held:
+        return None
+    try:
+        coming = TimeEntryCreation.of(run, work, asking, link.expected())
+    except Exception as fault:  # noqa: BLE001 (it is raised again where it is built after the link)
+        log.warning("not built before its issue is linked", error=type(fault).__name__)
+        return None
+    return coming if coming.sender.is_prepared else None
 
 
 def _tell_wait(run: Drain, seconds: float, task_id: int | None) -> None:

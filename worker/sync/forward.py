@@ -17,7 +17,7 @@ from shared.errors import LeaseOver, NotYet, OutcomeUnknown, Outdated, TrackerOu
 from shared.store.transaction import Transaction
 from shared.telemetry.logs import get_logger
 from worker.sync.actions import Holding, Way, apart, ask, begin
-from worker.sync.bodies import built, takes_long
+from worker.sync.bodies import built
 from worker.sync.context import tell
 from worker.sync.creation import Begun, create
 from worker.sync.doubt import settled
@@ -251,28 +251,19 @@ class Forwarding:
         asking = [one.newest for one in wanted]
         if not asking and self._work.issue_row is None:
             return None
-        outcome = await self._attempt(asking, self._settled_or_new_issue(wanted))
+        outcome = await self._attempt(asking, self._settled_or_new_issue(asking))
         if isinstance(outcome, Waiting):
             await self._events.end(_ids(asking), outcome)
         return outcome
 
-    async def _settled_or_new_issue(self, wanted: list[TimeWanted]) -> Created | Waiting | None:
-        run, work, asking = self._run, self._work, [one.newest for one in wanted]
+    async def _settled_or_new_issue(self, asking: list[Pending]) -> Created | Waiting | None:
+        run, work = self._run, self._work
         outcome = await settled(run, Kind.TICKET, run.ticket_id, work.issue_row, work.now)
         if outcome or not asking:
             return outcome
         creation = await built(run, IssueCreation.of, run, work, asking[0], _tried(asking))
-        first = partial(self._ready_time_entry, asking[0])
-        outcome, self._begun = await create(creation, work.issue_row, following=first)
+        outcome, self._begun = await create(creation, work.issue_row, following=asking[0])
         return outcome
-
-    def _ready_time_entry(self, asking: Pending, issue: Created) -> TimeEntryCreation | None:
-        """Return a time entry that can be claimed as soon as its issue is linked; None: more is to be done before."""
-        run, work = self._run, self._work
-        if asking.task.id in work.time_rows or takes_long(run):
-            return None
-        creation = TimeEntryCreation.of(run, work, asking, issue)
-        return creation if creation.sender.is_prepared else None
 
     async def _log_time(self, wanted: TimeWanted, issue: Created) -> None:
         result = await self._attempt([wanted.newest], self._time_entry(wanted.newest, issue))
