@@ -58,7 +58,7 @@ class Size:
     accept_array_rate: int = 12000
 
 
-FULL = Size(rounds=3, accept_s=2.5, tickets=600, single=20, settle_s=5, counted=600, peer_counted=400)
+FULL = Size(rounds=3, accept_s=2.5, tickets=600, single=60, settle_s=5, counted=600, peer_counted=400)
 QUICK = Size(rounds=1, accept_s=0.5, tickets=40, single=2, settle_s=0, counted=40, peer_counted=40)
 
 
