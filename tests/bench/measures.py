@@ -27,7 +27,7 @@ ALIKE_GOALS = {20.0: 1.7, 100.0: 1.05}
 """The same with as many calls on both sides."""
 
 FAST_MS = 20.0
-"""Below it a round would be over in less than a second, a tenth of which is its beginning and its end."""
+"""Up to this a round would be over in less than a second, a tenth of which is its beginning and its end."""
 
 ARRAY, WARM = 50, 200
 CALLS = 2.0
