@@ -111,6 +111,11 @@ Asked = tuple[Going, Action[Any]]
 Begun = SimpleQueue[tuple[Going, Action[Any], Arrive] | None]
 
 
+def _place(waiting: Collection[tuple[Going, *tuple[Any, ...]]], going: Going) -> int:
+    """Return where a ticket waits: at the end, or behind those that go ahead as it does."""
+    return sum(one.is_ahead for one, *_ in waiting) if going.is_ahead else len(waiting)
+
+
 class Calls:
     """What callers are to do next, in order; no more of them are at work at once than may be.
 
@@ -126,9 +131,7 @@ class Calls:
     def put(self, going: Going, action: Action[Any], arrive: Arrive) -> None:
         """Have one done."""
         with self._change:
-            waiting = self._waiting
-            place = sum(one.is_ahead for one, _, _ in waiting) if going.is_ahead else len(waiting)
-            waiting.insert(place, (going, action, arrive))
+            self._waiting.insert(_place(self._waiting, going), (going, action, arrive))
             self._change.notify()
 
     def allow(self, most: int) -> None:
@@ -558,8 +561,8 @@ class Coordinator:
         if self._stopped_at:
             self._look_again()
         self._all_go_on(arrived)
-        going_to_call = {going for going, _ in self._ready}
-        self._see_who_is_free([one for one in came_with if not one.has_caller or one in going_to_call])
+        at_the_store = {going for going, _ in self._ready}  # some keep their caller for the call after it
+        self._see_who_is_free([one for one in came_with if not one.has_caller or one in at_the_store])
         self._let_on()
         self._begin_more()
         self._read()
@@ -732,9 +735,7 @@ class Coordinator:
         elif not (going.has_caller or self._is_one_free):
             if self._share and not self._for_a_caller:
                 self._share.soon()
-            waiting = self._for_a_caller
-            place = sum(one.is_ahead for one, _ in waiting) if going.is_ahead else len(waiting)
-            waiting.insert(place, (going, action))
+            self._for_a_caller.insert(_place(self._for_a_caller, going), (going, action))
         else:
             self._keep_caller(going)
             if isinstance(action, Stored):
