@@ -12,6 +12,7 @@ from producer.admin.configuration.configuration import rotate_keys
 from producer.admin.erasing.erasure import Erasure
 from producer.admin.erasing.scrubbing import Person
 from shared.connection.vault import Vault
+from shared.events.event import HelpdeskUser
 from shared.metadata.synchronisation import keep_kinds
 from shared.store.configuration.basis import CHANGES
 from shared.store.configuration.links import Link, LinkKind
@@ -109,7 +110,13 @@ def pin(desk: Bridge) -> None:
         tx.people.confirm(7, 5)
 
 
-@pytest.mark.parametrize("known_by", [override(5), pin])
+def seen(desk: Bridge) -> None:
+    """Workers keep whom events have named (`worker.sync.kept`)."""
+    with desk.store.transaction() as tx:
+        tx.people.note_seen([HelpdeskUser(id=7, email="alice@example.test")])
+
+
+@pytest.mark.parametrize("known_by", [override(5), pin, seen])
 def test_whom_nobody_is_sent_for_any_more_is_a_change(desk: Bridge, known_by: Do) -> None:
     erase(desk)
     known_by(desk)
