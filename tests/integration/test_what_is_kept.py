@@ -18,7 +18,7 @@ from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.configuration.people import People
 from shared.store.tables.models import TrackerUser, UserPin
 from tests.support.bridge import PEOPLE, STATUS_MAP, SUPPORT, Bridge
-from tests.support.events import SUPPORT_ENTITY, task, task_event, ticket, ticket_event
+from tests.support.events import ALICE, SUPPORT_ENTITY, task, task_event, ticket, ticket_event
 from tests.support.ledger import entries, ours, row
 from tests.support.statements import listening
 from worker.sync import kept
@@ -132,6 +132,22 @@ def test_a_match_that_a_person_has_confirmed_meanwhile(desk: Bridge, stand_in: S
     change(desk, lambda tx: tx.people.confirm(ALICE_ID, ALICE_THERE))
     forward(desk, 6)
     assert memberships(stand_in, seen)
+
+
+def test_who_was_seen_and_which_memberships_are_known_is_read_once(desk: Bridge) -> None:
+    forward(desk, 3)  # the memberships that the first made were not known when it was read
+    said = list[str]()
+    with listening(desk.store.database.engine, before_cursor_execute=lambda *given: said.append(given[2])):
+        forward(desk, 4)
+    assert not [one for one in said if "helpdesk_user" in one or "membership_known" in one]
+
+
+def test_an_address_that_is_another_than_was_seen_is_noted(desk: Bridge) -> None:
+    moved = {**ALICE, "email": "alice@elsewhere.test"}
+    event = task_event(3, of_ticket=ticket(3, technician=moved), of_task=task(3, user=moved))
+    desk.forward(event, ticket_id=3)
+    with desk.store.transaction() as tx:
+        assert tx.people.email_of(ALICE_ID) == "alice@elsewhere.test"
 
 
 def memberships(stand_in: StandIn, since: int) -> Sequence[Any]:
