@@ -25,6 +25,7 @@ from sqlalchemy.orm import Session
 
 from shared.store.journal.due import ORDER, task_key
 from shared.store.ledger.ledger_queries import IN_FLIGHT, NOT_LINKED
+from shared.store.tables.constant import carry_out
 from shared.store.tables.models import JournalEvent, TaskTimeLink, TicketIssueLink
 from shared.store.tables.rows import among
 
@@ -67,7 +68,7 @@ def bearing(session: Session, asked: Mapping[int, Collection[int]]) -> Bearing:
         "keys": [task_key(one) for one in task_ids],
     }
     found = Bearing(times={ticket_id: {} for ticket_id in asked})
-    for row in session.execute(_bearing(), parameters):
+    for row in carry_out(session, _bearing(), parameters):
         values = {name: getattr(row, column) for column, name in OF_A_ROW.items()}
         if row.part == ISSUE:
             found.issues[row.ticket_id] = TicketIssueLink(ticket_id=row.ticket_id, **values)

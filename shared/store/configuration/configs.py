@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from shared.events.config import PluginConfig
 from shared.store.configuration.basis import CHANGES, note_change
+from shared.store.tables.constant import carry_out
 from shared.store.tables.models import PluginConfigRecord
 from shared.store.tables.prepared import say_with_next
 from shared.store.tables.types import clock, insert_for, is_on_postgresql
@@ -53,11 +54,11 @@ class Configs:
 
     def get(self) -> tuple[PluginConfig, str | None]:
         """Return the configuration and the encrypted API key (None where none is stored)."""
-        row = self._session.execute(STORED).first()
-        if row is None:
+        found = carry_out(self._session, STORED)
+        if not found:
             return PluginConfig(), None
-        self.basis = row[2]
-        return PluginConfig.model_validate(_known(row[0])), row[1]
+        values, api_key, self.basis = found[0]
+        return PluginConfig.model_validate(_known(values)), api_key
 
     def is_basis(self, basis: int) -> bool:
         """Tell whether nothing was changed since that what is sent is built from."""
@@ -73,7 +74,8 @@ class Configs:
         It stays so until this transaction ends: whoever changes it then sees what was decided by it.
         """
         settle(self._session)
-        stored = (self._session.scalar(VALUES) or {}).get("status_map")
+        found = carry_out(self._session, VALUES)
+        stored = found[0][0].get("status_map") if found else None
         if stored is None:
             return PluginConfig().status_map
         return {int(helpdesk_status): tracker_status for helpdesk_status, tracker_status in stored.items()}

@@ -52,6 +52,7 @@ from shared.store.journal.due import (
     task_key,
 )
 from shared.store.ledger.ledger_queries import unsettled_tickets
+from shared.store.tables.constant import carry_out
 from shared.store.tables.explained import is_for, keeping, kept
 from shared.store.tables.models import (
     NO_SEQUENCE,
@@ -229,12 +230,12 @@ class Journal:
         """Insert what is new; return it, and whether its delivery id came before."""
         statement = _appending(postgresql=is_on_postgresql(self._session))
         given = APPENDED.parameters(self._session, (_row(one, received_at) for one in deliveries))
-        return self._session.execute(statement, given).all()
+        return carry_out(self._session, statement, given)
 
     def _known(self, deliveries: Sequence[Delivery]) -> dict[str, dict[str, int]]:
         """Return what the journal holds of these delivery ids: digest to event id, by delivery id."""
         asked = {"delivery_ids": {one.delivery_id for one in deliveries}}
-        return _by_delivery_id(self._session.execute(_of_deliveries(), asked).all())
+        return _by_delivery_id(carry_out(self._session, _of_deliveries(), asked))
 
     def due_of(self, ticket_ids: Collection[int], *, few: bool = False) -> dict[int, DueEvents]:
         """Return some tickets' pending events whose time has come, oldest first by (occurred_at, sequence, id).
@@ -248,7 +249,7 @@ class Journal:
             few: of each no more than is read together with what others have.
         """
         found: dict[int, list[Any]] = {ticket_id: [] for ticket_id in ticket_ids}
-        for row in self._session.execute(due_of_tickets(), due_parameters(ticket_ids, few=few)):
+        for row in carry_out(self._session, due_of_tickets(), due_parameters(ticket_ids, few=few)):
             found[row.ticket_id].append(row)
         return {ticket_id: due_events(rows, few=few) for ticket_id, rows in found.items()}
 
@@ -275,7 +276,8 @@ class Journal:
 
     def have_due(self, ticket_ids: Collection[int]) -> set[int]:
         """Return those of some tickets that have a pending event whose time has come."""
-        return set(self._session.scalars(_due_at_all(), {"ticket_ids": list(ticket_ids)}))
+        found = carry_out(self._session, _due_at_all(), {"ticket_ids": list(ticket_ids)})
+        return {ticket_id for (ticket_id,) in found}
 
     def has_pending(self, ticket_id: int) -> bool:
         """Tell whether a ticket has a pending event, due or not."""
@@ -320,7 +322,8 @@ class Journal:
             for one in sorted(events, key=lambda one: one.event_id)
         ]
         statement = _done(postgresql=is_on_postgresql(self._session))
-        ended = set(self._session.scalars(statement, DONE.parameters(self._session, rows)))
+        found = carry_out(self._session, statement, DONE.parameters(self._session, rows))
+        ended = {event_id for (event_id,) in found}
         for one in events:
             if one.event_id in ended:
                 self.ended[str(EventState.DONE), str(one.reason.code)] += 1

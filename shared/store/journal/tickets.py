@@ -33,6 +33,7 @@ from sqlalchemy.orm import Session
 from shared.codes.coded import Code, Coded
 from shared.events.event import Event
 from shared.store.journal.due import Due
+from shared.store.tables.constant import carry_out
 from shared.store.tables.explained import is_sentence, keeping, texts_of
 from shared.store.tables.models import (
     JournalEvent,
@@ -130,8 +131,8 @@ class TicketStates:
         )
         asked = {**FOLDED.parameters(self._session, rows), "settling": settling}
         moved = dict[int, TicketState]()
-        for state in self._session.execute(_folding(insert_for(self._session)), asked):
-            named = {NAMES.get(name, name): value for name, value in state._mapping.items()}
+        for state in carry_out(self._session, _folding(insert_for(self._session)), asked):
+            named = {NAMES.get(name, name): value for name, value in state._asdict().items()}
             moved[state.ticket_id] = TicketState(**named)
         return moved
 
@@ -188,7 +189,8 @@ class TicketStates:
             return set()
         rows = [dict(zip(("of_ticket", "of_event", "has"), one, strict=True)) for one in sorted(given)]
         statement = _giving(postgresql=is_on_postgresql(self._session))
-        newest = set(self._session.scalars(statement, GIVEN.parameters(self._session, rows)))
+        found = carry_out(self._session, statement, GIVEN.parameters(self._session, rows))
+        newest = {ticket_id for (ticket_id,) in found}
         for ticket_id, _, _ in given:
             if ticket_id not in newest:
                 self._set(TicketState.ticket_id == ticket_id, status_due=True)

@@ -12,6 +12,7 @@ from sqlalchemy import Table, delete, insert, select
 from sqlalchemy.orm import Session
 
 from shared.codes.coded import Coded, to_json
+from shared.store.tables.constant import carry_out
 from shared.store.tables.models import TraceStep
 from shared.store.tables.rows import Rows
 from shared.store.tables.types import is_on_postgresql, moment
@@ -65,7 +66,7 @@ class Trace:
             for step in steps
         )
         statement = _appending(postgresql=is_on_postgresql(self._session))
-        self._session.execute(statement, APPENDED.parameters(self._session, rows))
+        carry_out(self._session, statement, APPENDED.parameters(self._session, rows))
 
     def of_ticket(self, ticket_id: int) -> Sequence[TraceStep]:
         """Return a ticket's steps, oldest first."""

@@ -34,6 +34,7 @@ from shared.codes.coded import Coded
 from shared.codes.reasons import Reason
 from shared.store.configuration.basis import CHANGES
 from shared.store.ledger.ledger_queries import IN_FLIGHT, NOT_LINKED, LedgerQueries
+from shared.store.tables.constant import carry_out
 from shared.store.tables.explained import keeping
 from shared.store.tables.models import GONE, EventState, JournalEvent, LedgerRow, LedgerState, RecoveryMode
 from shared.store.tables.rows import Rows
@@ -145,8 +146,7 @@ class Ledger(LedgerQueries):
                 for one in sorted(some, key=lambda claim: claim.key)
             )
             claimed = _claimed(self._table).parameters(self._session, rows)
-            found = self._session.execute(statement, {**claimed, "lease": lease})
-            given.update(dict(found.all()))
+            given.update(dict(carry_out(self._session, statement, {**claimed, "lease": lease})))
         return given
 
     def keep_others_out(self) -> None:
@@ -178,7 +178,7 @@ class Ledger(LedgerQueries):
         )
         linked = _answered(self._table).parameters(self._session, rows)
         statement = _linking(self._table, self._key_column, postgresql=is_on_postgresql(self._session))
-        return {(key, attempt) for key, attempt in self._session.execute(statement, linked)}
+        return {(key, attempt) for key, attempt in carry_out(self._session, statement, linked)}
 
     def link(self, key: int, attempt: int, tracker_id: int, author_id: int | None, reason: Coded) -> bool:
         """Record the tracker's definite answer to an attempt; it wins whatever state the row is in.

@@ -40,8 +40,9 @@ LONGEST = 10_000
 PLANNED_FOR_S = 10.0
 """How long plans are used: a table that was small when they were made may have grown since."""
 
-DIRECT, WITH_NEXT = "direct", "with_next"
-"""What is noted with a connection: that it leads straight to PostgreSQL; what it is told with the next statement."""
+KNOWN, WITH_NEXT = "known", "with_next"
+"""What is noted with a connection: what is prepared on it, where it leads straight to PostgreSQL; what it is told with
+the next statement."""
 
 CAN_BE_PREPARED = ("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")
 PARAMETER = re.compile(r"%(?:\((\w+)\)s|%)")
@@ -78,14 +79,38 @@ class Prepared:
 
 
 @dataclass
-class _Known:
+class Known:
     """How often each statement came on a connection, which are prepared there, and since when they are planned."""
 
+    by: PreparedStatements
     times: Counter[str] = field(default_factory=Counter)
     prepared: dict[str, Prepared] = field(default_factory=dict)
     planned_at: float = field(default_factory=time.monotonic)
 
-    def is_due(self, statement: str) -> bool:
+    def carry_out(
+        self, cursor: extensions.cursor, statement: str, parameters: Mapping[str, Any], before: str
+    ) -> None:
+        """Carry a statement out: as it is prepared, or else as it is.
+
+        Args:
+            cursor: the connection's.
+            statement: as psycopg2 takes it, with named parameters.
+            parameters: its values, by name.
+            before: what the server is told with it; or nothing.
+
+        Raises:
+            psycopg2.Error: it failed.
+        """
+        prepared = self.prepared.get(statement)
+        if prepared is None and self._is_due(statement):
+            prepared = _prepare(cursor, statement)
+            if prepared is not None:
+                self.prepared[statement] = prepared
+        if prepared is not None and prepared.takes(parameters):
+            statement = prepared.execute
+        cursor.execute(before + statement, parameters)
+
+    def _is_due(self, statement: str) -> bool:
         """Count a statement; tell whether it is to be prepared now."""
         is_one = statement.lstrip().startswith(CAN_BE_PREPARED) and ";" not in statement
         if not is_one or len(statement) > LONGEST or len(self.prepared) >= MOST:
@@ -104,7 +129,7 @@ def say_with_next(session: Session, statement: str) -> None:
         statement: without parameters.
     """
     connection = session.connection()
-    if connection.info.get(DIRECT):
+    if KNOWN in connection.info:
         connection.info[WITH_NEXT] = f"{connection.info.get(WITH_NEXT, '')}{statement}; "
     else:
         connection.exec_driver_sql(statement)
@@ -123,7 +148,9 @@ class PreparedStatements:
     """
 
     def __init__(self, engine: Engine) -> None:
-        self._known = WeakKeyDictionary[extensions.connection, _Known]()
+        self._known = WeakKeyDictionary[
+            extensions.connection, Known
+        ]()  # SQLAlchemy has no info of the very first
         self._is_off = False
         event.listen(engine, "connect", self._look_for_a_pooler)
         event.listen(engine, "checkout", self._plan_anew)
@@ -137,15 +164,14 @@ class PreparedStatements:
             (answering,) = cursor.fetchone() or (None,)
         connection.rollback()
         if answering == connection.info.backend_pid and not self._is_off:
-            self._known[connection] = _Known()
-            record.info[DIRECT] = True
+            record.info[KNOWN] = self._known[connection] = Known(self)
 
     def _plan_anew(
         self, connection: extensions.connection, record: ConnectionPoolEntry, _proxy: object
     ) -> None:
         """Have the server forget its plans from time to time; it makes each anew when it is wanted."""
         record.info.pop(WITH_NEXT, None)  # of a transaction that said nothing more
-        known, now = self._known.get(connection), time.monotonic()
+        known, now = record.info.get(KNOWN), time.monotonic()
         if known is None or not known.prepared or now - known.planned_at < PLANNED_FOR_S:
             return
         known.planned_at = now
@@ -166,18 +192,7 @@ class PreparedStatements:
         if cursor.name or cursor.connection.autocommit or not isinstance(parameters, dict):
             self._say_before(cursor, statement, parameters, context)
             return None
-        before = context.root_connection.info.pop(WITH_NEXT, "")
-        prepared = known.prepared.get(statement)
-        if prepared is None and known.is_due(statement):
-            prepared = _prepare(cursor, statement)
-            if prepared is not None:
-                known.prepared[statement] = prepared
-        if prepared is not None and prepared.takes(parameters):
-            cursor.execute(before + prepared.execute, parameters)
-        elif before:
-            cursor.execute(before + statement, parameters)
-        else:
-            return None
+        known.carry_out(cursor, statement, parameters, context.root_connection.info.pop(WITH_NEXT, ""))
         return True
 
     def _say_before(
@@ -189,10 +204,17 @@ class PreparedStatements:
                 another.execute(before)
 
     def _give_up(self, failed: ExceptionContext) -> None:
-        code = getattr(failed.original_exception, "pgcode", None)
-        if code in UNKNOWN_THERE and not self._is_off:
-            self._is_off = failed.is_disconnect = True
-            log.warning("no statement is prepared any more", error=code)
+        if self.gives_up(failed.original_exception):
+            failed.is_disconnect = True
+
+    def gives_up(self, failure: BaseException) -> bool:
+        """Tell whether a statement failed since the server does not know what was prepared: nothing is any more."""
+        code = getattr(failure, "pgcode", None)
+        if code not in UNKNOWN_THERE or self._is_off:
+            return False
+        self._is_off = True
+        log.warning("no statement is prepared any more", error=code)
+        return True
 
 
 def _is_of(kind: str, value: object) -> bool:
