@@ -12,7 +12,8 @@ from typing import TypeVar
 from shared.events.event import Delivery, Event, parse_delivery
 from shared.events.gate import closed_gate
 from shared.helpdesk.lookup import Changed, HelpdeskLookup
-from shared.store.tables.models import LedgerState, TicketState
+from shared.store.journal.tickets import Desired
+from shared.store.tables.models import LedgerState
 from shared.store.transaction import Store, Transaction
 
 OVERLAP = timedelta(days=1)
@@ -141,7 +142,7 @@ def _missing(
         yield one
 
 
-def _is_status_missing(state: TicketState | None, event: Event) -> bool:
+def _is_status_missing(state: Desired | None, event: Event) -> bool:
     """Tell whether a ticket that is known has got a status that nobody told of; others wait for their first task."""
     return state is not None and state.occurred_at < event.occurred_at and state.status != event.ticket.status
 

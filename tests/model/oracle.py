@@ -10,6 +10,7 @@ from sqlalchemy import select
 from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
 from shared.events.event import Event, stored_event
+from shared.store.journal.tickets import Desired, TicketStates
 from shared.store.ledger.ledger import IN_FLIGHT, LedgerRow
 from shared.store.tables.models import (
     EventState,
@@ -33,7 +34,7 @@ class Ended:
     world: World
     journal: list[JournalEvent]
     events: dict[int, Event]
-    states: dict[int, TicketState]
+    states: dict[int, Desired]
     rows: dict[Kind, dict[int, LedgerRow]]
 
     def linked(self, kind: Kind) -> dict[int, int]:
@@ -73,7 +74,8 @@ def look(world: World) -> Ended:
     """Read everything."""
     with world.database.transaction() as session:
         journal = list(session.scalars(select(JournalEvent).order_by(JournalEvent.id)))
-        states = {row.ticket_id: row for row in session.scalars(select(TicketState))}
+        tickets = session.scalars(select(TicketState.ticket_id)).all()
+        states = TicketStates(session).some(tickets)
         rows: dict[Kind, dict[int, LedgerRow]] = {
             Kind.TICKET: {row.key: row for row in session.scalars(select(TicketIssueLink))},
             Kind.TICKET_TASK: {row.key: row for row in session.scalars(select(TaskTimeLink))},

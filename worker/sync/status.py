@@ -17,7 +17,7 @@ from shared.errors import NotYet, OutcomeUnknown, TrackerError, TrackerRejected
 from shared.events.payloads import Body, status_body
 from shared.metadata.synchronisation import refresh
 from shared.store.configuration.metadata import MetadataKind
-from shared.store.tables.models import TicketState
+from shared.store.journal.tickets import Desired
 from shared.store.transaction import Transaction
 from shared.templating.operations import Operation
 from worker.sync.actions import apart, begin
@@ -98,7 +98,7 @@ class Given(Stored[None]):
     """Note that the tracker has a status."""
 
     run: Drain
-    state: TicketState
+    state: Desired
     tracker_status_id: int | None
 
     @property
@@ -117,7 +117,7 @@ class Given(Stored[None]):
 
 
 def note_given(
-    tx: Transaction, status_map: Mapping[int, int], given: Sequence[tuple[Drain, TicketState, int | None]]
+    tx: Transaction, status_map: Mapping[int, int], given: Sequence[tuple[Drain, Desired, int | None]]
 ) -> set[int]:
     """Note which statuses the tracker has, and that others are owed where status_map was changed meanwhile.
 
@@ -142,7 +142,7 @@ def note_given(
 
 def drop(
     run: Drain,
-    state: TicketState,
+    state: Desired,
     issue_id: int | None,
     reason: Coded,
     tx: Transaction,

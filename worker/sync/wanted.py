@@ -18,8 +18,9 @@ from shared.events.event import Event, HelpdeskUser
 from shared.events.payloads import Body, issue_body, time_entry_body
 from shared.store.configuration.people import Match, nobody, who
 from shared.store.journal.journal import Done
+from shared.store.journal.tickets import Desired
 from shared.store.ledger.ledger import Claim
-from shared.store.tables.models import LedgerRow, TicketState
+from shared.store.tables.models import LedgerRow
 from shared.store.transaction import Transaction
 from shared.templating.operations import Operation
 from worker.sync.attribution import Sender
@@ -180,7 +181,7 @@ class IssueCreation(Creation):
     def all_linked(cls, tx: Transaction, links: Sequence[Linked[Self]]) -> list[bool]:
         """Note which status is still owed, by the map as it is now."""
         status_map = tx.configs.status_map()
-        given, owing, is_given = list[tuple[Drain, TicketState, int | None]](), dict[int, int | None](), []
+        given, owing, is_given = list[tuple[Drain, Desired, int | None]](), dict[int, int | None](), []
         for one in links:
             creation, has = one.creation, (one.found.get("status") or {}).get("id")
             run, state = creation.run, creation.work.state

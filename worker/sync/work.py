@@ -13,8 +13,9 @@ from shared.events.event import Event, HelpdeskUser, Ticket
 from shared.store.configuration.links import Link
 from shared.store.configuration.people import Match, nobody, who
 from shared.store.journal.due import Due, DueEvents, content_of
+from shared.store.journal.tickets import Desired
 from shared.store.ledger.ledger import IN_FLIGHT, LedgerRow
-from shared.store.tables.models import EventState, LedgerState, TicketState
+from shared.store.tables.models import EventState, LedgerState
 from shared.store.transaction import Transaction
 from worker.sync.gates import Known as KnownEvent
 from worker.sync.gates import Pending, Plan, plan_times
@@ -55,7 +56,7 @@ class Work:
     """
 
     events: list[Pending]
-    state: TicketState
+    state: Desired
     ticket: Ticket
     link: Link | None
     issue_row: LedgerRow | None
@@ -148,7 +149,7 @@ class _Read:
     def task_events(self) -> list[Pending]:
         return [one for one in self.events if one.event.task]
 
-    def ticket(self, state: TicketState) -> Ticket:
+    def ticket(self, state: Desired) -> Ticket:
         """Return the newest snapshot, which mostly came with one of these events."""
         of_events = (one.event.ticket for one in reversed(self.events) if one.id == state.event_id)
         return next(of_events, None) or Ticket.model_validate(state.snapshot)
@@ -180,13 +181,13 @@ def _read(tx: Transaction, due: DueEvents) -> _Read | Incomplete:
 
 def _fold(
     tx: Transaction, read: Mapping[int, _Read], settling: float, config: PluginConfig
-) -> dict[int, TicketState]:
+) -> dict[int, Desired]:
     """Move each snapshot to its ticket's events, oldest first; where it is there, see whether its status is due again.
 
     Returns:
         The states that have moved.
     """
-    states = dict[int, TicketState]()
+    states = dict[int, Desired]()
     for together in zip_longest(*(one.moving for one in read.values())):
         folded = [one for one in together if one is not None]
         moved = tx.statuses.fold_all([(row, pending.event) for row, pending in folded], settling)
@@ -204,7 +205,7 @@ def _fold(
 def _works(
     tx: Transaction,
     read: Mapping[int, _Read],
-    states: Mapping[int, TicketState],
+    states: Mapping[int, Desired],
     config: PluginConfig,
     known: Known,
 ) -> dict[int, Work]:

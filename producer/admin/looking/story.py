@@ -20,8 +20,9 @@ from shared.sentences.render import because, sentence
 from shared.store.configuration.links import Link
 from shared.store.configuration.metadata import MetadataKind
 from shared.store.journal.due import content_of
+from shared.store.journal.tickets import Desired
 from shared.store.ledger.ledger import LedgerRow
-from shared.store.tables.models import EventState, JournalEvent, LedgerState, TicketState
+from shared.store.tables.models import EventState, JournalEvent, LedgerState
 
 UNFINISHED = (EventState.PENDING, EventState.HELD, EventState.FAILED)
 LATE_S = 120
@@ -107,7 +108,7 @@ class TicketTrace:
     link: IssueLink | None
     ticket_tasks: list[TaskStanding]
     steps: list[Happening]
-    state: TicketState | None
+    state: Desired | None
     open_events: list[JournalEvent]
     last_event: JournalEvent | None
     config: PluginConfig

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from functools import cache
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from sqlalchemy import (
     BindParameter,
@@ -18,7 +18,6 @@ from sqlalchemy import (
     case,
     false,
     func,
-    inspect,
     literal,
     literal_column,
     or_,
@@ -32,9 +31,10 @@ from sqlalchemy.orm import Session
 
 from shared.codes.coded import Code, Coded
 from shared.events.event import Event
+from shared.sentences.render import sentence
 from shared.store.journal.due import Due
 from shared.store.tables.constant import carry_out
-from shared.store.tables.explained import is_sentence, keeping, texts_of
+from shared.store.tables.explained import is_sentence, keeping, kept, texts_of
 from shared.store.tables.models import (
     JournalEvent,
     LedgerState,
@@ -58,14 +58,43 @@ IS_DROPPED = and_(
 )
 """The status of the newest snapshot could not be given. The version before codes told it by its sentence alone."""
 
-NAMES = {column.name: name for name, column in inspect(TicketState).columns.items()}
-
 SNAPSHOT = ("ticket_id", "event_id", "occurred_at", "sequence", "status", "snapshot")
 FOLDED = Rows({**{name: TICKETS.c[name].type for name in SNAPSHOT}, "is_update": Boolean()})
 
 GIVEN = Rows({"of_ticket": Key, "of_event": Key, "has": Key})
 
-SOME = select(TicketState).where(among(TicketState.ticket_id, "ticket_ids"))
+SOME = select(TICKETS).where(among(TICKETS.c.ticket_id, "ticket_ids"))
+
+
+class Desired(NamedTuple):
+    """A row of `TicketState`, as it was read."""
+
+    ticket_id: int
+    event_id: int
+    occurred_at: datetime
+    sequence: int
+    status: int
+    snapshot: dict[str, Any]
+    given_event_id: int | None
+    given_status_id: int | None
+    status_due: bool
+    status_attempts: int
+    status_next_at: datetime | None
+    status_dropped: bool | None
+    status_text: str | None
+    status_code: str | None
+    status_params: dict[str, Any] | None
+
+    @property
+    def status_coded(self) -> Coded | None:
+        """Why the status was not given, or not yet; None where nothing stood against it."""
+        return kept(self.status_text, self.status_code, self.status_params)
+
+    @property
+    def status_reason(self) -> str | None:
+        """The same in English, for people."""
+        coded = self.status_coded
+        return None if coded is None else sentence(coded)
 
 
 class TicketStates:
@@ -74,16 +103,16 @@ class TicketStates:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def get(self, ticket_id: int) -> TicketState | None:
+    def get(self, ticket_id: int) -> Desired | None:
         """Return a ticket's desired state."""
-        return self._session.get(TicketState, ticket_id)
+        return self.some([ticket_id]).get(ticket_id)
 
-    def some(self, ticket_ids: Collection[int]) -> dict[int, TicketState]:
+    def some(self, ticket_ids: Collection[int]) -> dict[int, Desired]:
         """Return the desired states of some tickets, by ticket id; those without one are left out."""
         if not ticket_ids:
             return {}
-        found = self._session.scalars(SOME, {"ticket_ids": list(ticket_ids)})
-        return {state.ticket_id: state for state in found}
+        found = carry_out(self._session, SOME, {"ticket_ids": list(ticket_ids)})
+        return {row.ticket_id: Desired(*row) for row in found}
 
     def statuses_seen(self) -> dict[int, int]:
         """Return the helpdesk statuses that tickets' newest snapshots have, and how many tickets have each.
@@ -104,7 +133,7 @@ class TicketStates:
 
     def fold_all(
         self, events: Sequence[tuple[JournalEvent | Due, Event]], settling: float
-    ) -> dict[int, TicketState]:
+    ) -> dict[int, Desired]:
         """Move tickets' snapshots to those of events, unless newer ones are known.
 
         The status becomes due where the event is a ticket update (SPEC section 3) or its status differs.
@@ -130,11 +159,8 @@ class TicketStates:
             for row, event in sorted(events, key=lambda one: one[0].ticket_id)
         )
         asked = {**FOLDED.parameters(self._session, rows), "settling": settling}
-        moved = dict[int, TicketState]()
-        for state in carry_out(self._session, _folding(insert_for(self._session)), asked):
-            named = {NAMES.get(name, name): value for name, value in state._asdict().items()}
-            moved[state.ticket_id] = TicketState(**named)
-        return moved
+        moved = carry_out(self._session, _folding(insert_for(self._session)), asked)
+        return {row.ticket_id: Desired(*row) for row in moved}
 
     def give_again(
         self,

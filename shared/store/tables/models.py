@@ -115,17 +115,6 @@ class TicketState(Base):
     status_code: Mapped[str | None] = mapped_column(String(64))
     status_params: Mapped[dict[str, Any] | None]
 
-    @property
-    def status_coded(self) -> Coded | None:
-        """Why the status was not given, or not yet; None where nothing stood against it."""
-        return kept(self.status_reason_text, self.status_code, self.status_params)
-
-    @property
-    def status_reason(self) -> str | None:
-        """The same in English, for people."""
-        coded = self.status_coded
-        return None if coded is None else sentence(coded)
-
 
 class LedgerRow(Explained, Base):
     """Columns of a creation that must have exactly one effect; the row is claimed before the call.

@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
-from functools import partial
 from typing import Any
 
+from pydantic_core import to_json
 from sqlalchemy import (
     JSON,
     Boolean,
@@ -46,8 +46,9 @@ class Rows:
     def __init__(self, columns: Mapping[str, TypeEngine[Any]]) -> None:
         self._columns = dict(columns)
         self._bind = {
-            name: kind.process_bind_param if isinstance(kind, TypeDecorator) else None
+            name: kind.process_bind_param
             for name, kind in self._columns.items()
+            if isinstance(kind, TypeDecorator)
         }
 
     def table(self, *, postgresql: bool) -> FromClause:
@@ -69,14 +70,14 @@ class Rows:
         # said twice, since who plans a statement before it is known takes it for a tenth: so one row, not ten
         return select(values.limit(count).subquery()).limit(count).subquery(NAME)
 
-    def parameters(self, session: Session, rows: Iterable[Mapping[str, Any]]) -> dict[str, str | int]:
+    def parameters(self, session: Session, rows: Iterable[dict[str, Any]]) -> dict[str, str | int]:
         """Return the parameters with some rows."""
-        dialect = session.get_bind().dialect
-        bound = [
-            {name: bind(row[name], dialect) if bind else row[name] for name, bind in self._bind.items()}
-            for row in rows
-        ]
-        return {NAME: json.dumps(bound, default=partial(_moment, dialect)), COUNT: len(bound)}
+        dialect, binds = session.get_bind().dialect, self._bind.items()
+        bound = [row | {name: bind(row[name], dialect) for name, bind in binds} for row in rows]
+        encoded = (
+            to_json(bound).decode() if dialect.name == "postgresql" else json.dumps(bound, default=_moment)
+        )
+        return {NAME: encoded, COUNT: len(bound)}
 
 
 class among(GenericFunction[bool]):  # noqa: N801  (a SQL function)
@@ -116,6 +117,6 @@ def _among_sqlite(element: among, compiler: SQLCompiler, **kw: Any) -> str:
     return f"{values} IN (SELECT value FROM json_each({parameter}))"  # noqa: S608 (a column and a parameter)
 
 
-def _moment(dialect: Dialect, value: datetime) -> str:
-    """Return a time as the database casts it; JSON has none."""
-    return value.isoformat() if dialect.name == "postgresql" else value.strftime("%Y-%m-%d %H:%M:%S.%f")
+def _moment(value: datetime) -> str:
+    """Return a time as SQLite has it; JSON has none."""
+    return value.strftime("%Y-%m-%d %H:%M:%S.%f")

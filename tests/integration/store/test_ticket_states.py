@@ -12,6 +12,7 @@ from producer.admin.records.transaction import Store, Transaction
 from shared.codes.coded import written
 from shared.codes.kinds import Kind
 from shared.events.event import stored_event
+from shared.store.journal.tickets import Desired
 from shared.store.ledger.ledger import Claim
 from shared.store.tables.models import TicketState
 from tests.integration.store.conftest import Append
@@ -20,7 +21,7 @@ from tests.support.events import task_event, ticket, ticket_event
 SETTLING = 15.0
 
 
-def fold(store: Store, event_ids: list[int]) -> TicketState:
+def fold(store: Store, event_ids: list[int]) -> Desired:
     """Fold the events in the order given; return what came of it."""
     with store.transaction() as tx:
         by_id = {row.id: row for row in tx.journal.find(limit=None)}
@@ -29,7 +30,7 @@ def fold(store: Store, event_ids: list[int]) -> TicketState:
     return state(store)
 
 
-def state(store: Store) -> TicketState:
+def state(store: Store) -> Desired:
     with store.transaction() as tx:
         found = tx.statuses.get(4711)
     assert found is not None
