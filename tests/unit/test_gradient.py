@@ -48,6 +48,13 @@ def test_what_is_made_of_the_tracker_is_no_less_than_with_any_fixed_number(
     assert crowd.rate(200) > 0.95 * side_by_side / (sum(REDMINE.values()) / len(REDMINE))
 
 
+def test_a_tracker_that_answers_in_a_moment_is_given_so_many_that_it_still_does() -> None:
+    """That they wait for each other nobody notices, and what more tickets share costs us less."""
+    crowd = Crowd(1, {"POST issues": 0.0005})
+    crowd.work(5)
+    assert 10 < crowd.calls(5) < 20
+
+
 @pytest.mark.parametrize("side_by_side", [7, 16, 40])
 def test_hardly_more_calls_wait_than_are_answered(side_by_side: int) -> None:
     crowd = Crowd(side_by_side, REDMINE)

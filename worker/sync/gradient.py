@@ -6,9 +6,10 @@ done in that time is compared with what was done just before. As long as twice a
 doubles; where they do not, it is what the lower number was worth. What a call takes by itself need not be known, and
 whatever else changes, with the hour or by what other people do there, changes both sides of the comparison.
 
-Where so much is done that our own work counts, calls that take hardly longer are enough: none of them waits there, and
-what more tickets share costs less. And where they take much longer or shorter from one moment to the next, the number
-is tried again at once. With fewer calls a second chance would often look like either.
+Where so much is done that our own work counts, calls that take hardly longer are enough, or that are over in a moment
+all the same: none of them waits there, or nobody notices, and what more tickets share costs less. And where they take
+much longer or shorter from one moment to the next, the number is tried again at once. With fewer calls a second chance
+would often look like either.
 
 What was done is counted by what it took before, since an issue is more work than a time entry.
 """
@@ -33,6 +34,9 @@ IDLE = 1.5
 
 LONGER = 1 / 3
 """Where n times as many calls take less than n ** LONGER times as long, hardly one waits there for another."""
+
+A_MOMENT_S = 0.01
+"""What takes no longer, its waiting included, delays no page so that a person would notice."""
 
 MANY_A_SECOND = 100
 """With fewer calls a second our own work does not count. A Redmine of one process answers about thirty."""
@@ -116,7 +120,7 @@ def _compared(limit: Limit, seen: Seen) -> Limit:
     ratio, gain = high / low, max(1.0, rate / limit.rate if was_more else limit.rate / rate)
     found = replace(limit, kept=0.0, gain=gain, settles=True, resumed=False)
     longer = _longer(seen, limit.took) ** (1 if was_more else -1)
-    none_waits = longer < ratio**LONGER and _are_many(seen)
+    none_waits = _are_many(seen) and (longer < ratio**LONGER or _mean(seen) < A_MOMENT_S)
     is_more = gain >= ratio**MORE or ratio < LITTLE or _under_way(seen) < IDLE or none_waits
     if was_more and is_more:  # and so may even more
         return _tried(replace(found, why=CallLimitBy.OPENING, settles=False, more_next=True), seen)
@@ -155,6 +159,12 @@ def _are_many(seen: Seen) -> bool:
     """Tell whether so much is done that our own work counts, and nothing waits for an answer that does not come."""
     answered = sum(count for count, _ in _answered(seen).values())
     return answered >= MANY_A_SECOND * seen.seconds and LOST not in seen.calls
+
+
+def _mean(seen: Seen) -> float:
+    """Return how many seconds a call that was answered took."""
+    calls = _answered(seen).values()
+    return sum(seconds for _, seconds in calls) / sum(count for count, _ in calls)
 
 
 def _longer(seen: Seen, took: Mapping[str, float]) -> float:
