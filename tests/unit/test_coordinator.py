@@ -873,6 +873,61 @@ def test_what_came_of_a_call_waits_for_nothing_that_is_read(stage: Stage) -> Non
     assert stage.book.transactions == [[1], [2], [3, 4]]
 
 
+@pytest.mark.parametrize(
+    ("tickets", "where"), [([1], {"MainThread"}), ([1, 2], {"shared", "reader"})], ids=["one", "more"]
+)
+def test_what_a_single_ticket_asks_for_crosses_no_thread(
+    stage: Stage, tickets: list[int], where: set[str]
+) -> None:
+    """Handed to another and back it would take longer; several have theirs done beside whoever coordinates, here us."""
+    seen = set[str]()
+
+    class Shared(Asked):
+        @classmethod
+        def carry_out_all(cls, actions: Sequence[Self]) -> Sequence[int | Exception]:
+            seen.add(threading.current_thread().name)
+            return super().carry_out_all(actions)
+
+    class Read(KeptLast):
+        @classmethod
+        def all_within(cls, tx: Any, actions: Sequence[Self]) -> Sequence[int]:
+            seen.add(threading.current_thread().name)
+            return super().all_within(tx, actions)
+
+    async def way(ticket_id: int) -> None:
+        await Shared(ticket_id)
+        await Read(stage.book, ticket_id)
+
+    stage.drive(way, *tickets)
+    assert seen == where
+
+
+@pytest.mark.parametrize("what", [Hanging, None], ids=["shared", "read"])
+def test_what_hangs_for_a_single_ticket_is_noticed_at_its_coordinator(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, what: type[Hanging] | None
+) -> None:
+    monkeypatch.setattr("worker.sync.coordinator.LONGEST_WAIT_S", 0.0)
+    hangs.clear()
+    goes_on.clear()
+
+    class Read(KeptLast):
+        @classmethod
+        def all_within(cls, tx: Any, actions: Sequence[Self]) -> Sequence[int]:
+            hang()
+            return super().all_within(tx, actions)
+
+    async def way(ticket_id: int) -> int:
+        return await (what(ticket_id) if what else Read(stage.book, ticket_id))
+
+    coordinator = stage.coordinator(way)
+    coordinator.start()
+    coordinator.take([1])
+    assert hangs.wait(PATIENCE_S)
+    assert coordinator.stuck_since is not None
+    goes_on.set()
+    assert coordinator.close() == []
+
+
 def test_a_reader_that_hangs_is_noticed_as_soon_as_its_coordinator(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -891,7 +946,7 @@ def test_a_reader_that_hangs_is_noticed_as_soon_as_its_coordinator(
 
     coordinator = stage.coordinator(way)
     coordinator.start()
-    coordinator.take([1])
+    coordinator.take([1, 2])
     assert hangs.wait(PATIENCE_S)
     until(lambda: coordinator._busy_since is None)
     since = coordinator.stuck_since
@@ -938,7 +993,7 @@ def test_a_caller_that_hangs_is_noticed(stage: Stage, monkeypatch: pytest.Monkey
 
     coordinator = stage.coordinator(way)
     coordinator.start()
-    coordinator.take([1])
+    coordinator.take([1, 2] if where == "shared" else [1])
     assert hangs.wait(PATIENCE_S)
     since = coordinator.stuck_since
     assert since is not None

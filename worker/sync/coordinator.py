@@ -552,7 +552,8 @@ class Coordinator:
     def _turn(self) -> None:
         """Let everybody go on who is ready; then do what they ask for, each kind as one.
 
-        What is new is read beside that, in a transaction of its own, for which no call waits.
+        What is new is read beside that, in a transaction of its own, for which no call waits. What a single ticket
+        asks for is done at once: to hand it to another thread and back takes longer than most of it.
         """
         arrived = self._arrived()
         self._busy_since = time.monotonic()
@@ -568,7 +569,10 @@ class Coordinator:
         self._read()
         ready, self._ready = self._ready, []
         if asked := [one for one in ready if isinstance(one[1], Together)]:
-            self._callers.together(asked, self._arrive)
+            if self._has_one:
+                self._all_go_on(list(shared(asked)))
+            else:
+                self._callers.together(asked, self._arrive)
         stored = [(going, action) for going, action in ready if isinstance(action, Stored)]
         for some in _groups(stored):
             self._busy_since = time.monotonic()
@@ -581,8 +585,11 @@ class Coordinator:
             return
         self._to_read, self._reading_since = [], time.monotonic()
         self._over = sum(isinstance(action, Stored) and action.can_wait for _, action in asked)
-        stored = [(going, action) for going, action in asked if isinstance(action, Stored)]
-        self._callers.read(partial(self._work_as_reader, list(_groups(stored))))
+        groups = list(_groups([(going, one) for going, one in asked if isinstance(one, Stored)]))
+        if self._has_one:
+            self._work_as_reader(groups)
+        else:
+            self._callers.read(partial(self._work_as_reader, groups))
 
     def _work_as_reader(self, groups: list[list[tuple[Going, Stored[Any]]]]) -> None:
         for some in groups:
@@ -610,6 +617,11 @@ class Coordinator:
             self._came_back.popleft()
         self._soon_free = min(len(self._came_back), MOST_TOGETHER)
         self._callers.allow(max(1, self._callers_now))
+
+    @property
+    def _has_one(self) -> bool:
+        """Whether a single ticket is under way: nobody else waits for what is done for it, calls left out, here."""
+        return len(self._going) == 1
 
     def _have_waited(self) -> list[Asked]:
         """Return what can wait for tickets that come to be read: some do now, or none will soon."""
