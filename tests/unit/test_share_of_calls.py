@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.together import called
 from tests.support.waiting import until
-from worker.sync.coordinator import CallerThreads, Coordinator
+from worker.sync.coordinator import CallerThreads, Coordinator, Going
 
 CALLERS = 8
 
@@ -124,3 +124,23 @@ def test_without_a_share_everybody_waits_until_there_is_one(
     given.share = 1
     coordinator.look()
     until(lambda: tracker.under_way == 1)
+
+
+def test_what_is_handed_over_together_is_under_way_together(tracker: Tracker) -> None:
+    """The first of it wakes one caller, and whoever is woken wakes the next."""
+
+    async def way() -> None:
+        """Go no way: the callers alone are asked."""
+
+    callers, done = CallerThreads(CALLERS), threading.Semaphore(0)
+    for _ in range(10):
+        with callers._calls._change:  # no caller takes one before all are there
+            for ticket_id in range(CALLERS):
+                going = Going(ticket_id, way())
+                callers.carry_out(going, called(tracker.call), lambda *_: done.release())
+                going.way.close()
+        until(lambda: tracker.has_under_way(CALLERS))
+        tracker.let_go.release(CALLERS)
+        for _ in range(CALLERS):
+            assert done.acquire(timeout=60)
+    callers.close()

@@ -132,7 +132,8 @@ class Calls:
         """Have one done."""
         with self._change:
             self._waiting.insert(_place(self._waiting, going), (going, action, arrive))
-            self._change.notify()
+            if len(self._waiting) == 1:
+                self._wake_one()
 
     def allow(self, most: int) -> None:
         """Have so many at work from now on."""
@@ -158,6 +159,14 @@ class Calls:
     def _may_begin(self) -> bool:
         return bool(self._waiting) and self._at_work < self._most and not self._is_held
 
+    def _wake_one(self) -> None:
+        """Wake one who waits, where there is something to begin; once it has begun that, it wakes the next.
+
+        To wake all that could begin wakes most of them in vain: those at work take much of it themselves.
+        """
+        if self._may_begin:
+            self._change.notify()
+
     def next(self, *, after_one: bool) -> tuple[Going, Action[Any], Arrive] | None:
         """Wait for the next; None: there will be none.
 
@@ -169,7 +178,9 @@ class Calls:
             while not (self._may_begin or self._is_over):
                 self._change.wait()
             self._at_work += 1
-            return self._waiting.popleft() if self._waiting else None
+            one = self._waiting.popleft() if self._waiting else None
+            self._wake_one()
+            return one
 
     def end(self) -> None:
         """Have none begun any more; what nobody has begun is left as by a process that dies."""
