@@ -18,6 +18,12 @@ ANYBODY = 2**31  # more than a tracker has users
 MOST_HOURS = 1e9
 CENT = Decimal("0.01")
 SINGLE_PRECISION = 1e-5  # a database that keeps six digits of the hours moves them by less
+TOLD_APART_BY = {
+    Kind.TICKET: ("project_id", "subject", "description"),
+    Kind.TICKET_TASK: ("issue_id", "comments"),
+}
+"""Of a request body, beside its hours: where it belongs, and its texts."""
+
 NO_HOURS: frozenset[Decimal | None] = frozenset([None])
 
 
@@ -118,9 +124,9 @@ def fingerprint(kind: Kind, body: Mapping[str, Any]) -> str:
     Hours are left out of it: which of them are equal differs between versions of the tracker, and being possibly
     equal is not transitive (docs/decisions/0018).
     """
-    essence = sent_essence(kind, body)
-    parts = [essence.subject, essence.text] if kind is Kind.TICKET else [essence.text]
-    return hashlib.sha256(json.dumps([kind, essence.place, *parts]).encode()).hexdigest()
+    sent, (place, *texts) = body[kind.wire_name], TOLD_APART_BY[kind]
+    parts = [_text(sent, name) for name in texts]
+    return hashlib.sha256(json.dumps([kind, sent.get(place), *parts]).encode()).hexdigest()
 
 
 def candidates(
