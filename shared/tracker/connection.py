@@ -7,6 +7,7 @@ time does, and what is sent leaves in one place.
 
 from __future__ import annotations
 
+import select
 import socket
 import ssl
 import threading
@@ -216,14 +217,9 @@ def _close(sockets: list[socket.socket]) -> None:
 
 def _has_ended(sock: socket.socket) -> bool:
     """Tell whether the other side has closed a connection, or says something that nobody asked for."""
-    sock.settimeout(0)
-    try:
-        socket.socket.recv(sock, 1, socket.MSG_PEEK)  # below TLS, too
-    except BlockingIOError:
-        return False
-    except OSError:
-        pass
-    return True
+    poll = select.poll()
+    poll.register(sock, select.POLLIN)  # below TLS, too
+    return bool(poll.poll(0))
 
 
 Addresses = list[tuple[Any, ...]]
