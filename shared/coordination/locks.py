@@ -93,9 +93,11 @@ class HeldLock:
         self.looked_at = time.monotonic()
 
 
-# Takes each key that is free. One that has no end is nobody's, since every one of ours has one: it is dropped.
+# Takes each key that is free, unless the first one is there. One that has no end is nobody's, since every one of ours
+# has one: it is dropped.
 TAKE = """
 local taken = {}
+if redis.call('EXISTS', table.remove(KEYS, 1)) == 1 then return taken end
 for place, key in ipairs(KEYS) do
   if redis.call('SET', key, ARGV[place + 1], 'NX', 'PX', ARGV[1]) then
     taken[place] = 1
@@ -220,8 +222,12 @@ class Locks:
             return None
         return progress if isinstance(progress, dict) else None
 
-    def take_all(self, names: Sequence[str]) -> list[HeldLock | LockBusy]:
+    def take_all(self, names: Sequence[str], *, unless: str = "") -> list[HeldLock | LockBusy]:
         """Take those of some locks that are free, in one round trip; of each other one it is returned that it is busy.
+
+        Args:
+            names: the locks.
+            unless: a key; where it is there, nothing is taken or returned.
 
         Raises:
             RedisError: Redis is away; those that it took all the same are given back, or end with their lease.
@@ -229,14 +235,16 @@ class Locks:
         at = time.monotonic()
         asked = [HeldLock(self, name, uuid.uuid4().hex, at) for name in names]
         try:
-            taken = self._taking(keys=_keys(asked), args=[self._lease_ms, *(one.token for one in asked)])
+            taken = self._taking(
+                keys=[unless, *_keys(asked)], args=[self._lease_ms, *(one.token for one in asked)]
+            )
         except RedisError:
             with suppress(RedisError):
                 self._give_back(asked)
             raise
         found = [
             one if is_taken else LockBusy(Fault.LOCK_HELD(name=one.name))
-            for one, is_taken in zip(asked, taken, strict=True)
+            for one, is_taken in zip(asked, taken, strict=bool(taken))
         ]
         self._hold([one for one in found if isinstance(one, HeldLock)])
         return found

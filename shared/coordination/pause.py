@@ -63,15 +63,18 @@ class Pause:
     Args:
         redis: connection with its own time-outs.
         key: where it is kept: the tracker's pause, or another's.
+
+    Attributes:
+        key: that key; without it there is no pause.
     """
 
     def __init__(self, redis: Redis, key: str = KEY) -> None:
-        self._redis, self._key, self._probe_key = redis, key, f"{key}:probe"
+        self._redis, self.key, self._probe_key = redis, key, f"{key}:probe"
 
     def current(self) -> Paused | None:
         """Return the pause in force, over or not, until something succeeded again."""
         try:
-            stored = self._redis.getrange(self._key, 0, LARGEST)
+            stored = self._redis.getrange(self.key, 0, LARGEST)
         except ResponseError:  # it is not even a text
             stored = "?"
         if not stored:
@@ -79,7 +82,7 @@ class Pause:
         paused = _read(stored)
         if paused is None or self.left(paused) > LONGEST_NAMED_S + CLOCK_MARGIN_S:
             log.warning("a pause in Redis that no worker can have written is dropped")
-            self._redis.delete(self._key)
+            self._redis.delete(self.key)
             return None
         return paused
 
@@ -119,14 +122,14 @@ class Pause:
         until = now(self._redis) + (min(seconds, LONGEST_NAMED_S) if seconds is not None else length)
         paused = Paused(reason, max(until, before.until if before else 0.0), length)
         self._redis.set(
-            self._key, json.dumps({"reason": _text(reason), "until": paused.until, "length": length})
+            self.key, json.dumps({"reason": _text(reason), "until": paused.until, "length": length})
         )
         self._redis.delete(self._probe_key)
         return paused
 
     def end(self) -> bool:
         """Let everybody go on; True where there had been a pause."""
-        return bool(self._redis.delete(self._key, self._probe_key))
+        return bool(self._redis.delete(self.key, self._probe_key))
 
 
 def _read(stored: str | bytes) -> Paused | None:

@@ -40,9 +40,9 @@ def without_compare_and_set() -> Iterator[None]:
         ledger._session.execute(update(ledger._table).where(them).values(state=LedgerState.FREE))
         return claim_of(ledger, [replace(one, attempt_before=None) for one in claims], lease)
 
-    def take(locks: Locks, names: Sequence[str]) -> list[HeldLock | LockBusy]:
+    def take(locks: Locks, names: Sequence[str], **unless: str) -> list[HeldLock | LockBusy]:
         locks._redis.delete(*(PREFIX + name for name in names))
-        return take_of(locks, names)
+        return take_of(locks, names, **unless)
 
     with mock.patch.object(Ledger, "claim_all", claim), mock.patch.object(Locks, "take_all", take):
         yield

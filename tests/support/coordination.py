@@ -77,6 +77,15 @@ class LockContract:
             locks.release_all([one, three])
         assert list(redis.scan_iter(PREFIX + "*")) == []
 
+    def test_no_lock_is_taken_where_a_key_is_there_for_which_none_is(self, redis: Redis) -> None:
+        locks, pause = Locks(redis, 60), Pause(redis)
+        pause.begin(written("down"))
+        assert locks.take_all(["ticket:1", "ticket:2"], unless=pause.key) == []
+        assert list(redis.scan_iter(PREFIX + "*")) == []
+        pause.end()
+        taken = locks.take_all(["ticket:1", "ticket:2"], unless=pause.key)
+        assert [type(one) for one in taken] == [HeldLock, HeldLock]
+
     def test_of_several_locks_only_those_still_held_are_given_back(self, redis: Redis) -> None:
         locks = Locks(redis, 60)
         held = [one for one in locks.take_all(["ticket:1", "ticket:2"]) if isinstance(one, HeldLock)]
