@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from celery import Celery
 from redis.exceptions import RedisError
@@ -15,6 +16,7 @@ from shared.telemetry.traceparent import read_of_tickets
 from shared.values.ids import is_id
 from worker.bootstrap import Worker
 from worker.dry_runs import clean_dry_runs
+from worker.handing import at_once
 from worker.upkeep import keep_up
 
 log = get_logger("tasks")
@@ -23,7 +25,15 @@ log = get_logger("tasks")
 def register(app: Celery, worker: Worker) -> None:
     """Register every task of the worker on its application."""
 
-    @app.task(name=SYNC_TICKET, shared=False)  # type: ignore[untyped-decorator]
+    def take(ring: Mapping[str, Any]) -> bool:
+        """Hand tickets over, unless it is to be waited for."""
+        if "if_due" in ring:
+            return False
+        with worker.watchdog.at_work():
+            tickets = [ring["ticket_id"], *ring.get("others", ())]
+            return worker.coordinator.has_taken(tickets, read_of_tickets(ring.get("traces"), tickets))
+
+    @app.task(name=SYNC_TICKET, shared=False, Strategy=at_once(take))  # type: ignore[untyped-decorator]
     def sync_ticket(
         *,
         ticket_id: object = None,

@@ -40,10 +40,15 @@ class Ring(virtual.Message):
     Args:
         payload: what Redis holds.
         options: as for any message.
+
+    Attributes:
+        is_readable: whether it says anything.
     """
 
     def __init__(self, payload: Any, **options: Any) -> None:
-        super().__init__(understood(payload), **options)  # type: ignore[no-untyped-call]
+        taken = understood(payload)
+        super().__init__(taken, **options)  # type: ignore[no-untyped-call]
+        self.is_readable = taken["body"] != NOTHING_READABLE
 
 
 def guard_queue() -> None:

@@ -534,7 +534,9 @@ def test_whoever_hands_tickets_over_waits_where_too_many_wait_and_gets_them_back
     waiting.start()
     waiting.join(0.2)
     assert waiting.is_alive()
+    assert not coordinator.has_taken([1001]), "who cannot wait is told so"
     coordinator.stop()
+    assert not coordinator.has_taken([1001])
     waiting.join(PATIENCE_S)
     go_on.set()
     left = coordinator.close()

@@ -499,17 +499,25 @@ class Coordinator:
         Returns:
             Those that will not be: the process is to end.
         """
+        while not self.has_taken(ticket_ids, rung_by):
+            with self._change:
+                if self._stopped_at:
+                    return list(ticket_ids)
+                self._change.wait_for(lambda: self._stopped_at or self._has_room)
+        return []
+
+    def has_taken(self, ticket_ids: Collection[int], rung_by: Mapping[int, str] | None = None) -> bool:
+        """Have tickets worked on, unless too many wait already or the process is to end; tell whether they will be."""
         with self._change:
-            self._change.wait_for(lambda: self._stopped_at or self._waiting < MOST_WAITING)
-            if self._stopped_at:
-                return list(ticket_ids)
+            if self._stopped_at or not self._has_room:
+                return False
             was_idle = not self.is_at_work
             for one in ticket_ids:
                 self._rung[one] = (rung_by or {}).get(one) or self._rung.get(one)
         if self._share and was_idle:
             self._share.soon()
         self._arrivals.put(None)
-        return []
+        return True
 
     def take_ahead(self, ticket_ids: Collection[int]) -> None:
         """Have tickets worked on before all that wait."""
@@ -654,6 +662,10 @@ class Coordinator:
     @property
     def _can_wait_still(self) -> float:
         return max(0.0, self._can_wait_since + CAN_WAIT_S - time.monotonic())
+
+    @property
+    def _has_room(self) -> bool:
+        return self._waiting < MOST_WAITING
 
     @property
     def _waiting(self) -> int:
