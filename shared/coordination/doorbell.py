@@ -51,9 +51,6 @@ QUIET = {"argsrepr": "", "kwargsrepr": ""}
 QUEUE = "deskbridge"
 TYPES = {
     f"{OURS}{QUEUE}": "list",
-    f"{OURS}unacked": "hash",
-    f"{OURS}unacked_index": "zset",
-    f"{OURS}unacked_mutex": "string",
     f"{OURS}_kombu.binding.{QUEUE}": "set",
 }
 """What Celery keeps in Redis, by key."""
@@ -125,8 +122,7 @@ def _transport_options(broker: str, *, publish_only: bool) -> dict[str, object]:
         **asked,
         **patience,
         "global_keyprefix": OURS,
-        "visibility_timeout": 300,
-        "unacked_restore_interval": 5,
+        "ack_emulation": False,  # what a worker loses that is killed, the sweep rings long before Redis would
         "socket_keepalive": True,
         "health_check_interval": 15,
     }

@@ -16,7 +16,8 @@ from typing import Any
 import celery.apps.beat
 import celery.apps.worker
 import pytest
-from celery import Celery
+from celery import Celery, Task
+from celery.worker import strategy
 from httptools import HttpRequestParser
 from inscriptis.html_properties import Display
 from inscriptis.model.canvas import Canvas
@@ -114,6 +115,12 @@ def parts_of_celery() -> dict[str, object]:
         == message[1]["correlation_id"]
         == "an id"
         and message[2][:2] == ((), {}),
+        "default, the strategy that is started with a task, whose handler is called with a message first": list(
+            inspect.signature(strategy.default).parameters
+        )[:3]
+        == ["task", "app", "consumer"]
+        and "def task_message_handler(message, body, ack, reject, callbacks," in inspect.getsource(strategy)
+        and "instantiate(self.Strategy, self, app, consumer" in inspect.getsource(Task.start_strategy),
     }
 
 
@@ -122,6 +129,9 @@ def parts_of_kombu() -> dict[str, object]:
     return {
         "Message of a channel, made of what Redis holds": issubclass(Ring, virtual.Message)
         and "Message" in vars(virtual.Channel),
+        "ack_emulation, without which Redis knows nothing of what a worker has taken": "ack_emulation"
+        in redis.Channel.from_transport_options
+        and "self.QoS = virtual.QoS" in inspect.getsource(redis.Channel.__init__),
         "loads, by which the transport reads": callable(vars(redis)["loads"])
         and "loads(bytes_to_str(" in inspect.getsource(redis.Channel._brpop_read),
     }
