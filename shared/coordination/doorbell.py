@@ -5,18 +5,19 @@ A ring is a message with some tickets' ids and nothing else. Losing one loses no
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn
-from uuid import uuid4
 
 from celery import Celery
 from kombu import compression
 from kombu.entity import Queue
-from kombu.exceptions import BatchPublishError, ChannelError, ConnectionError, DecodeError, OperationalError
+from kombu.exceptions import ChannelError, ConnectionError, DecodeError, OperationalError
+from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 
 from shared.coordination.keys import OURS
 from shared.coordination.locks import connected
+from shared.coordination.messages import Messages
 from shared.coordination.rings import (
     MOST_RUNG_TOGETHER,
     PRUNE,
@@ -34,10 +35,10 @@ __all__ = ["PRUNE", "QUEUE", "SWEEP", "SYNC_METADATA", "SYNC_TICKET", "Doorbell"
 
 log = get_logger("doorbell")
 
-BROKER_ERRORS = (OperationalError, BatchPublishError, ConnectionError, ChannelError, OSError, RedisError)
+BROKER_ERRORS = (OperationalError, ConnectionError, ChannelError, OSError, RedisError)
 """What a broker that is away, or that refuses, is seen by: Redis or RabbitMQ."""
 
-BROKEN = (BatchPublishError, AttributeError)
+BROKEN = (RedisConnectionError, AttributeError)
 """A connection that had gone unnoticed; and one that breaks while the queue is declared, after which kombu publishes to
 the channel that it has just closed. The next one is another."""
 
@@ -45,8 +46,8 @@ RABBITMQ = ("amqp:", "amqps:", "pyamqp:")
 REPLICATED = {"x-queue-type": "quorum"}
 """A queue that RabbitMQ keeps on several nodes; Celery looks here, too, how it may limit what it prefetches."""
 
-QUIET = {"argsrepr": "", "kwargsrepr": ""}
-"""What a message would say of itself to people, who never look; a worker takes nothing of it."""
+PATIENCE = {"socket_timeout": 2, "socket_connect_timeout": 2}
+"""Of whoever rings: a broker that is frozen delays nobody."""
 
 QUEUE = "deskbridge"
 TYPES = {
@@ -112,10 +113,7 @@ def _refuse(_body: bytes) -> NoReturn:
 def _transport_options(broker: str, *, publish_only: bool) -> dict[str, object]:
     if not broker.startswith("redis"):
         return {}
-    patience = {
-        "socket_timeout": 2 if publish_only else 10,
-        "socket_connect_timeout": 2 if publish_only else 3,
-    }
+    patience = PATIENCE if publish_only else {"socket_timeout": 10, "socket_connect_timeout": 3}
     named = sentinels(broker)
     asked = {"master_name": named.master, "sentinel_kwargs": patience | named.of_sentinel} if named else {}
     return {
@@ -155,6 +153,8 @@ class Doorbell:
 
     def __init__(self, settings: Settings) -> None:
         self._app = make_celery(settings, publish_only=True)
+        self._messages = Messages(self._app.amqp, SYNC_TICKET, QUEUE)
+        self._redis = connected(settings.broker, **PATIENCE) if settings.broker.startswith("redis") else None
 
     def ring(
         self, ticket_ids: Iterable[int], traces: Mapping[int, str] | None = None, *, if_due: bool = False
@@ -179,27 +179,25 @@ class Doorbell:
             return False
         return True
 
-    def _publish(self, rings: Iterable[dict[str, object]]) -> None:
-        """Publish messages in one round trip, or, over RabbitMQ, one after the other.
-
-        Each is what Celery's `send_task` would send, which has the queue declared for each: half of what one costs.
-        """
-        amqp, conf = self._app.amqp, self._app.conf
-        declared, policy = [amqp.queues[QUEUE]], conf.task_publish_retry_policy
-        with self._app.producer_or_acquire() as producer, producer.batch():
+    def _publish(self, rings: Sequence[dict[str, object]]) -> None:
+        """Publish messages: into Redis as kombu would leave them there, in one round trip and a third of its time."""
+        if self._redis is not None:
+            self._redis.lpush(f"{OURS}{QUEUE}", *map(self._messages.in_redis, rings))
+            return
+        conf = self._app.conf
+        with self._app.producer_or_acquire() as producer:
             for ring in rings:
-                headers, properties, body, _ = amqp.as_task_v2(str(uuid4()), SYNC_TICKET, (), ring, **QUIET)
+                headers, properties, body = self._messages.made(ring)
                 producer.publish(
                     body,
                     routing_key=QUEUE,
                     headers=headers,
                     serializer=conf.task_serializer,
-                    declare=declared,
+                    declare=[self._app.amqp.queues[QUEUE]],
                     retry=True,
-                    retry_policy=policy,
+                    retry_policy=conf.task_publish_retry_policy,
                     **properties,
                 )
-                declared = []
 
     def is_answering(self) -> bool:
         """Tell whether the broker can be reached."""

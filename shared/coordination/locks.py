@@ -48,11 +48,12 @@ def connected(url: str, **options: Any) -> Redis:
         url: as REDIS_URL has it.
         options: further ones of redis-py.
     """
-    patience = {"socket_timeout": 5, "socket_connect_timeout": 3}
+    options = {"socket_timeout": 5, "socket_connect_timeout": 3, **options}
     if (found := sentinels(url)) is None:
-        return Redis.from_url(url, **patience, **options)
+        return Redis.from_url(url, **options)
+    patience = {name: options[name] for name in ("socket_timeout", "socket_connect_timeout")}
     asked = Sentinel(found.hosts, sentinel_kwargs={**patience, **found.of_sentinel})
-    master: Redis = asked.master_for(found.master, **patience, **found.of_redis, **options)
+    master: Redis = asked.master_for(found.master, **found.of_redis, **options)
     return master
 
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 from celery import Celery
-from kombu import pools
+from kombu.messaging import Producer
+from kombu.transport.memory import Transport
 from pydantic import SecretStr
 from redis import Redis
-from redis.client import Pipeline
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 
@@ -87,20 +87,37 @@ def test_several_tickets_are_one_message_up_to_a_bound(redis_url: str) -> None:
 
 def test_a_message_is_what_celery_would_send(redis_url: str) -> None:
     """Workers of any version take it from any broker; only who is answered is left out: nobody answers."""
-    pools.reset()  # type: ignore[no-untyped-call]
     settings = Settings(redis_url=SecretStr(redis_url))
     assert Doorbell(settings).ring([7, 8])
     with Redis.from_url(redis_url) as redis:
-        assert redis.exists(f"deskbridge:_kombu.binding.{QUEUE}"), "the queue is declared"
         make_celery(settings).send_task(SYNC_TICKET, kwargs=ring_of([7, 8]), queue=QUEUE)
         theirs, ours = (json.loads(one) for one in redis.lrange(f"deskbridge:{QUEUE}", 0, -1))
-    for one in (theirs, ours):
-        name = one["headers"].pop("id")
-        assert one["headers"].pop("root_id") == one["properties"].pop("correlation_id") == name
-        for unlike in ("argsrepr", "kwargsrepr", "reply_to", "delivery_tag"):
-            one["headers"].pop(unlike, None), one["properties"].pop(unlike, None)
-        assert not one["headers"].pop("ignore_result")
-    assert ours == theirs
+    assert without_names(ours) == without_names(theirs)
+
+
+def test_a_message_over_another_broker_is_the_same_and_its_queue_is_declared() -> None:
+    settings = Settings(broker_url=SecretStr("memory://"))
+    doorbell = Doorbell(settings)
+    try:
+        assert doorbell.ring(range(1, MOST_RUNG_TOGETHER + 2))
+        with make_celery(settings).connection_for_read() as connection, connection.channel() as channel:
+            assert Transport.global_state.queue_index[QUEUE], "the queue is declared"
+            first, second = (channel._get(QUEUE) for _ in range(2))
+            make_celery(settings).send_task(SYNC_TICKET, kwargs=named_in(second), queue=QUEUE)
+            assert without_names(second) == without_names(channel._get(QUEUE))
+        assert named_in(first) == ring_of(range(1, MOST_RUNG_TOGETHER + 1))
+    finally:
+        Transport.global_state.clear()  # type: ignore[no-untyped-call]
+
+
+def without_names(message: dict[str, Any]) -> dict[str, Any]:
+    """Return a message without what is unlike in each, or said to nobody."""
+    name = message["headers"].pop("id")
+    assert message["headers"].pop("root_id") == message["properties"].pop("correlation_id") == name
+    for unlike in ("argsrepr", "kwargsrepr", "reply_to", "delivery_tag"):
+        message["headers"].pop(unlike, None), message["properties"].pop(unlike, None)
+    assert not message["headers"].pop("ignore_result")
+    return message
 
 
 def test_rings_that_leave_together_arrive_also_after_their_connection_was_cut(redis_url: str) -> None:
@@ -116,23 +133,22 @@ def test_rings_that_leave_together_arrive_also_after_their_connection_was_cut(re
         assert redis.llen(f"deskbridge:{QUEUE}") == 6
 
 
-@pytest.mark.parametrize("is_used", [True, False], ids=["unnoticed", "while the queue is declared"])
+@pytest.mark.parametrize("is_used", [True, False], ids=["unnoticed", "at once"])
 def test_rings_whose_connection_has_gone_leave_by_another(
     redis_url: str, monkeypatch: pytest.MonkeyPatch, *, is_used: bool
 ) -> None:
-    execute, failed = Pipeline.execute, list[bool]()
-    pools.reset()  # type: ignore[no-untyped-call]
+    lpush, failed = Redis.lpush, list[bool]()
 
     def fail_once(*arguments: Any) -> Any:
         if not failed:
             failed.append(True)
             raise RedisConnectionError("Connection reset by peer")
-        return execute(*arguments)
+        return lpush(*arguments)
 
     doorbell = Doorbell(Settings(redis_url=SecretStr(redis_url)))
     if is_used:
         assert doorbell.ring([1])
-    monkeypatch.setattr(Pipeline, "execute", fail_once)
+    monkeypatch.setattr(Redis, "lpush", fail_once)
     assert doorbell.ring(range(1, 3 * MOST_RUNG_TOGETHER + 1))
     with Redis.from_url(redis_url) as redis:
         assert redis.llen(f"deskbridge:{QUEUE}") == 3 + is_used
@@ -141,15 +157,34 @@ def test_rings_whose_connection_has_gone_leave_by_another(
 def test_rings_of_which_no_connection_lasts_are_left_to_the_sweep(
     redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A ring that fails is no error, however often kombu publishes to a channel that it has closed."""
+    """A ring that fails is no error, however often it is tried."""
 
     def fail(*_: object) -> None:
         raise RedisConnectionError("Connection reset by peer")
 
-    pools.reset()  # type: ignore[no-untyped-call]
     doorbell = Doorbell(Settings(redis_url=SecretStr(redis_url)))
-    monkeypatch.setattr(Pipeline, "execute", fail)
+    monkeypatch.setattr(Redis, "lpush", fail)
     assert not doorbell.ring([1])
+
+
+def test_a_ring_over_another_broker_whose_channel_is_found_closed_leaves_by_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where a connection breaks while the queue is declared, kombu publishes to a channel that it has closed."""
+    publish, failed = Producer.publish, list[bool]()
+
+    def fail_once(*arguments: Any, **options: Any) -> Any:
+        if not failed:
+            failed.append(True)
+            raise AttributeError
+        return publish(*arguments, **options)  # type: ignore[no-untyped-call]
+
+    monkeypatch.setattr(Producer, "publish", fail_once)
+    try:
+        assert Doorbell(Settings(broker_url=SecretStr("memory://"))).ring([1])
+    finally:
+        Transport.global_state.clear()  # type: ignore[no-untyped-call]
+    assert failed
 
 
 def test_rings_that_are_lost_together_are_left_to_the_sweep(
@@ -159,7 +194,7 @@ def test_rings_that_are_lost_together_are_left_to_the_sweep(
         raise RedisError("OOM command not allowed")
 
     doorbell = Doorbell(Settings(redis_url=SecretStr(redis_url)))
-    monkeypatch.setattr(Pipeline, "execute", fail)
+    monkeypatch.setattr(Redis, "lpush", fail)
     assert not doorbell.ring(range(1, 3 * MOST_RUNG_TOGETHER))
     monkeypatch.undo()
     assert doorbell.ring([1])
