@@ -110,7 +110,7 @@ class Producer:
         self._store = Store(
             Database(settings.database_url.get_secret_value(), pool_size=POOL_SIZE, prepares=True)
         )
-        self._appender = Appender(lambda some: append(self._store, some))
+        self._appender = Appender(self._append_and_ring)
         self._doorbell = Doorbell(settings)
         self._settings = settings
         self._ringer = Ringer(lambda tickets: self._doorbell.ring(tickets, tracing.rung(tickets)))
@@ -171,7 +171,7 @@ class Producer:
             accepted = await self._append(delivered)
         if self._sources:
             self._sources.take(source, _weight(len(accepted), body) - 1)
-        return JSONResponse(self._accepted(accepted, trace), 202)
+        return JSONResponse(self._accepted(accepted), 202)
 
     async def read(self, request: Request) -> bytes:
         """Read a request's body within its limits (see `producer.helpdesks.port.Intake`)."""
@@ -190,7 +190,18 @@ class Producer:
                         metrics.UNREADABLE.labels(source=delivery.source).inc()
             except TimeoutError:
                 raise _unwritable("the journal is slow; send it again") from None
-            return self._accepted(accepted, span.traceparent)
+            return self._accepted(accepted)
+
+    def _append_and_ring(self, delivered: Sequence[Delivery]) -> list[Accepted]:
+        """Append to the journal, and have rung what is new: from the thread that has committed, beside the answers."""
+        accepted = append(self._store, delivered)
+        traces = {
+            one.ticket_id: delivery.traceparent
+            for delivery, one in zip(delivered, accepted, strict=True)
+            if not one.duplicate
+        }
+        self._ringer.ring(traces.keys(), traces)
+        return accepted
 
     async def _append(self, delivered: list[Delivery]) -> list[Accepted]:
         """Append to the journal; return once that is committed.
@@ -208,9 +219,8 @@ class Producer:
                 )
         return accepted
 
-    def _accepted(self, accepted: list[Accepted], trace: str | None = None) -> dict[str, Any]:
-        """Ring for what is new, count, and return the answer for the sender."""
-        self._ringer.ring({one.ticket_id for one in accepted if not one.duplicate}, trace)
+    def _accepted(self, accepted: list[Accepted]) -> dict[str, Any]:
+        """Count, and return the answer for the sender."""
         duplicates = sum(one.duplicate for one in accepted)
         metrics.ACCEPTED.inc(len(accepted) - duplicates)
         metrics.DUPLICATES.inc(duplicates)

@@ -33,11 +33,16 @@ class Ringer:
         """Begin to ring."""
         self._thread.start()
 
-    def ring(self, ticket_ids: Collection[int], traceparent: str | None = None) -> None:
-        """Have tickets rung soon; returns at once."""
+    def ring(self, ticket_ids: Collection[int], traces: Mapping[int, str | None] | None = None) -> None:
+        """Have tickets rung soon; returns at once.
+
+        Args:
+            ticket_ids: the tickets.
+            traces: by ticket the traceparent of what it is rung for.
+        """
         if ticket_ids:
             with self._change:
-                self._waiting.update(dict.fromkeys(ticket_ids, traceparent))
+                self._waiting.update({one: traces.get(one) if traces else None for one in ticket_ids})
                 self._change.notify()
 
     def stop(self) -> None:

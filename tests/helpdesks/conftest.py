@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import requests
@@ -12,6 +13,8 @@ from pydantic import SecretStr
 
 from tests.helpdesks.recorded_requests import SECRET, Recorded
 from tests.integration.producer.conftest import RunningProducer, running
+
+OF_GLPI_ALONE: dict[str, Any] = {"webhook_secrets": (), "glpi_webhook_secrets": (SecretStr(SECRET),)}
 
 
 class GlpiProducer:
@@ -33,5 +36,5 @@ class GlpiProducer:
 @pytest.fixture
 def glpi(tmp_path: Path) -> Iterator[GlpiProducer]:
     """A producer with one GLPI secret and no other."""
-    with running(tmp_path, webhook_secrets=(), glpi_webhook_secrets=(SecretStr(SECRET),)) as producer:
+    with running(tmp_path, **OF_GLPI_ALONE) as producer:
         yield GlpiProducer(producer)

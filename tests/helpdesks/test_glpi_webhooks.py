@@ -10,18 +10,21 @@ from pathlib import Path
 import pytest
 import requests
 import structlog
+from pydantic import SecretStr
+from redis import Redis
 from sqlalchemy import text
 
 from producer.admin.catching_up.replay import replay_state
 from shared.codes.invalid import Invalid
 from shared.codes.reasons import Reason
 from shared.store.tables.models import EventState
-from tests.helpdesks.conftest import GlpiProducer
+from tests.helpdesks.conftest import OF_GLPI_ALONE, GlpiProducer
 from tests.helpdesks.recorded_requests import SECRET, recorded, signed
 from tests.integration.producer.conftest import SECRET as EVENTS_SECRET
 from tests.integration.producer.conftest import refused, running
 from tests.support.events import task_event
 from tests.support.serving import samples
+from tests.support.waiting import until
 
 
 @pytest.mark.parametrize(
@@ -133,3 +136,15 @@ def test_a_slow_journal_is_answered_within_a_second_and_the_repeat_changes_nothi
         connection.rollback()
     assert glpi.post("ticket-task", one).status_code == 202
     assert len(glpi.producer.journal()) == 1
+
+
+def test_what_is_kept_after_its_answer_is_rung_all_the_same(tmp_path: Path, redis_url: str) -> None:
+    """The journal was slow, so GLPI was told to send it again; whoever commits rings."""
+    with running(tmp_path, redis_url=SecretStr(redis_url), **OF_GLPI_ALONE) as producer:
+        with producer.store.database.engine.connect() as connection:
+            connection.execute(text("DELETE FROM journal"))
+            refused(GlpiProducer(producer).send("ticket", recorded("ticket-new")), 503)
+            connection.rollback()
+        with Redis.from_url(redis_url) as redis:
+            until(lambda: redis.llen("deskbridge:deskbridge") == 1)
+        assert len(producer.journal()) == 1
