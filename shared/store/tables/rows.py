@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from pydantic_core import to_json
+from pydantic import TypeAdapter
 from sqlalchemy import (
     JSON,
     Boolean,
@@ -34,6 +34,7 @@ from sqlalchemy.sql.functions import GenericFunction
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 NAME, COUNT = "given", "given_count"
+ROWS = TypeAdapter(list[dict[str, Any]])
 
 
 class Rows:
@@ -75,7 +76,7 @@ class Rows:
         dialect, binds = session.get_bind().dialect, self._bind.items()
         bound = [row | {name: bind(row[name], dialect) for name, bind in binds} for row in rows]
         encoded = (
-            to_json(bound).decode() if dialect.name == "postgresql" else json.dumps(bound, default=_moment)
+            ROWS.dump_json(bound).decode() if dialect.name == "postgresql" else json.dumps(bound, default=_moment)
         )
         return {NAME: encoded, COUNT: len(bound)}
 
