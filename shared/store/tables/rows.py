@@ -76,7 +76,9 @@ class Rows:
         dialect, binds = session.get_bind().dialect, self._bind.items()
         bound = [row | {name: bind(row[name], dialect) for name, bind in binds} for row in rows]
         encoded = (
-            ROWS.dump_json(bound).decode() if dialect.name == "postgresql" else json.dumps(bound, default=_moment)
+            ROWS.dump_json(bound).decode()
+            if dialect.name == "postgresql"
+            else json.dumps(bound, default=_moment)
         )
         return {NAME: encoded, COUNT: len(bound)}
 
