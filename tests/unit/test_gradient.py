@@ -55,6 +55,16 @@ def test_a_tracker_that_answers_in_a_moment_is_given_so_many_that_it_still_does(
     assert 10 < crowd.calls(5) < 20
 
 
+def test_as_many_are_tried_at_once_as_are_over_in_half_a_moment() -> None:
+    """A burst is over before twice as many were tried five times."""
+    seen = Seen(now=1000, seconds=1, wanted=64, bound=64, calls={"POST issues": (2000, 2.0)})
+    assert adapted(Limit(settles=False), seen).calls == 5 * LEAST
+    slower = replace(seen, calls={"POST issues": (2000, 20.0)})
+    assert adapted(Limit(settles=False), slower).calls == 2 * LEAST
+    few = replace(seen, calls={"POST issues": (20, 0.02)})
+    assert adapted(Limit(settles=False), few).calls == 2 * LEAST
+
+
 @pytest.mark.parametrize("side_by_side", [7, 16, 40])
 def test_hardly_more_calls_wait_than_are_answered(side_by_side: int) -> None:
     crowd = Crowd(side_by_side, REDMINE)
@@ -207,9 +217,9 @@ def test_as_long_as_the_tracker_waits_for_us_more_calls_are_made_and_none_given_
     limit = Limit(8, CallLimitBy.QUEUEING, settles=False, tried_at=0, more_next=False)
     at_once = Seen(now=1000, seconds=1, wanted=64, bound=64, calls={"POST issues": (400, 0.8)})
     trial = adapted(limit, at_once)
-    assert (trial.calls, trial.kept) == (16, 8)
+    assert (trial.calls, trial.kept) == (20, 8)
     no_more_done = adapted(replace(trial, settles=False), at_once)
-    assert (no_more_done.calls, no_more_done.kept) == (32, 16)
+    assert (no_more_done.calls, no_more_done.kept) == (50, 20)
     all_that_may_be = replace(limit, calls=64)
     assert adapted(all_that_may_be, at_once).calls == 64
     busy = replace(at_once, calls={"POST issues": (400, 40.0)})

@@ -100,7 +100,7 @@ def _tried(limit: Limit, seen: Seen) -> Limit:
         limit = replace(limit, again_s=AGAIN_S, more_next=True)
     limit = replace(limit, rate=_rate(seen, took), took=took)
     most, is_idle = float(min(seen.wanted, seen.bound)), _under_way(seen) < IDLE
-    more, fewer = min(2 * limit.calls, most), max(limit.calls // 2, LEAST)
+    more, fewer = min(_more(limit, seen), most), max(limit.calls // 2, LEAST)
     # also where it was all that the workers could make, and more of them have come
     is_opening = more > limit.calls and (limit.why is not CallLimitBy.QUEUEING or is_idle)
     calls = limit.calls
@@ -110,6 +110,12 @@ def _tried(limit: Limit, seen: Seen) -> Limit:
     if calls == limit.calls or (calls < limit.calls and is_idle):
         return replace(limit, why=CallLimitBy.BOUND if limit.calls >= seen.bound else limit.why)
     return replace(limit, calls=calls, kept=limit.calls, settles=True, tried_at=seen.now)
+
+
+def _more(limit: Limit, seen: Seen) -> float:
+    """Return how many more are to be tried: twice as many, or as many as are over in half a moment one by one."""
+    in_half = limit.calls * A_MOMENT_S / 2 // _mean(seen) if _are_many(seen) else 0.0
+    return max(2 * limit.calls, in_half)
 
 
 def _compared(limit: Limit, seen: Seen) -> Limit:
