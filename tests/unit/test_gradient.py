@@ -58,7 +58,7 @@ def test_a_tracker_that_answers_in_a_moment_is_given_so_many_that_it_still_does(
 def test_as_many_are_tried_at_once_as_are_over_in_half_a_moment() -> None:
     """A burst is over before twice as many were tried five times."""
     seen = Seen(now=1000, seconds=1, wanted=64, bound=64, calls={"POST issues": (2000, 2.0)})
-    assert adapted(Limit(settles=False), seen).calls == 5 * LEAST
+    assert adapted(Limit(settles=False), seen).calls > 4 * LEAST
     slower = replace(seen, calls={"POST issues": (2000, 20.0)})
     assert adapted(Limit(settles=False), slower).calls == 2 * LEAST
     few = replace(seen, calls={"POST issues": (20, 0.02)})
