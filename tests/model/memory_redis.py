@@ -63,8 +63,11 @@ class SimulatedRedis:
         return {locks.TAKE: self._take, locks.RENEW: self._renew, locks.RELEASE: self._release}[script]
 
     def _take(self, *, keys: list[str], args: list[Any]) -> list[int]:
+        unless, *wanted = keys
         lease, *tokens = args
-        return [self.set(key, token, nx=True, px=lease) for key, token in zip(keys, tokens, strict=True)]
+        if self.get(unless) is not None:
+            return []
+        return [self.set(key, token, nx=True, px=lease) for key, token in zip(wanted, tokens, strict=True)]
 
     def _renew(self, *, keys: list[str], args: list[Any]) -> list[int]:
         lease, *tokens = args
