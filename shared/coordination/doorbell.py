@@ -10,10 +10,13 @@ from typing import NoReturn
 
 from celery import Celery
 from kombu import compression
+from kombu.connection import Connection
 from kombu.entity import Queue
 from kombu.exceptions import ChannelError, ConnectionError, DecodeError, OperationalError
+from redis import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
+from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from shared.coordination.keys import OURS
 from shared.coordination.locks import connected
@@ -38,7 +41,7 @@ log = get_logger("doorbell")
 BROKER_ERRORS = (OperationalError, ConnectionError, ChannelError, OSError, RedisError)
 """What a broker that is away, or that refuses, is seen by: Redis or RabbitMQ."""
 
-BROKEN = (RedisConnectionError, AttributeError)
+BROKEN = (RedisConnectionError, RedisTimeoutError, AttributeError)
 """A connection that had gone unnoticed; and one that breaks while the queue is declared, after which kombu publishes to
 the channel that it has just closed. The next one is another."""
 
@@ -46,7 +49,7 @@ RABBITMQ = ("amqp:", "amqps:", "pyamqp:")
 REPLICATED = {"x-queue-type": "quorum"}
 """A queue that RabbitMQ keeps on several nodes; Celery looks here, too, how it may limit what it prefetches."""
 
-PATIENCE = {"socket_timeout": 2, "socket_connect_timeout": 2}
+PATIENCE_S = 2.0
 """Of whoever rings: a broker that is frozen delays nobody."""
 
 QUEUE = "deskbridge"
@@ -58,7 +61,7 @@ TYPES = {
 
 
 def make_celery(settings: Settings, *, publish_only: bool = False) -> Celery:
-    """Return a Celery application that loses nothing it could keep; no guarantee rests on it all the same.
+    """Return a Celery application on which no guarantee rests: what it loses, the sweep rings again.
 
     Args:
         settings: the process's settings.
@@ -113,7 +116,10 @@ def _refuse(_body: bytes) -> NoReturn:
 def _transport_options(broker: str, *, publish_only: bool) -> dict[str, object]:
     if not broker.startswith("redis"):
         return {}
-    patience = PATIENCE if publish_only else {"socket_timeout": 10, "socket_connect_timeout": 3}
+    patience = {
+        "socket_timeout": PATIENCE_S if publish_only else 10,
+        "socket_connect_timeout": PATIENCE_S if publish_only else 3,
+    }
     named = sentinels(broker)
     asked = {"master_name": named.master, "sentinel_kwargs": patience | named.of_sentinel} if named else {}
     return {
@@ -154,7 +160,9 @@ class Doorbell:
     def __init__(self, settings: Settings) -> None:
         self._app = make_celery(settings, publish_only=True)
         self._messages = Messages(self._app.amqp, SYNC_TICKET, QUEUE)
-        self._redis = connected(settings.broker, **PATIENCE) if settings.broker.startswith("redis") else None
+        self._is_redis = settings.broker.startswith("redis")
+        self._connection: Connection | None = None
+        self._redis: Redis | None = None
 
     def ring(
         self, ticket_ids: Iterable[int], traces: Mapping[int, str] | None = None, *, if_due: bool = False
@@ -167,12 +175,15 @@ class Doorbell:
             if_due: whether those are left out of which no event is due any more once a worker takes the message.
         """
         ids = list(ticket_ids)
+        if not ids:
+            return True
         starts = range(0, len(ids), MOST_RUNG_TOGETHER)
         rings = [ring_of(ids[at : at + MOST_RUNG_TOGETHER], traces, if_due=if_due) for at in starts]
         try:
             try:
                 self._publish(rings)
             except BROKEN:
+                self._redis = None
                 self._publish(rings)
         except (*BROKER_ERRORS, *BROKEN) as error:
             log.warning("not rung; the sweep rings later", error=type(error).__name__)
@@ -181,8 +192,9 @@ class Doorbell:
 
     def _publish(self, rings: Sequence[dict[str, object]]) -> None:
         """Publish messages: into Redis as kombu would leave them there, in one round trip and a third of its time."""
-        if self._redis is not None:
-            self._redis.lpush(f"{OURS}{QUEUE}", *map(self._messages.in_redis, rings))
+        if self._is_redis:
+            redis = self._redis or self._connected()
+            redis.lpush(f"{OURS}{QUEUE}", *map(self._messages.in_redis, rings))
             return
         conf = self._app.conf
         with self._app.producer_or_acquire() as producer:
@@ -199,11 +211,23 @@ class Doorbell:
                     **properties,
                 )
 
+    def _connected(self) -> Redis:
+        """Return the broker's Redis by kombu's own connections: it alone reads its address as workers do."""
+        connection = self._app.connection_for_write()
+        connection.ensure_connection(max_retries=1, interval_start=0, interval_step=0, timeout=PATIENCE_S)
+        redis = Redis(connection_pool=connection.channel().pool)
+        if self._connection is not None:
+            self._connection.release()
+        self._connection, self._redis = connection, redis
+        return redis
+
     def is_answering(self) -> bool:
         """Tell whether the broker can be reached."""
         try:
             with self._app.connection_for_write() as connection:
-                connection.ensure_connection(max_retries=1, interval_start=0, interval_step=0, timeout=2)
+                connection.ensure_connection(
+                    max_retries=1, interval_start=0, interval_step=0, timeout=PATIENCE_S
+                )
         except BROKER_ERRORS:
             return False
         return True

@@ -48,12 +48,11 @@ def connected(url: str, **options: Any) -> Redis:
         url: as REDIS_URL has it.
         options: further ones of redis-py.
     """
-    options = {"socket_timeout": 5, "socket_connect_timeout": 3, **options}
+    patience = {"socket_timeout": 5, "socket_connect_timeout": 3}
     if (found := sentinels(url)) is None:
-        return Redis.from_url(url, **options)
-    patience = {name: options[name] for name in ("socket_timeout", "socket_connect_timeout")}
+        return Redis.from_url(url, **patience, **options)
     asked = Sentinel(found.hosts, sentinel_kwargs={**patience, **found.of_sentinel})
-    master: Redis = asked.master_for(found.master, **found.of_redis, **options)
+    master: Redis = asked.master_for(found.master, **patience, **found.of_redis, **options)
     return master
 
 
@@ -94,13 +93,13 @@ class HeldLock:
         self.looked_at = time.monotonic()
 
 
-# Takes each key that is free, unless the first one is there. One that has no end is nobody's, since every one of ours
-# has one: it is dropped.
+# Takes each key that is free; where the first one is no lock but must not be there, and is, none of them. One that has
+# no end is nobody's, since every one of ours has one: it is dropped.
 TAKE = """
-local taken = {}
-if redis.call('EXISTS', table.remove(KEYS, 1)) == 1 then return taken end
+local taken, unless = {}, ARGV[2] == 'unless' and table.remove(KEYS, 1)
+if unless and redis.call('EXISTS', unless) == 1 then return false end
 for place, key in ipairs(KEYS) do
-  if redis.call('SET', key, ARGV[place + 1], 'NX', 'PX', ARGV[1]) then
+  if redis.call('SET', key, ARGV[place + 2], 'NX', 'PX', ARGV[1]) then
     taken[place] = 1
   else
     taken[place] = 0
@@ -223,29 +222,39 @@ class Locks:
             return None
         return progress if isinstance(progress, dict) else None
 
-    def take_all(self, names: Sequence[str], *, unless: str = "") -> list[HeldLock | LockBusy]:
+    def take_all(self, names: Sequence[str]) -> list[HeldLock | LockBusy]:
         """Take those of some locks that are free, in one round trip; of each other one it is returned that it is busy.
-
-        Args:
-            names: the locks.
-            unless: a key; where it is there, nothing is taken or returned.
 
         Raises:
             RedisError: Redis is away; those that it took all the same are given back, or end with their lease.
         """
+        return self._take_all(names) or []
+
+    def take_all_unless(self, key: str, names: Sequence[str]) -> list[HeldLock | LockBusy] | None:
+        """Do the same, unless a key is there: then nothing is taken, and None is returned.
+
+        Raises:
+            RedisError: as for `take_all`.
+        """
+        return self._take_all(names, key)
+
+    def _take_all(self, names: Sequence[str], unless: str | None = None) -> list[HeldLock | LockBusy] | None:
         at = time.monotonic()
         asked = [HeldLock(self, name, uuid.uuid4().hex, at) for name in names]
+        keys, how = ([unless], "unless") if unless else ([], "at all events")
         try:
             taken = self._taking(
-                keys=[unless, *_keys(asked)], args=[self._lease_ms, *(one.token for one in asked)]
+                keys=[*keys, *_keys(asked)], args=[self._lease_ms, how, *(one.token for one in asked)]
             )
         except RedisError:
             with suppress(RedisError):
                 self._give_back(asked)
             raise
+        if taken is None:
+            return None
         found = [
             one if is_taken else LockBusy(Fault.LOCK_HELD(name=one.name))
-            for one, is_taken in zip(asked, taken, strict=bool(taken))
+            for one, is_taken in zip(asked, taken, strict=True)
         ]
         self._hold([one for one in found if isinstance(one, HeldLock)])
         return found

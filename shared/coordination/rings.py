@@ -54,6 +54,9 @@ class Ring(virtual.Message):
 def guard_queue() -> None:
     """Have every message of the queue read as a ring."""
     redis.Channel.Message = Ring  # type: ignore[assignment]
+    redis.Channel.do_restore = (
+        False  # what a worker has taken and leaves it rings itself; else the sweep does
+    )
     vars(redis)["loads"] = read  # the name by which the transport calls it
 
 

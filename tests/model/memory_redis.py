@@ -58,15 +58,15 @@ class SimulatedRedis:
         """Forget everything."""
         self._values.clear()
 
-    def register_script(self, script: str) -> Callable[..., list[int]]:
+    def register_script(self, script: str) -> Callable[..., list[int] | None]:
         """Return what does the same as one of the scripts of the locks."""
         return {locks.TAKE: self._take, locks.RENEW: self._renew, locks.RELEASE: self._release}[script]
 
-    def _take(self, *, keys: list[str], args: list[Any]) -> list[int]:
-        unless, *wanted = keys
-        lease, *tokens = args
-        if self.get(unless) is not None:
-            return []
+    def _take(self, *, keys: list[str], args: list[Any]) -> list[int] | None:
+        lease, how, *tokens = args
+        unless, wanted = (keys[:1], keys[1:]) if how == "unless" else ([], keys)
+        if any(self.get(key) is not None for key in unless):
+            return None
         return [self.set(key, token, nx=True, px=lease) for key, token in zip(wanted, tokens, strict=True)]
 
     def _renew(self, *, keys: list[str], args: list[Any]) -> list[int]:

@@ -33,18 +33,20 @@ Taken = Callable[[], AbstractContextManager[Any]]
 @contextmanager
 def without_compare_and_set() -> Iterator[None]:
     """A claim is given, whatever the row's state and attempt; and a lock, which would hide that nearly always."""
-    claim_of, take_of = Ledger.claim_all, Locks.take_all
+    claim_of, take_of = Ledger.claim_all, Locks._take_all
 
     def claim(ledger: Ledger, claims: Sequence[Claim], lease: float) -> dict[int, int]:
         them = ledger._model.key.in_([one.key for one in claims])
         ledger._session.execute(update(ledger._table).where(them).values(state=LedgerState.FREE))
         return claim_of(ledger, [replace(one, attempt_before=None) for one in claims], lease)
 
-    def take(locks: Locks, names: Sequence[str], **unless: str) -> list[HeldLock | LockBusy]:
+    def take(
+        locks: Locks, names: Sequence[str], unless: str | None = None
+    ) -> list[HeldLock | LockBusy] | None:
         locks._redis.delete(*(PREFIX + name for name in names))
-        return take_of(locks, names, **unless)
+        return take_of(locks, names, unless)
 
-    with mock.patch.object(Ledger, "claim_all", claim), mock.patch.object(Locks, "take_all", take):
+    with mock.patch.object(Ledger, "claim_all", claim), mock.patch.object(Locks, "_take_all", take):
         yield
 
 

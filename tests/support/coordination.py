@@ -80,11 +80,18 @@ class LockContract:
     def test_no_lock_is_taken_where_a_key_is_there_for_which_none_is(self, redis: Redis) -> None:
         locks, pause = Locks(redis, 60), Pause(redis)
         pause.begin(written("down"))
-        assert locks.take_all(["ticket:1", "ticket:2"], unless=pause.key) == []
+        assert locks.take_all_unless(pause.key, ["ticket:1", "ticket:2"]) is None
         assert list(redis.scan_iter(PREFIX + "*")) == []
         pause.end()
-        taken = locks.take_all(["ticket:1", "ticket:2"], unless=pause.key)
+        taken = locks.take_all_unless(pause.key, ["ticket:1", "ticket:2"])
+        assert taken is not None
         assert [type(one) for one in taken] == [HeldLock, HeldLock]
+
+    def test_a_lock_hangs_on_no_key_but_its_own(self, redis: Redis) -> None:
+        """Of whatever name: others may keep theirs in the same Redis, and ours all have one prefix."""
+        redis.set("", "another application's")
+        with Locks(redis, 60).hold("ticket:1"):
+            pass
 
     def test_of_several_locks_only_those_still_held_are_given_back(self, redis: Redis) -> None:
         locks = Locks(redis, 60)

@@ -25,6 +25,7 @@ from inscriptis.model.config import ParserConfig
 from inscriptis.model.html_document_state import HtmlDocumentState
 from inscriptis.model.html_element import HtmlElement
 from kombu.transport import redis, virtual
+from sqlalchemy import Connection, Pool, create_engine
 from uvicorn import Config
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
@@ -132,12 +133,32 @@ def parts_of_kombu() -> dict[str, object]:
         "ack_emulation, without which Redis knows nothing of what a worker has taken": "ack_emulation"
         in redis.Channel.from_transport_options
         and "self.QoS = virtual.QoS" in inspect.getsource(redis.Channel.__init__),
+        "do_restore, without which nothing is put back, or dumped into a file": redis.Channel.do_restore
+        is False
+        or "do_restore" in vars(virtual.Channel),
         "loads, by which the transport reads": callable(vars(redis)["loads"])
         and "loads(bytes_to_str(" in inspect.getsource(redis.Channel._brpop_read),
     }
 
 
-@pytest.mark.parametrize("parts", [parts_of_uvicorn, parts_of_inscriptis, parts_of_celery, parts_of_kombu])
+def parts_of_sqlalchemy() -> dict[str, object]:
+    """Return what of it we use, by name: true where it is there."""
+    handling = inspect.getsource(Connection._handle_dbapi_exception)
+    return {
+        "_invalidate, by which a pool makes anew what is as old as a connection that broke": "pool._invalidate("
+        in handling
+        and list(inspect.signature(Pool._invalidate).parameters)[1:3] == ["connection", "exception"],
+        "dispatch, which names whoever listens": list(
+            create_engine("sqlite://").dispatch.before_cursor_execute
+        )
+        == [],
+    }
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [parts_of_uvicorn, parts_of_inscriptis, parts_of_celery, parts_of_kombu, parts_of_sqlalchemy],
+)
 def test_the_private_parts_that_we_use_are_there(parts: Any) -> None:
     gone = [name for name, there in parts().items() if not there]
     assert gone == []

@@ -114,7 +114,7 @@ def _tried(limit: Limit, seen: Seen) -> Limit:
 
 def _more(limit: Limit, seen: Seen) -> float:
     """Return how many more are to be tried: twice as many, or as many as are over in half a moment one by one."""
-    in_half = limit.calls * A_MOMENT_S / 2 // _mean(seen) if _are_many(seen) else 0.0
+    in_half = limit.calls * A_MOMENT_S / 2 // _mean(seen, {}) if _are_many(seen) else 0.0
     return max(2 * limit.calls, in_half)
 
 
@@ -126,7 +126,8 @@ def _compared(limit: Limit, seen: Seen) -> Limit:
     ratio, gain = high / low, max(1.0, rate / limit.rate if was_more else limit.rate / rate)
     found = replace(limit, kept=0.0, gain=gain, settles=True, resumed=False)
     longer = _longer(seen, limit.took) ** (1 if was_more else -1)
-    none_waits = _are_many(seen) and (longer < ratio**LONGER or _mean(seen) < A_MOMENT_S)
+    with_more = _mean(seen, {} if was_more else limit.took)
+    none_waits = _are_many(seen) and (longer < ratio**LONGER or with_more < A_MOMENT_S)
     is_more = gain >= ratio**MORE or ratio < LITTLE or _under_way(seen) < IDLE or none_waits
     if was_more and is_more:  # and so may even more
         return _tried(replace(found, why=CallLimitBy.OPENING, settles=False, more_next=True), seen)
@@ -167,10 +168,9 @@ def _are_many(seen: Seen) -> bool:
     return answered >= MANY_A_SECOND * seen.seconds and LOST not in seen.calls
 
 
-def _mean(seen: Seen) -> float:
-    """Return how many seconds a call that was answered took."""
-    calls = _answered(seen).values()
-    return sum(seconds for _, seconds in calls) / sum(count for count, _ in calls)
+def _mean(seen: Seen, took: Mapping[str, float]) -> float:
+    """Return how many seconds a call that was answered took, or one of its kind before."""
+    return _rate(seen, took) * seen.seconds / sum(count for count, _ in _answered(seen).values())
 
 
 def _longer(seen: Seen, took: Mapping[str, float]) -> float:

@@ -56,9 +56,8 @@ class Enter(Together[Entered]):
     def carry_out_all(cls, actions: Sequence[Self]) -> Sequence[Entered]:
         """Take each lock that is free, as long as there is no pause; in one each asks for itself before."""
         locks, pause = actions[0]._locks, actions[0]._pause
-        if taken := locks.take_all([one._name for one in actions], unless=pause.key):
-            return [Entered(Permit(None), one) for one in taken]
-        return cls._in_a_pause(actions)
+        taken = locks.take_all_unless(pause.key, [one._name for one in actions])
+        return cls._in_a_pause(actions) if taken is None else [Entered(Permit(None), one) for one in taken]
 
     @classmethod
     def _in_a_pause(cls, actions: Sequence[Self]) -> Sequence[Entered]:

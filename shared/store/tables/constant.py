@@ -86,10 +86,10 @@ class Compiled:
             DBAPIError: it failed.
         """
         values = self._own | self._bound(parameters)
-        cursor: Any = connection.connection.cursor()
-        for hear in connection.engine.dispatch.before_cursor_execute:
-            hear(connection, cursor, self._text, values, None, False)
         try:
+            cursor: Any = connection.connection.cursor()
+            for hear in connection.engine.dispatch.before_cursor_execute:
+                hear(connection, cursor, self._text, values, None, False)
             known.carry_out(cursor, self._text, values, connection.info.pop(WITH_NEXT, ""))
             found = cursor.fetchall() if self._has_rows else ()
         except psycopg2.Error as error:
@@ -115,13 +115,13 @@ def _as_here(kind: TypeEngine[Any]) -> TypeEngine[Any]:
 
 
 def _failed(connection: Connection, known: Known, statement: str, error: psycopg2.Error) -> BaseException:
-    """Return an error as SQLAlchemy raises it; where the connection broke, all of them are made anew, as it does."""
+    """Return an error as SQLAlchemy raises it; where the connection broke, all those of that time are, as it does."""
     dialect: Any = connection.dialect
     driver = connection.connection.driver_connection
     is_broken = known.by.gives_up(error) or dialect.is_disconnect(error, driver, None)
     if is_broken:
+        connection.engine.pool._invalidate(connection.connection, error)
         connection.invalidate(error)
-        connection.engine.dispose()
     return DBAPIError.instance(
         statement,
         None,

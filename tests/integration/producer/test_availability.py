@@ -77,7 +77,7 @@ def test_a_broker_that_hangs_delays_nobody(
     run: Run, redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever waited for it would wait for a minute, and nobody who sends has such patience."""
-    monkeypatch.setattr(doorbell, "PATIENCE", {"socket_timeout": 60, "socket_connect_timeout": 60})
+    monkeypatch.setattr(doorbell, "PATIENCE_S", 60.0)
     redis_server.revive()
     producer = run(redis_url=SecretStr(redis_server.url))
     redis_server.child.send_signal(signal.SIGSTOP)
