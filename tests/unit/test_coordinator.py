@@ -831,6 +831,15 @@ class Hanging(Asked):
         return super().carry_out_all(actions)
 
 
+class HangingRead(KeptLast):
+    """What is read hangs."""
+
+    @classmethod
+    def all_within(cls, tx: Any, actions: Sequence[Self]) -> Sequence[int]:
+        hang()
+        return super().all_within(tx, actions)
+
+
 class HangingAlone(Kept):
     """What is done again hangs."""
 
@@ -912,14 +921,8 @@ def test_what_hangs_for_a_single_ticket_is_noticed_at_its_coordinator(
     hangs.clear()
     goes_on.clear()
 
-    class Read(KeptLast):
-        @classmethod
-        def all_within(cls, tx: Any, actions: Sequence[Self]) -> Sequence[int]:
-            hang()
-            return super().all_within(tx, actions)
-
     async def way(ticket_id: int) -> int:
-        return await (what(ticket_id) if what else Read(stage.book, ticket_id))
+        return await (what(ticket_id) if what else HangingRead(stage.book, ticket_id))
 
     coordinator = stage.coordinator(way)
     coordinator.start()
@@ -937,14 +940,8 @@ def test_a_reader_that_hangs_is_noticed_as_soon_as_its_coordinator(
     hangs.clear()
     goes_on.clear()
 
-    class Read(KeptLast):
-        @classmethod
-        def all_within(cls, tx: Any, actions: Sequence[Self]) -> Sequence[int]:
-            hang()
-            return super().all_within(tx, actions)
-
     async def way(ticket_id: int) -> int:
-        return await Read(stage.book, ticket_id)
+        return await HangingRead(stage.book, ticket_id)
 
     coordinator = stage.coordinator(way)
     coordinator.start()
