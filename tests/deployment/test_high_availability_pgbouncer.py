@@ -35,8 +35,9 @@ LIMITS = ("idle_in_transaction_session_timeout = '10s'", "lock_timeout = '15s'")
 """As docs/high-availability.md has them set."""
 
 STORE = "tests/integration/store"
-NOT_THROUGH_IT = (f"{STORE}/test_stopped_inside.py", f"{STORE}/test_prepared.py")
-"""Limits that each connection has of its own, which are the role's through pgbouncer, and what is prepared: nothing."""
+NOT_THROUGH_IT = tuple(f"{STORE}/test_{name}.py" for name in ("stopped_inside", "prepared", "constant"))
+"""Limits that each connection has of its own, which are the role's through pgbouncer, and what is prepared, or goes to
+the driver as it is: nothing."""
 
 
 @pytest.fixture(scope="module")
