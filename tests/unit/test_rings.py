@@ -95,6 +95,15 @@ def test_a_message_is_what_celery_would_send(redis_url: str) -> None:
     assert without_names(ours) == without_names(theirs)
 
 
+def test_a_ring_goes_where_a_worker_reads_that_is_given_the_same_address(redis_url: str) -> None:
+    """Celery takes several, and finds a database there that redis-py would not."""
+    address = f"{redis_url.rpartition('/')[0]}/7;redis://127.0.0.1:1/7"
+    settings = Settings(redis_url=SecretStr(redis_url), broker_url=SecretStr(address))
+    assert Doorbell(settings).ring([7])
+    with make_celery(settings).connection_for_read() as connection, connection.channel() as channel:
+        assert named_in(channel._get(QUEUE)) == ring_of([7])
+
+
 def test_a_message_over_another_broker_is_the_same_and_its_queue_is_declared() -> None:
     settings = Settings(broker_url=SecretStr("memory://"))
     doorbell = Doorbell(settings)
