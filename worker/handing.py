@@ -1,7 +1,7 @@
 """Hands a ring over in the thread that has read it; Celery's own way is only for one that has to wait.
 
-That way makes a request of each message, crosses a thread of the pool, and traces what it does there: half a
-millisecond for what takes a hundredth of it.
+That way makes a request of each message, crosses a thread of the pool, and traces what it does there: more than to put
+some numbers into a list, which is all there is to do.
 """
 
 from __future__ import annotations

@@ -159,7 +159,7 @@ class Doorbell:
 
     def __init__(self, settings: Settings) -> None:
         self._app = make_celery(settings, publish_only=True)
-        self._messages = Messages(self._app.amqp, SYNC_TICKET, QUEUE)
+        self._messages = Messages(self._app.amqp, SYNC_TICKET)
         self._is_redis = settings.broker.startswith("redis")
         self._connection: Connection | None = None
         self._redis: Redis | None = None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
+
+from shared.coordination.rings import as_in_redis, encoded
 
 if TYPE_CHECKING:
     from celery.app.amqp import AMQP
@@ -24,11 +25,10 @@ class Messages:
     Args:
         amqp: what makes messages of Celery's application.
         task: the task's name.
-        queue: where they are sent.
     """
 
-    def __init__(self, amqp: AMQP, task: str, queue: str) -> None:
-        self._amqp, self._task, self._queue = amqp, task, queue
+    def __init__(self, amqp: AMQP, task: str) -> None:
+        self._amqp, self._task = amqp, task
 
     @cached_property
     def _alike(self) -> Message:
@@ -53,19 +53,4 @@ class Messages:
             ring: what it says.
         """
         headers, properties, body = self.made(ring)
-        return json.dumps(
-            {
-                "body": base64.b64encode(json.dumps(body).encode()).decode(),
-                "content-encoding": "utf-8",
-                "content-type": "application/json",
-                "headers": headers,
-                "properties": {
-                    **properties,
-                    "delivery_mode": 2,
-                    "delivery_info": {"exchange": "", "routing_key": self._queue},
-                    "priority": 0,
-                    "body_encoding": "base64",
-                    "delivery_tag": str(uuid4()),
-                },
-            }
-        )
+        return json.dumps(as_in_redis(headers, encoded(body), properties["correlation_id"], str(uuid4())))

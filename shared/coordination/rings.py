@@ -54,9 +54,8 @@ class Ring(virtual.Message):
 def guard_queue() -> None:
     """Have every message of the queue read as a ring."""
     redis.Channel.Message = Ring  # type: ignore[assignment]
-    redis.Channel.do_restore = (
-        False  # what a worker has taken and leaves it rings itself; else the sweep does
-    )
+    # what a worker has taken and leaves it rings itself, or else the sweep does
+    redis.Channel.do_restore = False
     vars(redis)["loads"] = read  # the name by which the transport calls it
 
 
@@ -82,11 +81,24 @@ def understood(payload: Any) -> dict[str, Any]:
         task, name, expires, tag, body = SYNC_TICKET, "unreadable", None, str(uuid.uuid4()), NOTHING_READABLE
     nothing = dict.fromkeys(("shadow", "eta", "group", "parent_id"))
     ids = {"lang": "py", "task": task, "id": name, "root_id": name, "argsrepr": "", "kwargsrepr": ""}
+    headers = {**nothing, **ids, "expires": expires, "retries": 0, "timelimit": [None, None]}
+    return as_in_redis(headers, body, name, tag)
+
+
+def as_in_redis(headers: Mapping[str, Any], body: str, name: str, tag: str) -> dict[str, Any]:
+    """Return a message as kombu keeps it in Redis.
+
+    Args:
+        headers: of the message.
+        body: what it says (`encoded`).
+        name: the message's.
+        tag: of its delivery.
+    """
     return {
         "body": body,
         "content-type": "application/json",
         "content-encoding": "utf-8",
-        "headers": {**nothing, **ids, "expires": expires, "retries": 0, "timelimit": [None, None]},
+        "headers": headers,
         "properties": {
             "correlation_id": name,
             "delivery_mode": 2,
@@ -111,7 +123,12 @@ def _body(text: str, task: str) -> str:
         named = ring_of(tickets, traces, if_due=given.get("if_due") is True)
     elif task not in BY_THE_CLOCK:
         raise ValueError("no task of ours")
-    return base64.b64encode(json.dumps([[], named, {}]).encode()).decode()
+    return encoded([[], named, {}])
+
+
+def encoded(body: Sequence[Any]) -> str:
+    """Return a message's body as it stands in Redis."""
+    return base64.b64encode(json.dumps(body).encode()).decode()
 
 
 def ring_of(

@@ -65,6 +65,16 @@ def test_as_many_are_tried_at_once_as_are_over_in_half_a_moment() -> None:
     assert adapted(Limit(settles=False), few).calls == 2 * LEAST
 
 
+def test_fewer_that_are_over_in_a_moment_and_do_as_much_are_no_reason_for_more_that_are_not() -> None:
+    limit = Limit(
+        4, CallLimitBy.QUEUEING, kept=8, settles=False, tried_at=999, rate=8.0, took={"POST issues": 0.0192}
+    )
+    seen = Seen(now=1000, seconds=1, wanted=64, bound=64, calls={"POST issues": (416, 4.0)})
+    assert adapted(limit, seen).calls == 4
+    in_a_moment = replace(limit, rate=4.0, took={"POST issues": 0.0096})
+    assert adapted(in_a_moment, replace(seen, calls={"POST issues": (416, 2.0)})).calls == 8
+
+
 @pytest.mark.parametrize("side_by_side", [7, 16, 40])
 def test_hardly_more_calls_wait_than_are_answered(side_by_side: int) -> None:
     crowd = Crowd(side_by_side, REDMINE)

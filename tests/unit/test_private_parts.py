@@ -133,9 +133,9 @@ def parts_of_kombu() -> dict[str, object]:
         "ack_emulation, without which Redis knows nothing of what a worker has taken": "ack_emulation"
         in redis.Channel.from_transport_options
         and "self.QoS = virtual.QoS" in inspect.getsource(redis.Channel.__init__),
-        "do_restore, without which nothing is put back, or dumped into a file": redis.Channel.do_restore
-        is False
-        or "do_restore" in vars(virtual.Channel),
+        "do_restore, without which nothing is put back, or dumped into a file": "do_restore"
+        in vars(virtual.Channel)
+        and "not self.channel.do_restore" in inspect.getsource(virtual.QoS.restore_unacked_once),
         "loads, by which the transport reads": callable(vars(redis)["loads"])
         and "loads(bytes_to_str(" in inspect.getsource(redis.Channel._brpop_read),
     }

@@ -104,6 +104,22 @@ def test_a_ring_goes_where_a_worker_reads_that_is_given_the_same_address(redis_u
         assert named_in(channel._get(QUEUE)) == ring_of([7])
 
 
+def test_redis_keeps_nothing_of_what_a_worker_has_taken_and_nothing_is_put_back(redis_url: str) -> None:
+    """What it leaves it rings itself, and what a killed one had the sweep rings."""
+    settings = Settings(redis_url=SecretStr(redis_url))
+    assert Doorbell(settings).ring([7])
+    with Redis.from_url(redis_url) as redis:
+        with make_celery(settings).connection_for_read() as connection, connection.channel() as channel:
+            assert channel.basic_get(QUEUE) is not None
+            kept = {
+                key
+                for key in redis.scan_iter("deskbridge:*")
+                if b"unacked" in key or key.endswith(b":deskbridge")
+            }
+            assert kept == set()
+        assert redis.llen(f"deskbridge:{QUEUE}") == 0
+
+
 def test_a_message_over_another_broker_is_the_same_and_its_queue_is_declared() -> None:
     settings = Settings(broker_url=SecretStr("memory://"))
     doorbell = Doorbell(settings)

@@ -148,9 +148,8 @@ class PreparedStatements:
     """
 
     def __init__(self, engine: Engine) -> None:
-        self._known = WeakKeyDictionary[
-            extensions.connection, Known
-        ]()  # SQLAlchemy has no info of the very first
+        # beside what is noted with each, since SQLAlchemy notes nothing yet with the very first
+        self._known = WeakKeyDictionary[extensions.connection, Known]()
         self._is_off = False
         event.listen(engine, "connect", self._look_for_a_pooler)
         event.listen(engine, "checkout", self._plan_anew)
