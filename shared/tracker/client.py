@@ -35,7 +35,7 @@ from shared.errors import (
 from shared.process.alive import alive
 from shared.telemetry import metrics, tracing
 from shared.telemetry.logs import get_logger
-from shared.tracker.answers import Answer, RawAnswer, raw_answer, read_answer
+from shared.tracker.answers import Answer, RawAnswer, is_foreign, raw_answer, read_answer
 from shared.tracker.connection import Connection, Watch
 from shared.tracker.meter import LOST, Meter
 from shared.values.characters import NOT_IN_A_HEADER
@@ -84,6 +84,92 @@ class Target:
     allow_link_local: bool = False
 
 
+class Exchange:
+    """One request and its answer: made as a whole where it is asked for, or begun before that, without waiting.
+
+    Args:
+        connection: used by nobody else meanwhile.
+        watch: of this call.
+        request: method, address, body and headers, as `Connection.exchange` takes them.
+
+    Attributes:
+        until: when its time is over (monotonic seconds).
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        watch: Watch,
+        request: tuple[str, str, bytes | None, Mapping[str, str | bytes]],
+    ) -> None:
+        self.connection, self.watch, self._request = connection, watch, request
+        self._began = time.monotonic()
+        self._ended: float | None = None
+        self.until = watch.until
+        self._is_begun = False
+        self._answer: tuple[int, Mapping[str, str], bytes] | None = None
+        self._error: Exception | None = None
+
+    @property
+    def seconds(self) -> float:
+        """What it took, or has taken until now."""
+        return (self._ended or time.monotonic()) - self._began
+
+    @property
+    def is_on_its_way(self) -> bool:
+        """Whether nothing is left but to wait for its answer."""
+        return self._ended is None and self.connection.has_sent
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether there is the tracker's own answer, and it says that it was done: there is nothing to ask any more."""
+        if self._answer is None:
+            return False
+        status = self._answer[0]
+        return HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES and not is_foreign(*self._answer)
+
+    def begin(self) -> None:
+        """Send it, without waiting; what fails is told by `answer`."""
+        self._is_begun = True
+        try:
+            self.connection.begin(self.watch, *self._request)
+        except Exception as failed:  # noqa: BLE001 (raised by `answer`)
+            self._end(failed)
+
+    def look(self) -> bool:
+        """Take what has come, without waiting; tell whether it is over."""
+        try:
+            if self.connection.has_answer():
+                self._answer = self.connection.finish(self.watch)
+                self._end()
+        except Exception as failed:  # noqa: BLE001 (raised by `answer`)
+            self._end(failed)
+        return self._ended is not None
+
+    def give_up(self) -> None:
+        """End it without an answer: its time is over."""
+        self.connection.close()
+        self._end(TimeoutError("the call's time is over"))
+
+    def answer(self) -> tuple[int, Mapping[str, str], bytes]:
+        """Return status, headers and body, waiting for whatever is missing.
+
+        Raises:
+            Exception: as for `Connection.exchange`; what `before_send` has raised.
+        """
+        if self._error is not None:
+            raise self._error
+        if self._answer is None:
+            if self._is_begun:
+                self._answer = self.connection.finish(self.watch)
+            else:
+                self._answer = self.connection.exchange(self.watch, *self._request)
+        return self._answer
+
+    def _end(self, error: Exception | None = None) -> None:
+        self._error, self._ended = error, time.monotonic()
+
+
 class TrackerClient:
     """Calls one tracker; safe to share between threads.
 
@@ -123,6 +209,7 @@ class TrackerClient:
         before_send: Callable[[], None] | None = None,
         observe: Callable[[CallRecord], None] | None = None,
         expected: Collection[int] = (),
+        begun: Exchange | None = None,
     ) -> Answer:
         """Make one call.
 
@@ -135,6 +222,7 @@ class TrackerClient:
             before_send: called right before the request leaves, the connection made; what it raises stops the call.
             observe: is told of the call once it has ended.
             expected: refusals that are as normal as success, by status: no warnings, nor told as errors.
+            begun: the same request, where it has left already (`begin`).
 
         Returns:
             The answer, with any status 2xx.
@@ -147,7 +235,7 @@ class TrackerClient:
                 method, path, detail=Detail.LOGIN_NO_HEADER()
             )  # this person's fault, no outage
         try:
-            return self._call(method, path, body, params, login, before_send, observe, expected)
+            return self._call(method, path, body, params, login, before_send, observe, expected, begun)
         except TrackerClosed as closed:
             if closed.status != 403:
                 raise
@@ -170,13 +258,15 @@ class TrackerClient:
         before_send: Callable[[], None] | None,
         observe: Callable[[CallRecord], None] | None,
         expected: Collection[int] = (),
+        begun: Exchange | None = None,
     ) -> Answer:
-        self._use_turn()
-        started = time.monotonic()
+        if begun is None:
+            self._use_turn()
+        exchange = begun or self._request(method, path, body, params, login, before_send)
         status: int | None = None
         error: Coded | None = None
         try:
-            status, headers, content = self._exchange(method, path, body, params, login, before_send)
+            status, headers, content = self._exchange(exchange, method, path)
             _tell_refusal(method, path, status, expected)
             return read_answer(
                 method, path, status=status, headers=headers, body=content, impersonating=login is not None
@@ -188,8 +278,8 @@ class TrackerClient:
             error = failure.coded if status not in expected else None
             raise
         finally:
-            elapsed = round((time.monotonic() - started) * 1000)
             if observe:
+                elapsed = round(exchange.seconds * 1000)
                 observe(CallRecord(method, path, login, body, status, elapsed, error))
 
     def _told_apart(
@@ -250,7 +340,7 @@ class TrackerClient:
             OutcomeUnknown: sent, and no whole answer came.
         """
         self._use_turn()
-        answer = self._exchange(method, path, body, None, None, before_send)
+        answer = self._exchange(self._request(method, path, body, None, None, before_send), method, path)
         _tell_refusal(method, path, answer[0])
         return raw_answer(*answer)
 
@@ -280,7 +370,24 @@ class TrackerClient:
             with suppress(IndexError):  # another thread has just taken it
                 self._kept.pop().close()
 
-    def _exchange(
+    def begin(
+        self, method: str, path: str, body: Any, login: str | None, before_send: Callable[[], None]
+    ) -> Exchange | None:
+        """Send a write without waiting for anything: its turn was taken; `call` is then given what has begun.
+
+        Returns:
+            None: nothing was done; no connection is there, or the request is none that can be sent.
+        """
+        if login is not None and not is_header(login):
+            return None
+        exchange = self._request(method, path, body, None, login, before_send)
+        if not exchange.connection.is_there:
+            self._kept.append(exchange.connection)
+            return None
+        exchange.begin()
+        return exchange
+
+    def _request(
         self,
         method: str,
         path: str,
@@ -288,14 +395,17 @@ class TrackerClient:
         params: Mapping[str, str | int] | None,
         login: str | None,
         before_send: Callable[[], None] | None,
-    ) -> tuple[int, Mapping[str, str], bytes]:
+    ) -> Exchange:
         url = f"{self._base_path}{path}?{urlencode(params)}" if params else self._base_path + path
         content = None if body is None else json.dumps(body).encode()
         watch = Watch(self._timeout, before_send, allow_link_local=self.target.allow_link_local)
         connection = self._take_connection(writing=method != "GET")
-        status, started = "", time.monotonic()
+        return Exchange(connection, watch, (method, url, content, self._headers(login, content)))
+
+    def _exchange(self, exchange: Exchange, method: str, path: str) -> tuple[int, Mapping[str, str], bytes]:
+        watch, status = exchange.watch, ""
         try:
-            answer = connection.exchange(watch, method, url, content, self._headers(login, content))
+            answer = exchange.answer()
             status = str(answer[0])
         except (OSError, ValueError, zlib.error) as error:
             # the library's exception may hold the key, so it is not chained
@@ -303,9 +413,9 @@ class TrackerClient:
         else:
             return answer
         finally:
-            self._kept.append(connection)
+            self._kept.append(exchange.connection)
             unanswered = "lost" if watch.sent else "unsent"
-            seconds = time.monotonic() - started
+            seconds = exchange.seconds
             operation = metrics.called(method, path, status or unanswered, seconds)
             answered = operation if status.startswith("2") else f"{operation} refused"
             self._meter.add(answered if status else LOST, seconds)

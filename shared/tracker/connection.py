@@ -13,7 +13,8 @@ import ssl
 import threading
 import time
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -25,6 +26,7 @@ from shared.values.addresses import why_forbidden
 
 PORTS = {"http": 80, "https": 443}
 PIECE = 64 * 1024
+WOULD_WAIT = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
 class Watch:
@@ -37,6 +39,7 @@ class Watch:
 
     Attributes:
         sent: whether a byte of the request may have left.
+        until: when the call's time is over (monotonic seconds).
         forbidden: what the address is that may not be connected to; None: it may.
     """
 
@@ -46,13 +49,13 @@ class Watch:
         self.sent = False
         self.forbidden: Coded | None = None
         self._allow_link_local = allow_link_local
-        self._deadline = time.monotonic() + seconds
+        self.until = time.monotonic() + seconds
         self._before_send = before_send
 
     @property
     def is_over(self) -> bool:
         """Whether the whole call's time is up."""
-        return time.monotonic() >= self._deadline
+        return time.monotonic() >= self.until
 
     def left(self) -> float:
         """Return the seconds that are left of the call's time.
@@ -60,7 +63,7 @@ class Watch:
         Raises:
             TimeoutError: none.
         """
-        seconds = self._deadline - time.monotonic()
+        seconds = self.until - time.monotonic()
         if seconds <= 0:
             raise TimeoutError("the call's time is over")
         return seconds
@@ -93,6 +96,7 @@ class Connection:
         self._tls = tls
         self._sock: socket.socket | None = None
         self._answers = Answers()
+        self._left = memoryview(b"")
         self._used_at = 0.0
         self._open: list[socket.socket] = []
         weakref.finalize(self, _close, self._open)
@@ -120,19 +124,69 @@ class Connection:
         Raises:
             OSError, ValueError, zlib.error: there is no whole answer; `watch` knows more.
         """
-        try:
+        with self._closed_by_an_error():
             whole = request(method, url, self._named, headers, body)
             sock = self._connected(watch)
             _send(watch, sock, whole)
             return self._receive(watch, sock)
+
+    @contextmanager
+    def _closed_by_an_error(self) -> Iterator[None]:
+        try:
+            yield
         except BaseException:
             self.close()
             raise
         finally:
             self._used_at = time.monotonic()
 
+    @property
+    def is_there(self) -> bool:
+        """Whether a request can be sent without connecting first."""
+        return self._sock is not None and not _has_ended(self._sock)
+
+    def begin(
+        self, watch: Watch, method: str, url: str, body: bytes | None, headers: Mapping[str, str | bytes]
+    ) -> None:
+        """Send a request on the connection that is there, as far as that goes without waiting; as for `exchange`."""
+        with self._closed_by_an_error():
+            self._left = memoryview(request(method, url, self._named, headers, body))
+            sock = self._socket
+            if sock.gettimeout() != 0:
+                sock.settimeout(0)
+            watch.allow()
+            with suppress(*WOULD_WAIT):
+                self._left = self._left[sock.send(self._left) :]
+
+    @property
+    def has_sent(self) -> bool:
+        """Whether the request that was begun has left as a whole."""
+        return not self._left
+
+    def fileno(self) -> int:
+        """Return the number by which the system knows the connection; -1: it is closed."""
+        return -1 if self._sock is None else self._sock.fileno()
+
+    def has_answer(self) -> bool:
+        """Take what has come of the answer to what was begun, without waiting; tell whether it is whole."""
+        with self._closed_by_an_error():
+            try:
+                while not self._answers.is_whole:
+                    self._take_piece(self._socket)
+            except WOULD_WAIT:
+                return False
+            return True
+
+    def finish(self, watch: Watch) -> tuple[int, Mapping[str, str], bytes]:
+        """Return the answer to what was begun, waiting for whatever is missing; as for `exchange`."""
+        with self._closed_by_an_error():
+            if not self._answers.is_whole:
+                _send_all(watch, self._socket, self._left)
+            return self._receive(watch, self._socket)
+
     def close(self) -> None:
         """Close the connection; the next call makes another one."""
+        self._left = memoryview(b"")
         if self._sock is not None:
             self._sock.close()
             self._sock = None
@@ -146,6 +200,12 @@ class Connection:
             host = self.host.encode("ascii" if self.host.isascii() else "idna")
         return host if self._has_usual_port else b"%s:%d" % (host, self.port)
 
+    @property
+    def _socket(self) -> socket.socket:
+        if self._sock is None:
+            raise ConnectionError("it is closed")
+        return self._sock
+
     def _connected(self, watch: Watch) -> socket.socket:
         if self._sock is not None and _has_ended(self._sock):
             self.close()
@@ -155,16 +215,19 @@ class Connection:
         return self._sock
 
     def _receive(self, watch: Watch, sock: socket.socket) -> tuple[int, Mapping[str, str], bytes]:
-        answers = self._answers
-        while not answers.is_whole:
+        while not self._answers.is_whole:
             sock.settimeout(watch.left())
-            if piece := sock.recv(PIECE):
-                answers.feed(piece)
-            else:
-                answers.end()
-        if not answers.keeps:
+            self._take_piece(sock)
+        answer = self._answers.take()
+        if not self._answers.keeps:
             self.close()
-        return answers.take()
+        return answer
+
+    def _take_piece(self, sock: socket.socket) -> None:
+        if piece := sock.recv(PIECE):
+            self._answers.feed(piece)
+        else:
+            self._answers.end()
 
     def _connect(self, watch: Watch) -> socket.socket:
         """Connect to one address after the other within the call's time.
@@ -202,8 +265,11 @@ def _send(watch: Watch, sock: socket.socket, whole: bytes) -> None:
 
     Head and body leave as one: a process that is stopped between them would send the body later.
     """
-    left = memoryview(whole)
     watch.allow()
+    _send_all(watch, sock, memoryview(whole))
+
+
+def _send_all(watch: Watch, sock: socket.socket, left: memoryview) -> None:
     while left:
         sock.settimeout(watch.left())
         left = left[sock.send(left) :]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
 import gc
-import ipaddress
 import socket
 import ssl
 import threading
@@ -16,10 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 from pydantic import SecretStr
 
 from shared.codes.coded import written
@@ -229,34 +223,8 @@ def test_a_tls_handshake_that_trickles_stays_within_the_time() -> None:
 
 
 @pytest.fixture
-def tls_server(tmp_path: Path) -> Iterator[WireServer]:
-    """A server whose certificate nobody vouches for."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
-    now = datetime.datetime.now(datetime.UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(
-            x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False
-        )
-        .sign(key, hashes.SHA256())
-    )
-    pem = tmp_path / "server.pem"
-    pem.write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
-        + certificate.public_bytes(serialization.Encoding.PEM)
-    )
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(pem)
-    with WireServer(saying(*[OK] * 5), context) as running:
+def tls_server(tls_context: ssl.SSLContext) -> Iterator[WireServer]:
+    with WireServer(saying(*[OK] * 5), tls_context) as running:
         yield running
 
 

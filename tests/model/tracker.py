@@ -111,6 +111,7 @@ class SimulatedTracker:
         before_send: Callable[[], None] | None = None,
         observe: Callable[[CallRecord], None] | None = None,
         expected: Collection[int] = (),  # noqa: ARG002 (nothing is logged here)
+        begun: None = None,  # noqa: ARG002 (nothing has)
     ) -> Answer:
         """Stands for `TrackerClient.call`."""
         self._stage.point(f"before {method} {path}")

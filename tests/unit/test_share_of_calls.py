@@ -127,18 +127,17 @@ def test_without_a_share_everybody_waits_until_there_is_one(
 
 
 def test_what_is_handed_over_together_is_under_way_together(tracker: Tracker) -> None:
-    """The first of it wakes one caller, and whoever is woken wakes the next."""
+    """Threads are started as they are needed, and the free ones are taken first."""
 
     async def way() -> None:
         """Go no way: the callers alone are asked."""
 
     callers, done = CallerThreads(CALLERS), threading.Semaphore(0)
     for _ in range(10):
-        with callers._calls._change:  # no caller takes one before all are there
-            for ticket_id in range(CALLERS):
-                going = Going(ticket_id, way())
-                callers.carry_out(going, called(tracker.call), lambda *_: done.release())
-                going.way.close()
+        for ticket_id in range(CALLERS):
+            going = Going(ticket_id, way())
+            callers.carry_out(going, called(tracker.call), lambda *_: done.release())
+            going.way.close()
         until(lambda: tracker.has_under_way(CALLERS))
         tracker.let_go.release(CALLERS)
         for _ in range(CALLERS):

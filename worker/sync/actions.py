@@ -14,6 +14,7 @@ from collections.abc import Callable, Coroutine, Generator, Sequence
 from typing import Any, ClassVar, Generic, ParamSpec, Self, TypeVar
 
 from shared.coordination.locks import HeldLock, Locks
+from shared.tracker.client import Exchange
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -39,6 +40,13 @@ class Action(ABC, Generic[R]):
         """Hand this action to the driver, and return what came of it."""
         result: R = yield self
         return result
+
+    def begin(self) -> Exchange | None:
+        """Send the request that it begins with, without waiting for anything; None: it has none, or it was not sent.
+
+        What was sent is given to `carry_out` once it is over, which then goes on from there.
+        """
+        return None
 
     @abstractmethod
     def carry_out(self) -> R:

@@ -23,6 +23,7 @@ from shared.store.configuration.people import Match, TrackerPerson
 from shared.telemetry import metrics
 from shared.templating.operations import Operation
 from shared.tracker.answers import Answer
+from shared.tracker.client import Exchange
 from shared.tracker.lists import Params, project_of
 from worker.sync.actions import begin
 from worker.sync.bodies import body_for
@@ -90,8 +91,27 @@ class Sender:
         elif not self.is_member and self._may_become_member():
             await begin(self._ensure_membership, self.person, self.run.may_send)
 
-    def send(self, method: str, path: str, body: Body, before_send: Callable[[], None]) -> Answer:
+    def begin(self, method: str, path: str, body: Body, before_send: Callable[[], None]) -> Exchange | None:
+        """Send what `send` sends first, without waiting for anything; None: nothing was done."""
+        login = self.person.login if self.person else None
+        return self.run.tracker.begin(method, path, body, login, before_send)
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: Body,
+        before_send: Callable[[], None],
+        begun: Exchange | None = None,
+    ) -> Answer:
         """Send as the person, once more where a forgotten membership explains the refusal, else as the administrator.
+
+        Args:
+            method: HTTP method.
+            path: path below base_url.
+            body: what is sent.
+            before_send: called right before each request leaves; what it raises stops it.
+            begun: the first of them, where it has left already (`begin`).
 
         Raises:
             TrackerError: the administrator's answer, or no clear answer at all.
@@ -99,9 +119,9 @@ class Sender:
             NotYet: nothing was created, and it may be another time.
         """
         if self.person is None:
-            return call_as_administrator(self.run, method, path, body, before_send)
+            return call_as_administrator(self.run, method, path, body, before_send, begun=begun)
         try:
-            return self._as_person(self.person, method, path, body, before_send)
+            return self._as_person(self.person, method, path, body, before_send, begun)
         except ImpersonationRefused as refusal:
             refused = refusal
             self.refused = refusal.coded
@@ -138,15 +158,27 @@ class Sender:
         )
 
     def _as_person(
-        self, person: TrackerPerson, method: str, path: str, body: Body, before_send: Callable[[], None]
+        self,
+        person: TrackerPerson,
+        method: str,
+        path: str,
+        body: Body,
+        before_send: Callable[[], None],
+        begun: Exchange | None,
     ) -> Answer:
-        def call(login: str) -> Answer:
+        def call(login: str, begun: Exchange | None = None) -> Answer:
             return self.run.tracker.call(
-                method, path, body=body, login=login, before_send=before_send, observe=self.run.observe
+                method,
+                path,
+                body=body,
+                login=login,
+                before_send=before_send,
+                observe=self.run.observe,
+                begun=begun,
             )
 
         try:
-            return call(person.login)
+            return call(person.login, begun)
         except ImpersonationRefused as refusal:
             if refusal.status == NOBODY and (login := self._login_now(person)) != person.login:
                 return call(login)

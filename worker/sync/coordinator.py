@@ -28,9 +28,11 @@ from shared.codes.faults import Fault
 from shared.errors import LockBusy, NotBegun, SettingsError, TrackerOutage
 from shared.process.alive import Sign, watched
 from shared.telemetry.logs import get_logger
+from shared.tracker.client import Exchange
 from worker.sync.actions import Action, Apart, Aside, Ask, Together, Way
 from worker.sync.context import OwnContext
 from worker.sync.drain import Stored, transaction_of
+from worker.sync.exchanges import Exchanges
 
 log = get_logger("sync")
 T = TypeVar("T")
@@ -108,7 +110,6 @@ class Outcome:
 
 Arrive = Callable[[Going, Outcome], None]
 Asked = tuple[Going, Action[Any]]
-Begun = SimpleQueue[tuple[Going, Action[Any], Arrive] | None]
 
 
 def _place(waiting: Collection[tuple[Going, *tuple[Any, ...]]], going: Going) -> int:
@@ -117,30 +118,36 @@ def _place(waiting: Collection[tuple[Going, *tuple[Any, ...]]], going: Going) ->
 
 
 class Calls:
-    """What callers are to do next, in order; no more of them are at work at once than may be.
+    """What is to be called next, in order; no more of it is under way at once than may be.
 
     Args:
         most: how many may be.
+        begin: begins one; whoever has begun it says when it has ended (`ended`).
     """
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, begin: Callable[[Going, Action[Any], Arrive], None]) -> None:
         self._most, self._at_work, self._is_held, self._is_over = most, 0, False, False
+        self._begin = begin
         self._waiting: deque[tuple[Going, Action[Any], Arrive]] = deque()
-        self._change = threading.Condition()
+        self._change = threading.Lock()
 
     def put(self, going: Going, action: Action[Any], arrive: Arrive) -> None:
-        """Have one done."""
+        """Have one done: now, if it may be."""
         with self._change:
             self._waiting.insert(_place(self._waiting, going), (going, action, arrive))
-            if len(self._waiting) == 1:
-                self._wake_one()
+        self._begin_some()
+
+    def ended(self) -> None:
+        """Have the next one done: one has ended."""
+        with self._change:
+            self._at_work -= 1
+        self._begin_some()
 
     def allow(self, most: int) -> None:
-        """Have so many at work from now on."""
+        """Have so many under way from now on."""
         if most != self._most:
-            with self._change:
-                self._most = most
-                self._change.notify_all()
+            self._most = most
+            self._begin_some()
 
     def hold(self) -> None:
         """Have none begun until those that wait are withdrawn."""
@@ -148,46 +155,71 @@ class Calls:
             self._is_held = True
 
     def withdraw(self) -> list[Asked]:
-        """Return what no caller has begun; none will."""
+        """Return what has not begun; it will not."""
         with self._change:
             some = [(going, action) for going, action, _ in self._waiting]
             self._waiting.clear()
             self._is_held = False
         return some
 
-    @property
-    def _may_begin(self) -> bool:
-        return bool(self._waiting) and self._at_work < self._most and not self._is_held
-
-    def _wake_one(self) -> None:
-        """Wake one who waits, where there is something to begin; once it has begun that, it wakes the next.
-
-        To wake all that could begin wakes most of them in vain: those at work take much of it themselves.
-        """
-        if self._may_begin:
-            self._change.notify()
-
-    def next(self, *, after_one: bool) -> tuple[Going, Action[Any], Arrive] | None:
-        """Wait for the next; None: there will be none.
-
-        Args:
-            after_one: whether whoever asks has just ended one: they take the next themselves.
-        """
-        with self._change:
-            self._at_work -= after_one
-            while not (self._may_begin or self._is_over):
-                self._change.wait()
-            self._at_work += 1
-            one = self._waiting.popleft() if self._waiting else None
-            self._wake_one()
-            return one
-
     def end(self) -> None:
-        """Have none begun any more; what nobody has begun is left as by a process that dies."""
+        """Have none begun any more; what has not begun is left as by a process that dies."""
         with self._change:
             self._is_over = True
             self._waiting.clear()
-            self._change.notify_all()
+
+    def _begin_some(self) -> None:
+        while one := self._next():
+            self._begin(*one)
+
+    def _next(self) -> tuple[Going, Action[Any], Arrive] | None:
+        with self._change:
+            may_begin = self._at_work < self._most and not (self._is_held or self._is_over)
+            if not (may_begin and self._waiting):
+                return None
+            self._at_work += 1
+            return self._waiting.popleft()
+
+
+class Threads:
+    """Carry out what may wait for somebody: at most so many, each started once it is needed.
+
+    Args:
+        name: what they are called.
+        most: how many.
+        do: carries one out.
+    """
+
+    def __init__(self, name: str, most: int, do: Callable[..., None]) -> None:
+        self._name, self._most, self._do = name, most, do
+        self._change = threading.Lock()
+        self._count = self._free = 0
+        self._begun: SimpleQueue[tuple[Any, ...] | None] = SimpleQueue()
+
+    def put(self, *one: Any) -> None:
+        """Have one carried out by whichever is free first."""
+        with self._change:
+            self._free -= 1
+            if self._free < 0 and self._count < self._most:
+                self._start()
+        self._begun.put(one)
+
+    def end(self) -> None:
+        """End them, each once it has nothing left to do."""
+        with self._change:
+            for _ in range(self._count):
+                self._begun.put(None)
+
+    def _start(self) -> None:
+        threading.Thread(target=self._work, daemon=True, name=f"{self._name}-{self._count}").start()
+        self._count += 1
+        self._free += 1
+
+    def _work(self) -> None:
+        while (one := self._begun.get()) is not None:
+            self._do(*one)
+            with self._change:
+                self._free += 1
 
 
 class Callers(Protocol):
@@ -245,10 +277,11 @@ class Share(Protocol):
 
 
 class CallerThreads:
-    """Callers, each a thread; one thread for what is shared, and one that reads.
+    """Callers, each a thread once it is needed; one thread for what is shared, and one that reads.
 
-    And some for what a ticket does alone, without a call: it may wait for whoever holds its row, and keeps no caller
-    from a call. What came of calls has its own.
+    A request that can leave at once takes none: one thread waits for the answers to all of them (`Exchanges`). And
+    there are some for what a ticket does alone, without a call: it may wait for whoever holds its row, and keeps no
+    caller from a call. What came of calls has its own.
 
     Args:
         count: how many.
@@ -256,32 +289,25 @@ class CallerThreads:
 
     def __init__(self, count: int) -> None:
         self.count = count
-        self._calls, self._answers, self._asking, self._others = Calls(count), Begun(), Begun(), Begun()
-        self._threads = (
-            ("answers", self._answers, ANSWERS),
-            ("asking", self._asking, ASKING),
-            ("others", self._others, OTHERS),
-        )
+        self._calls, self._exchanges = Calls(count, self._begin), Exchanges()
+        self._callers = Threads("caller", count, self._call)
+        self._answers = Threads("answers", ANSWERS, self._do)
+        self._asking = Threads("asking", ASKING, self._do)
+        self._others = Threads("others", OTHERS, self._do)
         self._signs: dict[int, Sign] = {}
         self._asked: SimpleQueue[tuple[list[Asked], Arrive] | None] = SimpleQueue()
-        for number in range(count):
-            threading.Thread(target=self._call, daemon=True, name=f"caller-{number}").start()
-        for name, begun, threads in self._threads:
-            for number in range(threads):
-                threading.Thread(
-                    target=self._work, args=(begun,), daemon=True, name=f"{name}-{number}"
-                ).start()
         self._to_read: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         threading.Thread(target=self._share, daemon=True, name="shared").start()
         threading.Thread(target=self._read, daemon=True, name="reader").start()
 
     @property
     def busy_since(self) -> float | None:
-        """When the thread at work gave a sign of life that has given none for longest."""
-        return min((one.at for one in list(self._signs.values())), default=None)
+        """When the thread at work gave a sign of life that has given none for longest, or a call's time was over."""
+        signs, until = [one.at for one in list(self._signs.values())], self._exchanges.until
+        return min(signs if until is None else [*signs, until], default=None)
 
     def carry_out(self, going: Going, action: Action[Any], arrive: Arrive) -> None:
-        """Hand it to whichever is free first."""
+        """Begin it, or have it begun as soon as it may be."""
         self._calls.put(going, action, arrive)
 
     def allow(self, most: int) -> None:
@@ -298,12 +324,12 @@ class CallerThreads:
 
     def again(self, going: Going, action: Stored[Any], arrive: Arrive) -> None:
         """Hand it to one of the threads for that."""
-        (self._others if action.by_reader else self._answers).put((going, action, arrive))
+        (self._others if action.by_reader else self._answers).put(going, action, arrive)
 
     def aside(self, going: Going, action: Apart[Any], arrive: Arrive) -> None:
         """Hand it to one of the threads for that."""
-        begun = self._answers if isinstance(action, Aside) else self._others
-        (self._asking if isinstance(action, Ask) else begun).put((going, action, arrive))
+        threads = self._answers if isinstance(action, Aside) else self._others
+        (self._asking if isinstance(action, Ask) else threads).put(going, action, arrive)
 
     def together(self, asked: list[Asked], arrive: Arrive) -> None:
         """Hand it to the thread for what is shared."""
@@ -318,23 +344,39 @@ class CallerThreads:
         self._asked.put(None)
         self._to_read.put(None)
         self._calls.end()
-        for _, begun, threads in self._threads:
-            for _ in range(threads):
-                begun.put(None)
+        self._exchanges.close()
+        for threads in (self._callers, self._answers, self._asking, self._others):
+            threads.end()
 
-    def _call(self) -> None:
-        one = self._calls.next(after_one=False)
-        while one is not None:
-            self._do(*one)
-            one = self._calls.next(after_one=True)
+    def _begin(self, going: Going, action: Action[Any], arrive: Arrive) -> None:
+        """Send what needs nobody to wait for it; everything else takes a thread, and so does what is to be done after.
 
-    def _work(self, begun: Begun) -> None:
-        while (one := begun.get()) is not None:
-            self._do(*one)
+        A request that could not be made up is made up again there, where its error belongs.
+        """
+        begun = None
+        with suppress(Exception):
+            begun = action.begin()
+        if begun is None:
+            self._callers.put(going, action, arrive)
+        elif begun.is_on_its_way:
+            self._exchanges.wait_for(begun, partial(self._is_over, begun, going, action, arrive))
+        else:
+            self._callers.put(going, action, arrive, begun)
 
-    def _do(self, going: Going, action: Action[Any], arrive: Arrive) -> None:
+    def _is_over(self, begun: Exchange, going: Going, action: Action[Any], arrive: Arrive) -> None:
+        """Go on where an exchange is over: at once, unless something may be left to be asked."""
+        if begun.is_plain:
+            self._call(going, action, arrive, begun)
+        else:
+            self._callers.put(going, action, arrive, begun)
+
+    def _call(self, going: Going, action: Action[Any], arrive: Arrive, *begun: Exchange) -> None:
+        self._do(going, action, arrive, *begun)
+        self._calls.ended()
+
+    def _do(self, going: Going, action: Action[Any], arrive: Arrive, *begun: Exchange) -> None:
         with self._at_work():
-            outcome = outcome_of(going, action)
+            outcome = outcome_of(going, action, *begun)
         if isinstance(outcome.error, OUTAGES):
             self.hold()
         arrive(going, outcome)
@@ -374,10 +416,10 @@ def _all_of(queue: SimpleQueue[T], patience: float | None = None) -> list[T]:
     return found
 
 
-def outcome_of(going: Going, action: Action[Any]) -> Outcome:
-    """Carry an action out for its ticket alone."""
+def outcome_of(going: Going, action: Action[Any], *begun: Exchange) -> Outcome:
+    """Carry an action out for its ticket alone; one that was begun, from there."""
     try:
-        return Outcome(going.own.run(action.carry_out))
+        return Outcome(going.own.run(action.carry_out, *begun))
     except BaseException as fault:  # noqa: BLE001 (it belongs to the way, or ends the process)
         return Outcome(error=fault)
 

@@ -45,6 +45,7 @@ from shared.store.tables.models import LedgerState, RecoveryMode
 from shared.store.transaction import Transaction
 from shared.store.verdicts import Verdicts
 from shared.telemetry.logs import get_logger
+from shared.tracker.client import Exchange
 from shared.values.ids import id_in, is_id
 from worker.sync.actions import Action, aside, begin
 from worker.sync.bodies import takes_long, tell_choice
@@ -275,16 +276,25 @@ class Call(Action[tuple[int, dict[str, Any]]]):
     window: SendWindow
     begins = calls = True
 
-    def carry_out(self) -> tuple[int, dict[str, Any]]:
+    def begin(self) -> Exchange | None:
+        """Send it within the claim's window, without waiting for anything; None: nothing was done."""
+        kind = self.creation.kind
+        return self.creation.sender.begin("POST", kind.path, self.creation.body, self.window.check)
+
+    def carry_out(self, begun: Exchange | None = None) -> tuple[int, dict[str, Any]]:
         """Send it within the claim's window, as the person, or else as the administrator.
+
+        Args:
+            begun: the first request, where it has left already (`begin`).
 
         Raises:
             OutcomeUnknown: no clear answer; it may have been created.
             TrackerError, LeaseOver, NotYet: it was not.
         """
         kind = self.creation.kind
-        self.creation.run.tracker.use_turn()
-        answer = self.creation.sender.send("POST", kind.path, self.creation.body, self.window.check)
+        if begun is None:
+            self.creation.run.tracker.use_turn()
+        answer = self.creation.sender.send("POST", kind.path, self.creation.body, self.window.check, begun)
         try:
             found = answer.object(kind.wire_name)
             tracker_id = found["id"]

@@ -9,6 +9,7 @@ from shared.codes.kinds import Kind
 from shared.errors import NotYet, OutcomeUnknown, TrackerRejected
 from shared.events.payloads import Body
 from shared.tracker.answers import Answer
+from shared.tracker.client import Exchange
 from worker.sync.drain import Drain
 from worker.sync.results import Waiting
 
@@ -20,6 +21,7 @@ def call_as_administrator(
     body: Body,
     before_send: Callable[[], None] | None = None,
     expected: Collection[int] = (),
+    begun: Exchange | None = None,
 ) -> Answer:
     """Make a call as the administrator; a 403 counts only when it comes again while the tracker is open.
 
@@ -32,7 +34,13 @@ def call_as_administrator(
     """
     try:
         return run.tracker.call(
-            method, path, body=body, before_send=before_send, observe=run.observe, expected=expected
+            method,
+            path,
+            body=body,
+            before_send=before_send,
+            observe=run.observe,
+            expected=expected,
+            begun=begun,
         )
     except TrackerRejected as rejection:
         if rejection.status != 403:

@@ -1,0 +1,261 @@
+"""Requests that leave without anybody waiting: one thread waits for the answers to all of them (decision 26)."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from shared.codes.coded import written
+from shared.errors import LeaseOver, OutcomeUnknown, TrackerError
+from shared.tracker import client as client_module
+from shared.tracker.answers import Answer
+from shared.tracker.client import CallRecord, Exchange, Target, TrackerClient
+from tests.support.wire import WireServer, answer
+from worker.sync.actions import Action
+from worker.sync.coordinator import CallerThreads, Going, Outcome
+
+PATIENCE_S = 30.0
+CREATED = answer(b'{"issue": {"id": 1}}', "201 Created", "Content-Type: application/json")
+REFUSED = answer(b'{"errors": ["no"]}', "422 Unprocessable", "Content-Type: application/json")
+USERS = answer(b'{"users": []}', "200 OK", "Content-Type: application/json")
+PAGE = answer(b"<html>please wait</html>", "200 OK", "Content-Type: text/html")
+
+
+class Tracker:
+    """A tracker that answers each request as its address says: at once, slowly, in pieces, or never."""
+
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+        self.let_go = threading.Event()
+        self.server = WireServer(self._serve, tls)
+
+    def _serve(self, server: WireServer, connection: socket.socket, _number: int) -> None:
+        while request := server.read_request(connection):
+            path = request.split(b" ")[1]
+            if path == b"/slow":
+                self.let_go.wait(PATIENCE_S)
+            if path == b"/never":
+                server.ended.wait(PATIENCE_S)
+                return
+            if path == b"/cut":
+                connection.sendall(CREATED[:-3])
+                return
+            found = {b"/refused": REFUSED, b"/page": PAGE, b"/users.json?limit=1": USERS}.get(path, CREATED)
+            if path == b"/pieces":
+                for at in range(len(found)):
+                    connection.sendall(found[at : at + 1])
+                continue
+            connection.sendall(found)
+
+
+class Post(Action[Answer]):
+    """Sends to an address, and notes in which thread it went on."""
+
+    calls = True
+
+    def __init__(self, client: TrackerClient, path: str, before_send: Any = lambda: None) -> None:
+        self._client, self._path, self._before_send = client, path, before_send
+        self.records = list[CallRecord]()
+        self.thread = ""
+
+    def begin(self) -> Exchange | None:
+        return self._client.begin("POST", self._path, {"a": 1}, "alice", self._before_send)
+
+    def carry_out(self, begun: Exchange | None = None) -> Answer:
+        self.thread = threading.current_thread().name.split("-")[0]
+        return self._client.call(
+            "POST",
+            self._path,
+            body={"a": 1},
+            login="alice",
+            before_send=self._before_send,
+            observe=self.records.append,
+            begun=begun,
+        )
+
+
+class Stage:
+    """Callers, and what came of what they were handed."""
+
+    def __init__(self, tracker: Tracker, callers: int, timeout: float) -> None:
+        self.client = TrackerClient(
+            Target(tracker.server.url, SecretStr("key"), verify_tls=False), timeout=timeout
+        )
+        self.callers = CallerThreads(callers)
+        self._came, self._change = dict[int, Outcome](), threading.Condition()
+
+    def hand(self, number: int, post: Post) -> Post:
+        async def way() -> Answer:
+            return await post
+
+        going = Going(number, way())
+        self.callers.carry_out(going, going.way.send(None), self._arrive)
+        return post
+
+    def _arrive(self, going: Going, outcome: Outcome) -> None:
+        going.way.close()
+        with self._change:
+            self._came[going.ticket_id] = outcome
+            self._change.notify_all()
+
+    def outcome(self, number: int) -> Outcome:
+        with self._change:
+            assert self._change.wait_for(lambda: number in self._came, PATIENCE_S)
+            return self._came.pop(number)
+
+    def connect(self, count: int) -> None:
+        """Have so many connections kept."""
+        here = threading.Barrier(count)
+        for number in range(count):
+            self.hand(number, Post(self.client, "/", lambda: here.wait(PATIENCE_S) and None))
+        for number in range(count):
+            assert self.outcome(number).error is None
+
+    def close(self) -> None:
+        self.callers.close()
+        self.client.close()
+
+
+@pytest.fixture
+def tracker(monkeypatch: pytest.MonkeyPatch) -> Iterator[Tracker]:
+    monkeypatch.setattr(client_module, "IDLE_S", 600.0)
+    made = Tracker()
+    with made.server:
+        yield made
+        made.let_go.set()
+
+
+@pytest.fixture
+def stage(tracker: Tracker) -> Iterator[Stage]:
+    with closing(Stage(tracker, callers=4, timeout=PATIENCE_S)) as made:
+        yield made
+
+
+def test_the_first_call_connects_in_a_thread_and_those_after_it_take_none(stage: Stage) -> None:
+    posts = list[Post]()
+    for number in range(3):
+        posts.append(stage.hand(number, Post(stage.client, "/")))
+        answered = stage.outcome(number)
+        assert answered.error is None
+        assert answered.result.object("issue") == {"id": 1}
+    assert [one.thread for one in posts] == ["caller", "exchanges", "exchanges"]
+    assert [len(one.records) for one in posts] == [1, 1, 1]
+
+
+def test_each_request_is_sent_once(stage: Stage, tracker: Tracker) -> None:
+    stage.connect(4)
+    for number in range(40):
+        stage.hand(number, Post(stage.client, f"/{number}"))
+    assert all(stage.outcome(number).error is None for number in range(40))
+    sent = [one.split(b" ")[1].decode() for one in tracker.server.requests if not one.startswith(b"POST / ")]
+    assert sorted(sent, key=lambda one: int(one[1:])) == [f"/{number}" for number in range(40)]
+    assert tracker.server.connections == 4
+
+
+def test_a_slow_answer_holds_up_nobody_else(stage: Stage, tracker: Tracker) -> None:
+    stage.connect(2)
+    stage.hand(1, Post(stage.client, "/slow"))
+    for number in range(2, 10):
+        stage.hand(number, Post(stage.client, "/"))
+        assert stage.outcome(number).error is None
+    tracker.let_go.set()
+    assert stage.outcome(1).error is None
+
+
+def test_no_more_are_under_way_than_may_be(stage: Stage, tracker: Tracker) -> None:
+    stage.connect(4)
+    stage.callers.allow(2)
+    for number in range(4):
+        stage.hand(number, Post(stage.client, "/slow"))
+    time.sleep(0.2)
+    assert sum(one.startswith(b"POST /slow") for one in tracker.server.requests) == 2
+    tracker.let_go.set()
+    assert all(stage.outcome(number).error is None for number in range(4))
+
+
+@pytest.mark.parametrize(
+    ("path", "error", "calls"),
+    [("/refused", TrackerError, 1), ("/cut", OutcomeUnknown, 1), ("/page", OutcomeUnknown, 2)],
+)
+def test_whatever_leaves_something_to_be_asked_goes_on_in_a_thread(
+    stage: Stage, path: str, error: type[TrackerError], calls: int
+) -> None:
+    """To ask takes another call, for which nobody else's answer waits."""
+    stage.connect(1)
+    post = stage.hand(1, Post(stage.client, path))
+    assert isinstance(stage.outcome(1).error, error)
+    assert post.thread == "caller"
+    assert len(post.records) == calls
+    stage.hand(2, Post(stage.client, "/"))
+    assert stage.outcome(2).error is None
+
+
+def test_an_answer_in_pieces_is_one(stage: Stage) -> None:
+    stage.connect(1)
+    post = stage.hand(1, Post(stage.client, "/pieces"))
+    assert stage.outcome(1).result.object("issue") == {"id": 1}
+    assert post.thread == "exchanges"
+
+
+def test_what_may_not_be_sent_any_more_is_not(stage: Stage, tracker: Tracker) -> None:
+    def stop() -> None:
+        raise LeaseOver(written("over"))
+
+    stage.connect(1)
+    before = len(tracker.server.requests)
+    post = stage.hand(1, Post(stage.client, "/", stop))
+    assert isinstance(stage.outcome(1).error, LeaseOver)
+    assert len(tracker.server.requests) == before
+    assert post.thread == "caller"
+    stage.hand(2, Post(stage.client, "/"))
+    assert stage.outcome(2).error is None
+
+
+def test_a_call_without_an_answer_ends_with_its_time(tracker: Tracker) -> None:
+    with closing(Stage(tracker, callers=2, timeout=1.5)) as stage:
+        stage.connect(2)
+        began = time.monotonic()
+        stage.hand(1, Post(stage.client, "/never"))
+        stage.hand(2, Post(stage.client, "/never"))
+        found = [stage.outcome(number).error for number in (1, 2)]
+        assert all(isinstance(one, OutcomeUnknown) for one in found)
+        assert 1.4 < time.monotonic() - began < 10
+        stage.hand(3, Post(stage.client, "/"))
+        assert stage.outcome(3).error is None
+
+
+def test_a_large_request_that_nobody_reads_at_once_leaves_as_a_whole(stage: Stage, tracker: Tracker) -> None:
+    """What the system does not take at once, a thread sends: nobody else waits for it."""
+
+    class Large(Post):
+        def begin(self) -> Exchange | None:
+            begun = self._client.begin("POST", "/", {"a": "x" * 8_000_000}, "alice", lambda: None)
+            self.was_on_its_way = begun is not None and begun.is_on_its_way
+            return begun
+
+    stage.connect(1)
+    post = Large(stage.client, "/")
+    stage.hand(1, post)
+    assert stage.outcome(1).error is None
+    assert not post.was_on_its_way
+    assert post.thread == "caller"
+    assert len(tracker.server.requests[-1]) > 8_000_000
+
+
+@pytest.mark.parametrize("path", ["/", "/pieces"])
+def test_tls_is_no_other_way(tls_context: ssl.SSLContext, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client_module, "IDLE_S", 600.0)
+    tracker = Tracker(tls_context)
+    with tracker.server, closing(Stage(tracker, callers=2, timeout=PATIENCE_S)) as stage:
+        stage.connect(2)
+        posts = [stage.hand(number, Post(stage.client, path)) for number in range(6)]
+        assert all(stage.outcome(number).error is None for number in range(6))
+        assert [one.thread for one in posts] == ["exchanges"] * 6
+        assert tracker.server.connections == 2
