@@ -182,6 +182,7 @@ class Connection:
         with self._closed_by_an_error():
             if not self._answers.is_whole:
                 _send_all(watch, self._socket, self._left)
+                self._left = memoryview(b"")
             return self._receive(watch, self._socket)
 
     def close(self) -> None:

@@ -18,9 +18,11 @@ from shared.errors import LeaseOver, OutcomeUnknown, TrackerError
 from shared.tracker import client as client_module
 from shared.tracker.answers import Answer
 from shared.tracker.client import CallRecord, Exchange, Target, TrackerClient
+from tests.support.waiting import until
 from tests.support.wire import WireServer, answer
 from worker.sync.actions import Action
-from worker.sync.coordinator import CallerThreads, Going, Outcome
+from worker.sync.coordinator import CallerThreads, Coordinator, Going, Outcome
+from worker.sync.exchanges import Exchanges
 
 PATIENCE_S = 30.0
 CREATED = answer(b'{"issue": {"id": 1}}', "201 Created", "Content-Type: application/json")
@@ -229,6 +231,19 @@ def test_a_call_without_an_answer_ends_with_its_time(tracker: Tracker) -> None:
         assert 1.4 < time.monotonic() - began < 10
         stage.hand(3, Post(stage.client, "/"))
         assert stage.outcome(3).error is None
+
+
+def test_a_process_in_which_nobody_sees_to_what_is_late_is_stuck(
+    tracker: Tracker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("worker.sync.coordinator.LONGEST_WAIT_S", 0.0)
+    monkeypatch.setattr(Exchanges, "_end_what_is_late", lambda _: None)
+    with closing(Stage(tracker, callers=1, timeout=0.5)) as stage:
+        coordinator = Coordinator(lambda _: pytest.fail("no ticket comes"), stage.callers)
+        stage.connect(1)
+        assert coordinator.stuck_since is None
+        stage.hand(1, Post(stage.client, "/never"))
+        until(lambda: coordinator.stuck_since is not None)
 
 
 def test_a_large_request_that_nobody_reads_at_once_leaves_as_a_whole(stage: Stage, tracker: Tracker) -> None:

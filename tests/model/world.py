@@ -80,7 +80,7 @@ def _settings() -> Settings:
 class OneByOne:
     """Stands for a coordinator's callers: whatever may take long is done at once, and before anything else."""
 
-    count, busy_since = 2, None
+    count, busy_since, late_since = 2, None, None
 
     def carry_out(self, going: Going, action: Action[Any], arrive: Arrive) -> None:
         """Do it; what kills the worker leaves it no further step."""

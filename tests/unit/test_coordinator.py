@@ -1240,7 +1240,7 @@ def test_a_process_that_is_to_end_begins_no_call_that_was_claimed_for_whoever_co
 class Hands:
     """Stands for callers who do nothing: what they were given to do is told of by the test."""
 
-    count, busy_since = 3, None
+    count, busy_since, late_since = 3, None, None
 
     def __init__(self) -> None:
         self.given: list[tuple[Going, Action[Any]]] = []

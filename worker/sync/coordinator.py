@@ -235,6 +235,10 @@ class Callers(Protocol):
     def busy_since(self) -> float | None:
         """When the one gave its last sign of life that has given none for longest (monotonic); None: nobody works."""
 
+    @property
+    def late_since(self) -> float | None:
+        """When the time was over, or will be, of what nobody waits for themselves (monotonic); None: there is none."""
+
     def carry_out(self, going: Going, action: Action[Any], arrive: Arrive) -> None:
         """Begin an action as soon as one of them is free."""
 
@@ -302,9 +306,13 @@ class CallerThreads:
 
     @property
     def busy_since(self) -> float | None:
-        """When the thread at work gave a sign of life that has given none for longest, or a call's time was over."""
-        signs, until = [one.at for one in list(self._signs.values())], self._exchanges.until
-        return min(signs if until is None else [*signs, until], default=None)
+        """When the thread at work gave a sign of life that has given none for longest."""
+        return min((one.at for one in list(self._signs.values())), default=None)
+
+    @property
+    def late_since(self) -> float | None:
+        """When the time of the exchange was over that is ended first."""
+        return self._exchanges.until
 
     def carry_out(self, going: Going, action: Action[Any], arrive: Arrive) -> None:
         """Begin it, or have it begun as soon as it may be."""
@@ -525,6 +533,7 @@ class Coordinator:
         for since, longest in (
             (self._busy_since, LONGEST_WAIT_S),
             (self._reading_since, LONGEST_WAIT_S),
+            (self._callers.late_since, LONGEST_WAIT_S),
             (self._callers.busy_since, LONGEST_ACTION_S),
         ):
             if since is not None and now - since > longest:
