@@ -146,11 +146,6 @@ class Exchange:
             self._end(failed)
         return self._ended is not None
 
-    def give_up(self) -> None:
-        """End it without an answer: its time is over."""
-        self.connection.close()
-        self._end(TimeoutError("the call's time is over"))
-
     def answer(self) -> tuple[int, Mapping[str, str], bytes]:
         """Return status, headers and body, waiting for whatever is missing.
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import ssl
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 import pytest
 from pydantic import SecretStr
@@ -233,6 +235,35 @@ def test_a_call_without_an_answer_ends_with_its_time(tracker: Tracker) -> None:
         assert stage.outcome(3).error is None
 
 
+class Late:
+    """Stands for an exchange that is never over by itself."""
+
+    def __init__(self, sock: socket.socket, seconds: float) -> None:
+        self.connection, self.until, self.has_come = sock, time.monotonic() + seconds, threading.Event()
+
+    def look(self) -> bool:
+        self.connection.recv(10)
+        self.has_come.set()
+        return True
+
+
+def test_an_answer_that_comes_when_nobody_waits_any_more_harms_nobody() -> None:
+    exchanges, told = Exchanges(), threading.Semaphore(0)
+    pairs = [socket.socketpair() for _ in range(2)]
+    first, second = (Late(ours, seconds) for (ours, _), seconds in zip(pairs, (0.05, 60.0), strict=True))
+    exchanges.wait_for(cast(Exchange, first), told.release)
+    assert told.acquire(timeout=PATIENCE_S)
+    pairs[0][1].sendall(b"late")
+    time.sleep(0.1)
+    exchanges.wait_for(cast(Exchange, second), told.release)
+    pairs[1][1].sendall(b"in time")
+    assert told.acquire(timeout=PATIENCE_S)
+    assert not first.has_come.is_set()
+    exchanges.close()
+    for one in [one for pair in pairs for one in pair]:
+        one.close()
+
+
 def test_a_process_in_which_nobody_sees_to_what_is_late_is_stuck(
     tracker: Tracker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -248,10 +279,14 @@ def test_a_process_in_which_nobody_sees_to_what_is_late_is_stuck(
 
 def test_a_large_request_that_nobody_reads_at_once_leaves_as_a_whole(stage: Stage, tracker: Tracker) -> None:
     """What the system does not take at once, a thread sends: nobody else waits for it."""
+    content, checks = {"a": "x" * 8_000_000}, list[float]()
 
     class Large(Post):
+        was_on_its_way = True
+
         def begin(self) -> Exchange | None:
-            begun = self._client.begin("POST", "/", {"a": "x" * 8_000_000}, "alice", lambda: None)
+            check = partial(checks.append, 1.0)
+            begun = self._client.begin("POST", "/", content, "alice", check)
             self.was_on_its_way = begun is not None and begun.is_on_its_way
             return begun
 
@@ -261,7 +296,12 @@ def test_a_large_request_that_nobody_reads_at_once_leaves_as_a_whole(stage: Stag
     assert stage.outcome(1).error is None
     assert not post.was_on_its_way
     assert post.thread == "caller"
-    assert len(tracker.server.requests[-1]) > 8_000_000
+    assert json.loads(tracker.server.requests[-1].partition(b"\r\n\r\n")[2]) == content
+    assert len(checks) == 1
+    stage.hand(2, Post(stage.client, "/"))
+    assert stage.outcome(2).error is None
+    assert json.loads(tracker.server.requests[-1].partition(b"\r\n\r\n")[2]) == {"a": 1}
+    assert tracker.server.connections == 1
 
 
 @pytest.mark.parametrize("path", ["/", "/pieces"])

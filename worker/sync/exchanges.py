@@ -31,7 +31,7 @@ class Exchanges:
             return min((one.until for one, _ in self._waiting.values()), default=None)
 
     def wait_for(self, exchange: Exchange, over: Callable[[], None]) -> None:
-        """Have `over` called, in the thread of this, once an exchange is over that has left as a whole."""
+        """Have `over` called, in the thread of this, once an exchange that has left as a whole is over, or its time."""
         number = exchange.connection.fileno()
         with self._change:
             self._waiting[number] = exchange, over
@@ -55,7 +55,7 @@ class Exchanges:
 
     def _look_at(self, number: int) -> None:
         exchange, over = self._taken(number)
-        if exchange.look():
+        if exchange is None or exchange.look():
             over()
         else:
             self.wait_for(exchange, over)
@@ -64,14 +64,20 @@ class Exchanges:
         with self._change:
             late = [number for number, (one, _) in self._waiting.items() if one.until <= time.monotonic()]
         for number in late:
-            exchange, over = self._taken(number)
-            exchange.give_up()
+            _, over = self._taken(number)
             over()
 
-    def _taken(self, number: int) -> tuple[Exchange, Callable[[], None]]:
-        """Return what waits for a connection, before that may close: the next one may have its number."""
+    def _taken(self, number: int) -> tuple[Exchange | None, Callable[[], None]]:
+        """Return what waits for a connection, before that may close: the next one may have its number.
+
+        Nobody waits any more where its time is over, and an answer comes all the same.
+        """
         with self._change:
-            return self._waiting.pop(number)
+            return self._waiting.pop(number, (None, nobody))
+
+
+def nobody() -> None:
+    """Have nobody told."""
 
 
 def _patience(until: float | None) -> float:
