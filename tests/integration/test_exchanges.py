@@ -23,7 +23,7 @@ from shared.tracker.client import CallRecord, Exchange, Target, TrackerClient
 from tests.support.waiting import until
 from tests.support.wire import WireServer, answer
 from worker.sync.actions import Action
-from worker.sync.coordinator import CallerThreads, Coordinator, Going, Outcome
+from worker.sync.coordinator import CallerThreads, Coordinator, Going, Outcome, Threads
 from worker.sync.exchanges import Exchanges
 
 PATIENCE_S = 30.0
@@ -314,3 +314,24 @@ def test_tls_is_no_other_way(tls_context: ssl.SSLContext, path: str, monkeypatch
         assert all(stage.outcome(number).error is None for number in range(6))
         assert [one.thread for one in posts] == ["exchanges"] * 6
         assert tracker.server.connections == 2
+
+
+def test_where_the_system_has_no_thread_left_one_that_runs_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on, done = threading.Event(), threading.Semaphore(0)
+
+    def do(number: int) -> None:
+        assert number or go_on.wait(PATIENCE_S)
+        done.release()
+
+    def refused(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    threads = Threads("test", 2, do)
+    threads.put(0)
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", refused)
+        threads.put(1)
+    go_on.set()
+    assert done.acquire(timeout=PATIENCE_S)
+    assert done.acquire(timeout=PATIENCE_S)
+    threads.end()

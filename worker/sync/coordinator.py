@@ -200,9 +200,13 @@ class Threads:
         """Have one carried out by whichever is free first."""
         with self._change:
             self._free -= 1
+            self._begun.put(one)
             if self._free < 0 and self._count < self._most:
-                self._start()
-        self._begun.put(one)
+                try:
+                    self._start()
+                except RuntimeError:  # the system has no thread left: one of those that run takes it
+                    if not self._count:
+                        raise
 
     def end(self) -> None:
         """End them, each once it has nothing left to do."""

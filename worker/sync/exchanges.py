@@ -34,11 +34,11 @@ class Exchanges:
         """Have `over` called, in the thread of this, once an exchange that has left as a whole is over, or its time."""
         number = exchange.connection.fileno()
         with self._change:
-            self._waiting[number] = exchange, over
-        try:
-            self._poll.modify(number, ONCE)
-        except FileNotFoundError:  # a new connection
-            self._poll.register(number, ONCE)
+            self._waiting[number] = exchange, over  # nobody takes it before it is looked out for
+            try:
+                self._poll.modify(number, ONCE)
+            except FileNotFoundError:  # a new connection
+                self._poll.register(number, ONCE)
 
     def close(self) -> None:
         """End the thread, within a second; whoever waits is not told any more."""
