@@ -91,9 +91,6 @@ class Exchange:
         connection: used by nobody else meanwhile.
         watch: of this call.
         request: method, address, body and headers, as `Connection.exchange` takes them.
-
-    Attributes:
-        until: when its time is over (monotonic seconds).
     """
 
     def __init__(
@@ -105,10 +102,14 @@ class Exchange:
         self.connection, self.watch, self._request = connection, watch, request
         self._began = time.monotonic()
         self._ended: float | None = None
-        self.until = watch.until
         self._is_begun = False
         self._answer: tuple[int, Mapping[str, str], bytes] | None = None
         self._error: Exception | None = None
+
+    @property
+    def until(self) -> float:
+        """When its time is over (monotonic seconds)."""
+        return self.watch.until
 
     @property
     def seconds(self) -> float:

@@ -126,9 +126,9 @@ class Connection:
         """
         with self._closed_by_an_error():
             whole = request(method, url, self._named, headers, body)
-            sock = self._connected(watch)
-            _send(watch, sock, whole)
-            return self._receive(watch, sock)
+            self._ensure_connected(watch)
+            self._begin(watch, whole)
+            return self._finish(watch)
 
     @contextmanager
     def _closed_by_an_error(self) -> Iterator[None]:
@@ -150,13 +150,7 @@ class Connection:
     ) -> None:
         """Send a request on the connection that is there, as far as that goes without waiting; as for `exchange`."""
         with self._closed_by_an_error():
-            self._left = memoryview(request(method, url, self._named, headers, body))
-            sock = self._socket
-            if sock.gettimeout() != 0:
-                sock.settimeout(0)
-            watch.allow()
-            with suppress(*WOULD_WAIT):
-                self._left = self._left[sock.send(self._left) :]
+            self._begin(watch, request(method, url, self._named, headers, body))
 
     @property
     def has_sent(self) -> bool:
@@ -180,10 +174,7 @@ class Connection:
     def finish(self, watch: Watch) -> tuple[int, Mapping[str, str], bytes]:
         """Return the answer to what was begun, waiting for whatever is missing; as for `exchange`."""
         with self._closed_by_an_error():
-            if not self._answers.is_whole:
-                _send_all(watch, self._socket, self._left)
-                self._left = memoryview(b"")
-            return self._receive(watch, self._socket)
+            return self._finish(watch)
 
     def close(self) -> None:
         """Close the connection; the next call makes another one."""
@@ -207,15 +198,31 @@ class Connection:
             raise ConnectionError("it is closed")
         return self._sock
 
-    def _connected(self, watch: Watch) -> socket.socket:
+    def _ensure_connected(self, watch: Watch) -> None:
         if self._sock is not None and _has_ended(self._sock):
             self.close()
         if self._sock is None:
             self._sock, self._answers = self._connect(watch), Answers()
             self._open[:] = [self._sock]
-        return self._sock
 
-    def _receive(self, watch: Watch, sock: socket.socket) -> tuple[int, Mapping[str, str], bytes]:
+    def _begin(self, watch: Watch, whole: bytes) -> None:
+        """Ask whether a request may leave, now that there is a connection, and send what leaves without waiting.
+
+        What fails before is known to have sent nothing. Head and body leave as one: a process that is stopped between
+        them would send the body later.
+        """
+        sock, self._left = self._socket, memoryview(whole)
+        if sock.gettimeout() != 0:
+            sock.settimeout(0)
+        watch.allow()
+        watch.left()
+        with suppress(*WOULD_WAIT):
+            self._left = self._left[sock.send(self._left) :]
+
+    def _finish(self, watch: Watch) -> tuple[int, Mapping[str, str], bytes]:
+        sock = self._socket
+        _send(watch, sock, self._left)
+        self._left = memoryview(b"")
         while not self._answers.is_whole:
             sock.settimeout(watch.left())
             self._take_piece(sock)
@@ -261,16 +268,7 @@ class Connection:
         return self._tls.wrap_socket(connected, server_hostname=self.host)
 
 
-def _send(watch: Watch, sock: socket.socket, whole: bytes) -> None:
-    """Ask whether a request may leave, now that there is a connection: what fails before is known to have sent nothing.
-
-    Head and body leave as one: a process that is stopped between them would send the body later.
-    """
-    watch.allow()
-    _send_all(watch, sock, memoryview(whole))
-
-
-def _send_all(watch: Watch, sock: socket.socket, left: memoryview) -> None:
+def _send(watch: Watch, sock: socket.socket, left: memoryview) -> None:
     while left:
         sock.settimeout(watch.left())
         left = left[sock.send(left) :]

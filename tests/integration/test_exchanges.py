@@ -69,7 +69,7 @@ class Post(Action[Answer]):
         self.records = list[CallRecord]()
         self.thread = ""
 
-    def begin(self) -> Exchange | None:
+    def send_first(self) -> Exchange | None:
         return self._client.begin("POST", self._path, {"a": 1}, "alice", self._before_send)
 
     def carry_out(self, begun: Exchange | None = None) -> Answer:
@@ -118,7 +118,7 @@ class Stage:
         """Have so many connections kept."""
         here = threading.Barrier(count)
         for number in range(count):
-            self.hand(number, Post(self.client, "/", lambda: here.wait(PATIENCE_S) and None))
+            self.hand(number, Post(self.client, "/", lambda: here.wait(PATIENCE_S)))
         for number in range(count):
             assert self.outcome(number).error is None
 
@@ -178,8 +178,13 @@ def test_no_more_are_under_way_than_may_be(stage: Stage, tracker: Tracker) -> No
     stage.callers.allow(2)
     for number in range(4):
         stage.hand(number, Post(stage.client, "/slow"))
+
+    def sent() -> int:
+        return sum(one.startswith(b"POST /slow") for one in tracker.server.requests)
+
+    until(lambda: sent() == 2)
     time.sleep(0.2)
-    assert sum(one.startswith(b"POST /slow") for one in tracker.server.requests) == 2
+    assert sent() == 2
     tracker.let_go.set()
     assert all(stage.outcome(number).error is None for number in range(4))
 
@@ -235,6 +240,15 @@ def test_a_call_without_an_answer_ends_with_its_time(tracker: Tracker) -> None:
         assert stage.outcome(3).error is None
 
 
+def test_what_may_be_sent_only_when_its_time_is_over_is_not(tracker: Tracker) -> None:
+    with closing(Stage(tracker, callers=1, timeout=0.5)) as stage:
+        stage.connect(1)
+        before = len(tracker.server.requests)
+        stage.hand(1, Post(stage.client, "/", lambda: time.sleep(0.6)))
+        assert isinstance(stage.outcome(1).error, OutcomeUnknown)
+        assert len(tracker.server.requests) == before
+
+
 class Late:
     """Stands for an exchange that is never over by itself."""
 
@@ -279,13 +293,13 @@ def test_a_process_in_which_nobody_sees_to_what_is_late_is_stuck(
 
 def test_a_large_request_that_nobody_reads_at_once_leaves_as_a_whole(stage: Stage, tracker: Tracker) -> None:
     """What the system does not take at once, a thread sends: nobody else waits for it."""
-    content, checks = {"a": "x" * 8_000_000}, list[float]()
+    content, checks = {"a": "x" * 8_000_000}, list[bool]()
 
     class Large(Post):
         was_on_its_way = True
 
-        def begin(self) -> Exchange | None:
-            check = partial(checks.append, 1.0)
+        def send_first(self) -> Exchange | None:
+            check = partial(checks.append, True)
             begun = self._client.begin("POST", "/", content, "alice", check)
             self.was_on_its_way = begun is not None and begun.is_on_its_way
             return begun

@@ -13,7 +13,6 @@ from pydantic import SecretStr
 
 from shared.errors import TrackerError
 from shared.telemetry.logs import get_logger
-from shared.tracker import connection as connection_module
 from shared.tracker.client import CallRecord, Target, TrackerClient
 from shared.tracker.connection import Connection, Watch
 
@@ -75,12 +74,12 @@ def test_errors_records_and_tracebacks_hide_the_key(sent: list[Headers]) -> None
 def test_a_failure_that_quotes_the_request_hides_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
 
-    def fail(_watch: Watch, _sock: Any, whole: bytes) -> None:
+    def fail(_connection: Connection, _watch: Watch, whole: bytes) -> None:
         said.append(whole.decode())
         raise OSError(f"could not send {said}")
 
-    monkeypatch.setattr(Connection, "_connected", lambda *_: None)
-    monkeypatch.setattr(connection_module, "_send", fail)
+    monkeypatch.setattr(Connection, "_ensure_connected", lambda *_: None)
+    monkeypatch.setattr(Connection, "_begin", fail)
     error, record = calls(client_of(), login="alice")
     assert KEY in said[0]
     assert KEY not in f"{error!r} {error} {record!r} {''.join(traceback.format_exception(error))}"

@@ -41,7 +41,7 @@ class Action(ABC, Generic[R]):
         result: R = yield self
         return result
 
-    def begin(self) -> Exchange | None:
+    def send_first(self) -> Exchange | None:
         """Send the request that it begins with, without waiting for anything; None: it has none, or it was not sent.
 
         What was sent is given to `carry_out` once it is over, which then goes on from there.

@@ -91,7 +91,9 @@ class Sender:
         elif not self.is_member and self._may_become_member():
             await begin(self._ensure_membership, self.person, self.run.may_send)
 
-    def begin(self, method: str, path: str, body: Body, before_send: Callable[[], None]) -> Exchange | None:
+    def send_first(
+        self, method: str, path: str, body: Body, before_send: Callable[[], None]
+    ) -> Exchange | None:
         """Send what `send` sends first, without waiting for anything; None: nothing was done."""
         login = self.person.login if self.person else None
         return self.run.tracker.begin(method, path, body, login, before_send)
@@ -111,7 +113,7 @@ class Sender:
             path: path below base_url.
             body: what is sent.
             before_send: called right before each request leaves; what it raises stops it.
-            begun: the first of them, where it has left already (`begin`).
+            begun: the first of them, where it has left already (`send_first`).
 
         Raises:
             TrackerError: the administrator's answer, or no clear answer at all.

@@ -367,15 +367,15 @@ class CallerThreads:
         """
         begun = None
         with suppress(Exception):
-            begun = action.begin()
+            begun = action.send_first()
         if begun is None:
             self._callers.put(going, action, arrive)
         elif begun.is_on_its_way:
-            self._exchanges.wait_for(begun, partial(self._is_over, begun, going, action, arrive))
+            self._exchanges.wait_for(begun, partial(self._go_on, begun, going, action, arrive))
         else:
             self._callers.put(going, action, arrive, begun)
 
-    def _is_over(self, begun: Exchange, going: Going, action: Action[Any], arrive: Arrive) -> None:
+    def _go_on(self, begun: Exchange, going: Going, action: Action[Any], arrive: Arrive) -> None:
         """Go on where an exchange is over: at once, unless something may be left to be asked."""
         if begun.is_plain:
             self._call(going, action, arrive, begun)

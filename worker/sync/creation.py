@@ -276,16 +276,16 @@ class Call(Action[tuple[int, dict[str, Any]]]):
     window: SendWindow
     begins = calls = True
 
-    def begin(self) -> Exchange | None:
+    def send_first(self) -> Exchange | None:
         """Send it within the claim's window, without waiting for anything; None: nothing was done."""
         kind = self.creation.kind
-        return self.creation.sender.begin("POST", kind.path, self.creation.body, self.window.check)
+        return self.creation.sender.send_first("POST", kind.path, self.creation.body, self.window.check)
 
     def carry_out(self, begun: Exchange | None = None) -> tuple[int, dict[str, Any]]:
         """Send it within the claim's window, as the person, or else as the administrator.
 
         Args:
-            begun: the first request, where it has left already (`begin`).
+            begun: the first request, where it has left already (`send_first`).
 
         Raises:
             OutcomeUnknown: no clear answer; it may have been created.

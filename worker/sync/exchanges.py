@@ -20,7 +20,7 @@ class Exchanges:
     """Exchanges that are on their way; whoever began one hands it over, and is told of its end."""
 
     def __init__(self) -> None:
-        self._poll, self._change, self._is_over = select.epoll(), threading.Lock(), False
+        self._poll, self._change, self._is_closed = select.epoll(), threading.Lock(), False
         self._waiting: dict[int, tuple[Exchange, Callable[[], None]]] = {}
         threading.Thread(target=self._work, daemon=True, name="exchanges").start()
 
@@ -42,11 +42,11 @@ class Exchanges:
 
     def close(self) -> None:
         """End the thread, within a second; whoever waits is not told any more."""
-        self._is_over = True
+        self._is_closed = True
 
     def _work(self) -> None:
         with self._poll:
-            while not self._is_over:
+            while not self._is_closed:
                 until = self.until
                 for number, _ in self._poll.poll(_patience(until)):
                     self._look_at(number)
