@@ -126,9 +126,9 @@ class Connection:
         """
         with self._closed_by_an_error():
             whole = request(method, url, self._named, headers, body)
-            self._ensure_connected(watch)
-            self._begin(watch, whole)
-            return self._finish(watch)
+            sock = self._connected(watch)
+            self._begin(watch, sock, whole)
+            return self._finish(watch, sock)
 
     @contextmanager
     def _closed_by_an_error(self) -> Iterator[None]:
@@ -150,7 +150,7 @@ class Connection:
     ) -> None:
         """Send a request on the connection that is there, as far as that goes without waiting; as for `exchange`."""
         with self._closed_by_an_error():
-            self._begin(watch, request(method, url, self._named, headers, body))
+            self._begin(watch, self._socket, request(method, url, self._named, headers, body))
 
     @property
     def has_sent(self) -> bool:
@@ -174,7 +174,7 @@ class Connection:
     def finish(self, watch: Watch) -> tuple[int, Mapping[str, str], bytes]:
         """Return the answer to what was begun, waiting for whatever is missing; as for `exchange`."""
         with self._closed_by_an_error():
-            return self._finish(watch)
+            return self._finish(watch, self._socket)
 
     def close(self) -> None:
         """Close the connection; the next call makes another one."""
@@ -198,20 +198,21 @@ class Connection:
             raise ConnectionError("it is closed")
         return self._sock
 
-    def _ensure_connected(self, watch: Watch) -> None:
+    def _connected(self, watch: Watch) -> socket.socket:
         if self._sock is not None and _has_ended(self._sock):
             self.close()
         if self._sock is None:
             self._sock, self._answers = self._connect(watch), Answers()
             self._open[:] = [self._sock]
+        return self._sock
 
-    def _begin(self, watch: Watch, whole: bytes) -> None:
+    def _begin(self, watch: Watch, sock: socket.socket, whole: bytes) -> None:
         """Ask whether a request may leave, now that there is a connection, and send what leaves without waiting.
 
         What fails before is known to have sent nothing. Head and body leave as one: a process that is stopped between
         them would send the body later.
         """
-        sock, self._left = self._socket, memoryview(whole)
+        self._left = memoryview(whole)
         if sock.gettimeout() != 0:
             sock.settimeout(0)
         watch.allow()
@@ -219,8 +220,7 @@ class Connection:
         with suppress(*WOULD_WAIT):
             self._left = self._left[sock.send(self._left) :]
 
-    def _finish(self, watch: Watch) -> tuple[int, Mapping[str, str], bytes]:
-        sock = self._socket
+    def _finish(self, watch: Watch, sock: socket.socket) -> tuple[int, Mapping[str, str], bytes]:
         _send(watch, sock, self._left)
         self._left = memoryview(b"")
         while not self._answers.is_whole:

@@ -30,7 +30,6 @@ from shared.errors import (
     TrackerRejected,
     TrackerUnreachable,
 )
-from shared.tracker import connection as connection_module
 from shared.tracker import wire
 from shared.tracker.answers import LONGEST_WAIT_S, Answer, read_answer
 from shared.tracker.client import Target, TrackerClient
@@ -76,12 +75,12 @@ def blank(kind: type[Exception]) -> Exception:
 def test_a_failure_of_the_library_tells_whether_anything_was_sent(
     monkeypatch: pytest.MonkeyPatch, foreign: type[Exception], sent: bool
 ) -> None:
-    def fail(watch: Watch, *_: Any) -> None:
+    def fail(_connection: Connection, watch: Watch, *_: Any) -> None:
         watch.sent = sent
         raise blank(foreign)
 
     monkeypatch.setattr(Connection, "_connected", lambda *_: None)
-    monkeypatch.setattr(connection_module, "_send", fail)
+    monkeypatch.setattr(Connection, "_begin", fail)
     client = TrackerClient(Target("http://127.0.0.1:1", SecretStr("key")))
     with pytest.raises(TrackerError) as failure:
         client.call("POST", "/issues.json", body={"issue": {}})
@@ -103,6 +102,9 @@ class Deaf:
 
     def settimeout(self, _seconds: float) -> None:
         pass
+
+    def gettimeout(self) -> float:
+        return 0.0
 
     def send(self, data: memoryview) -> int:
         return len(data)

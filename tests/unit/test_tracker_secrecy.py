@@ -74,11 +74,11 @@ def test_errors_records_and_tracebacks_hide_the_key(sent: list[Headers]) -> None
 def test_a_failure_that_quotes_the_request_hides_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
 
-    def fail(_connection: Connection, _watch: Watch, whole: bytes) -> None:
+    def fail(_connection: Connection, _watch: Watch, _sock: Any, whole: bytes) -> None:
         said.append(whole.decode())
         raise OSError(f"could not send {said}")
 
-    monkeypatch.setattr(Connection, "_ensure_connected", lambda *_: None)
+    monkeypatch.setattr(Connection, "_connected", lambda *_: None)
     monkeypatch.setattr(Connection, "_begin", fail)
     error, record = calls(client_of(), login="alice")
     assert KEY in said[0]
