@@ -292,7 +292,7 @@ def test_a_request_that_leaves_byte_by_byte_stays_within_the_time() -> None:
     slow: Any = Slow()
     started = time.monotonic()
     with pytest.raises(TimeoutError):
-        connection_module._send(Watch(0.2), slow, b"a" * 1000)
+        connection_module._send(Watch(0.2), slow, memoryview(b"a" * 1000))
     assert time.monotonic() - started < 10, "the whole of it would take twenty seconds"
 
 
