@@ -1,7 +1,8 @@
 """`python -m tests.bench.floors [--json]`: what cannot be less, measured as the rest is, and judged by nothing.
 
 What others' code takes by itself: the modules that a worker loads without ours among them, and the HTTP server in front
-of an application that only reads a request and says 202. Whoever wants less than these wants other libraries.
+of an application that only reads a request and says 202; whoever wants less than these wants other libraries. And what
+the tracker takes of nobody but callers, as many as two processes of eight, which have nothing else to do.
 """
 
 from __future__ import annotations
@@ -17,19 +18,30 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from statistics import median
 from typing import Any
+from urllib.parse import urlsplit
 
 import uvicorn
 from rich.console import Console
 
 from deploy.embedded.ports import HOST, free_port
+from deploy.sandbox.samples import load_samples
+from deploy.sandbox.tracker.control import StandIn
 from producer.web.connections import server_options
-from tests.bench.load import post
+from tests.bench.load import post, request, send
 from tests.bench.report import Row, show
-from tests.bench.workload import batch
+from tests.bench.servers import STAND_IN
+from tests.bench.side import THREADS, WORKERS
+from tests.bench.workload import CONTENT, batch
 
 ROUNDS, SECONDS = 3, 2.0
 SINGLE, ARRAY = 6000, 50
+TICKETS = {20: 400, 100: 80}
+"""How many issues with a time entry are made, by the tracker's latency in ms: whole turns of all callers."""
+
 OWN = ("worker", "producer", "shared", "__main__")
+
+Found = dict[str | int, list[float]]
+"""Figures by what they are of; those of callers by the tracker's latency in ms."""
 
 LOADED = f"""
 import json, sys
@@ -102,32 +114,73 @@ def _wait_for(port: int) -> None:
     raise TimeoutError("the server did not answer")
 
 
-def measure() -> dict[str, list[float]]:
+def callers(latency_ms: float, tickets: int) -> float:
+    """Return how many issues with a time entry a second as many callers make as both sides have, and nobody else.
+
+    Args:
+        latency_ms: what the tracker takes for each answer.
+        tickets: how many.
+
+    Raises:
+        BrokenRun: the tracker refused something.
+    """
+    installation = load_samples().installation
+    with StandIn(arguments=STAND_IN) as stand_in:
+        port = urlsplit(stand_in.base_url).port or 0
+        headers = {
+            "X-Redmine-API-Key": stand_in.api_key,
+            "X-Redmine-Switch-User": "alice",
+            "Content-Type": "application/json",
+        }
+
+        def creation(path: str, **values: Any) -> tuple[bytes, int]:
+            return request(port, path, headers, json.dumps(values).encode()), 1
+
+        project = installation.links[0]["tracker_project_id"]
+        of_issue = {"project_id": project, "subject": "x", "description": CONTENT}
+        issue = creation("/issues.json", issue=of_issue)
+        send(port, [issue], status=201)
+        of_entry = {
+            "issue_id": stand_in.state()["issues"][0]["id"],
+            "activity_id": installation.config["default_activity_id"],
+            "hours": 1.5,
+            "comments": CONTENT,
+        }
+        calls = [issue, creation("/time_entries.json", time_entry=of_entry)] * tickets
+        stand_in.settings(latency_ms=latency_ms)
+        return tickets / send(port, calls, connections=WORKERS * THREADS, status=201).seconds
+
+
+def measure() -> Found:
     """Take the figures, each in some rounds."""
     start, memory = libraries()
-    found: dict[str, list[float]] = {"start": start, "memory": memory, "rate": [], "p99": []}
+    found: Found = {"start": start, "memory": memory, "rate": [], "p99": []}
     with server() as port:
         for _ in range(ROUNDS):
             posted = post(port, batch(SINGLE).deliveries(1), seconds=SECONDS)
             found["rate"].append(posted.rate)
             found["p99"].append(posted.p99_ms)
+    for latency_ms, tickets in TICKETS.items():
+        found[latency_ms] = [callers(latency_ms, tickets) for _ in range(ROUNDS)]
     return found
 
 
-def rows(found: dict[str, list[float]]) -> list[Row]:
+def rows(found: Found) -> list[Row]:
     """Return the lines of the table."""
-    named = {
+    named: dict[str | int, str] = {
         "start": "a worker's libraries without the worker: start, s",
         "memory": "a worker's libraries without the worker: resident memory, MB",
         "rate": "the HTTP server without the producer: requests/s over 32 connections",
         "p99": "the HTTP server without the producer: p99 in ms",
+        **{ms: f"{WORKERS} × {THREADS} callers without the workers: events/s, at {ms} ms" for ms in TICKETS},
     }
     lines = []
     for key, name in named.items():
         values = found[key]
         digits = 2 if median(values) < 10 else 1 if median(values) < 100 else 0
         shown = f"{median(values):.{digits}f} ({min(values):.{digits}f}–{max(values):.{digits}f})"
-        lines.append(Row("floors", name, shown, "", "", "", None, "others' code"))
+        limits = "the tracker's time" if key in TICKETS else "others' code"
+        lines.append(Row("floors", name, shown, "", "", "", None, limits))
     return lines
 
 

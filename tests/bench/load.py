@@ -10,7 +10,7 @@ import selectors
 import socket
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from deploy.embedded.ports import HOST
@@ -62,19 +62,43 @@ def post(port: int, deliveries: Sequence[Delivery], *, seconds: float = 60) -> P
     Raises:
         BrokenRun: an answer was not 202, or did not come.
     """
-    waiting = deque((_request(port, one), one.events) for one in deliveries)
+    signed = [(request(port, "/events", one.headers, one.body), one.events) for one in deliveries]
+    return send(port, signed, seconds=seconds)
+
+
+def send(
+    port: int,
+    requests: Sequence[tuple[bytes, int]],
+    *,
+    connections: int = CONNECTIONS,
+    status: int = 202,
+    seconds: float = 60,
+) -> Posted:
+    """Send requests until all are answered or the time is over.
+
+    Args:
+        port: of whoever answers.
+        requests: each with the number of its events.
+        connections: each carries one request after the other.
+        status: that each answer must have.
+        seconds: no request is begun after so many.
+
+    Raises:
+        BrokenRun: an answer had another status, or did not come.
+    """
+    waiting = deque(requests)
     with selectors.DefaultSelector() as selector:
-        connections = [_Connection(port, selector) for _ in range(min(CONNECTIONS, len(waiting)))]
+        open_ones = [_Connection(port, selector, status) for _ in range(min(connections, len(waiting)))]
         try:
-            return _post(selector, connections, waiting, seconds)
+            return _send(selector, open_ones, waiting, seconds)
         except OSError as error:
             raise BrokenRun(f"not accepted: {type(error).__name__}: {error}") from None
         finally:
-            for connection in connections:
-                connection.close()
+            for one in open_ones:
+                one.close()
 
 
-def _post(
+def _send(
     selector: selectors.BaseSelector,
     connections: Sequence[_Connection],
     waiting: deque[tuple[bytes, int]],
@@ -108,19 +132,20 @@ class _Connection:
     """A connection that carries one request after the other.
 
     Args:
-        port: of the producer.
+        port: of whoever answers.
         selector: says when it can go on.
+        status: that each answer must have.
 
     Attributes:
         began: when its request was.
         events: how many are in that.
     """
 
-    def __init__(self, port: int, selector: selectors.BaseSelector) -> None:
+    def __init__(self, port: int, selector: selectors.BaseSelector, status: int) -> None:
         self._socket = socket.create_connection((HOST, port), timeout=SILENT_S)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket.setblocking(False)
-        self._selector = selector
+        self._selector, self._status = selector, status
         self._unsent = memoryview(b"")
         self._answer = b""
         self.began, self.events = 0.0, 0
@@ -137,7 +162,7 @@ class _Connection:
         """Send what is left, read what came; tell whether the answer is there.
 
         Raises:
-            BrokenRun: it is not 202, or the connection was closed before.
+            BrokenRun: it has another status, or the connection was closed before.
         """
         if self._unsent and self._send():
             self._selector.modify(self._socket, selectors.EVENT_READ, self)
@@ -148,7 +173,7 @@ class _Connection:
         if not piece:
             raise BrokenRun(f"not accepted: closed after {self._answer[:300]!r}")
         self._answer += piece
-        return _is_accepted(self._answer)
+        return _is_whole(self._answer, self._status)
 
     def close(self) -> None:
         """End it."""
@@ -163,11 +188,11 @@ class _Connection:
         return not self._unsent
 
 
-def _is_accepted(answer: bytes) -> bool:
+def _is_whole(answer: bytes, status: int) -> bool:
     """Tell whether an answer is there as a whole.
 
     Raises:
-        BrokenRun: it is another than 202.
+        BrokenRun: it has another status.
     """
     head = answer.find(END)
     if head < 0:
@@ -179,17 +204,25 @@ def _is_accepted(answer: bytes) -> bool:
     length = int(after.partition(b"\r\n")[0])
     if len(content) < length:
         return False
-    if answer[9:12] != b"202" or len(content) > length:
+    if answer[9:12] != b"%d" % status or len(content) > length:
         raise BrokenRun(f"not accepted: status {answer[9:12].decode()}: {content[:300]!r}")
     return True
 
 
-def _request(port: int, delivery: Delivery) -> bytes:
-    headers = {
+def request(port: int, path: str, headers: Mapping[str, str], body: bytes) -> bytes:
+    """Return a POST as it is sent.
+
+    Args:
+        port: where to.
+        path: what is asked.
+        headers: beside those that every request has.
+        body: what is sent.
+    """
+    told = {
         "Host": f"{HOST}:{port}",
         "Accept-Encoding": "identity",
-        "Content-Length": str(len(delivery.body)),
-        **delivery.headers,
+        "Content-Length": str(len(body)),
+        **headers,
     }
-    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-    return f"POST /events HTTP/1.1\r\n{lines}\r\n".encode() + delivery.body
+    lines = "".join(f"{name}: {value}\r\n" for name, value in told.items())
+    return f"POST {path} HTTP/1.1\r\n{lines}\r\n".encode() + body

@@ -26,11 +26,11 @@ DEFAULT_GOALS = {0.0: 2.5, 20.0: 2.5, 100.0: 3.5}
 ALIKE_GOALS = {20.0: 1.7, 100.0: 1.05}
 """The same with as many calls on both sides."""
 
-FAST_MS = 20.0
-"""Up to this a round would be over in less than a second, a tenth of which is its beginning and its end."""
-
 ARRAY, WARM = 50, 200
 CALLS = 2.0
+LOADED_IN_S, STILL_MS = 10.0, 30.0
+"""A start is over when less processor time than this is used in a third of a second, or so long after it began."""
+
 Say = Callable[[str], None]
 
 
@@ -41,7 +41,7 @@ class Size:
     Attributes:
         rounds: of each side for each measure.
         accept_s: seconds of posting in a round.
-        tickets: how many are synced in a round; twice as many where the tracker answers within FAST_MS.
+        tickets: how many are synced in a round: of fewer, much of a round is its beginning and its end.
         single: events that are sent one at a time.
         settle_s: seconds of work before the rounds of each latency, which are not measured.
         counted: how many are synced where it is counted what one costs.
@@ -61,7 +61,7 @@ class Size:
     accept_array_rate: int = 12000
 
 
-FULL = Size(rounds=3, accept_s=2.5, tickets=600, single=60, settle_s=5, counted=600, peer_counted=400)
+FULL = Size(rounds=3, accept_s=2.5, tickets=1200, single=60, settle_s=5, counted=600, peer_counted=400)
 QUICK = Size(rounds=1, accept_s=0.5, tickets=40, single=2, settle_s=0, counted=40, peer_counted=40)
 
 
@@ -181,12 +181,21 @@ def _starting_workers(size: Size, shared: Servers, sides: list[Side], outcome: O
         say(f"starting {side.name}: {WORKERS} workers of {THREADS} threads")
         _only(side, sides)
         side.start_workers()
+        _until_loaded(side)
         warm_up(side, shared.stand_in, 4 * WORKERS * THREADS)
         sizes = {child.name: _resident_mb(child.pid) for child in [*side.producers, *side.workers]}
         memory.note(side, max(sizes.values()))
         if side is sides[0]:
             memory.limits = ", ".join(f"{name} {size:.0f}" for name, size in sizes.items())
         side.freeze()
+
+
+def _until_loaded(side: Side) -> None:
+    """Wait until no process of a side works any more: those that were just started have loaded everything then."""
+    ends, used, before = time.monotonic() + LOADED_IN_S, 0.0, -STILL_MS
+    while used - before >= STILL_MS and time.monotonic() < ends:
+        time.sleep(0.3)
+        used, before = sum(processor_ms(one.pid) for one in side.workers), used
 
 
 def _first(shared: Servers, side: Side, waiting: Batch) -> None:
@@ -345,7 +354,7 @@ def digits(figure: float) -> int:
 
 
 def _sync(shared: Servers, side: Side, size: Size, latency_ms: float) -> float:
-    events = batch(size.tickets * (2 if latency_ms <= FAST_MS else 1))
+    events = batch(size.tickets)
     shared.latency(0.0)
     load(side, shared.stand_in, events)
     shared.latency(latency_ms)
