@@ -154,16 +154,52 @@ def test_neither_few_calls_nor_some_without_an_answer_are_taken_for_our_own_work
     assert adapted(replace(trial, rate=10), lost).calls == 8
 
 
-@pytest.mark.parametrize(("bound", "again_s"), [(16, 60), (64, 20)])
-def test_where_all_that_may_be_are_needed_fewer_are_tried_once_a_minute(bound: int, again_s: float) -> None:
+@pytest.mark.parametrize(("bound", "rate", "again_s"), [(16, 16, 600), (16, 13, 60), (64, 16, 20)])
+def test_where_all_that_may_be_are_needed_fewer_are_hardly_ever_tried(
+    bound: int, rate: float, again_s: float
+) -> None:
     """Nothing else could be found, and each such trial costs half of what is done meanwhile."""
     took = {"POST issues": 0.1}
-    trial = Limit(8, CallLimitBy.BOUND, kept=16, settles=False, rate=16, took=took, tried_at=999)
+    trial = Limit(8, CallLimitBy.BOUND, kept=16, settles=False, rate=rate, took=took, tried_at=999)
     seen = Seen(now=1000, seconds=1, wanted=64, bound=bound, calls={"POST issues": (80, 8.0)})
     found = adapted(trial, seen)
     assert (found.calls, found.again_s) == (16, again_s)
     interrupted = adapted(replace(trial, resumed=True), seen)
     assert (interrupted.calls, interrupted.again_s) == (16, 60 if bound == 16 else 5)
+
+
+@pytest.mark.parametrize("each_time", [1.3, 1.06, 0.94, 0.77])
+def test_but_they_are_as_soon_as_calls_take_longer_than_they_did_then_or_less_long(each_time: float) -> None:
+    """Also where it comes little by little."""
+    limit = Limit(16, CallLimitBy.BOUND, settles=False, took={"POST issues": 0.1}, tried_at=900, again_s=600)
+    seen = Seen(now=1000, seconds=1, wanted=64, bound=16, calls={"POST issues": (80, 8.0)})
+    longer = 1.0
+    while limit.again_s == 600 and seen.now < 1010:
+        longer *= each_time
+        seen = replace(seen, now=seen.now + 1, calls={"POST issues": (80, 8 * longer)})
+        limit = adapted(limit, seen)
+        assert limit.calls == 16
+    assert 1.25 < max(longer, 1 / longer) < 1.35
+    assert adapted(limit, seen).calls == 8, "what came first was of before and after"
+
+
+@pytest.mark.parametrize("workers", [1, 2, 4])
+def test_a_tracker_of_pure_latency_is_hardly_ever_tried_with_fewer(workers: int) -> None:
+    crowd = Crowd(MANY, {"POST issues": 0.1}, workers=workers, each=64 // workers)
+    crowd.until_open(60)
+    crowd.work(120)
+    tried = {one.tried_at for one in crowd.run(1800)}
+    assert len(tried) < 10
+
+
+@pytest.mark.parametrize("seconds", [0.1, 1.0])
+def test_what_begins_to_wait_at_a_tracker_that_took_all_is_seen_soon(seconds: float) -> None:
+    crowd = Crowd(MANY, {"POST issues": seconds}, each=8)
+    crowd.until_open(60)
+    crowd.work(120)
+    crowd.takes(4)
+    crowd.work(5 + 20 * seconds)
+    assert crowd.calls(60) < 8
 
 
 @pytest.mark.parametrize(("seconds", "again_s"), [(0.16, 5), (0.06, 5), (0.13, 60)])

@@ -54,6 +54,14 @@ AGAIN_S, SHARE, LAST_AGAIN_S = 5.0, 20, 60.0
 """Seconds until something is tried again; after a trial that left no doubt, so many times as long as it took, and
 always the longest where the limit is all that the workers can make: it could only be found that fewer would do."""
 
+NEARLY_ALL, NEEDED_AGAIN_S = 0.9, 600.0
+"""Where n times as many of all that the workers can make do n ** NEARLY_ALL times as much, none waits for another, and
+so long nothing needs to be tried: or until calls take longer than they did then, or less long."""
+
+AS_LONG = 1.25
+"""So many times as long, or as short, is as long as before: what that many calls take by chance, and less than would
+make fewer of them do as much."""
+
 SUDDENLY = 1.5
 """Where calls take so many times as long as just before, or as short, what was found may hold no more."""
 
@@ -96,7 +104,11 @@ def _tried(limit: Limit, seen: Seen) -> Limit:
     """Return the limit with what was done by it, and with a trial begun where it is time for one."""
     took = {name: seconds / count for name, (count, seconds) in _answered(seen).items()}
     longer = _longer(seen, limit.took)
-    if _are_many(seen) and not 1 / SUDDENLY < longer < SUDDENLY:
+    if limit.again_s > LAST_AGAIN_S:
+        if not 1 / AS_LONG < longer < AS_LONG:  # some calls were of before: the next ones are compared
+            return replace(limit, again_s=AGAIN_S, took=took)
+        took = {**took, **limit.took}  # so that many small changes are one
+    elif _are_many(seen) and not 1 / SUDDENLY < longer < SUDDENLY:
         limit = replace(limit, again_s=AGAIN_S, more_next=True)
     limit = replace(limit, rate=_rate(seen, took), took=took)
     most, is_idle = float(min(seen.wanted, seen.bound)), _under_way(seen) < IDLE
@@ -143,6 +155,8 @@ def _compared(limit: Limit, seen: Seen) -> Limit:
     if is_as_before and not (is_no_more and calls > LEAST):
         later = LAST_AGAIN_S if why is CallLimitBy.BOUND else SHARE * (seen.now - limit.tried_at)
         again_s = min(max(AGAIN_S, later), LAST_AGAIN_S)
+        if why is CallLimitBy.BOUND and not was_more and gain >= ratio**NEARLY_ALL:
+            again_s = NEEDED_AGAIN_S
     return replace(
         found,
         calls=calls,
