@@ -41,7 +41,8 @@ class Size:
     Attributes:
         rounds: of each side for each measure.
         accept_s: seconds of posting in a round.
-        tickets: how many are synced in a round: of fewer, much of a round is its beginning and its end.
+        tickets: how many are synced in a round, and twice as many where the tracker answers at once: of fewer, much of
+            a round is its beginning and its end.
         single: events that are sent one at a time.
         settle_s: seconds of work before the rounds of each latency, which are not measured.
         counted: how many are synced where it is counted what one costs.
@@ -249,7 +250,7 @@ def _syncing(size: Size, shared: Servers, sides: list[Side], outcome: Outcome, s
 
         def take(side: Side, latency_ms: float = latency_ms) -> float:
             _only(side, sides)
-            return _sync(shared, side, size, latency_ms)
+            return _sync(shared, side, size.tickets if latency_ms else 2 * size.tickets, latency_ms)
 
         name = f"synced events/s, tracker answers after {latency_ms:g} ms"
         measures = {ours: outcome.measure(name, goal)}
@@ -266,7 +267,7 @@ def _settle(size: Size, shared: Servers, side: Side, latency_ms: float) -> None:
     """Let deskbridge find out how many calls at once the tracker takes: for an hour's backlog that takes seconds."""
     ends = time.monotonic() + size.settle_s
     while time.monotonic() < ends:
-        _sync(shared, side, size, latency_ms)
+        _sync(shared, side, size.tickets // 2, latency_ms)
 
 
 def _one_at_a_time(size: Size, shared: Servers, sides: list[Side], outcome: Outcome, say: Say) -> None:
@@ -353,8 +354,8 @@ def digits(figure: float) -> int:
     return 0 if figure >= 100 else 1 if figure >= 10 else 2
 
 
-def _sync(shared: Servers, side: Side, size: Size, latency_ms: float) -> float:
-    events = batch(size.tickets)
+def _sync(shared: Servers, side: Side, tickets: int, latency_ms: float) -> float:
+    events = batch(tickets)
     shared.latency(0.0)
     load(side, shared.stand_in, events)
     shared.latency(latency_ms)
