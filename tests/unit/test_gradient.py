@@ -183,6 +183,14 @@ def test_but_they_are_as_soon_as_calls_take_longer_than_they_did_then_or_less_lo
     assert adapted(limit, seen).calls == 8, "what came first was of before and after"
 
 
+def test_nor_are_they_left_alone_where_calls_get_no_answer() -> None:
+    limit = Limit(16, CallLimitBy.BOUND, settles=False, took={"POST issues": 0.1}, tried_at=900, again_s=600)
+    seen = Seen(now=1000, seconds=1, wanted=64, bound=16, calls={"POST issues": (80, 8.0)})
+    assert adapted(limit, seen).again_s == 600
+    lost = replace(seen, calls={"POST issues": (80, 8.0), LOST: (2, 10.0)})
+    assert adapted(limit, lost).again_s == 60
+
+
 @pytest.mark.parametrize("workers", [1, 2, 4])
 def test_a_tracker_of_pure_latency_is_hardly_ever_tried_with_fewer(workers: int) -> None:
     crowd = Crowd(MANY, {"POST issues": 0.1}, workers=workers, each=64 // workers)

@@ -56,7 +56,7 @@ always the longest where the limit is all that the workers can make: it could on
 
 NEARLY_ALL, NEEDED_AGAIN_S = 0.9, 600.0
 """Where n times as many of all that the workers can make do n ** NEARLY_ALL times as much, none waits for another, and
-so long nothing needs to be tried: or until calls take longer than they did then, or less long."""
+so long nothing needs to be tried: or until calls take longer than they did then, or less long, or get no answer."""
 
 AS_LONG = 1.25
 """So many times as long, or as short, is as long as before: what that many calls take by chance, and less than would
@@ -105,8 +105,9 @@ def _tried(limit: Limit, seen: Seen) -> Limit:
     took = {name: seconds / count for name, (count, seconds) in _answered(seen).items()}
     longer = _longer(seen, limit.took)
     if limit.again_s > LAST_AGAIN_S:
-        if not 1 / AS_LONG < longer < AS_LONG:  # some calls were of before: the next ones are compared
-            return replace(limit, again_s=AGAIN_S, took=took)
+        is_as_then = LOST not in seen.calls and 1 / AS_LONG < longer < AS_LONG
+        if not is_as_then:  # some calls were of before: the next ones are compared
+            return replace(limit, again_s=LAST_AGAIN_S, took=took)
         took = {**took, **limit.took}  # so that many small changes are one
     elif _are_many(seen) and not 1 / SUDDENLY < longer < SUDDENLY:
         limit = replace(limit, again_s=AGAIN_S, more_next=True)
