@@ -6,11 +6,16 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from statistics import median
 
+import psycopg2
+
+from deploy.embedded.ports import HOST
 from tests.bench.costs import children, processor_ms
 from tests.bench.servers import Servers
 from tests.bench.side import Side
 
+COMMITS = 40
 BUSY = 0.85
 """Of all cores, or of one: more is not had while anything else runs."""
 
@@ -55,3 +60,21 @@ class Limits:
             "tracker": processor_ms(self._servers.stand_in.pid or 0),
             "sender": processor_ms(os.getpid()),
         }
+
+
+def flush_ms(servers: Servers) -> float:
+    """Return how many milliseconds a commit waits for the disk now: how much longer it takes than one that does not."""
+    connection = psycopg2.connect(host=HOST, port=servers.postgres.port, user="postgres", dbname="postgres")
+    took: dict[str, list[float]] = {"on": [], "off": []}
+    try:
+        with connection.cursor() as cursor:
+            for _ in range(COMMITS):
+                for waits, found in took.items():
+                    began = time.monotonic()
+                    cursor.execute(f"SET LOCAL synchronous_commit = {waits}")
+                    cursor.execute("SELECT pg_logical_emit_message(true, 'bench', 'written')")
+                    connection.commit()
+                    found.append((time.monotonic() - began) * 1000)
+    finally:
+        connection.close()
+    return max(0.0, median(took["on"]) - median(took["off"]))

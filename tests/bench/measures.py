@@ -12,7 +12,7 @@ from statistics import median
 from tests.bench.costs import Costs, count_costs, processor_ms
 from tests.bench.deskbridge import Deskbridge
 from tests.bench.errors import BrokenRun
-from tests.bench.limits import Limits
+from tests.bench.limits import Limits, flush_ms
 from tests.bench.load import post
 from tests.bench.plain import Plain
 from tests.bench.rounds import accept, load, one_at_a_time, sync, warm_up
@@ -62,7 +62,7 @@ class Size:
     accept_array_rate: int = 12000
 
 
-FULL = Size(rounds=3, accept_s=2.5, tickets=1200, single=60, settle_s=5, counted=600, peer_counted=400)
+FULL = Size(rounds=3, accept_s=2.5, tickets=1200, single=60, settle_s=4, counted=600, peer_counted=250)
 QUICK = Size(rounds=1, accept_s=0.5, tickets=40, single=2, settle_s=0, counted=40, peer_counted=40)
 
 
@@ -267,17 +267,20 @@ def _settle(size: Size, shared: Servers, side: Side, latency_ms: float) -> None:
     """Let deskbridge find out how many calls at once the tracker takes: for an hour's backlog that takes seconds."""
     ends = time.monotonic() + size.settle_s
     while time.monotonic() < ends:
-        _sync(shared, side, size.tickets // 2, latency_ms)
+        _sync(shared, side, size.tickets // 3, latency_ms)
 
 
 def _one_at_a_time(size: Size, shared: Servers, sides: list[Side], outcome: Outcome, say: Say) -> None:
     latency = outcome.measure("one event at a time, to its time entry, ms", 1.3, at_most=True)
+    flushes = []
 
     def alone(side: Side) -> float:
         _only(side, sides)
+        flushes.append(flush_ms(shared))
         return one_at_a_time(side, shared.stand_in, size.single)
 
     _each(size, shared, sides, {sides[0]: latency}, say, alone)
+    latency.limits = f"a commit waits {median(flushes):.1f} ms for the disk; {latency.limits}"
 
 
 def _counting(size: Size, shared: Servers, sides: list[Side], outcome: Outcome, say: Say) -> None:
