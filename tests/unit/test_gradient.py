@@ -183,6 +183,31 @@ def test_but_they_are_as_soon_as_calls_take_longer_than_they_did_then_or_less_lo
     assert adapted(limit, seen).calls == 8, "what came first was of before and after"
 
 
+def test_what_other_calls_took_says_nothing_of_those_that_are_made_now() -> None:
+    took = {"POST issues": 0.1}
+    limit = Limit(16, CallLimitBy.BOUND, settles=False, took=took, tried_at=900, again_s=600)
+    seen = Seen(now=1000, seconds=1, wanted=64, bound=16, calls={"PUT issues": (80, 8.0)})
+    assert adapted(limit, seen).again_s == 60
+    both = replace(seen, calls={"PUT issues": (40, 4.0), "POST issues": (50, 5.0)})
+    assert adapted(limit, both).again_s == 600
+
+
+def test_many_that_suddenly_take_much_longer_are_tried_as_soon_as_others() -> None:
+    took = {"POST issues": 0.1}
+    limit = Limit(16, CallLimitBy.BOUND, settles=False, took=took, tried_at=999, again_s=600)
+    seen = Seen(now=1000, seconds=1, wanted=64, bound=16, calls={"POST issues": (120, 24.0)})
+    assert adapted(limit, seen).again_s == 5
+    few = replace(seen, calls={"POST issues": (80, 16.0)})
+    assert adapted(limit, few).again_s == 60
+
+
+def test_a_gain_beyond_all_that_calls_could_make_is_somebody_elses_work() -> None:
+    took = {"POST issues": 0.1}
+    trial = Limit(8, CallLimitBy.BOUND, kept=16, settles=False, rate=24, took=took, tried_at=999)
+    seen = Seen(now=1000, seconds=1, wanted=64, bound=16, calls={"POST issues": (80, 8.0)})
+    assert adapted(trial, seen).again_s == 60
+
+
 def test_nor_are_they_left_alone_where_calls_get_no_answer() -> None:
     limit = Limit(16, CallLimitBy.BOUND, settles=False, took={"POST issues": 0.1}, tried_at=900, again_s=600)
     seen = Seen(now=1000, seconds=1, wanted=64, bound=16, calls={"POST issues": (80, 8.0)})

@@ -54,9 +54,9 @@ AGAIN_S, SHARE, LAST_AGAIN_S = 5.0, 20, 60.0
 """Seconds until something is tried again; after a trial that left no doubt, so many times as long as it took, and
 always the longest where the limit is all that the workers can make: it could only be found that fewer would do."""
 
-NEARLY_ALL, NEEDED_AGAIN_S = 0.9, 600.0
-"""Where n times as many of all that the workers can make do n ** NEARLY_ALL times as much, none waits for another, and
-so long nothing needs to be tried: or until calls take longer than they did then, or less long, or get no answer."""
+NEARLY_ALL, CREDIBLE, NEEDED_AGAIN_S = 0.9, 1.2, 600.0
+"""Where n times as many of all that the workers can make do n ** NEARLY_ALL times as much, and not more than n ** CREDIBLE
+times, which somebody else's work must have done, none waits for another, and so long nothing needs to be tried: or until calls take longer than they did then, or less long, or get no answer."""
 
 AS_LONG = 1.25
 """So many times as long, or as short, is as long as before: what that many calls take by chance, and less than would
@@ -105,9 +105,13 @@ def _tried(limit: Limit, seen: Seen) -> Limit:
     took = {name: seconds / count for name, (count, seconds) in _answered(seen).items()}
     longer = _longer(seen, limit.took)
     if limit.again_s > LAST_AGAIN_S:
-        is_as_then = LOST not in seen.calls and 1 / AS_LONG < longer < AS_LONG
+        answered = _answered(seen)
+        known = sum(seconds for name, (_, seconds) in answered.items() if name in limit.took)
+        is_known = 2 * known >= sum(seconds for _, seconds in answered.values())
+        is_as_then = is_known and LOST not in seen.calls and 1 / AS_LONG < longer < AS_LONG
         if not is_as_then:  # some calls were of before: the next ones are compared
-            return replace(limit, again_s=LAST_AGAIN_S, took=took)
+            is_sudden = _are_many(seen) and not 1 / SUDDENLY < longer < SUDDENLY
+            return replace(limit, again_s=AGAIN_S if is_sudden else LAST_AGAIN_S, took=took)
         took = {**took, **limit.took}  # so that many small changes are one
     elif _are_many(seen) and not 1 / SUDDENLY < longer < SUDDENLY:
         limit = replace(limit, again_s=AGAIN_S, more_next=True)
@@ -156,7 +160,7 @@ def _compared(limit: Limit, seen: Seen) -> Limit:
     if is_as_before and not (is_no_more and calls > LEAST):
         later = LAST_AGAIN_S if why is CallLimitBy.BOUND else SHARE * (seen.now - limit.tried_at)
         again_s = min(max(AGAIN_S, later), LAST_AGAIN_S)
-        if why is CallLimitBy.BOUND and not was_more and gain >= ratio**NEARLY_ALL:
+        if why is CallLimitBy.BOUND and not was_more and ratio**NEARLY_ALL <= gain <= ratio**CREDIBLE:
             again_s = NEEDED_AGAIN_S
     return replace(
         found,
