@@ -55,8 +55,9 @@ AGAIN_S, SHARE, LAST_AGAIN_S = 5.0, 20, 60.0
 always the longest where the limit is all that the workers can make: it could only be found that fewer would do."""
 
 NEARLY_ALL, CREDIBLE, NEEDED_AGAIN_S = 0.9, 1.2, 600.0
-"""Where n times as many of all that the workers can make do n ** NEARLY_ALL times as much, and not more than n ** CREDIBLE
-times, which somebody else's work must have done, none waits for another, and so long nothing needs to be tried: or until calls take longer than they did then, or less long, or get no answer."""
+"""Where n times as many of all that the workers can make do n ** NEARLY_ALL times as much, none waits for another; more
+than n ** CREDIBLE times was somebody else's doing. So long nothing needs to be tried, or until calls take longer than
+they did then, or less long, or get no answer, or are mostly other ones."""
 
 AS_LONG = 1.25
 """So many times as long, or as short, is as long as before: what that many calls take by chance, and less than would
