@@ -38,10 +38,9 @@ SINGLE, ARRAY = 6000, 50
 TICKETS = {20: 400, 100: 80}
 """How many issues with a time entry are made, by the tracker's latency in ms: whole turns of all callers."""
 
-OWN = ("worker", "producer", "shared", "__main__")
+CALLERS = {f"callers at {ms} ms": ms for ms in TICKETS}
 
-Found = dict[str | int, list[float]]
-"""Figures by what they are of; those of callers by the tracker's latency in ms."""
+OWN = ("worker", "producer", "shared", "__main__")
 
 LOADED = f"""
 import json, sys
@@ -119,7 +118,7 @@ def callers(latency_ms: float, tickets: int) -> float:
 
     Args:
         latency_ms: what the tracker takes for each answer.
-        tickets: how many.
+        tickets: how many are to be made.
 
     Raises:
         BrokenRun: the tracker refused something.
@@ -148,38 +147,41 @@ def callers(latency_ms: float, tickets: int) -> float:
         }
         calls = [issue, creation("/time_entries.json", time_entry=of_entry)] * tickets
         stand_in.settings(latency_ms=latency_ms)
-        return tickets / send(port, calls, connections=WORKERS * THREADS, status=201).seconds
+        return send(port, calls, connections=WORKERS * THREADS, status=201).rate / 2
 
 
-def measure() -> Found:
+def measure() -> dict[str, list[float]]:
     """Take the figures, each in some rounds."""
     start, memory = libraries()
-    found: Found = {"start": start, "memory": memory, "rate": [], "p99": []}
+    found: dict[str, list[float]] = {"start": start, "memory": memory, "rate": [], "p99": []}
     with server() as port:
         for _ in range(ROUNDS):
             posted = post(port, batch(SINGLE).deliveries(1), seconds=SECONDS)
             found["rate"].append(posted.rate)
             found["p99"].append(posted.p99_ms)
-    for latency_ms, tickets in TICKETS.items():
-        found[latency_ms] = [callers(latency_ms, tickets) for _ in range(ROUNDS)]
+    for name, latency_ms in CALLERS.items():
+        found[name] = [callers(latency_ms, TICKETS[latency_ms]) for _ in range(ROUNDS)]
     return found
 
 
-def rows(found: Found) -> list[Row]:
+def rows(found: dict[str, list[float]]) -> list[Row]:
     """Return the lines of the table."""
-    named: dict[str | int, str] = {
+    named = {
         "start": "a worker's libraries without the worker: start, s",
         "memory": "a worker's libraries without the worker: resident memory, MB",
         "rate": "the HTTP server without the producer: requests/s over 32 connections",
         "p99": "the HTTP server without the producer: p99 in ms",
-        **{ms: f"{WORKERS} × {THREADS} callers without the workers: events/s, at {ms} ms" for ms in TICKETS},
+        **{
+            name: f"{WORKERS} × {THREADS} callers without the workers: events/s, at {ms} ms"
+            for name, ms in CALLERS.items()
+        },
     }
     lines = []
     for key, name in named.items():
         values = found[key]
         digits = 2 if median(values) < 10 else 1 if median(values) < 100 else 0
         shown = f"{median(values):.{digits}f} ({min(values):.{digits}f}–{max(values):.{digits}f})"
-        limits = "the tracker's time" if key in TICKETS else "others' code"
+        limits = "the tracker's time" if key in CALLERS else "others' code"
         lines.append(Row("floors", name, shown, "", "", "", None, limits))
     return lines
 

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from statistics import median
 
-import psycopg2
+from sqlalchemy import Engine, text
 
-from deploy.embedded.ports import HOST
 from tests.bench.costs import children, processor_ms
 from tests.bench.servers import Servers
 from tests.bench.side import Side
@@ -62,19 +61,19 @@ class Limits:
         }
 
 
-def flush_ms(servers: Servers) -> float:
-    """Return how many milliseconds a commit waits for the disk now: how much longer it takes than one that does not."""
-    connection = psycopg2.connect(host=HOST, port=servers.postgres.port, user="postgres", dbname="postgres")
+def flush_ms(engine: Engine) -> float:
+    """Return how many milliseconds a commit waits for the disk now: how much longer it takes than one that does not.
+
+    Args:
+        engine: of PostgreSQL.
+    """
     took: dict[str, list[float]] = {"on": [], "off": []}
-    try:
-        with connection.cursor() as cursor:
-            for _ in range(COMMITS):
-                for waits, found in took.items():
-                    began = time.monotonic()
-                    cursor.execute(f"SET LOCAL synchronous_commit = {waits}")
-                    cursor.execute("SELECT pg_logical_emit_message(true, 'bench', 'written')")
-                    connection.commit()
-                    found.append((time.monotonic() - began) * 1000)
-    finally:
-        connection.close()
+    with engine.connect() as connection:
+        for _ in range(COMMITS):
+            for waits, found in took.items():
+                began = time.monotonic()
+                connection.execute(text(f"SET LOCAL synchronous_commit = {waits}"))
+                connection.execute(text("SELECT pg_logical_emit_message(true, 'bench', 'written')"))
+                connection.commit()
+                found.append((time.monotonic() - began) * 1000)
     return max(0.0, median(took["on"]) - median(took["off"]))

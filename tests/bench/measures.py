@@ -28,8 +28,8 @@ ALIKE_GOALS = {20.0: 1.7, 100.0: 1.05}
 
 ARRAY, WARM = 50, 200
 CALLS = 2.0
-LOADED_IN_S, STILL_MS = 10.0, 30.0
-"""A start is over when less processor time than this is used in a third of a second, or so long after it began."""
+LOADED_IN_S, STILL_MS, STILL_S = 10.0, 30.0, 0.3
+"""All are started when they use less processor time than STILL_MS within STILL_S, or after so many seconds at most."""
 
 Say = Callable[[str], None]
 
@@ -46,7 +46,6 @@ class Size:
         single: events that are sent one at a time.
         settle_s: seconds of work before the rounds of each latency, which are not measured.
         counted: how many are synced where it is counted what one costs.
-        peer_counted: the same for the peer, which shares nothing between events.
         accept_rate: events per second that no side accepts one by one; requests for so many are prepared.
         accept_array_rate: the same for arrays.
     """
@@ -57,13 +56,12 @@ class Size:
     single: int
     settle_s: float
     counted: int
-    peer_counted: int
     accept_rate: int = 2500
     accept_array_rate: int = 12000
 
 
-FULL = Size(rounds=3, accept_s=2.5, tickets=1200, single=60, settle_s=4, counted=600, peer_counted=250)
-QUICK = Size(rounds=1, accept_s=0.5, tickets=40, single=2, settle_s=0, counted=40, peer_counted=40)
+FULL = Size(rounds=3, accept_s=2.5, tickets=1200, single=60, settle_s=4, counted=400)
+QUICK = Size(rounds=1, accept_s=0.5, tickets=40, single=2, settle_s=0, counted=40)
 
 
 @dataclass
@@ -193,10 +191,16 @@ def _starting_workers(size: Size, shared: Servers, sides: list[Side], outcome: O
 
 def _until_loaded(side: Side) -> None:
     """Wait until no process of a side works any more: those that were just started have loaded everything then."""
-    ends, used, before = time.monotonic() + LOADED_IN_S, 0.0, -STILL_MS
-    while used - before >= STILL_MS and time.monotonic() < ends:
-        time.sleep(0.3)
-        used, before = sum(processor_ms(one.pid) for one in side.workers), used
+    ends = time.monotonic() + LOADED_IN_S
+    while _used_while_waiting(side) >= STILL_MS and time.monotonic() < ends:
+        pass
+
+
+def _used_while_waiting(side: Side) -> float:
+    """Return the milliseconds of processor time that a side's processes use within STILL_S."""
+    before = sum(processor_ms(one.pid) for one in side.workers)
+    time.sleep(STILL_S)
+    return sum(processor_ms(one.pid) for one in side.workers) - before
 
 
 def _first(shared: Servers, side: Side, waiting: Batch) -> None:
@@ -272,15 +276,16 @@ def _settle(size: Size, shared: Servers, side: Side, latency_ms: float) -> None:
 
 def _one_at_a_time(size: Size, shared: Servers, sides: list[Side], outcome: Outcome, say: Say) -> None:
     latency = outcome.measure("one event at a time, to its time entry, ms", 1.3, at_most=True)
-    flushes = []
 
     def alone(side: Side) -> float:
         _only(side, sides)
-        flushes.append(flush_ms(shared))
         return one_at_a_time(side, shared.stand_in, size.single)
 
+    before = flush_ms(sides[0].engine)
     _each(size, shared, sides, {sides[0]: latency}, say, alone)
-    latency.limits = f"a commit waits {median(flushes):.1f} ms for the disk; {latency.limits}"
+    after = flush_ms(sides[0].engine)
+    flushes = f"a commit waited {before:.1f} ms for the disk before, {after:.1f} after"
+    latency.limits = f"{flushes}; {latency.limits}"
 
 
 def _counting(size: Size, shared: Servers, sides: list[Side], outcome: Outcome, say: Say) -> None:
@@ -298,8 +303,7 @@ def _counting(size: Size, shared: Servers, sides: list[Side], outcome: Outcome, 
         counted += [statements, commits]
         for side in sides:
             _only(side, sides)
-            events = size.counted if side is sides[0] else size.peer_counted
-            accepted, synced = count_costs(shared, side, events, per_request)
+            accepted, synced = count_costs(shared, side, size.counted, per_request)
             if synced.calls != CALLS:
                 raise BrokenRun(
                     f"{side.name} makes {synced.calls:g} calls an event: the ratios would compare different work"

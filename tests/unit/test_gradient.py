@@ -212,7 +212,7 @@ def test_nor_are_they_left_alone_where_calls_get_no_answer() -> None:
     limit = Limit(16, CallLimitBy.BOUND, settles=False, took={"POST issues": 0.1}, tried_at=900, again_s=600)
     seen = Seen(now=1000, seconds=1, wanted=64, bound=16, calls={"POST issues": (80, 8.0)})
     assert adapted(limit, seen).again_s == 600
-    lost = replace(seen, calls={"POST issues": (80, 8.0), LOST: (2, 10.0)})
+    lost = replace(seen, calls={"POST issues": (80, 8.0), LOST: (1, 2.0)})
     assert adapted(limit, lost).again_s == 60
 
 

@@ -105,16 +105,13 @@ def _tried(limit: Limit, seen: Seen) -> Limit:
     """Return the limit with what was done by it, and with a trial begun where it is time for one."""
     took = {name: seconds / count for name, (count, seconds) in _answered(seen).items()}
     longer = _longer(seen, limit.took)
+    is_sudden = _are_many(seen) and not 1 / SUDDENLY < longer < SUDDENLY
     if limit.again_s > LAST_AGAIN_S:
-        answered = _answered(seen)
-        known = sum(seconds for name, (_, seconds) in answered.items() if name in limit.took)
-        is_known = 2 * known >= sum(seconds for _, seconds in answered.values())
-        is_as_then = is_known and LOST not in seen.calls and 1 / AS_LONG < longer < AS_LONG
-        if not is_as_then:  # some calls were of before: the next ones are compared
-            is_sudden = _are_many(seen) and not 1 / SUDDENLY < longer < SUDDENLY
+        if not (_are_known(seen, limit.took) and 1 / AS_LONG < longer < AS_LONG):
+            # some calls were of before: the next ones are compared
             return replace(limit, again_s=AGAIN_S if is_sudden else LAST_AGAIN_S, took=took)
         took = {**took, **limit.took}  # so that many small changes are one
-    elif _are_many(seen) and not 1 / SUDDENLY < longer < SUDDENLY:
+    elif is_sudden:
         limit = replace(limit, again_s=AGAIN_S, more_next=True)
     limit = replace(limit, rate=_rate(seen, took), took=took)
     most, is_idle = float(min(seen.wanted, seen.bound)), _under_way(seen) < IDLE
@@ -186,6 +183,12 @@ def _are_many(seen: Seen) -> bool:
     """Tell whether so much is done that our own work counts, and nothing waits for an answer that does not come."""
     answered = sum(count for count, _ in _answered(seen).values())
     return answered >= MANY_A_SECOND * seen.seconds and LOST not in seen.calls
+
+
+def _are_known(seen: Seen, took: Mapping[str, float]) -> bool:
+    """Tell whether all were answered, and most of their time went to calls of which it is known what they took."""
+    known = sum(seconds for name, (_, seconds) in seen.calls.items() if name in took)
+    return LOST not in seen.calls and 2 * known >= sum(seconds for _, seconds in seen.calls.values())
 
 
 def _mean(seen: Seen, took: Mapping[str, float]) -> float:
