@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,8 +41,8 @@ class Size:
     Attributes:
         rounds: of each side for each measure.
         accept_s: seconds of posting in a round.
-        tickets: how many are synced in a round, and twice as many where the tracker answers at once: of fewer, much of
-            a round is its beginning and its end.
+        tickets: how many are synced in a round, by the tracker's latency in milliseconds: of fewer, much of a round is
+            its beginning and its end.
         single: events that are sent one at a time.
         settle_s: seconds of work before the rounds of each latency, which are not measured.
         counted: how many are synced where it is counted what one costs.
@@ -52,7 +52,7 @@ class Size:
 
     rounds: int
     accept_s: float
-    tickets: int
+    tickets: Mapping[float, int]
     single: int
     settle_s: float
     counted: int
@@ -60,8 +60,9 @@ class Size:
     accept_array_rate: int = 12000
 
 
-FULL = Size(rounds=3, accept_s=2.5, tickets=1200, single=60, settle_s=4, counted=400)
-QUICK = Size(rounds=1, accept_s=0.5, tickets=40, single=2, settle_s=0, counted=40)
+TICKETS = {0.0: 2400, 20.0: 1200, 100.0: 900}
+FULL = Size(rounds=3, accept_s=2.5, tickets=TICKETS, single=60, settle_s=4, counted=400)
+QUICK = Size(rounds=1, accept_s=0.5, tickets=dict.fromkeys(TICKETS, 40), single=2, settle_s=0, counted=40)
 
 
 @dataclass
@@ -254,7 +255,7 @@ def _syncing(size: Size, shared: Servers, sides: list[Side], outcome: Outcome, s
 
         def take(side: Side, latency_ms: float = latency_ms) -> float:
             _only(side, sides)
-            return _sync(shared, side, size.tickets if latency_ms else 2 * size.tickets, latency_ms)
+            return _sync(shared, side, size.tickets[latency_ms], latency_ms)
 
         name = f"synced events/s, tracker answers after {latency_ms:g} ms"
         measures = {ours: outcome.measure(name, goal)}
@@ -271,7 +272,7 @@ def _settle(size: Size, shared: Servers, side: Side, latency_ms: float) -> None:
     """Let deskbridge find out how many calls at once the tracker takes: for an hour's backlog that takes seconds."""
     ends = time.monotonic() + size.settle_s
     while time.monotonic() < ends:
-        _sync(shared, side, size.tickets // 3, latency_ms)
+        _sync(shared, side, size.tickets[latency_ms] // 3, latency_ms)
 
 
 def _one_at_a_time(size: Size, shared: Servers, sides: list[Side], outcome: Outcome, say: Say) -> None:
