@@ -6,6 +6,7 @@ import contextlib
 import json
 import re
 import threading
+import time
 from collections import deque
 from dataclasses import dataclass
 from itertools import islice
@@ -20,9 +21,14 @@ _KEY_IN_QUERY = re.compile(r"(?i)(^|&)(key)=[^&]*")
 
 @dataclass(slots=True)
 class Entry:
-    """One request, with the status of its answer once it has one (None: no answer was sent)."""
+    """One request, with the status of its answer once it has one (None: no answer was sent).
+
+    Attributes:
+        at: when it had arrived, in seconds of this machine's monotonic clock.
+    """
 
     n: int
+    at: float
     method: str
     path: str
     query: str
@@ -39,6 +45,7 @@ class Entry:
             body = json.loads(body) if body else None
         return {
             "n": self.n,
+            "at": self.at,
             "method": self.method,
             "path": self.path,
             "query": self.query,
@@ -68,6 +75,7 @@ class RequestLog:
             self._last += 1
             entry = Entry(
                 n=self._last,
+                at=time.monotonic(),
                 method=request.method,
                 path=request.path,
                 query=query,

@@ -7,6 +7,7 @@ import json
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -79,8 +80,10 @@ def test_the_log_holds_requests_in_order_and_no_key(stand_in: StandIn) -> None:
     connection.close()
     first, second, third = stand_in.requests()
     assert (first["query"], first["as"], first["key_ok"]) == ("key=***&limit=1", "alice", True)
+    assert first["at"] <= second["at"] <= third["at"] <= time.monotonic()
     assert second == {
         "n": 2,
+        "at": second["at"],
         "method": "POST",
         "path": "/issues.json",
         "query": "",
