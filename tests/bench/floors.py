@@ -21,15 +21,20 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import uvicorn
+from celery import Celery
 from rich.console import Console
 
 from deploy.embedded.ports import HOST, free_port
 from deploy.sandbox.samples import load_samples
 from deploy.sandbox.tracker.control import StandIn
 from producer.web.connections import server_options
+from tests.bench.costs import resident_mb
+from tests.bench.errors import BrokenRun
+from tests.bench.idle import QUEUE, TASK
 from tests.bench.load import post, request, send
 from tests.bench.report import Row, show
-from tests.bench.servers import STAND_IN
+from tests.bench.rounds import POLL_S
+from tests.bench.servers import STAND_IN, Servers, servers
 from tests.bench.side import THREADS, WORKERS
 from tests.bench.workload import CONTENT, batch
 
@@ -48,16 +53,23 @@ from worker.process import work
 print(json.dumps([name for name in sys.modules if name.partition(".")[0] not in {OWN!r}]))
 """
 
-LOAD = """
-import importlib, json, sys
-from contextlib import suppress
-from shared.process.loading import loading, without
-with loading(), without("rich"):  # as shared.telemetry.logs does
-    for name in json.load(sys.stdin):
-        with suppress(ImportError):
-            importlib.import_module(name)
+RESIDENT = """
 print(next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmRSS")))
 """
+LOAD = f"""
+import json, sys
+from tests.bench.idle import load
+load(json.load(sys.stdin))
+{RESIDENT}
+"""
+LOAD_OURS = f"""
+from shared.process.loading import loading
+with loading():
+    from worker.process import work
+{RESIDENT}
+"""
+IDLE_TASKS, IDLE_S, LAST_ONES_S = 400, 60.0, 0.5
+"""Of a worker that does nothing: its tasks, how long it may take for them, and for those that it took last."""
 
 
 async def answering(scope: Any, receive: Any, send: Any) -> None:
@@ -74,16 +86,55 @@ async def answering(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": b"{}"})
 
 
-def libraries() -> tuple[list[float], list[float]]:
-    """Return how many seconds a process takes that only loads a worker's libraries, and how many MB it keeps."""
-    named = subprocess.run([sys.executable, "-c", LOADED], stdout=subprocess.PIPE, check=True).stdout
+def loaded() -> bytes:
+    """Return the names of the modules that a worker loads and that are not ours, as JSON."""
+    return subprocess.run([sys.executable, "-c", LOADED], stdout=subprocess.PIPE, check=True).stdout
+
+
+def loading(script: str, named: bytes = b"") -> tuple[list[float], list[float]]:
+    """Return how many seconds a process takes that only loads some modules, and how many MB it keeps."""
     took, kept = [], []
     for _ in range(ROUNDS):
         began = time.monotonic()
-        done = subprocess.run([sys.executable, "-c", LOAD], input=named, stdout=subprocess.PIPE, check=True)
+        done = subprocess.run([sys.executable, "-c", script], input=named, stdout=subprocess.PIPE, check=True)
         took.append(time.monotonic() - began)
         kept.append(int(done.stdout) / 1024)
     return took, kept
+
+
+def idle_worker(named: bytes) -> float:
+    """Return how many MB a Celery worker keeps that has loaded some modules and done tasks which do nothing.
+
+    Raises:
+        BrokenRun: it did not do them in time.
+    """
+    with servers() as shared:
+        broker_url, database_url = shared.redis.database_url(0), shared.postgres.create_database("idle")
+        command = [sys.executable, "-m", "tests.bench.idle", broker_url, database_url]
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        try:
+            assert process.stdin is not None
+            process.stdin.write(named)
+            process.stdin.close()
+            with Celery("idle", broker=broker_url) as app:
+                for _ in range(IDLE_TASKS):
+                    app.send_task(TASK, queue=QUEUE)
+            _wait_until_done(shared)
+            return resident_mb(process.pid)
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def _wait_until_done(shared: Servers) -> None:
+    """Wait until no task waits, and those that were taken last are done."""
+    redis, ends = shared.redis_client(), time.monotonic() + IDLE_S
+    while redis.llen(QUEUE):
+        if time.monotonic() > ends:
+            raise BrokenRun(f"a worker that does nothing did not do {IDLE_TASKS} tasks in {IDLE_S:g} s")
+        time.sleep(POLL_S)
+    redis.close()
+    time.sleep(LAST_ONES_S)
 
 
 @contextmanager
@@ -152,8 +203,11 @@ def callers(latency_ms: float, tickets: int) -> float:
 
 def measure() -> dict[str, list[float]]:
     """Take the figures, each in some rounds."""
-    start, memory = libraries()
+    named = loaded()
+    start, memory = loading(LOAD, named)
     found: dict[str, list[float]] = {"start": start, "memory": memory, "rate": [], "p99": []}
+    _, found["ours"] = loading(LOAD_OURS)
+    found["idle"] = [idle_worker(named)]
     with server() as port:
         for _ in range(ROUNDS):
             posted = post(port, batch(SINGLE).deliveries(1), seconds=SECONDS)
@@ -169,6 +223,8 @@ def rows(found: dict[str, list[float]]) -> list[Row]:
     named = {
         "start": "a worker's libraries without the worker: start, s",
         "memory": "a worker's libraries without the worker: resident memory, MB",
+        "ours": "a worker's libraries and its own modules, loaded: resident memory, MB",
+        "idle": "a worker's libraries in a Celery worker whose tasks do nothing: resident memory, MB",
         "rate": "the HTTP server without the producer: requests/s over 32 connections",
         "p99": "the HTTP server without the producer: p99 in ms",
         **{

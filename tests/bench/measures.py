@@ -6,10 +6,9 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
-from pathlib import Path
 from statistics import median
 
-from tests.bench.costs import Costs, count_costs, processor_ms
+from tests.bench.costs import Costs, count_costs, processor_ms, resident_mb
 from tests.bench.deskbridge import Deskbridge
 from tests.bench.errors import BrokenRun
 from tests.bench.limits import Limits, flush_ms
@@ -183,7 +182,7 @@ def _starting_workers(size: Size, shared: Servers, sides: list[Side], outcome: O
         side.start_workers()
         _until_loaded(side)
         warm_up(side, shared.stand_in, 4 * WORKERS * THREADS)
-        sizes = {child.name: _resident_mb(child.pid) for child in [*side.producers, *side.workers]}
+        sizes = {child.name: resident_mb(child.pid) for child in [*side.producers, *side.workers]}
         memory.note(side, max(sizes.values()))
         if side is sides[0]:
             memory.limits = ", ".join(f"{name} {size:.0f}" for name, size in sizes.items())
@@ -377,8 +376,3 @@ def _timed(start: Callable[[], None]) -> float:
     began = time.monotonic()
     start()
     return time.monotonic() - began
-
-
-def _resident_mb(pid: int) -> float:
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024

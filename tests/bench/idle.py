@@ -1,0 +1,58 @@
+"""A Celery worker of a worker's libraries and nothing of ours: its task asks the database one thing and forgets it.
+
+`python -m tests.bench.idle BROKER_URL DATABASE_URL`, with the modules that it loads as a JSON array on standard input.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from contextlib import suppress
+
+from shared.process.loading import loading, without
+
+THREADS = 8
+QUEUE, TASK = "idle", "nothing"
+
+
+def load(names: list[str]) -> None:
+    """Load modules as a worker does; what only runs on other systems, or by itself, is left out."""
+    with loading(), without("rich"):  # as shared.telemetry.logs does
+        for name in names:
+            with suppress(ImportError):
+                importlib.import_module(name)
+
+
+def work(broker_url: str, database_url: str, threads: int) -> None:
+    """Work until it is terminated.
+
+    Args:
+        broker_url: Redis.
+        database_url: PostgreSQL.
+        threads: as many tasks are done at once.
+    """
+    from celery import Celery  # loaded as a worker does
+    from sqlalchemy import create_engine, text
+
+    app, engine = Celery("idle", broker=broker_url), create_engine(database_url, pool_size=threads)
+    app.conf.update(task_default_queue=QUEUE, task_ignore_result=True)
+
+    @app.task(name=TASK)  # type: ignore[untyped-decorator]
+    def nothing() -> None:
+        with engine.begin() as connection:
+            connection.execute(text("SELECT 1")).all()
+
+    app.Worker(
+        pool="threads",
+        concurrency=threads,
+        without_gossip=True,
+        without_mingle=True,
+        loglevel="ERROR",
+        quiet=True,
+    ).start()
+
+
+if __name__ == "__main__":
+    load(json.load(sys.stdin))
+    work(sys.argv[1], sys.argv[2], THREADS)
