@@ -136,7 +136,7 @@ PARTS: dict[str, tuple[Callable[[Any], list[Row]], bool]] = {
 """By module: how its JSON becomes lines, and whether it has a short form, which alone runs with --quick."""
 
 OPTIONS = {
-    "backpressure": ("--events", "30000"),
+    "backpressure": ("--events", "20000"),
     "metadata": ("--users", "3000", "--projects", "300"),
 }
 """By module, what keeps it short; by itself it takes more."""

@@ -25,7 +25,7 @@ from tests.bench.servers import STAND_IN, Servers, servers
 from tests.bench.workload import batch
 
 COUNTS = (1, 4)
-TICKETS, LATENCY_MS = 400, 100.0
+TICKETS, LATENCY_MS = 300, 100.0
 """Tickets of each installation, and what each of its tracker's answers takes."""
 
 OPENING = 300

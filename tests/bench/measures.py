@@ -59,7 +59,7 @@ class Size:
     accept_array_rate: int = 12000
 
 
-TICKETS = {0.0: 2400, 20.0: 1200, 100.0: 800}
+TICKETS = {0.0: 2400, 20.0: 1200, 100.0: 900}
 FULL = Size(rounds=3, accept_s=2.5, tickets=TICKETS, single=40, settle_s=4, counted=400)
 QUICK = Size(rounds=1, accept_s=0.5, tickets=dict.fromkeys(TICKETS, 40), single=2, settle_s=0, counted=40)
 
