@@ -43,7 +43,8 @@ class Size:
         tickets: how many are synced in a round, by the tracker's latency in milliseconds: of fewer, much of a round is
             its beginning and its end.
         single: events that are sent one at a time.
-        settle_s: seconds of work before the rounds of each latency, which are not measured.
+        settle_s: seconds of work before the rounds of each latency, which are not measured: until as many calls are made
+            as the tracker takes, and it was tried once whether fewer would do.
         counted: how many are synced where it is counted what one costs.
         accept_rate: events per second that no side accepts one by one; requests for so many are prepared.
         accept_array_rate: the same for arrays.
@@ -53,15 +54,23 @@ class Size:
     accept_s: float
     tickets: Mapping[float, int]
     single: int
-    settle_s: float
+    settle_s: Mapping[float, float]
     counted: int
     accept_rate: int = 2500
     accept_array_rate: int = 12000
 
 
-TICKETS = {0.0: 2400, 20.0: 1200, 100.0: 900}
-FULL = Size(rounds=3, accept_s=2.5, tickets=TICKETS, single=40, settle_s=4, counted=400)
-QUICK = Size(rounds=1, accept_s=0.5, tickets=dict.fromkeys(TICKETS, 40), single=2, settle_s=0, counted=40)
+TICKETS = {0.0: 2000, 20.0: 1200, 100.0: 700}
+SETTLE_S = {0.0: 4.0, 20.0: 4.0, 100.0: 10.0}
+FULL = Size(rounds=3, accept_s=2, tickets=TICKETS, single=40, settle_s=SETTLE_S, counted=300)
+QUICK = Size(
+    rounds=1,
+    accept_s=0.5,
+    tickets=dict.fromkeys(TICKETS, 40),
+    single=2,
+    settle_s=dict.fromkeys(SETTLE_S, 0.0),
+    counted=40,
+)
 
 
 @dataclass
@@ -269,7 +278,7 @@ def _syncing(size: Size, shared: Servers, sides: list[Side], outcome: Outcome, s
 
 def _settle(size: Size, shared: Servers, side: Side, latency_ms: float) -> None:
     """Let deskbridge find out how many calls at once the tracker takes: for an hour's backlog that takes seconds."""
-    ends = time.monotonic() + size.settle_s
+    ends = time.monotonic() + size.settle_s[latency_ms]
     while time.monotonic() < ends:
         _sync(shared, side, size.tickets[latency_ms] // 3, latency_ms)
 
