@@ -43,8 +43,8 @@ class Size:
         tickets: how many are synced in a round, by the tracker's latency in milliseconds: of fewer, much of a round is
             its beginning and its end.
         single: events that are sent one at a time.
-        settle_s: seconds of work before the rounds of each latency, which are not measured: until as many calls are made
-            as the tracker takes, and it was tried once whether fewer would do.
+        settle_s: seconds of work before the rounds of each latency, which are not measured: until as many calls are
+            made as the tracker takes, and it was tried once whether fewer would do.
         counted: how many are synced where it is counted what one costs.
         accept_rate: events per second that no side accepts one by one; requests for so many are prepared.
         accept_array_rate: the same for arrays.
