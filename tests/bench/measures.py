@@ -60,7 +60,7 @@ class Size:
     accept_array_rate: int = 12000
 
 
-TICKETS = {0.0: 2000, 20.0: 1200, 100.0: 700}
+TICKETS = {0.0: 2400, 20.0: 1200, 100.0: 700}
 SETTLE_S = {0.0: 4.0, 20.0: 4.0, 100.0: 10.0}
 FULL = Size(rounds=3, accept_s=2, tickets=TICKETS, single=40, settle_s=SETTLE_S, counted=300)
 QUICK = Size(
