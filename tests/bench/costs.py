@@ -152,12 +152,6 @@ def processor_ms(pid: int) -> float:
     return (int(stat[11]) + int(stat[12])) * 1000 / os.sysconf("SC_CLK_TCK") if stat else 0.0
 
 
-def resident_mb(pid: int) -> float:
-    """Return how much memory a process keeps resident, in MB."""
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
-
-
 def children(pid: int) -> list[int]:
     """Return the processes that a process has started."""
     found = [int(path.name) for path in Path("/proc").glob("[0-9]*")]

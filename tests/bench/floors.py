@@ -23,18 +23,19 @@ from urllib.parse import urlsplit
 import uvicorn
 from celery import Celery
 from rich.console import Console
+from sqlalchemy import Engine, Integer, column, create_engine, select, table, text
 
 from deploy.embedded.ports import HOST, free_port
 from deploy.sandbox.samples import load_samples
 from deploy.sandbox.tracker.control import StandIn
 from producer.web.connections import server_options
-from tests.bench.costs import resident_mb
 from tests.bench.errors import BrokenRun
-from tests.bench.idle import QUEUE, TASK
+from tests.bench.idle import DONE, QUEUE, TASK
 from tests.bench.load import post, request, send
+from tests.bench.memory import resident_mb
 from tests.bench.report import Row, show
 from tests.bench.rounds import POLL_S
-from tests.bench.servers import STAND_IN, Servers, servers
+from tests.bench.servers import STAND_IN, servers
 from tests.bench.side import THREADS, WORKERS
 from tests.bench.workload import CONTENT, batch
 
@@ -53,23 +54,25 @@ from worker.process import work
 print(json.dumps([name for name in sys.modules if name.partition(".")[0] not in {OWN!r}]))
 """
 
-RESIDENT = """
-print(next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmRSS")))
-"""
-LOAD = f"""
+LOAD = """
 import json, sys
 from tests.bench.idle import load
+from tests.bench.memory import resident_mb
 load(json.load(sys.stdin))
-{RESIDENT}
+print(resident_mb())
 """
-LOAD_OURS = f"""
+LOAD_OURS = """
 from shared.process.loading import loading
+from tests.bench.memory import resident_mb
 with loading():
     from worker.process import work
-{RESIDENT}
+print(resident_mb())
 """
-IDLE_TASKS, IDLE_S, LAST_ONES_S = 400, 60.0, 0.5
-"""Of a worker that does nothing: its tasks, how long it may take for them, and for those that it took last."""
+IDLE_TASKS, IDLE_S = 400, 60.0
+"""Of a worker that does nothing: its tasks, and how long it may take for them."""
+
+WARNED = "You're running the worker with superuser privileges"
+"""What Celery says to root on standard error, where it would stand above the table."""
 
 
 async def answering(scope: Any, receive: Any, send: Any) -> None:
@@ -98,7 +101,7 @@ def loading(script: str, named: bytes = b"") -> tuple[list[float], list[float]]:
         began = time.monotonic()
         done = subprocess.run([sys.executable, "-c", script], input=named, stdout=subprocess.PIPE, check=True)
         took.append(time.monotonic() - began)
-        kept.append(int(done.stdout) / 1024)
+        kept.append(float(done.stdout))
     return took, kept
 
 
@@ -110,7 +113,11 @@ def idle_worker(named: bytes) -> float:
     """
     with servers() as shared:
         broker_url, database_url = shared.redis.database_url(0), shared.postgres.create_database("idle")
-        command = [sys.executable, "-m", "tests.bench.idle", broker_url, database_url]
+        engine = create_engine(database_url)
+        with engine.begin() as connection:
+            connection.execute(text(f"CREATE SEQUENCE {DONE}"))
+        ignored, addresses = ["-W", f"ignore:{WARNED}"], [broker_url, database_url, str(THREADS)]
+        command = [sys.executable, *ignored, "-m", "tests.bench.idle", *addresses]
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
         try:
             assert process.stdin is not None
@@ -119,22 +126,24 @@ def idle_worker(named: bytes) -> float:
             with Celery("idle", broker=broker_url) as app:
                 for _ in range(IDLE_TASKS):
                     app.send_task(TASK, queue=QUEUE)
-            _wait_until_done(shared)
+            _wait_until_done(engine)
             return resident_mb(process.pid)
         finally:
             process.terminate()
             process.wait(30)
+            engine.dispose()
 
 
-def _wait_until_done(shared: Servers) -> None:
-    """Wait until no task waits, and those that were taken last are done."""
-    redis, ends = shared.redis_client(), time.monotonic() + IDLE_S
-    while redis.llen(QUEUE):
-        if time.monotonic() > ends:
-            raise BrokenRun(f"a worker that does nothing did not do {IDLE_TASKS} tasks in {IDLE_S:g} s")
-        time.sleep(POLL_S)
-    redis.close()
-    time.sleep(LAST_ONES_S)
+def _wait_until_done(engine: Engine) -> None:
+    """Wait until each task of the worker that does nothing was done."""
+    ends = time.monotonic() + IDLE_S
+    last = select(column("last_value", Integer)).select_from(table(DONE))
+    with engine.connect() as connection:
+        while connection.scalar(last) != IDLE_TASKS:
+            if time.monotonic() > ends:
+                raise BrokenRun(f"a worker that does nothing did not do {IDLE_TASKS} tasks in {IDLE_S:g} s")
+            connection.rollback()
+            time.sleep(POLL_S)
 
 
 @contextmanager
@@ -224,7 +233,7 @@ def rows(found: dict[str, list[float]]) -> list[Row]:
         "start": "a worker's libraries without the worker: start, s",
         "memory": "a worker's libraries without the worker: resident memory, MB",
         "ours": "a worker's libraries and its own modules, loaded: resident memory, MB",
-        "idle": "a worker's libraries in a Celery worker whose tasks do nothing: resident memory, MB",
+        "idle": "a Celery worker of these libraries that does nothing: resident memory, MB",
         "rate": "the HTTP server without the producer: requests/s over 32 connections",
         "p99": "the HTTP server without the producer: p99 in ms",
         **{

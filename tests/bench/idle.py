@@ -1,6 +1,7 @@
-"""A Celery worker of a worker's libraries and nothing of ours: its task asks the database one thing and forgets it.
+"""A Celery worker of a worker's libraries and nothing of ours: its task counts in the database that it was done.
 
-`python -m tests.bench.idle BROKER_URL DATABASE_URL`, with the modules that it loads as a JSON array on standard input.
+`python -m tests.bench.idle BROKER_URL DATABASE_URL THREADS`, with the modules that it loads as a JSON array on standard
+input.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from contextlib import suppress
 
 from shared.process.loading import loading, without
 
-THREADS = 8
-QUEUE, TASK = "idle", "nothing"
+QUEUE, TASK, DONE = "idle", "nothing", "done"
+"""Its queue, its task, and the sequence in the database that counts how often that was done."""
 
 
 def load(names: list[str]) -> None:
@@ -41,7 +42,7 @@ def work(broker_url: str, database_url: str, threads: int) -> None:
     @app.task(name=TASK)  # type: ignore[untyped-decorator]
     def nothing() -> None:
         with engine.begin() as connection:
-            connection.execute(text("SELECT 1")).all()
+            connection.execute(text(f"SELECT nextval('{DONE}')")).all()
 
     app.Worker(
         pool="threads",
@@ -55,4 +56,4 @@ def work(broker_url: str, database_url: str, threads: int) -> None:
 
 if __name__ == "__main__":
     load(json.load(sys.stdin))
-    work(sys.argv[1], sys.argv[2], THREADS)
+    work(sys.argv[1], sys.argv[2], int(sys.argv[3]))

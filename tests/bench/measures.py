@@ -8,11 +8,12 @@ from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
 from statistics import median
 
-from tests.bench.costs import Costs, count_costs, processor_ms, resident_mb
+from tests.bench.costs import Costs, count_costs, processor_ms
 from tests.bench.deskbridge import Deskbridge
 from tests.bench.errors import BrokenRun
 from tests.bench.limits import Limits, flush_ms
 from tests.bench.load import post
+from tests.bench.memory import resident_mb
 from tests.bench.plain import Plain
 from tests.bench.rounds import accept, load, one_at_a_time, sync, warm_up
 from tests.bench.servers import Servers, servers

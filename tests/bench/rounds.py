@@ -83,7 +83,7 @@ def sync(side: Side, stand_in: StandIn, events: Batch) -> float:
 
 
 def one_at_a_time(side: Side, stand_in: StandIn, size: int) -> float:
-    """Return the milliseconds from posting an event until the request for its time entry reached the tracker.
+    """Return the milliseconds from posting an event until the request that made its time entry reached the tracker.
 
     The tracker notes when a request reaches it. To ask it all the while would give the answer in steps of how often it
     is asked, and take the processor from those who are measured.
@@ -94,25 +94,30 @@ def one_at_a_time(side: Side, stand_in: StandIn, size: int) -> float:
         size: how many events; what is returned is the median.
 
     Raises:
-        BrokenRun: an event was not forwarded, or not in time.
+        BrokenRun: the tracker does not hold each event exactly once, or not in time.
     """
     stand_in.forget()
-    posted = []
-    for number, delivery in enumerate(batch(size).deliveries(1), start=1):
+    events, posted = batch(size), list[float]()
+    for number, delivery in enumerate(events.deliveries(1), start=1):
         posted.append(time.monotonic())
         post(side.port, [delivery])
         while len(reached := _time_entries(stand_in)) < number:
             if time.monotonic() - posted[-1] > SYNC_TIMEOUT_S:
                 raise BrokenRun(f"{side.name} did not forward an event in {SYNC_TIMEOUT_S:g} s")
     _wait_until_idle(side)
+    if differences := events.differences(stand_in.state()):
+        raise BrokenRun(f"{side.name}: {'; '.join(differences)}")
     return median((at - began) * 1000 for began, at in zip(posted, reached, strict=True))
 
 
 def _time_entries(stand_in: StandIn) -> list[float]:
-    """Return when each request for a time entry reached the tracker, after a moment in which it is left alone."""
+    """Return when each request that made a time entry reached the tracker, after a moment in which it is left alone."""
     time.sleep(LEFT_ALONE_S)
-    requests = stand_in.requests()
-    return [one["at"] for one in requests if (one["method"], one["path"]) == ("POST", "/time_entries.json")]
+    return [
+        one["at"]
+        for one in stand_in.requests()
+        if (one["path"], one["status"]) == ("/time_entries.json", 201)
+    ]
 
 
 def warm_up(side: Side, stand_in: StandIn, size: int) -> None:
