@@ -24,10 +24,11 @@ from sqlalchemy import cast as sql_cast
 from sqlalchemy.orm import Session
 
 from shared.store.journal.due import ORDER, task_key
-from shared.store.ledger.ledger_queries import IN_FLIGHT, NOT_LINKED
+from shared.store.ledger.ledger_queries import IN_FLIGHT
 from shared.store.tables.constant import carry_out
 from shared.store.tables.models import JournalEvent, TaskTimeLink, TicketIssueLink
 from shared.store.tables.rows import among
+from shared.store.tables.types import unindexed
 
 ISSUES, TIMES, JOURNAL = (cast(Table, one.__table__) for one in (TicketIssueLink, TaskTimeLink, JournalEvent))
 OF_A_ROW = {
@@ -92,12 +93,10 @@ def _bearing() -> CompoundSelect[Any]:
         _none(times.task_id).label("task_id"),
         *(issues[one] for one in OF_A_ROW),
     ).where(among(issues.ticket_id, "ticket_ids"))
-    asked = select(times.task_id).where(among(times.task_id, "task_ids"))
-    is_in_flight = or_(*(times.state == state for state in IN_FLIGHT))
-    in_flight = select(times.task_id).where(NOT_LINKED, among(times.ticket_id, "ticket_ids"), is_in_flight)
-    of_times = select(_part(TIME), times.ticket_id, times.task_id, *(times[one] for one in OF_A_ROW)).where(
-        times.task_id.in_(asked.union_all(in_flight))
-    )
+    of_times = select(_part(TIME), times.ticket_id, times.task_id, *(times[one] for one in OF_A_ROW))
+    asked = of_times.where(among(times.task_id, "task_ids"))
+    is_in_flight = or_(*(unindexed(times.state) == state for state in IN_FLIGHT))
+    in_flight = of_times.where(among(times.ticket_id, "ticket_ids"), is_in_flight)  # some are asked for, too
     newest_first = [JOURNAL.c[one.key].desc() for one in ORDER]
     place = func.row_number().over(partition_by=JOURNAL.c.key, order_by=newest_first).label("place")
     ranked = (
@@ -111,7 +110,7 @@ def _bearing() -> CompoundSelect[Any]:
         ranked.c.task_id,
         *(ranked.c.id if one == "event_id" else _none(times[one]) for one in OF_A_ROW),
     ).where(ranked.c.place == 1)
-    return union_all(of_issues, of_times, newest)
+    return union_all(of_issues, asked, in_flight, newest)
 
 
 def _part(name: str) -> ColumnElement[str]:

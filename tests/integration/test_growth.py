@@ -24,6 +24,29 @@ FEW, MANY = 2_000, 30_000
 TICKETS = range(1_000_001, 1_000_009)
 """None that is in the tables already."""
 
+WAITING = 5_000
+THAT_WAIT = f"""
+    INSERT INTO journal (delivery_id, digest, event, key, ticket_id, task_id, occurred_at, clamped, sequence, received_at,
+        payload, state, attempts)
+    SELECT 'waiting-' || i, repeat('a', 64), 'ticket_task.updated', 'ticket-task:' || i, i, i, now(), false, 0, now(),
+        '{{}}', CASE mod(i, 2) WHEN 0 THEN 'pending' ELSE 'failed' END, 0
+    FROM generate_series(2000001, 2000000 + {2 * WAITING}) i;
+    INSERT INTO task_time_link (task_id, ticket_id, state, attempt, body, first_claimed_at, claimed_at, lease_until,
+        rounds, adopted, duplicate, changed_at)
+    SELECT i, i, 'claimed', 1, '{{"lorem": "' || repeat('ipsum ', 100) || '"}}', now(), now(), now() + interval '1 hour', 0, false, false, now()
+    FROM generate_series(2000001, 2000000 + {WAITING}) i"""
+LAST_LOOKED_AT = {
+    "never": (),
+    "while they were empty": ("VACUUM ANALYZE",),
+    "after they were emptied": (
+        THAT_WAIT,
+        "DELETE FROM journal",
+        "DELETE FROM task_time_link",
+        "VACUUM ANALYZE",
+    ),
+}
+"""When PostgreSQL looked last at how many rows of which kind there are: what was done before all these came."""
+
 
 @pytest.fixture
 def bridge_on_postgresql(stand_in: StandIn, redis_url: str, migrated_postgres_url: str) -> Iterator[Bridge]:
@@ -79,6 +102,27 @@ def read_as_a_whole(bridge: Bridge, said: list[tuple[str, Any]]) -> list[str]:
     return found
 
 
+def most_looked_at(bridge: Bridge, said: list[tuple[str, Any]]) -> dict[str, int]:
+    """Return each statement with how many rows one step of its plan looks at, as it is planned once."""
+    found = {}
+    with asking(bridge) as cursor:
+        cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
+        for statement, execute, parameters in both_ways(cursor, said):
+            cursor.execute("SAVEPOINT asked")
+            cursor.execute(f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) {execute}", parameters)
+            ((((plan,),),),) = (cursor.fetchall(),)
+            cursor.execute("ROLLBACK TO SAVEPOINT asked")
+            found[statement] = max(rows_of(plan["Plan"]))
+    return found
+
+
+def rows_of(step: dict[str, Any]) -> Iterator[int]:
+    """Return how many rows each step of a plan looks at, in all its rounds."""
+    yield round(step["Actual Loops"] * (step["Actual Rows"] + step.get("Rows Removed by Filter", 0)))
+    for one in step.get("Plans", ()):
+        yield from rows_of(one)
+
+
 def of_other_types(bridge: Bridge, said: list[tuple[str, Any]]) -> list[str]:
     """Return the statements whose columns are of other types where they are prepared."""
     found = []
@@ -111,6 +155,26 @@ def test_whatever_the_way_of_an_event_asks_of_a_large_table_it_finds_by_an_index
     assert len(entries(stand_in)) == len(TICKETS) + 1
     assert read_as_a_whole(bridge, said) == []
     assert of_other_types(bridge, said) == []
+
+
+@pytest.mark.parametrize("last_looked_at", LAST_LOOKED_AT)
+def test_an_event_costs_as_much_however_many_others_wait_failed_or_are_in_flight(
+    bridge_on_postgresql: Bridge, last_looked_at: str
+) -> None:
+    bridge = bridge_on_postgresql
+    engine = bridge.store.database.engine.execution_options(isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        for table in ("journal", "task_time_link"):
+            connection.exec_driver_sql(f"ALTER TABLE {table} SET (autovacuum_enabled = false)")
+        for statement in (*LAST_LOOKED_AT[last_looked_at], THAT_WAIT):
+            connection.exec_driver_sql(statement)
+    with asked(bridge) as said:
+        bridge.receive(*(task_event(of_ticket=ticket(one), of_task=task(one)) for one in TICKETS))
+        bridge.sync_together(*TICKETS)
+        bridge.receive(*(ticket_event(of_ticket=ticket(one, status=5)) for one in TICKETS))
+        bridge.sync_together(*TICKETS)
+    looked_at = most_looked_at(bridge, said)
+    assert {statement: rows for statement, rows in looked_at.items() if rows > WAITING // 10} == {}
 
 
 def test_what_is_asked_of_many_rows_is_not_planned_anew_each_time(bridge_on_postgresql: Bridge) -> None:

@@ -15,7 +15,7 @@ from shared.errors import InvalidEvent
 from shared.events.event import Event, stored_event
 from shared.store.tables.models import EventState, JournalEvent
 from shared.store.tables.rows import among
-from shared.store.tables.types import Key, moment, size_of
+from shared.store.tables.types import Key, moment, size_of, unindexed
 from shared.telemetry import traceparent
 
 CLOCK_TOLERANCE = timedelta(minutes=5)
@@ -67,10 +67,15 @@ class DueEvents:
     now: datetime | None = None
 
 
-def is_due() -> ColumnElement[bool]:
-    """Match pending events whose time has come."""
+def is_due(*, of_few: bool = False) -> ColumnElement[bool]:
+    """Match pending events whose time has come.
+
+    Args:
+        of_few: what is asked for is found by something else, such as a ticket.
+    """
+    state = unindexed(JournalEvent.state) if of_few else JournalEvent.state
     return and_(
-        JournalEvent.state == EventState.PENDING,
+        state == EventState.PENDING,
         or_(JournalEvent.next_attempt_at.is_(None), JournalEvent.next_attempt_at <= moment()),
     )
 
@@ -98,7 +103,8 @@ def due_of_tickets() -> Select[Any]:
     """
     ticket, key = JournalEvent.ticket_id, JournalEvent.key
     asked = among(ticket, "ticket_ids")
-    due_keys = select(ticket, key).where(asked, is_due())
+    due_keys = select(ticket, key).where(asked, is_due(of_few=True))
+    is_pending = unindexed(JournalEvent.state) == EventState.PENDING
     newest_first = [column.desc() for column in ORDER]
     ranked = (
         select(
@@ -109,7 +115,7 @@ def due_of_tickets() -> Select[Any]:
             func.row_number().over(partition_by=(ticket, key), order_by=newest_first).label("rank"),
             func.row_number().over(partition_by=ticket, order_by=ORDER).label("place"),
         )
-        .where(asked, JournalEvent.state == EventState.PENDING, tuple_(ticket, key).in_(due_keys))
+        .where(asked, is_pending, tuple_(ticket, key).in_(due_keys))
         .subquery()
     )
     wanted_first = [case((ranked.c.recency == 1, 0), else_=ranked.c.rank), ranked.c.place]

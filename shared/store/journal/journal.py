@@ -64,7 +64,7 @@ from shared.store.tables.models import (
     TicketState,
 )
 from shared.store.tables.rows import Rows, among
-from shared.store.tables.types import Insert, Key, clock, insert_for, is_on_postgresql, moment, number_in
+from shared.store.tables.types import Insert, Key, clock, insert_for, is_on_postgresql, moment, number_in, unindexed
 
 JOURNAL = cast(Table, JournalEvent.__table__)
 UNREADABLE = "unreadable"
@@ -644,11 +644,8 @@ def _pending(event_ids: Collection[int]) -> ColumnElement[bool]:
 @cache
 def _due_at_all() -> Any:
     """Return the statement that finds those of `ticket_ids` that have something due; made once, as are those below."""
-    of_tickets = among(JOURNAL.c.ticket_id, "ticket_ids")
-    comes = JOURNAL.c.next_attempt_at
-    is_time = or_(comes.is_(None), comes <= moment())
-    is_due = (of_tickets, JOURNAL.c.state == EventState.PENDING, is_time)
-    return select(JOURNAL.c.ticket_id).where(*is_due).distinct()
+    ticket_id = JournalEvent.ticket_id
+    return select(ticket_id).where(among(ticket_id, "ticket_ids"), is_due(of_few=True)).distinct()
 
 
 @cache
@@ -661,7 +658,7 @@ def _done(*, postgresql: bool) -> Any:
     }
     return (
         update(JOURNAL)
-        .where(columns.key == given.of_key, or_(is_it, columns.state == EventState.FAILED))
+        .where(columns.key == given.of_key, or_(is_it, unindexed(columns.state) == EventState.FAILED))
         .values(
             state=case((is_it, EventState.DONE), else_=EventState.SUPERSEDED),
             next_attempt_at=case((is_it, None), else_=columns.next_attempt_at),

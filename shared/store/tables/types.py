@@ -7,10 +7,21 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, BindParameter, DateTime, Dialect, Integer, ScalarSelect, Text, select
+from sqlalchemy import (
+    BigInteger,
+    BindParameter,
+    ColumnElement,
+    DateTime,
+    Dialect,
+    Integer,
+    ScalarSelect,
+    Text,
+    literal_column,
+    select,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import InstrumentedAttribute, Session
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import GenericFunction
 from sqlalchemy.types import TypeDecorator
@@ -111,6 +122,18 @@ def _number_postgresql(element: number_in, compiler: SQLCompiler, **kw: Any) -> 
 def _number_sqlite(element: number_in, compiler: SQLCompiler, **kw: Any) -> str:
     column, name = element.clauses
     return f"json_extract({compiler.process(column, **kw)}, '$.' || {compiler.process(name, **kw)})"
+
+
+def unindexed(column: ColumnElement[str] | InstrumentedAttribute[str]) -> ColumnElement[str]:
+    """Return a text column as what no index of it is read for.
+
+    PostgreSQL takes what it saw last for how many rows have a value. Where they have become many since, as after an hour
+    without a tracker, it would read all that wait to find a ticket's among them, and for each of its events again.
+
+    Args:
+        column: one by which few rows are left out of what was found by another one.
+    """
+    return column.concat(literal_column("''"))
 
 
 def moment(seconds: float | BindParameter[float] = 0) -> ScalarSelect[datetime]:
