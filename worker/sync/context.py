@@ -40,8 +40,9 @@ class OwnContext:
         return self._context.run(do, *args, **kwargs)
 
     def end(self, *, failed: bool = False) -> None:
-        """Say that the way has come to its end."""
+        """Say that the way has come to its end; it is forgotten at once, with whatever it held."""
         self._span.end(failed=failed)
+        self._context.run(_own.set, None)
 
     def tell(self, events: Sequence[Pending]) -> Fields:
         """Name the events that the way is about; return what its lines say of them."""
