@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-
 LOOK_AFTER = 20_000
 """So many objects more than at the last look for garbage are the next one's occasion. What hundreds of tickets that are
 under way hold is no garbage, and what is dropped mostly goes at once, without any look: by Python's 700 they cost a

@@ -67,17 +67,23 @@ class DueEvents:
     now: datetime | None = None
 
 
-def is_due(*, of_few: bool = False) -> ColumnElement[bool]:
-    """Match pending events whose time has come.
-
-    Args:
-        of_few: what is asked for is found by something else, such as a ticket.
-    """
-    state = unindexed(JournalEvent.state) if of_few else JournalEvent.state
+def is_due() -> ColumnElement[bool]:
+    """Match pending events whose time has come."""
     return and_(
-        state == EventState.PENDING,
+        JournalEvent.state == EventState.PENDING,
         or_(JournalEvent.next_attempt_at.is_(None), JournalEvent.next_attempt_at <= moment()),
     )
+
+
+def is_due_of_few() -> ColumnElement[bool]:
+    """Match the same among the few events that are found by something else, as by their ticket (`unindexed`)."""
+    has_time = (JournalEvent.next_attempt_at > moment()).is_(True)
+    return and_(is_pending_of_few(), ~has_time)
+
+
+def is_pending_of_few() -> ColumnElement[bool]:
+    """Match pending events among few."""
+    return unindexed(JournalEvent.state) == EventState.PENDING
 
 
 def due_with_their_keys(ticket_id: int) -> ColumnElement[bool]:
@@ -103,8 +109,7 @@ def due_of_tickets() -> Select[Any]:
     """
     ticket, key = JournalEvent.ticket_id, JournalEvent.key
     asked = among(ticket, "ticket_ids")
-    due_keys = select(ticket, key).where(asked, is_due(of_few=True))
-    is_pending = unindexed(JournalEvent.state) == EventState.PENDING
+    due_keys = select(ticket, key).where(asked, is_due_of_few())
     newest_first = [column.desc() for column in ORDER]
     ranked = (
         select(
@@ -115,7 +120,7 @@ def due_of_tickets() -> Select[Any]:
             func.row_number().over(partition_by=(ticket, key), order_by=newest_first).label("rank"),
             func.row_number().over(partition_by=ticket, order_by=ORDER).label("place"),
         )
-        .where(asked, is_pending, tuple_(ticket, key).in_(due_keys))
+        .where(asked, is_pending_of_few(), tuple_(ticket, key).in_(due_keys))
         .subquery()
     )
     wanted_first = [case((ranked.c.recency == 1, 0), else_=ranked.c.rank), ranked.c.place]

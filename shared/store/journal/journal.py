@@ -49,6 +49,7 @@ from shared.store.journal.due import (
     due_parameters,
     due_with_their_keys,
     is_due,
+    is_due_of_few,
     task_key,
 )
 from shared.store.ledger.ledger_queries import unsettled_tickets
@@ -64,7 +65,16 @@ from shared.store.tables.models import (
     TicketState,
 )
 from shared.store.tables.rows import Rows, among
-from shared.store.tables.types import Insert, Key, clock, insert_for, is_on_postgresql, moment, number_in, unindexed
+from shared.store.tables.types import (
+    Insert,
+    Key,
+    clock,
+    insert_for,
+    is_on_postgresql,
+    moment,
+    number_in,
+    unindexed,
+)
 
 JOURNAL = cast(Table, JournalEvent.__table__)
 UNREADABLE = "unreadable"
@@ -645,7 +655,7 @@ def _pending(event_ids: Collection[int]) -> ColumnElement[bool]:
 def _due_at_all() -> Any:
     """Return the statement that finds those of `ticket_ids` that have something due; made once, as are those below."""
     ticket_id = JournalEvent.ticket_id
-    return select(ticket_id).where(among(ticket_id, "ticket_ids"), is_due(of_few=True)).distinct()
+    return select(ticket_id).where(among(ticket_id, "ticket_ids"), is_due_of_few()).distinct()
 
 
 @cache

@@ -127,7 +127,7 @@ def _number_sqlite(element: number_in, compiler: SQLCompiler, **kw: Any) -> str:
 def unindexed(column: ColumnElement[str] | InstrumentedAttribute[str]) -> ColumnElement[str]:
     """Return a text column as what no index of it is read for.
 
-    PostgreSQL takes what it saw last for how many rows have a value. Where they have become many since, as after an hour
+    PostgreSQL takes what it saw last for how many rows have a value. Where they have become many since, as in an hour
     without a tracker, it would read all that wait to find a ticket's among them, and for each of its events again.
 
     Args:
