@@ -28,7 +28,6 @@ from shared.store.ledger.ledger_queries import IN_FLIGHT
 from shared.store.tables.constant import carry_out
 from shared.store.tables.models import JournalEvent, TaskTimeLink, TicketIssueLink
 from shared.store.tables.rows import among
-from shared.store.tables.types import unindexed
 
 ISSUES, TIMES, JOURNAL = (cast(Table, one.__table__) for one in (TicketIssueLink, TaskTimeLink, JournalEvent))
 OF_A_ROW = {
@@ -95,7 +94,7 @@ def _bearing() -> CompoundSelect[Any]:
     ).where(among(issues.ticket_id, "ticket_ids"))
     of_times = select(_part(TIME), times.ticket_id, times.task_id, *(times[one] for one in OF_A_ROW))
     asked = of_times.where(among(times.task_id, "task_ids"))
-    is_in_flight = or_(*(unindexed(times.state) == state for state in IN_FLIGHT))
+    is_in_flight = or_(*(times.state == state for state in IN_FLIGHT))
     in_flight = of_times.where(among(times.ticket_id, "ticket_ids"), is_in_flight)  # some are asked for, too
     newest_first = [JOURNAL.c[one.key].desc() for one in ORDER]
     place = func.row_number().over(partition_by=JOURNAL.c.key, order_by=newest_first).label("place")

@@ -38,7 +38,7 @@ from shared.store.tables.constant import carry_out
 from shared.store.tables.explained import keeping
 from shared.store.tables.models import GONE, EventState, JournalEvent, LedgerRow, LedgerState, RecoveryMode
 from shared.store.tables.rows import Rows
-from shared.store.tables.types import Insert, Key, clock, insert_for, is_on_postgresql, moment, unindexed
+from shared.store.tables.types import Insert, Key, clock, insert_for, is_on_postgresql, moment
 
 __all__ = ["IN_FLIGHT", "Answered", "Claim", "Ledger", "LedgerRow"]
 
@@ -488,7 +488,7 @@ def _claiming(
         is_newer = tuple_(this.c.occurred_at, this.c.sequence, this.c.id) < tuple_(
             newer.c.occurred_at, newer.c.sequence, newer.c.id
         )
-        waits = (newer.c.key == this.c.key, unindexed(newer.c.state) == EventState.PENDING)
+        waits = (newer.c.key == this.c.key, newer.c.state == EventState.PENDING)
         row = row.where(~exists().where(this.c.id == claimed.event_id, *waits, is_newer))
     inserting = insert(table).from_select(list(row.selected_columns.keys()), row)
     new = inserting.excluded
