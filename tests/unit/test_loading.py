@@ -5,11 +5,12 @@ from __future__ import annotations
 import gc
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from shared.process.loading import loading
+from shared.process.loading import LOOK_AFTER, loading
 
 ROOT = Path(__file__).resolve().parents[2]
 NOBODYS = {
@@ -83,15 +84,26 @@ def test_a_producer_that_begins_anew_without_a_secret_has_loaded_no_settings_bef
     assert loaded & {"pydantic_settings", "shared.process.settings", "celery", "sqlalchemy"} == set()
 
 
-def test_garbage_is_looked_for_again_after_loading_and_not_in_what_was_loaded() -> None:
+@pytest.fixture
+def _as_before() -> Iterator[None]:
+    """Have garbage looked for as often after the test as before it."""
+    before = gc.get_threshold()
+    yield
+    gc.set_threshold(*before)
+
+
+@pytest.mark.usefixtures("_as_before")
+def test_garbage_is_looked_for_again_after_loading_seldom_and_not_in_what_was_loaded() -> None:
     before = gc.get_freeze_count()
     with loading():
         assert not gc.isenabled()
         kept: list[list[int]] = [[] for _ in range(1000)]
     assert gc.isenabled()
     assert gc.get_freeze_count() >= before + len(kept)
+    assert gc.get_threshold()[0] == LOOK_AFTER
 
 
+@pytest.mark.usefixtures("_as_before")
 def test_a_module_that_cannot_be_loaded_leaves_it_on() -> None:
     with pytest.raises(ImportError), loading():
         raise ImportError

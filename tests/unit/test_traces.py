@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
 from collections.abc import Iterator
 from typing import Any
+from weakref import ref
 
 import pytest
 import structlog
@@ -134,6 +136,20 @@ def test_without_traces_of_our_own_a_line_says_the_helpdesk_s() -> None:
     line = own.run(said)
     assert (line["trace_id"], line["event_ids"]) == (TRACE, [1, 2])
     assert line["keys"] == ["ticket-task:512"] * 2
+
+
+def test_a_way_at_its_end_leaves_no_garbage(spans: InMemorySpanExporter) -> None:
+    own = OwnContext(7, CAME_WITH)
+    own.run(tell, [pending(1, "first", CAME_WITH)])
+    left = ref(own)
+    gc.disable()
+    try:
+        own.end()
+        del own
+        assert left() is None
+    finally:
+        gc.enable()
+    assert of(spans, "drain")
 
 
 def test_a_line_names_the_newest_of_many_events() -> None:
