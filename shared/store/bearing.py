@@ -28,12 +28,16 @@ from shared.store.ledger.ledger_queries import IN_FLIGHT
 from shared.store.tables.constant import carry_out
 from shared.store.tables.models import JournalEvent, TaskTimeLink, TicketIssueLink
 from shared.store.tables.rows import among
+from shared.store.tables.types import unindexed
 
 ISSUES, TIMES, JOURNAL = (cast(Table, one.__table__) for one in (TicketIssueLink, TaskTimeLink, JournalEvent))
 OF_A_ROW = {
     column.name: name for name, column in inspect(TicketIssueLink).columns.items() if name != "ticket_id"
 }
 """The columns that both kinds of rows have beside their keys, and what a row calls each."""
+
+NO_TASK = 0
+"""In place of an empty list, for which PostgreSQL may take an index of some rows only, and read all of that."""
 
 ISSUE, TIME, NEWEST = "issue", "time", "newest"
 
@@ -64,7 +68,7 @@ def bearing(session: Session, asked: Mapping[int, Collection[int]]) -> Bearing:
     task_ids = {task_id for some in asked.values() for task_id in some}
     parameters = {
         "ticket_ids": list(asked),
-        "task_ids": list(task_ids),
+        "task_ids": list(task_ids) or [NO_TASK],
         "keys": [task_key(one) for one in task_ids],
     }
     found = Bearing(times={ticket_id: {} for ticket_id in asked})
@@ -94,7 +98,7 @@ def _bearing() -> CompoundSelect[Any]:
     ).where(among(issues.ticket_id, "ticket_ids"))
     of_times = select(_part(TIME), times.ticket_id, times.task_id, *(times[one] for one in OF_A_ROW))
     asked = of_times.where(among(times.task_id, "task_ids"))
-    is_in_flight = or_(*(times.state == state for state in IN_FLIGHT))
+    is_in_flight = or_(*(unindexed(times.state) == state for state in IN_FLIGHT))
     in_flight = of_times.where(among(times.ticket_id, "ticket_ids"), is_in_flight)  # some are asked for, too
     newest_first = [JOURNAL.c[one.key].desc() for one in ORDER]
     place = func.row_number().over(partition_by=JOURNAL.c.key, order_by=newest_first).label("place")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 import psycopg2
@@ -11,7 +13,10 @@ import pytest
 from sqlalchemy import text
 
 from deploy.sandbox.tracker.control import StandIn
+from shared.codes.reasons import Reason
+from shared.store.tables.models import EventState
 from shared.store.tables.prepared import CAN_BE_PREPARED, OFTEN, to_prepare
+from shared.store.transaction import Transaction
 from tests.bench.retention import FILLINGS, fill
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket, ticket_event
@@ -25,17 +30,25 @@ TICKETS = range(1_000_001, 1_000_009)
 """None that is in the tables already."""
 
 MOST_LOOKED_AT = 500
-THAT_WAIT = """
-    INSERT INTO journal (delivery_id, digest, event, key, ticket_id, task_id, occurred_at, clamped, sequence,
-        received_at, payload, state, attempts)
-    SELECT 'waiting-' || i, repeat('a', 64), 'ticket_task.updated', 'ticket-task:' || i, i, i, now(), false, 0, now(),
-        '{"lorem": "' || repeat('ipsum ', 200) || '"}', CASE mod(i, 2) WHEN 0 THEN 'pending' ELSE 'failed' END, 0
-    FROM generate_series(2000001, 2010000) i;
-    INSERT INTO task_time_link (task_id, ticket_id, state, attempt, body, first_claimed_at, claimed_at, lease_until,
-        rounds, adopted, duplicate, changed_at)
-    SELECT i, i, 'claimed', 1, '{"lorem": "' || repeat('ipsum ', 100) || '"}', now(), now(),
-        now() + interval '1 hour', 0, false, false, now()
-    FROM generate_series(2000001, 2005000) i"""
+
+
+def others(first: int, last: int, states: tuple[str, str], ledger_state: str) -> str:
+    """Return what inserts events of two states in turn, and half as many rows of time entries."""
+    return f"""
+        INSERT INTO journal (delivery_id, digest, event, key, ticket_id, task_id, occurred_at, clamped, sequence,
+            received_at, payload, state, attempts)
+        SELECT 'another-' || i, repeat('a', 64), 'ticket_task.updated', 'ticket-task:' || i, i, i, now(), false, 0,
+            now(), '{{"lorem": "' || repeat('ipsum ', 200) || '"}}',
+            CASE mod(i, 2) WHEN 0 THEN '{states[0]}' ELSE '{states[1]}' END, 0
+        FROM generate_series({first}, {last}) i;
+        INSERT INTO task_time_link (task_id, ticket_id, state, attempt, body, first_claimed_at, claimed_at, lease_until,
+            rounds, adopted, duplicate, changed_at)
+        SELECT i, i, '{ledger_state}', 1, '{{"lorem": "' || repeat('ipsum ', 100) || '"}}', now(), now(),
+            now() + interval '1 hour', 0, false, false, now()
+        FROM generate_series({first}, {(first + last) // 2}) i"""  # noqa: S608 (all of it is written here)
+
+
+THAT_WAIT = others(2_000_001, 2_010_000, ("pending", "failed"), "claimed")
 LAST_LOOKED_AT = {
     "never": (),
     "while they were empty": ("VACUUM ANALYZE",),
@@ -45,6 +58,7 @@ LAST_LOOKED_AT = {
         "DELETE FROM task_time_link",
         "VACUUM ANALYZE",
     ),
+    "when all had ended": (others(3_000_001, 3_030_000, ("done", "done"), "linked"), "VACUUM ANALYZE"),
 }
 """When PostgreSQL looked last at how many rows of which kind there are: what was done before all these came."""
 
@@ -104,16 +118,17 @@ def read_as_a_whole(bridge: Bridge, said: list[tuple[str, Any]]) -> list[str]:
 
 
 def most_looked_at(bridge: Bridge, said: list[tuple[str, Any]]) -> dict[str, int]:
-    """Return each statement with how many rows one step of its plan looks at, as it is planned once."""
+    """Return each statement with how many rows one step of its plan looks at: as it is, and as it is planned once."""
     found = {}
     with asking(bridge) as cursor:
         cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
         for statement, execute, parameters in both_ways(cursor, said):
-            cursor.execute("SAVEPOINT asked")
-            cursor.execute(f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) {execute}", parameters)
-            ((((plan,),),),) = (cursor.fetchall(),)
-            cursor.execute("ROLLBACK TO SAVEPOINT asked")
-            found[statement] = max(rows_of(plan["Plan"]))
+            for way in (statement, execute):
+                cursor.execute("SAVEPOINT asked")
+                cursor.execute(f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) {way}", parameters)
+                ((((plan,),),),) = (cursor.fetchall(),)
+                cursor.execute("ROLLBACK TO SAVEPOINT asked")
+                found[f"{way} {statement}"] = max(rows_of(plan["Plan"]))
     return found
 
 
@@ -158,6 +173,17 @@ def test_whatever_the_way_of_an_event_asks_of_a_large_table_it_finds_by_an_index
     assert of_other_types(bridge, said) == []
 
 
+def put_aside(tx: Transaction) -> None:
+    """Do to some events whatever is done to those that are not simply forwarded."""
+    some, reason = range(1, 9), Reason.NO_LINK()
+    tx.journal.end(some, EventState.SKIPPED, reason)
+    tx.journal.wait(some, datetime.now(UTC), reason)
+    tx.journal.supersede_older(1, reason)
+    tx.journal.put_off(TICKETS[0], 1.0, task_id=1)
+    tx.journal.hurry(TICKETS[0], 1)
+    tx.journal.reopen_held(TICKETS[0], reason, 1)
+
+
 @pytest.mark.parametrize("last_looked_at", LAST_LOOKED_AT)
 def test_an_event_costs_as_much_however_many_others_wait_failed_or_are_in_flight(
     bridge_on_postgresql: Bridge, last_looked_at: str
@@ -176,6 +202,7 @@ def test_an_event_costs_as_much_however_many_others_wait_failed_or_are_in_flight
         bridge.sync_together(*TICKETS)
         with bridge.store.transaction() as tx:
             assert tx.journal.have_due(TICKETS) == set()
+            put_aside(tx)
     looked_at = most_looked_at(bridge, said)
     assert {statement: rows for statement, rows in looked_at.items() if rows > MOST_LOOKED_AT} == {}
 
@@ -200,3 +227,25 @@ def test_a_question_without_an_index_is_seen(bridge_on_postgresql: Bridge) -> No
     bridge = bridge_on_postgresql
     fill(bridge.store.database, 1, MANY, MANY)
     assert read_as_a_whole(bridge, [("SELECT * FROM ticket_issue_link WHERE reason = %(it)s", {"it": "?"})])
+
+
+def test_whatever_the_way_of_an_event_asks_of_a_large_table_sqlite_finds_by_an_index_too(
+    bridge: Bridge,
+) -> None:
+    with asked(bridge) as said:
+        bridge.receive(*(task_event(of_ticket=ticket(one), of_task=task(one)) for one in TICKETS))
+        bridge.sync_together(*TICKETS)
+        bridge.receive(*(ticket_event(of_ticket=ticket(one, status=5)) for one in TICKETS))
+        bridge.sync_together(*TICKETS)
+        with bridge.store.transaction() as tx:
+            assert tx.journal.have_due(TICKETS) == set()
+            put_aside(tx)
+    plans = dict[str, str]()
+    with bridge.store.database.engine.connect() as connection:
+        for statement, parameters in said:
+            if statement.startswith(CAN_BE_PREPARED):
+                steps = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters).all()
+                plans[statement] = "; ".join(str(step[-1]) for step in steps)
+    assert len(plans) > 10
+    as_a_whole = re.compile(rf"SCAN ({'|'.join(FILLINGS)})\b")
+    assert {statement: plan for statement, plan in plans.items() if as_a_whole.search(plan)} == {}

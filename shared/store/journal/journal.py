@@ -50,6 +50,7 @@ from shared.store.journal.due import (
     due_with_their_keys,
     is_due,
     is_due_of_few,
+    is_pending_of_few,
     task_key,
 )
 from shared.store.ledger.ledger_queries import unsettled_tickets
@@ -266,12 +267,11 @@ class Journal:
     def supersede_older(self, event_id: int, reason: Coded) -> None:
         """End the pending events of an event's key that are older than it."""
         newer = aliased(JournalEvent)
-        older = exists().where(
-            newer.id == event_id,
-            newer.key == JournalEvent.key,
-            tuple_(*ORDER) < tuple_(newer.occurred_at, newer.sequence, newer.id),
+        of_its_key = JournalEvent.key == select(newer.key).where(newer.id == event_id).scalar_subquery()
+        is_older = exists().where(
+            newer.id == event_id, tuple_(*ORDER) < tuple_(newer.occurred_at, newer.sequence, newer.id)
         )
-        where = and_(JournalEvent.state == EventState.PENDING, older)
+        where = and_(of_its_key, is_pending_of_few(), is_older)
         self._change(where, reason, state=EventState.SUPERSEDED, next_attempt_at=None, ended_at=clock())
 
     def wait_due(self, ticket_id: int, until: datetime, reason: Coded) -> None:
@@ -368,12 +368,12 @@ class Journal:
         whose = (
             JournalEvent.ticket_id == ticket_id if task_id is None else JournalEvent.key == task_key(task_id)
         )
-        where = and_(whose, JournalEvent.state == EventState.PENDING)
+        where = and_(whose, is_pending_of_few())
         self._session.execute(update(JOURNAL).where(where).values(next_attempt_at=clock(seconds)))
 
     def hurry(self, ticket_id: int, task_id: int | None = None) -> None:
         """Make the events due now that waited for a ticket's issue, or for a ticket task's time entry."""
-        waiting = and_(_waiting_for(ticket_id, task_id), JournalEvent.state == EventState.PENDING)
+        waiting = and_(_waiting_for(ticket_id, task_id), is_pending_of_few())
         self._session.execute(update(JOURNAL).where(waiting).values(next_attempt_at=None))
 
     def reopen(self, where: ColumnElement[bool], reason: Coded) -> list[int]:
@@ -648,7 +648,7 @@ def _waiting_for(ticket_id: int, task_id: int | None) -> ColumnElement[bool]:
 
 
 def _pending(event_ids: Collection[int]) -> ColumnElement[bool]:
-    return and_(JournalEvent.id.in_(event_ids), JournalEvent.state == EventState.PENDING)
+    return and_(JournalEvent.id.in_(event_ids), is_pending_of_few())
 
 
 @cache

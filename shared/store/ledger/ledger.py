@@ -38,7 +38,7 @@ from shared.store.tables.constant import carry_out
 from shared.store.tables.explained import keeping
 from shared.store.tables.models import GONE, EventState, JournalEvent, LedgerRow, LedgerState, RecoveryMode
 from shared.store.tables.rows import Rows
-from shared.store.tables.types import Insert, Key, clock, insert_for, is_on_postgresql, moment
+from shared.store.tables.types import Insert, Key, clock, insert_for, is_on_postgresql, moment, unindexed
 
 __all__ = ["IN_FLIGHT", "Answered", "Claim", "Ledger", "LedgerRow"]
 
@@ -519,7 +519,7 @@ def _linking(table: Table, key_column: str, *, postgresql: bool) -> Any:
         .where(
             columns[key_column] == answered.key,
             columns.attempt == answered.attempt,
-            columns.state == LedgerState.CLAIMED,
+            unindexed(columns.state) == LedgerState.CLAIMED,
             columns.lease_until > moment(),
             columns.duplicate.is_(False),
             ~held,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 
 from pydantic import TypeAdapter
 from sqlalchemy import (
@@ -96,6 +96,10 @@ class among(GenericFunction[bool]):  # noqa: N801  (a SQL function)
 
     def __init__(self, values: ColumnElement[Any] | InstrumentedAttribute[Any], name: str) -> None:
         super().__init__(values, bindparam(name, type_=_List()))
+
+    def self_group(self, against: Any = None) -> Self:  # noqa: ARG002
+        """Stand by itself as a condition: SQLite would be asked for `… IN (…) = 1`, for which it uses no index."""
+        return self
 
 
 class _List(TypeDecorator[Collection[Any]]):
