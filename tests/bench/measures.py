@@ -159,7 +159,7 @@ def run(size: Size, say: Say) -> Outcome:
         for side in sides:
             stack.callback(side.stop)
         try:
-            _starting_producers([ours, plain], outcome, say)
+            _starting_producers(size, shared, [ours, plain], outcome, say)
             _accepting(size, shared, [ours, plain], outcome, say)  # before a worker could take a message
             _starting_workers(size, shared, [ours, plain], outcome, say)
             _starting_alike(shared, alike, plain, say)
@@ -173,15 +173,18 @@ def run(size: Size, say: Say) -> Outcome:
             raise BrokenRun(f"{broken}\n{logs}") from None
 
 
-def _starting_producers(sides: list[Side], outcome: Outcome, say: Say) -> None:
+def _starting_producers(size: Size, shared: Servers, sides: list[Side], outcome: Outcome, say: Say) -> None:
     measure = outcome.measure("producer: start, s", 1.2, at_most=True, alone=True)
     for side in sides:
-        say(f"starting the producer of {side.name}")
         side.set_up()
-        measure.note(side, _timed(side.start_producer))
-        if side is sides[0]:
-            measure.limits = f"{processor_ms(side.producers[0].pid) / 1000:.1f} s of processor time"
-        side.freeze()
+
+    def start(side: Side) -> float:
+        _only(side, sides)
+        side.stop_producers()
+        return _timed(side.start_producer)
+
+    _each(size, shared, sides, {sides[0]: measure}, say, start)
+    measure.limits = f"{processor_ms(sides[0].producers[0].pid) / 1000:.1f} s of processor time"
 
 
 def _starting_workers(size: Size, shared: Servers, sides: list[Side], outcome: Outcome, say: Say) -> None:

@@ -63,12 +63,19 @@ class Side(ABC):
         while len(self.workers) < WORKERS:
             self.start_worker(calls)
 
+    def stop_producers(self) -> None:
+        """End what takes events."""
+        self._end(self.producers)
+
     def stop_workers(self) -> None:
         """End what forwards them."""
+        self._end(self.workers)
+
+    def _end(self, some: list[Child]) -> None:
         self.thaw()
-        for child in self.workers:
+        for child in some:
             child.stop()
-        self.workers.clear()
+        some.clear()
 
     @abstractmethod
     def accepted(self) -> int:
