@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 LOOK_AFTER = 20_000
-"""So many objects more than at the last look for garbage are the next one's occasion. What hundreds of tickets that are
-under way hold is no garbage, and what is dropped mostly goes at once, without any look: by Python's 700 they cost a
-worker a twentieth of its processor time, and found nothing."""
+"""Garbage is looked for whenever there are so many objects more. What hundreds of tickets that are under way hold is
+none, and what is dropped mostly goes at once, without a look: each 700, as Python has it, a worker spent a twentieth of
+its processor time on looks that found hardly anything."""
 
 
 @contextmanager
@@ -44,5 +44,8 @@ def loading() -> Iterator[None]:
 
 
 def look_seldom() -> None:
-    """Look for garbage a hundred times less often: a command loads half a million objects, keeps them and soon ends."""
+    """Look for garbage a hundred times less often: a command loads half a million objects, keeps them and soon ends.
+
+    One that stays, such as a producer, looks as often as every process that does (LOOK_AFTER) once it has loaded.
+    """
     gc.set_threshold(100_000, 20, 100)

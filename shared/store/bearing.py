@@ -37,7 +37,7 @@ OF_A_ROW = {
 """The columns that both kinds of rows have beside their keys, and what a row calls each."""
 
 NO_TASK = 0
-"""In place of an empty list, for which PostgreSQL may take an index of some rows only, and read all of that."""
+"""In place of none at all: for an empty list PostgreSQL may take an index of some rows only, and read all of that."""
 
 ISSUE, TIME, NEWEST = "issue", "time", "newest"
 
@@ -65,10 +65,10 @@ def bearing(session: Session, asked: Mapping[int, Collection[int]]) -> Bearing:
         session: the transaction.
         asked: ticket to the ticket tasks that its due events are about.
     """
-    task_ids = {task_id for some in asked.values() for task_id in some}
+    task_ids = {task_id for some in asked.values() for task_id in some} or {NO_TASK}
     parameters = {
         "ticket_ids": list(asked),
-        "task_ids": list(task_ids) or [NO_TASK],
+        "task_ids": list(task_ids),
         "keys": [task_key(one) for one in task_ids],
     }
     found = Bearing(times={ticket_id: {} for ticket_id in asked})

@@ -16,7 +16,6 @@ from deploy.sandbox.tracker.control import StandIn
 from shared.codes.reasons import Reason
 from shared.store.tables.models import EventState
 from shared.store.tables.prepared import CAN_BE_PREPARED, OFTEN, to_prepare
-from shared.store.transaction import Transaction
 from tests.bench.retention import FILLINGS, fill
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket, ticket_event
@@ -30,6 +29,7 @@ TICKETS = range(1_000_001, 1_000_009)
 """None that is in the tables already."""
 
 MOST_LOOKED_AT = 500
+"""Rows that a step of a plan looks at for these; thousands of others wait, failed or are in flight."""
 
 
 def others(first: int, last: int, states: tuple[str, str], ledger_state: str) -> str:
@@ -69,6 +69,27 @@ def bridge_on_postgresql(stand_in: StandIn, redis_url: str, migrated_postgres_ur
     made = Bridge(migrated_postgres_url, redis_url, stand_in.base_url, stand_in.api_key)
     yield made
     made.close()
+
+
+def forward(bridge: Bridge) -> None:
+    """Have each ticket get its issue and its time entry, and then another status."""
+    bridge.receive(*(task_event(of_ticket=ticket(one), of_task=task(one)) for one in TICKETS))
+    bridge.sync_together(*TICKETS)
+    bridge.receive(*(ticket_event(of_ticket=ticket(one, status=5)) for one in TICKETS))
+    bridge.sync_together(*TICKETS)
+
+
+def put_aside(bridge: Bridge) -> None:
+    """Do to some events whatever is done to those that are not simply forwarded; nothing is left to do before."""
+    some, reason = range(1, 9), Reason.NO_LINK()
+    with bridge.store.transaction() as tx:
+        assert tx.journal.have_due(TICKETS) == set()
+        tx.journal.end(some, EventState.SKIPPED, reason)
+        tx.journal.wait(some, datetime.now(UTC), reason)
+        tx.journal.supersede_older(1, reason)
+        tx.journal.put_off(TICKETS[0], 1.0, task_id=1)
+        tx.journal.hurry(TICKETS[0], 1)
+        tx.journal.reopen_held(TICKETS[0], reason, 1)
 
 
 @contextmanager
@@ -162,26 +183,12 @@ def test_whatever_the_way_of_an_event_asks_of_a_large_table_it_finds_by_an_index
     bridge = bridge_on_postgresql
     fill(bridge.store.database, 1, rows, rows)
     with asked(bridge) as said:
-        bridge.receive(*(task_event(of_ticket=ticket(one), of_task=task(one)) for one in TICKETS))
-        bridge.sync_together(*TICKETS)
-        bridge.receive(*(ticket_event(of_ticket=ticket(one, status=5)) for one in TICKETS))
-        bridge.sync_together(*TICKETS)
+        forward(bridge)
         bridge.receive(task_event(of_ticket=ticket(TICKETS[0]), of_task=task(2_000_000)))
         bridge.sync(TICKETS[0])
     assert len(entries(stand_in)) == len(TICKETS) + 1
     assert read_as_a_whole(bridge, said) == []
     assert of_other_types(bridge, said) == []
-
-
-def put_aside(tx: Transaction) -> None:
-    """Do to some events whatever is done to those that are not simply forwarded."""
-    some, reason = range(1, 9), Reason.NO_LINK()
-    tx.journal.end(some, EventState.SKIPPED, reason)
-    tx.journal.wait(some, datetime.now(UTC), reason)
-    tx.journal.supersede_older(1, reason)
-    tx.journal.put_off(TICKETS[0], 1.0, task_id=1)
-    tx.journal.hurry(TICKETS[0], 1)
-    tx.journal.reopen_held(TICKETS[0], reason, 1)
 
 
 @pytest.mark.parametrize("last_looked_at", LAST_LOOKED_AT)
@@ -196,13 +203,8 @@ def test_an_event_costs_as_much_however_many_others_wait_failed_or_are_in_flight
         for statement in (*LAST_LOOKED_AT[last_looked_at], THAT_WAIT):
             connection.exec_driver_sql(statement)
     with asked(bridge) as said:
-        bridge.receive(*(task_event(of_ticket=ticket(one), of_task=task(one)) for one in TICKETS))
-        bridge.sync_together(*TICKETS)
-        bridge.receive(*(ticket_event(of_ticket=ticket(one, status=5)) for one in TICKETS))
-        bridge.sync_together(*TICKETS)
-        with bridge.store.transaction() as tx:
-            assert tx.journal.have_due(TICKETS) == set()
-            put_aside(tx)
+        forward(bridge)
+        put_aside(bridge)
     looked_at = most_looked_at(bridge, said)
     assert {statement: rows for statement, rows in looked_at.items() if rows > MOST_LOOKED_AT} == {}
 
@@ -233,13 +235,8 @@ def test_whatever_the_way_of_an_event_asks_of_a_large_table_sqlite_finds_by_an_i
     bridge: Bridge,
 ) -> None:
     with asked(bridge) as said:
-        bridge.receive(*(task_event(of_ticket=ticket(one), of_task=task(one)) for one in TICKETS))
-        bridge.sync_together(*TICKETS)
-        bridge.receive(*(ticket_event(of_ticket=ticket(one, status=5)) for one in TICKETS))
-        bridge.sync_together(*TICKETS)
-        with bridge.store.transaction() as tx:
-            assert tx.journal.have_due(TICKETS) == set()
-            put_aside(tx)
+        forward(bridge)
+        put_aside(bridge)
     plans = dict[str, str]()
     with bridge.store.database.engine.connect() as connection:
         for statement, parameters in said:

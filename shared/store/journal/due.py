@@ -77,12 +77,12 @@ def is_due() -> ColumnElement[bool]:
 
 def is_due_of_few() -> ColumnElement[bool]:
     """Match the same among the few events that are found by something else, as by their ticket (`unindexed`)."""
-    has_time = (JournalEvent.next_attempt_at > moment()).is_(True)
-    return and_(is_pending_of_few(), ~has_time)
+    is_to_come = JournalEvent.next_attempt_at > moment()
+    return and_(is_pending_of_few(), is_to_come.is_not(True))
 
 
 def is_pending_of_few() -> ColumnElement[bool]:
-    """Match pending events among few."""
+    """Match pending events among few that are found by something else."""
     return unindexed(JournalEvent.state) == EventState.PENDING
 
 
