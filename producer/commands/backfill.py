@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
+from io import TextIOWrapper
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Literal, TextIO
@@ -119,4 +120,6 @@ def _of_version_one(text: Iterable[str], table: str, columns: str, delimiter: st
 
 
 def _lines(file: Path) -> AbstractContextManager[TextIO]:
-    return nullcontext(sys.stdin) if str(file) == "-" else file.open(encoding="utf-8-sig", newline="")
+    if str(file) == "-":
+        return nullcontext(TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig", newline=""))
+    return file.open(encoding="utf-8-sig", newline="")

@@ -107,7 +107,7 @@ def _look(directory: Path) -> tuple[int, list[tuple[str, str]]]:
         try:
             if path.stat().st_size > LARGEST_RECORD:
                 raise NotARecord(1, f"larger than {LARGEST_RECORD} bytes")
-            record = parse_record(path.read_text(encoding="utf-8"))
+            record = parse_record(path.read_text(encoding="utf-8-sig"))
         except UnicodeDecodeError:
             faults.append((name, "not UTF-8"))
         except NotARecord as fault:

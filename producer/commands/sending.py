@@ -19,6 +19,7 @@ from shared.codes.invalid import Invalid
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, InvalidEvent
 from shared.events.event import parse_delivery
+from shared.values.utf8 import json_bytes
 
 MOST_EVENTS = 100
 LARGEST_BATCH = 900 * 1024
@@ -41,7 +42,7 @@ class NotSent(BridgeError):
 class Ready:
     """An event that is ready to be sent: its JSON, with a delivery id of its own."""
 
-    text: str
+    content: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +85,11 @@ def batches(ready: Sequence[Ready]) -> Iterator[list[Ready]]:
     batch: list[Ready] = []
     size = 0
     for one in ready:
-        if batch and (len(batch) == MOST_EVENTS or size + len(one.text) > LARGEST_BATCH):
+        if batch and (len(batch) == MOST_EVENTS or size + len(one.content) > LARGEST_BATCH):
             yield batch
             batch, size = [], 0
         batch.append(one)
-        size += len(one.text) + 2
+        size += len(one.content) + 2
     if batch:
         yield batch
 
@@ -116,7 +117,7 @@ class ProducerClient:
         Raises:
             NotSent: the producer cannot be reached or refused it.
         """
-        body = "[" + ", ".join(one.text for one in batch) + "]"
+        body = b"[" + b", ".join(one.content for one in batch) + b"]"
         answer = self._post(body)
         for _ in range(MOST_WAITS):
             if answer.status_code != 429:
@@ -132,11 +133,11 @@ class ProducerClient:
         except (ValueError, KeyError, TypeError):
             raise NotSent(Refusal.PRODUCER_UNLIKE_ONE(url=self._url)) from None
 
-    def _post(self, body: str) -> requests.Response:
+    def _post(self, body: bytes) -> requests.Response:
         try:
             return self._session.post(
                 self._url,
-                data=body.encode(),
+                data=body,
                 headers=self._headers(body),
                 timeout=TIMEOUTS_S,
                 allow_redirects=False,
@@ -147,15 +148,15 @@ class ProducerClient:
     def close(self) -> None:
         self._session.close()
 
-    def _headers(self, body: str) -> dict[str, str]:
-        delivery_id, now = f"send-{hashlib.sha256(body.encode()).hexdigest()}", datetime.now(UTC)
+    def _headers(self, body: bytes) -> dict[str, str]:
+        delivery_id, now = f"send-{hashlib.sha256(body).hexdigest()}", datetime.now(UTC)
         headers = {
             "Content-Type": "application/json",
             "webhook-id": delivery_id,
             "webhook-timestamp": str(int(now.timestamp())),
         }
         if self._webhook:
-            headers["webhook-signature"] = self._webhook.sign(delivery_id, now, body)
+            headers["webhook-signature"] = self._webhook.sign(delivery_id, now, body.decode())
         return headers
 
 
@@ -198,7 +199,7 @@ def _ready(data: Any) -> Ready:
     )
     delivery = parse_delivery(event, own if isinstance(own, str) else "unnamed" if own is None else "")
     delivery_id = own or f"sha256-{delivery.digest}"
-    return Ready(json.dumps({**event, "delivery_id": delivery_id}))
+    return Ready(json_bytes({**event, "delivery_id": delivery_id}))
 
 
 def _refusal(answer: requests.Response) -> Coded:

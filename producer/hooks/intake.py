@@ -16,6 +16,8 @@ from shared.sentences.render import sentence
 MOST_EVENTS = 500
 MOST_FAULTS = 50
 LONGEST_FAULT = 200
+BYTE_ORDER_MARK = "\ufeff"
+"""What some programs write in front of UTF-8; no part of the JSON (RFC 8259, section 8.1, lets it be ignored)."""
 
 
 def deliveries(body: str, webhook_id: str) -> list[Delivery]:
@@ -74,7 +76,7 @@ def _first(faults: Faults) -> Coded:
 
 def _decoded(body: str) -> Any:
     try:
-        return DECODER.decode(body)
+        return DECODER.decode(body.removeprefix(BYTE_ORDER_MARK))
     except (ValueError, RecursionError):
         detail = "the body must be a JSON object or an array of them"
         raise Problem(400, "Not JSON", detail, why=Undelivered.BODY_NOT_JSON()) from None

@@ -14,6 +14,7 @@ from standardwebhooks.webhooks import EmptyWebhookSecretError, Webhook
 from shared.codes.deliveries import Undelivered
 from shared.codes.refusals import Refusal
 from shared.errors import BadSignature, SettingsError
+from shared.values.validation import is_in_milliseconds
 
 PREFIX = "whsec_"
 SHORTEST = 16
@@ -51,6 +52,8 @@ class Verifier:
         stamp = headers["webhook-timestamp"]
         if not (stamp.isascii() and stamp.isdigit() and len(stamp) < LONGEST_STAMP):
             raise BadSignature(Undelivered.TIME_STAMP_MALFORMED(header="webhook-timestamp"))
+        if is_in_milliseconds(stamp):
+            raise BadSignature(Undelivered.TIME_STAMP_IN_MILLISECONDS(header="webhook-timestamp"))
         if abs(behind := time.time() - int(stamp)) > TOLERANCE_S:
             why = Undelivered.SENDER_CLOCK_BEHIND if behind > 0 else Undelivered.SENDER_CLOCK_AHEAD
             raise BadSignature(why(seconds=round(abs(behind)), most=TOLERANCE_S))

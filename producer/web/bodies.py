@@ -17,6 +17,7 @@ from shared.codes.deliveries import Undelivered
 from shared.values.ids import read_id
 
 LARGEST_BODY = 1024 * 1024
+LONGEST_ENCODING = 40
 BODY_S = 10.0
 MOST_AT_ONCE = 100
 """Bodies that are read at the same time: so many MiB of memory at most."""
@@ -66,16 +67,20 @@ class Bodies:
         """Refuse a body by what is announced of it.
 
         Raises:
-            Problem: 413 it is too large.
+            Problem: 413 it is too large, 415 it is compressed: a small one may hold any number of bytes.
         """
-        if _length(Headers(scope=scope)) > LARGEST_BODY:
+        headers = Headers(scope=scope)
+        encoding = headers.get("content-encoding", "").strip().lower()
+        if encoding not in ("", "identity"):
+            raise _encoded(encoding)
+        if _length(headers) > LARGEST_BODY:
             raise too_large()
 
     async def read(self, scope: Scope, receive: Receive) -> bytes:
         """Read a request's body.
 
         Raises:
-            Problem: 413 too large (told by its length before anything is read), 408 too slow, 400 cut off.
+            Problem: as `expect`, before anything is read; 413 too large, 408 too slow, 400 cut off.
         """
         self.expect(scope)
         source = source_of((scope.get("client") or ("",))[0])
@@ -124,6 +129,12 @@ def too_large() -> Problem:
     """Refuse a body that is larger than is taken."""
     why = Undelivered.BODY_TOO_LARGE(most=LARGEST_BODY)
     return Problem(413, "Too large", f"at most {LARGEST_BODY} bytes; send less at once", why=why)
+
+
+def _encoded(encoding: str) -> Problem:
+    """Refuse a body that is compressed, or encoded otherwise."""
+    why = Undelivered.BODY_ENCODED(encoding=encoding[:LONGEST_ENCODING])
+    return Problem(415, "Content-Encoding is not supported", "send the body uncompressed", why=why)
 
 
 def replayed(body: bytes, receive: Receive) -> Receive:

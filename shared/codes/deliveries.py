@@ -12,6 +12,7 @@ class Undelivered(Code):
     SIGNATURE_MALFORMED = "signature_malformed"
     SIGNATURE_NOT_HEXADECIMAL = "signature_not_hexadecimal"
     TIME_STAMP_MALFORMED = "time_stamp_malformed"
+    TIME_STAMP_IN_MILLISECONDS = "time_stamp_in_milliseconds"
     SENDER_CLOCK_BEHIND = "sender_clock_behind"
     SENDER_CLOCK_AHEAD = "sender_clock_ahead"
     SECRET_UNKNOWN = "secret_unknown"  # noqa: S105 (a code)
@@ -19,6 +20,7 @@ class Undelivered(Code):
     CHALLENGE_UNKNOWN = "challenge_unknown"
     BODY_NOT_JSON = "body_not_json"
     MEDIA_TYPE_WRONG = "media_type_wrong"
+    BODY_ENCODED = "body_encoded"
     BODY_CUT_OFF = "body_cut_off"
     BODY_TOO_SLOW = "body_too_slow"
     BODY_TOO_LARGE = "body_too_large"

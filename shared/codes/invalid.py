@@ -44,6 +44,8 @@ class Invalid(Code):
     TIME_EXPECTED = "time_expected"
     TIME_WITHOUT_ZONE = "time_without_zone"
     TIME_WITHOUT_OFFSET = "time_without_offset"
+    TIME_IN_MILLISECONDS = "time_in_milliseconds"
+    TIME_IN_SECONDS = "time_in_seconds"
     DAY_EXPECTED = "day_expected"
     NETWORK_EXPECTED = "network_expected"
     KEY_NOT_AS_EXPECTED = "key_not_as_expected"

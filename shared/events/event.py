@@ -15,7 +15,7 @@ from shared.codes.invalid import Invalid
 from shared.errors import InvalidEvent
 from shared.values.characters import LONE_SURROGATE
 from shared.values.ids import LARGEST
-from shared.values.validation import Id, Unfit, model_faults
+from shared.values.validation import Id, Unfit, is_in_milliseconds, is_in_seconds, model_faults
 
 EventName = Literal["ticket_task.added", "ticket_task.updated", "ticket.updated"]
 Fact = Literal["ticket.project_id", "ticket.technician", "ticket.technician.email", "task.user.email"]
@@ -73,9 +73,12 @@ class TicketTask(Shape):
 
 
 def _only_text(value: object) -> object:
-    if not isinstance(value, str) or not RFC3339.match(value):
-        raise Unfit(Invalid.TIME_WITHOUT_OFFSET())
-    return value
+    if isinstance(value, str) and RFC3339.match(value):
+        return value
+    digits = str(value) if isinstance(value, (int, str)) else ""
+    if is_in_milliseconds(digits):
+        raise Unfit(Invalid.TIME_IN_MILLISECONDS())
+    raise Unfit(Invalid.TIME_IN_SECONDS() if is_in_seconds(digits) else Invalid.TIME_WITHOUT_OFFSET())
 
 
 def _known_facts(value: object) -> list[str]:

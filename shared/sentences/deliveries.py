@@ -10,6 +10,7 @@ SENTENCES: Table = {
     Undelivered.SIGNATURE_MALFORMED: "{header} has no signature of the form {form}",
     Undelivered.SIGNATURE_NOT_HEXADECIMAL: "{header} is not a signature of {digits} hexadecimal digits",
     Undelivered.TIME_STAMP_MALFORMED: "{header} is not a number of seconds",
+    Undelivered.TIME_STAMP_IN_MILLISECONDS: "{header} is in milliseconds; seconds since 1970 are expected",
     Undelivered.SENDER_CLOCK_BEHIND: (
         "the time stamp is {seconds:.0f} s behind the clock of the producer; at most {most:.0f} s are accepted"
     ),
@@ -21,6 +22,7 @@ SENTENCES: Table = {
     Undelivered.CHALLENGE_UNKNOWN: "none of {setting} made this crc_token",
     Undelivered.BODY_NOT_JSON: "the body is not JSON",
     Undelivered.MEDIA_TYPE_WRONG: "the Content-Type is not application/json",
+    Undelivered.BODY_ENCODED: "Content-Encoding is not supported: {encoding}",
     Undelivered.BODY_CUT_OFF: "the body was cut off",
     Undelivered.BODY_TOO_SLOW: (
         "the whole body did not come within {seconds:g} seconds, or sooner while many sent at once"
@@ -45,6 +47,7 @@ WHY: Table = {
     Undelivered.SIGNATURE_MALFORMED: NO_HELPDESK,
     Undelivered.SIGNATURE_NOT_HEXADECIMAL: NO_HELPDESK,
     Undelivered.TIME_STAMP_MALFORMED: NO_HELPDESK,
+    Undelivered.TIME_STAMP_IN_MILLISECONDS: "have the sender divide it by 1000 and drop the fraction, then sign that",
     Undelivered.SENDER_CLOCK_BEHIND: ITS_CLOCK,
     Undelivered.SENDER_CLOCK_AHEAD: ITS_CLOCK,
     Undelivered.SECRET_UNKNOWN: AGREE,
@@ -52,6 +55,7 @@ WHY: Table = {
     Undelivered.CHALLENGE_UNKNOWN: AGREE,
     Undelivered.BODY_NOT_JSON: NO_HELPDESK,
     Undelivered.MEDIA_TYPE_WRONG: NO_HELPDESK,
+    Undelivered.BODY_ENCODED: "have the sender, or the proxy in between, send the body uncompressed",
     Undelivered.BODY_CUT_OFF: "check the line and the proxies between the helpdesk and the producer",
     Undelivered.BODY_TOO_SLOW: "check the line and the proxies between the helpdesk and the producer",
     Undelivered.BODY_TOO_LARGE: "have the helpdesk send fewer events at once",

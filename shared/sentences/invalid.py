@@ -39,6 +39,12 @@ SENTENCES: Table = {
     Invalid.TIME_EXPECTED: "expected a time such as 2026-11-21T09:30:00Z",
     Invalid.TIME_WITHOUT_ZONE: "expected a time with its zone, such as 2026-11-21T09:30:00Z",
     Invalid.TIME_WITHOUT_OFFSET: "expected RFC 3339 with an offset, such as 2026-11-21T09:30:00Z",
+    Invalid.TIME_IN_MILLISECONDS: (
+        "is a number of milliseconds; expected RFC 3339 with an offset, such as 2026-11-21T09:30:00Z"
+    ),
+    Invalid.TIME_IN_SECONDS: (
+        "is a number of seconds; expected RFC 3339 with an offset, such as 2026-11-21T09:30:00Z"
+    ),
     Invalid.DAY_EXPECTED: "expected a day such as 2026-11-21",
     Invalid.NETWORK_EXPECTED: "expected a network such as 10.0.0.0/8",
     Invalid.KEY_NOT_AS_EXPECTED: "{problem} before the colon",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import ssl
 import threading
 import time
@@ -39,6 +38,7 @@ from shared.tracker.answers import Answer, RawAnswer, is_foreign, raw_answer, re
 from shared.tracker.connection import Connection, Watch
 from shared.tracker.meter import LOST, Meter
 from shared.values.characters import NOT_IN_A_HEADER
+from shared.values.utf8 import json_bytes
 
 log = get_logger("tracker")
 
@@ -393,7 +393,7 @@ class TrackerClient:
         before_send: Callable[[], None] | None,
     ) -> Exchange:
         url = f"{self._base_path}{path}?{urlencode(params)}" if params else self._base_path + path
-        content = None if body is None else json.dumps(body).encode()
+        content = None if body is None else json_bytes(body)
         watch = Watch(self._timeout, before_send, allow_link_local=self.target.allow_link_local)
         connection = self._take_connection(writing=method != "GET")
         return Exchange(connection, watch, (method, url, content, self._headers(login, content)))

@@ -89,6 +89,16 @@ def expected(fault: Mapping[str, Any]) -> Coded:
     return Invalid.KEY_NOT_AS_EXPECTED(problem=problem) if OF_A_KEY in fault["loc"] else problem
 
 
+def is_in_seconds(digits: str) -> bool:
+    """Tell whether a number counts the seconds since 1970, of a moment from 2001 to 2286."""
+    return re.fullmatch(r"[0-9]{10}", digits) is not None
+
+
+def is_in_milliseconds(digits: str) -> bool:
+    """Tell whether a number counts the milliseconds since 1970, of a moment from 2001 to 2286."""
+    return re.fullmatch(r"[0-9]{13}", digits) is not None
+
+
 def parts_of(address: str) -> SplitResult | None:
     """Return the parts of an address; None where it has none that can be read, of which its port may be one.
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
+from pydantic import SecretStr
 
+from shared.tracker.client import Target, TrackerClient
 from tests.contract.seed import Project
 from tests.contract.support import Tracker, accepted, assert_rejected, unique
 
@@ -42,6 +44,21 @@ def test_raw_utf8_and_escaped_json_are_the_same(tracker: Tracker) -> None:
         headers={"Content-Type": "application/json; charset=utf-8"},
     )
     assert accepted(answer)["issue"]["subject"] == subject
+
+
+@pytest.mark.parametrize(
+    "text", ["Принтер не печатает", "打印机坏了", "\N{FIRE} \U0001f469\u200d\U0001f527", "é\u2028ß"]
+)
+def test_what_deskbridge_sends_comes_back_unchanged(tracker: Tracker, text: str) -> None:
+    subject, description = f"{text} {unique()}", text * 500
+    client = TrackerClient(Target(tracker.base_url, SecretStr(tracker.api_key)))
+    fields = {"project_id": Project.SUPPORT, "subject": subject, "description": description}
+    made = client.call("POST", "/issues.json", body={"issue": fields}).object("issue")
+    client.close()
+    tracker.created.append(f"/issues/{made['id']}.json")
+    stored = tracker.read(f"/issues/{made['id']}.json")["issue"]
+    assert stored["subject"] == subject
+    assert stored["description"] == description
 
 
 @pytest.mark.parametrize("letter", ["x", "ß", "\N{FIRE}"])

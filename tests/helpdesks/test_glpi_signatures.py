@@ -55,6 +55,12 @@ def test_malformed_headers_are_refused_before_the_body_is_looked_at(name: str, v
     assert "X-GLPI" in str(refused.value)
 
 
+def test_a_stamp_in_milliseconds_is_called_that() -> None:
+    one = recorded("task-new")
+    with pytest.raises(BadSignature, check=says(Undelivered.TIME_STAMP_IN_MILLISECONDS)):
+        verifier(now=one.at).check_headers(one.headers | {"x-glpi-timestamp": f"{one.at}000"})
+
+
 def test_repeats_are_taken_for_a_week() -> None:
     one = recorded("task-new")
     verifier(now=one.at + OLDEST_S).verify(one.body, one.headers)

@@ -54,6 +54,14 @@ def test_a_repeat_changes_nothing(glpi: GlpiProducer) -> None:
     assert len(glpi.producer.journal()) == 1
 
 
+def test_a_byte_order_mark_is_accepted_and_a_compressed_body_is_refused_as_such(glpi: GlpiProducer) -> None:
+    marked = signed(b"\xef\xbb\xbf" + recorded("task-new").body, int(time.time()), SECRET)
+    assert glpi.post("ticket-task", marked).status_code == 202
+    assert [one.key for one in glpi.producer.journal()] == ["ticket-task:1"]
+    problem = refused(glpi.post("ticket-task", marked, **{"content-encoding": "gzip"}), 415)
+    assert problem["title"] == "Content-Encoding is not supported"
+
+
 def test_a_forged_delivery_is_refused_and_not_kept(glpi: GlpiProducer) -> None:
     one = signed(recorded("task-new").body, int(time.time()), secret="a guess")
     refused(glpi.post("ticket-task", one), 401)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import socket
 import threading
 import time
@@ -208,6 +209,22 @@ def test_a_page_in_the_trackers_place_is_no_answer_of_the_tracker(
 ) -> None:
     page = answer(b"<html>", status)
     assert type(create(connect(serve(saying(page, page))))) is TrackerAway
+
+
+def test_text_leaves_as_utf_8(connect: Connect, serve: Serve) -> None:
+    text = "Принтер не печатает \N{FIRE} 打印机"
+    server = serve(saying(CREATED))
+    connect(server).call("POST", "/issues.json", body={"issue": {"description": text * 1000}})
+    head, _, body = server.requests[0].partition(b"\r\n\r\n")
+    assert b"Content-Type: application/json\r\n" in head + b"\r\n"
+    assert json.loads(body.decode()) == {"issue": {"description": text * 1000}}
+    assert len(body) == len((text * 1000).encode()) + len('{"issue": {"description": ""}}')
+
+
+def test_a_lone_surrogate_breaks_no_call(connect: Connect, serve: Serve) -> None:
+    server = serve(saying(CREATED))
+    connect(server).call("POST", "/issues.json", body={"issue": {"subject": "half \ud83d"}})
+    assert server.requests[0].endswith(b'{"issue": {"subject": "half \\ud83d"}}')
 
 
 @pytest.mark.parametrize("users", [b'{"users": [{"id": 1}], "total_count": 1}', b'{"users": []}'])

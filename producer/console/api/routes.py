@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends
 from producer.console.entry.rights import allowed
 from producer.web.problems import refusals
 
-EVERYWHERE = refusals(400, 401, 403, 408, 409, 413, 422, 429, 503)
+EVERYWHERE = refusals(400, 401, 403, 408, 409, 413, 415, 422, 429, 503)
 """Refusals that any route may answer; those of single routes are named there."""
 
 

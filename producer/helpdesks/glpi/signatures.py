@@ -10,6 +10,7 @@ from pydantic import SecretStr
 
 from shared.codes.deliveries import Undelivered
 from shared.errors import BadSignature
+from shared.values.validation import is_in_milliseconds
 
 SIGNATURE, TIMESTAMP = "x-glpi-signature", "x-glpi-timestamp"
 DIGITS = hashlib.sha256().digest_size * 2
@@ -45,6 +46,8 @@ class GlpiVerifier:
                 raise BadSignature(Undelivered.SIGNATURE_ABSENT(headers=["X-GLPI-signature"]))
             why = Undelivered.SIGNATURE_NOT_HEXADECIMAL
             raise BadSignature(why(header="X-GLPI-signature", digits=DIGITS))
+        if is_in_milliseconds(stamp):
+            raise BadSignature(Undelivered.TIME_STAMP_IN_MILLISECONDS(header="X-GLPI-timestamp"))
         if not stamp.isascii() or not stamp.isdigit() or len(stamp) > 12:
             raise BadSignature(Undelivered.TIME_STAMP_MALFORMED(header="X-GLPI-timestamp"))
         age = self._clock() - int(stamp)

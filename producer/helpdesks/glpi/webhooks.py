@@ -41,7 +41,7 @@ def webhooks(secrets: Sequence[SecretStr], intake: Intake) -> APIRouter:
         except BadSignature as refusal:
             raise Problem(401, "Not GLPI's challenge", why=refusal.coded) from None
 
-    @router.post("/{item}", status_code=202, responses=refusals(400, 401, 408, 413, 503))
+    @router.post("/{item}", status_code=202, responses=refusals(400, 401, 408, 413, 415, 503))
     async def deliver(item: Item, request: Request) -> JSONResponse:
         """Take a delivery; 202 means: committed to the journal. One that cannot be read is kept for a person."""
         try:

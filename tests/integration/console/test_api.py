@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from typing import Any
 
@@ -41,6 +42,16 @@ def test_only_bearer_tokens_are_taken_and_each_of_them(console: Console) -> None
 def test_a_body_that_is_too_large_is_not_read(console: Console) -> None:
     answer = console.ask("PATCH", "/api/config", data=b" " * (LARGEST_BODY + 1))
     assert answer.status_code == 413
+
+
+def test_a_compressed_body_is_refused_as_such_and_a_byte_order_mark_is_accepted(console: Console) -> None:
+    body, path = b'{"tracker_project_id": 1}', "/api/links/entities/9"
+    token, json_type = {"Authorization": f"Bearer {TOKEN}"}, {"Content-Type": "application/json"}
+    packed = {"data": gzip.compress(body), "headers": token | json_type | {"Content-Encoding": "gzip"}}
+    answer = console.http.put(console.base_url + path, timeout=30, **packed)
+    assert (answer.status_code, answer.json()["title"]) == (415, "Content-Encoding is not supported")
+    marked = {"data": b"\xef\xbb\xbf" + body, "headers": token | json_type}
+    assert console.http.put(console.base_url + path, timeout=30, **marked).status_code == 200
 
 
 def test_openapi_lists_every_route(console: Console) -> None:

@@ -65,11 +65,12 @@ class RunningProducer(Served):
         *,
         with_secret: str = SECRET,
         age: float = 0,
+        stamp: str | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> requests.Response:
-        """Sign and POST an event, an array of them, or a body as it is."""
+        """Sign and POST an event, an array of them, or a body as it is; `stamp` is its time stamp, else now."""
         body = data if isinstance(data, bytes) else json.dumps(data).encode()
-        name, timestamp = webhook_id or delivery_id(), str(int(time.time() - age))
+        name, timestamp = webhook_id or delivery_id(), stamp or str(int(time.time() - age))
         signature = sign(body, name, timestamp, with_secret)
         return self.post(
             body,

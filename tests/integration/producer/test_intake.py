@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import time
 from typing import Any
 
 import pytest
@@ -103,7 +105,8 @@ NOT_JSON = {
     "cut off": b'{"event": ',
     "two values": b"{} {}",
     "not UTF-8": b'{"event": "\xff"}',
-    "byte order mark": b"\xef\xbb\xbf{}",
+    "two byte order marks": b"\xef\xbb\xbf" * 2 + b"{}",
+    "a byte order mark alone": b"\xef\xbb\xbf",
     "NaN": b'{"event": NaN}',
     "Infinity": b"[-Infinity]",
     "huge integer": b'{"ticket": ' + b"9" * 5000 + b"}",
@@ -189,3 +192,51 @@ def test_other_paths_and_methods_are_problems_of_the_same_form(
     problem = refused(producer.http.request(method, address, timeout=30), status)
     assert problem["code"] == (Undelivered.METHOD_WRONG if status == 405 else Undelivered.PATH_UNKNOWN)
     assert problem["params"]["path"] in problem["detail"], "who has a code has a sentence"
+
+
+@pytest.mark.parametrize("wrap", [lambda event: event, lambda event: [event]])
+def test_a_byte_order_mark_in_front_of_the_json_is_accepted(producer: RunningProducer, wrap: Any) -> None:
+    body = json.dumps(wrap(task_event())).encode("utf-8-sig")
+    assert body.startswith(b"\xef\xbb\xbf")
+    assert producer.send(body).status_code == 202
+    (row,) = producer.journal()
+    assert json.loads(row.payload) == task_event()
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "GZIP"])
+def test_a_compressed_body_is_refused_as_such(producer: RunningProducer, encoding: str) -> None:
+    body = gzip.compress(json.dumps(task_event()).encode())
+    problem = refused(producer.send(body, headers={"Content-Encoding": encoding}), 415)
+    assert problem["title"] == "Content-Encoding is not supported"
+    assert problem["code"] == Undelivered.BODY_ENCODED
+    assert producer.journal() == []
+
+
+def test_a_body_that_says_it_is_not_compressed_is_accepted(producer: RunningProducer) -> None:
+    assert producer.send(task_event(), headers={"Content-Encoding": "identity"}).status_code == 202
+
+
+def test_a_time_stamp_in_milliseconds_is_called_that(producer: RunningProducer) -> None:
+    problem = refused(producer.send(task_event(), stamp=str(time.time_ns() // 1_000_000)), 401)
+    assert problem["code"] == Undelivered.TIME_STAMP_IN_MILLISECONDS
+    assert "milliseconds" in problem["detail"]
+
+
+@pytest.mark.parametrize(
+    ("moment", "word"),
+    [
+        (1764149400000, "a number of milliseconds"),
+        ("1764149400000", "a number of milliseconds"),
+        (1764149400, "a number of seconds"),
+        ("1764149400", "a number of seconds"),
+        (17.5, "RFC 3339"),
+        (True, "RFC 3339"),
+    ],
+)
+def test_a_number_in_place_of_a_time_is_called_what_it_is(
+    producer: RunningProducer, moment: Any, word: str
+) -> None:
+    problem = refused(producer.send(task_event(occurred_at=moment)), 422)
+    (fault,) = problem["errors"]
+    assert fault["path"] == "occurred_at"
+    assert word in fault["detail"]

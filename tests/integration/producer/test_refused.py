@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import time
 from collections import defaultdict
@@ -20,6 +21,7 @@ from shared.process.itself import Process
 from tests.integration.producer.conftest import Run, RunningProducer
 from tests.support.events import task_event
 
+GZIP = {"Content-Encoding": "gzip"}
 OTHER = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz"
 
 
@@ -28,6 +30,10 @@ class Asked:
 
     def __init__(self, store: Store) -> None:
         self.store = store
+
+
+def gzipped() -> bytes:
+    return gzip.compress(json.dumps(task_event()).encode())
 
 
 def told(store: Store) -> list[CheckResult]:
@@ -53,6 +59,12 @@ def soon(producer: RunningProducer, code: str) -> dict[str, Any]:
         (lambda p: p.send(task_event(), age=-1200), "sender_clock_ahead", "NTP"),
         (lambda p: p.post(b"{}"), "signature_absent", "docs/events.md"),
         (lambda p: p.send(b"{"), "body_not_json", "docs/events.md"),
+        (lambda p: p.send(gzipped(), headers=GZIP), "body_encoded", "uncompressed"),
+        (
+            lambda p: p.send(task_event(), stamp=str(time.time_ns() // 1_000_000)),
+            "time_stamp_in_milliseconds",
+            "1000",
+        ),
         (lambda p: p.send({"event": "ticket.updated"}), "event_malformed", "docs/events.md"),
         (lambda p: p.http.post(p.base_url + "/event", data=b"{}", timeout=10), "path_unknown", "/events"),
     ],

@@ -57,6 +57,8 @@ def test_an_import_may_be_repeated(shell: Shell, file: Path) -> None:
     shell.do("import-links", str(file))
     assert shell.ask("import-links", str(file)) == {"added": 0, "unchanged": 4}
     assert shell.ask_stdin("import-links", "-", stdin=FILE) == {"added": 0, "unchanged": 4}
+    marked = "\ufeff" + FILE
+    assert shell.ask_stdin("import-links", "-", stdin=marked) == {"added": 0, "unchanged": 4}
 
 
 @pytest.mark.parametrize(

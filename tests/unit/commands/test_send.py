@@ -110,8 +110,22 @@ def test_large_events_make_smaller_batches() -> None:
     large = [ticket_event(number, of_ticket=ticket(content="x" * 300_000)) for number in range(7)]
     made = list(batches(read_events(lines(*large).encode())))
     assert [len(batch) for batch in made] == [3, 3, 1]
-    assert all(sum(len(one.text) for one in batch) <= LARGEST_BATCH < LARGEST_BODY for batch in made)
+    assert all(sum(len(one.content) for one in batch) <= LARGEST_BATCH < LARGEST_BODY for batch in made)
     assert MOST_EVENTS <= 500
+
+
+def test_text_is_sent_as_utf_8_and_counted_in_bytes(shell: Shell, producer: FakeProducer) -> None:
+    text = "Принтер не печатает \N{FIRE} 打印机 "
+    shell.ask_stdin("send", "-", stdin=lines(task_event(of_ticket=ticket(content=text))))
+    assert text in producer.requests[0], "no escapes"
+    large = [ticket_event(number, of_ticket=ticket(content="ж" * 200_000)) for number in range(4)]
+    assert [len(batch) for batch in batches(read_events(lines(*large).encode()))] == [2, 2]
+
+
+def test_a_lone_surrogate_is_sent_as_it_came(shell: Shell, producer: FakeProducer) -> None:
+    text = json.dumps(task_event(of_ticket=ticket(title="half \ud83d a character")))
+    assert shell.ask_stdin("send", "-", stdin=text)["accepted"] == 1
+    assert "\\ud83d" in producer.requests[0]
 
 
 def test_every_fault_is_named_by_its_line_and_nothing_is_sent(shell: Shell, producer: FakeProducer) -> None:

@@ -150,6 +150,14 @@ def test_a_text_that_is_not_kept_can_be_previewed_with_an_event(linked: Shell, t
     assert shown["payload"] == {"issue": {"subject": "ticket_task.updated 512", "project_id": 1}}
 
 
+def test_a_byte_order_mark_in_front_of_a_file_is_accepted(linked: Shell, tmp_path: Path) -> None:
+    text, context = tmp_path / "t.json", tmp_path / "c.json"
+    text.write_text(json.dumps({"issue": {"subject": "{{ticket.title}}", "project_id": 1}}), "utf-8-sig")
+    context.write_text(json.dumps({"ticket": {"title": "Printer"}}), "utf-8-sig")
+    arguments = ("template", "preview", "--operation", "issue.create", "--file", str(text))
+    assert linked.ask(*arguments, "--context", str(context))["payload"]["issue"]["subject"] == "Printer"
+
+
 def test_a_preview_takes_a_context_of_ones_own(shell: Shell, tmp_path: Path) -> None:
     path = tmp_path / "context.json"
     path.write_text(json.dumps({"ticket": {"title": "mine"}, "project": {"tracker_project_id": 7}}))
