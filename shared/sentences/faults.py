@@ -7,6 +7,8 @@ from shared.sentences.template import Table
 
 CALL = "{method} {path}[ answered {status}][: {detail}][: {errors:; }]"
 
+OTHERS = "[; other tickets go through ({others} since)]"
+
 SENTENCES: Table = {
     Fault.TRACKER_FAILED: f"the tracker call failed: {CALL}",
     Fault.TRACKER_UNREACHABLE: f"the tracker could not be reached: {CALL}",
@@ -36,6 +38,18 @@ SENTENCES: Table = {
     Detail.NOT_JSON: "the answer is not JSON",
     Detail.NOT_THE_TRACKERS: (
         "something in front of the tracker answered in its place; base_url must be the tracker's own address"
+    ),
+    Detail.REFUSED_ON_THE_WAY: (
+        f"this text is refused on the way to the tracker{OTHERS}; look at the log of the firewall or proxy in front "
+        "of the tracker"
+    ),
+    Detail.TOO_LARGE_ON_THE_WAY: (
+        f"this text is too large for something on the way to the tracker{OTHERS}; raise the limit there "
+        "(nginx: client_max_body_size)"
+    ),
+    Detail.ONLY_THIS_TEXT: (
+        f"the tracker fails on this text{OTHERS}; look at its log (an emoji on an old MySQL: convert the tracker's "
+        "database to utf8mb4)"
     ),
     Detail.NO_OBJECT: "the answer names no {kind:noun}",
     Detail.NO_PROJECT_ID: "the answer names no project",

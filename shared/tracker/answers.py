@@ -10,6 +10,7 @@ from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import Any
 
+from shared.codes.coded import Coded
 from shared.codes.faults import Detail
 from shared.errors import (
     ImpersonationRefused,
@@ -160,6 +161,16 @@ def is_foreign(status: int, headers: Headers, body: bytes) -> bool:
         return not _is_json(body)
     found = _object(body)
     return not (isinstance(found.get("errors"), list) or "status" in found)
+
+
+def refused_on_the_way(status: int | None) -> Coded:
+    """Return what a foreign answer to a text means where the tracker itself answers other calls.
+
+    Only a redirect says that base_url is wrong.
+    """
+    if status is not None and 300 <= status < 400:
+        return Detail.NOT_THE_TRACKERS()
+    return Detail.TOO_LARGE_ON_THE_WAY() if status == 413 else Detail.REFUSED_ON_THE_WAY()
 
 
 def is_limiters(status: int, body: bytes) -> bool:

@@ -34,7 +34,7 @@ from shared.errors import (
 from shared.process.alive import alive
 from shared.telemetry import metrics, tracing
 from shared.telemetry.logs import get_logger
-from shared.tracker.answers import Answer, RawAnswer, is_foreign, raw_answer, read_answer
+from shared.tracker.answers import Answer, RawAnswer, is_foreign, raw_answer, read_answer, refused_on_the_way
 from shared.tracker.connection import Connection, Watch
 from shared.tracker.meter import LOST, Meter
 from shared.values.characters import NOT_IN_A_HEADER
@@ -240,9 +240,8 @@ class TrackerClient:
             if not failure.foreign:
                 raise
             self._ask_whether_there(failure, observe)
-            raise OutcomeUnknown(
-                method, path, status=failure.status, detail=Detail.NOT_THE_TRACKERS()
-            ) from None
+            detail = refused_on_the_way(failure.status) if body is not None else Detail.NOT_THE_TRACKERS()
+            raise OutcomeUnknown(method, path, status=failure.status, detail=detail) from None
 
     def _call(
         self,

@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
+from producer.admin.knowledge.by_code import BY_CODE
+from shared.codes.coded import Code, Coded
 from shared.codes.faults import Detail, Fault
 from shared.errors import TrackerAway
 from shared.tracker.answers import QUOTA_EXCEEDED, is_limiters
 from tests.support.bridge import Bridge
-from tests.support.events import task_event, ticket, ticket_event
+from tests.support.events import task, task_event, ticket, ticket_event
 from tests.support.refusals import says
 
 CREATIONS = pytest.mark.parametrize("path", ["/issues.json", "/time_entries.json"])
@@ -25,6 +27,14 @@ def made(stand_in: StandIn) -> tuple[int, int]:
 def sent(stand_in: StandIn, method: str, path: str) -> int:
     """Return how often a call arrived."""
     return sum(one["method"] == method and one["path"] == path for one in stand_in.requests())
+
+
+def leads_to(coded: Coded | None, code: Code) -> bool:
+    """Tell whether a reason has a code, itself or within its parameters."""
+    if coded is None:
+        return False
+    within = [one for one in coded.params.values() if isinstance(one, Coded)]
+    return coded.code == code or any(leads_to(one, code) for one in within)
 
 
 def go_on(bridge: Bridge, event_id: int, rounds: int = 8) -> str:
@@ -163,6 +173,73 @@ def test_what_answers_one_path_alone_in_the_tracker_s_place_stops_that_path_only
     assert go_on(bridge, event_id, rounds=60) == "held"
     assert bridge.pause.current() is None
     assert sent(stand_in, "POST", "/issues.json") <= 12
+
+
+EMOJI = "\N{FIRE}"
+MADE_BY = {"page_before": 403, "status_before": 500}
+
+
+def refuse_the_emoji(stand_in: StandIn, kind: str, status: int) -> None:
+    """Have something on the way, or the tracker's database, refuse every text that has an emoji."""
+    stand_in.fault(kind, text=EMOJI, status=status)
+
+
+def fare(bridge: Bridge, event_id: int, others: range, rounds: int = 40) -> None:
+    """Let time pass until an event has ended, while other tickets come in."""
+    for number in others:
+        other = task_event(number, of_task=task(6000 + number), of_ticket=ticket(5000 + number))
+        bridge.receive(other)
+        bridge.sync(5000 + number)
+    go_on(bridge, event_id, rounds)
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "detail", "step"),
+    [
+        ("page_before", 403, Detail.REFUSED_ON_THE_WAY, "firewall"),
+        ("page_before", 200, Detail.REFUSED_ON_THE_WAY, "firewall"),
+        ("page_before", 413, Detail.TOO_LARGE_ON_THE_WAY, "client_max_body_size"),
+        ("status_before", 500, Detail.ONLY_THIS_TEXT, "utf8mb4"),
+    ],
+)
+def test_a_text_that_is_refused_on_the_way_is_called_that_and_other_tickets_go_through(
+    bridge: Bridge, stand_in: StandIn, kind: str, status: int, detail: Detail, step: str
+) -> None:
+    refuse_the_emoji(stand_in, kind, status)
+    (event_id,) = bridge.receive(task_event(of_ticket=ticket(title=f"It burns {EMOJI}")))
+    bridge.sync()
+    fare(bridge, event_id, range(3))
+    event = bridge.event(event_id)
+    assert event.state == "held"
+    assert event.reason is not None
+    assert step in event.reason
+    assert "other tickets go through (3 since)" in event.reason
+    assert "base_url" not in event.reason
+    assert bridge.pause.current() is None
+    assert leads_to(event.coded, detail)
+    assert BY_CODE[detail] == "KB-TRACKER-012"
+
+
+@pytest.mark.parametrize(("kind", "status"), MADE_BY.items())
+def test_that_other_tickets_go_through_is_not_said_while_none_does(
+    bridge: Bridge, stand_in: StandIn, kind: str, status: int
+) -> None:
+    refuse_the_emoji(stand_in, kind, status)
+    (event_id,) = bridge.receive(task_event(of_ticket=ticket(title=f"It burns {EMOJI}")))
+    assert go_on(bridge, event_id, 40) == "held"
+    reason = bridge.event(event_id).reason or ""
+    assert "other tickets" not in reason
+    assert "utf8mb4" not in reason
+
+
+def test_a_tracker_that_fails_once_in_a_while_is_not_said_to_fail_on_a_text(
+    bridge: Bridge, stand_in: StandIn
+) -> None:
+    stand_in.fault("status_before", method="POST", path="/issues.json", text="Printer", count=2)
+    (event_id,) = bridge.receive(task_event())
+    bridge.sync()
+    fare(bridge, event_id, range(1), rounds=2)
+    assert "utf8mb4" not in (bridge.event(event_id).reason or "")
 
 
 def test_what_the_tracker_itself_refuses_asks_for_nothing_more(bridge: Bridge, stand_in: StandIn) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 from datetime import datetime, timedelta
+from http import HTTPStatus
 
 from shared.codes.coded import Coded
+from shared.codes.faults import Detail
 from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
-from shared.errors import LockBusy, TrackerError
+from shared.errors import LockBusy, OutcomeUnknown, TrackerError
 from shared.store.ledger.ledger import LedgerRow
 from shared.store.tables.models import LedgerState
 from worker.sync.actions import begin
@@ -20,6 +22,9 @@ from worker.sync.retry import backoff
 from worker.sync.wanted import Creation
 
 MOST_TURNS = 4
+SURE = 2
+"""After so many attempts without a clear answer a 5xx is about the text, where others go through meanwhile."""
+OF_THIS_TEXT = (Detail.REFUSED_ON_THE_WAY, Detail.TOO_LARGE_ON_THE_WAY, Detail.ONLY_THIS_TEXT)
 
 
 async def settled(
@@ -81,23 +86,44 @@ def doubt(creation: Creation, attempt: int, unclear: TrackerError) -> Waiting:
     """Put a claim in doubt that got no clear answer; where the policy says so, give it to a person at once."""
     run, kind, key = creation.run, creation.kind, creation.key
     settling = run.settings.settling_time
+    cause = _cause(creation, unclear)
     is_held = run.config.in_doubt_policy == "hold"
     began = (
-        What.DOUBT_HELD(kind=kind, because=unclear.coded)
+        What.DOUBT_HELD(kind=kind, because=cause)
         if is_held
-        else What.DOUBT_BEGAN(kind=kind, because=unclear.coded, settling=settling)
+        else What.DOUBT_BEGAN(kind=kind, because=cause, settling=settling)
     )
     run.warn(began, task_id=creation.task_id)
     with run.transaction() as tx:
         ledger = tx.ledger(kind)
         if is_held:
-            ledger.hold(key, attempt, unclear.coded)
-            return Waiting(
-                Reason.WAITS_FOR_PERSON(kind=kind, key=key, because=unclear.coded), held=(kind, key)
-            )
-        ledger.doubt(key, attempt, settling, unclear.coded)
+            ledger.hold(key, attempt, cause)
+            return Waiting(Reason.WAITS_FOR_PERSON(kind=kind, key=key, because=cause), held=(kind, key))
+        ledger.doubt(key, attempt, settling, cause)
         until = tx.now() + timedelta(seconds=settling)
-    return Waiting(_in_doubt(kind, unclear.coded), until=until, attempt=True)
+    return Waiting(_in_doubt(kind, cause), until=until, attempt=True)
+
+
+def _cause(creation: Creation, unclear: TrackerError) -> Coded:
+    """Return why no clear answer came; that it is about this text alone, where others went through meanwhile."""
+    said = unclear.coded
+    if not isinstance(unclear, OutcomeUnknown) or unclear.status is None:
+        return said
+    with creation.run.store.transaction() as tx:
+        row = tx.ledger(creation.kind).get(creation.key)
+        since = row and row.first_claimed_at
+        others = tx.journal.others_sent(creation.run.ticket_id, since) if since else 0
+    detail = said.params.get("detail")
+    if (
+        detail is None
+        and unclear.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        and row
+        and (row.unclear or 0) >= SURE
+    ):
+        detail = Detail.ONLY_THIS_TEXT()
+    if not others or not isinstance(detail, Coded) or detail.code not in OF_THIS_TEXT:
+        return said
+    return Coded(said.code, {**said.params, "detail": Coded(detail.code, {"others": others})})
 
 
 def _in_doubt(kind: Kind, because: Coded | None) -> Coded:

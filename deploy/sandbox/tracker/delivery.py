@@ -24,7 +24,7 @@ def respond(sandbox: Sandbox, request: Request, channel: Channel) -> None:
     """Work on a request and answer it, or fail to, as the active faults say."""
     tracker = sandbox.tracker
     entry = sandbox.log.add(request, key_ok=access.key_owner(tracker, request) is not None)
-    fault = sandbox.faults.strike(request.method, request.path)
+    fault = sandbox.faults.strike(request.method, request.path, request.body)
     if tracker.settings.latency_ms:
         time.sleep(tracker.settings.latency_ms / 1000)
     if fault is None:

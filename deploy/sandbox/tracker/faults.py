@@ -40,6 +40,7 @@ class Fault:
         kind: A key of KINDS.
         method: HTTP method it applies to; None for any.
         path: Regular expression for the whole path without the query; None for any.
+        text: It applies to requests whose body contains this text; None for any.
         count: How many requests it hits before it ends by itself; None until cleared.
         probability: Chance from 0 to 1 that a matching request is hit.
         seconds: Duration that the kind speaks of.
@@ -52,6 +53,7 @@ class Fault:
     kind: str
     method: str | None = None
     path: str | None = None
+    text: str | None = None
     count: int | None = None
     probability: float = 1.0
     seconds: float | None = None
@@ -68,11 +70,13 @@ class Fault:
         if self.seconds is None:
             self.seconds = _SECONDS.get(self.kind, 30.0)
 
-    def matches(self, method: str, path: str) -> bool:
+    def matches(self, method: str, path: str, body: bytes = b"") -> bool:
         """Whether a request is one of those it applies to, and it isn't used up."""
         if self.count is not None and self.hits >= self.count:
             return False
         if self.method and self.method.upper() != method:
+            return False
+        if self.text is not None and self.text.encode() not in body:
             return False
         return self._pattern is None or self._pattern.fullmatch(path) is not None
 
@@ -114,13 +118,13 @@ class FaultBoard:
             self._faults.append(fault)
             return fault
 
-    def strike(self, method: str, path: str) -> Fault | None:
+    def strike(self, method: str, path: str, body: bytes = b"") -> Fault | None:
         """The fault that hits this request, if any, counted as a hit."""
         if not self._faults:
             return None
         with self._lock:
             for fault in self._faults:
-                if fault.matches(method, path) and self._random.random() < fault.probability:
+                if fault.matches(method, path, body) and self._random.random() < fault.probability:
                     fault.hits += 1
                     return fault
         return None

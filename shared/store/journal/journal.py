@@ -82,6 +82,7 @@ UNREADABLE = "unreadable"
 """The event, and the key, of a delivery that could not be read."""
 NO_TICKET = 0
 MOST_UNLINKED = 200
+MOST_OTHERS = 100
 REPLAYED = Reason.PERSON_REPLAYED()
 ENDED = (EventState.DONE, EventState.SKIPPED, EventState.SUPERSEDED)
 
@@ -610,6 +611,18 @@ class Journal:
         if ticket_id is not None:
             statement = statement.where(JournalEvent.ticket_id == ticket_id)
         return self._session.scalars(statement.limit(limit) if limit else statement).all()
+
+    def others_sent(self, ticket_id: int, since: datetime) -> int:
+        """Return how many other tickets the tracker has been given something of since a moment; at most a hundred."""
+        sent = (Reason.TIME_LOGGED, Reason.TIME_LOGGED_AS_ANOTHER, Reason.STATUS_SET, Reason.ISSUE_UPDATED)
+        newest = (
+            select(JournalEvent.ticket_id)
+            .where(JournalEvent.ended_at > since, JournalEvent.ticket_id != ticket_id)
+            .where(JournalEvent.state == EventState.DONE, JournalEvent.code.in_(map(str, sent)))
+            .order_by(JournalEvent.ended_at.desc())  # by the index
+            .limit(MOST_OTHERS)
+        )
+        return self._session.scalar(select(func.count(newest.subquery().c.ticket_id.distinct()))) or 0
 
     def prune(self, older_than_days: float, limit: int) -> int:
         """Delete ended events past their retention; return how many (at most `limit`).
