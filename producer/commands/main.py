@@ -17,6 +17,7 @@ from producer.commands import (
     doctor,
     events,
     forget,
+    forget_link,
     held,
     knowledge,
     links,
@@ -133,6 +134,7 @@ held.register(app, LOOK, DECIDE)
 send.register(app, DECIDE)
 recover.register(app, DECIDE)
 reconcile.register(app, DECIDE)
+forget_link.register(app, DECIDE)
 forget.register(app, DECIDE)
 
 

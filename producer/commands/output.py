@@ -91,6 +91,6 @@ def plain(value: object) -> str:
     return "" if value is None else visible(NOT_FOR_A_TERMINAL.sub("", str(value)))
 
 
-def count(number: int, noun: str) -> str:
+def count(number: int, noun: str, nouns: str | None = None) -> str:
     """Return a number with its noun: `1 event`, `2 events`."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return f"{number} {noun if number == 1 else nouns or noun + 's'}"

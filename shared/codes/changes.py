@@ -21,6 +21,7 @@ class Did(Code):
     MATCHES_CONFIRMED = "matches_confirmed"
     PERSON_FORGOTTEN = "person_forgotten"
     HELD_RESOLVED = "held_resolved"
+    LINK_FORGOTTEN = "link_forgotten"
     AUTHOR_CORRECTED = "author_corrected"
     EVENTS_REPLAYED = "events_replayed"
     TEMPLATE_SAVED = "template_saved"

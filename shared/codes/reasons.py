@@ -68,6 +68,7 @@ class Reason(Code):
     ABSENT_ON_TRACKER = "absent_on_tracker"
     ALIKE_ARE_OTHERS = "alike_are_others"
     WENT_WITH_ISSUE = "went_with_issue"
+    LINK_FORGOTTEN = "forgotten_by_a_person"
 
     # it waits for a person
     POSSIBLY_TWICE = "possibly_twice"

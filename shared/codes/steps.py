@@ -64,6 +64,7 @@ class What(Code):
 
     # a person decided
     PERSON_DECIDES = "person_decides"
+    LINK_FORGOTTEN = "person_forgets_link"
     ENTRY_GIVEN_TO = "entry_given_to"
     TIME_FOR_PERSON = "time_for_person"
     TIME_AGAIN = "time_again"

@@ -65,6 +65,7 @@ SENTENCES: Table = {
     Reason.ABSENT_ON_TRACKER: "the tracker does not have it",
     Reason.ALIKE_ARE_OTHERS: "what was alike on the tracker belongs to others",
     Reason.WENT_WITH_ISSUE: "time entry #{time_entry_id} went away with issue #{issue_id}",
+    Reason.LINK_FORGOTTEN: "a person had deskbridge forget that it is linked to #{tracker_id}",
     Reason.POSSIBLY_TWICE: (
         "possibly created twice[: #{tracker_ids:, #}; keep one, delete the others on the tracker]"
     ),

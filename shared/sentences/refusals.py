@@ -190,6 +190,14 @@ SENTENCES: Table = {
     ),
     Refusal.LINKED_MEANWHILE: "{kind:noun} #{number} was linked to something else just now",
     Refusal.LINKED_ALREADY: ("{kind:noun} #{number} belongs to {kind:word} {id} already; adopt another one"),
+    Refusal.NOT_LINKED_TO_ANY: "{kind:word} {id} is not linked, so there is nothing to forget",
+    Refusal.LINK_IN_FLIGHT: (
+        "{kind:word} {id} is under way ({state:word}), and what is under way is not forgotten; try again once it has "
+        "ended (see `deskbridge trace`)"
+    ),
+    Refusal.LINK_FOR_A_PERSON: (
+        "{kind:word} {id} waits for a person; decide on it with `deskbridge resolve` (see `deskbridge held`)"
+    ),
     Refusal.TIME_ENTRY_UNKNOWN: ("ticket task {task_id} has no time entry (see `deskbridge misattributed`)"),
     Refusal.LOGGING_EVENT_PRUNED: (
         "the event that logged ticket task {task_id} is past its retention: correct it on the tracker"

@@ -231,6 +231,8 @@ NAMED: Mapping[str, Iterable[Code]] = {
         Refusal.EVENTS_PAST_RETENTION,
         Refusal.LINKED_MEANWHILE,
         Refusal.LINKED_ALREADY,
+        Refusal.LINK_IN_FLIGHT,
+        Refusal.LINK_FOR_A_PERSON,
         What.DOUBT_HELD,
         What.FOR_PERSON_TO_SAY,
         What.LATE_AND_TWICE,

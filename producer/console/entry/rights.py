@@ -14,6 +14,7 @@ OPERATOR_MAY = {
     "/api/metadata/sync",
     "/console/events/replay",
     "/console/tickets/{ticket_id}/replay",
+    "/console/tickets/{ticket_id}/forget-link",
     "/console/held/{kind}/{key}",
     "/console/authors/{task_id}",
     "/console/people/{helpdesk_user_id}",

@@ -8,10 +8,11 @@ from fastapi import Request
 from starlette.responses import Response
 
 from producer.admin.catching_up import replay as events
+from producer.admin.decisions.forgotten_links import forget_link
 from producer.admin.looking.story import destination, trace_ticket
 from producer.console.drawing.fixing import HINTS, fix
 from producer.console.entry.answers import AtDesk, Id
-from producer.console.pages.parts import go, page_router, show
+from producer.console.pages.parts import Form, go, page_router, show
 from shared.codes.coded import Coded, codes_in
 from shared.codes.kinds import Kind
 from shared.codes.steps import What
@@ -85,6 +86,18 @@ def replay(desk: AtDesk, ticket_id: Id) -> Response:
     if wanted:
         events.replay(desk, wanted)
     return go(f"/console/tickets/{ticket_id}", "replayed" if wanted else "nothing")
+
+
+@router.post("/tickets/{ticket_id}/forget-link")
+def forget(desk: AtDesk, ticket_id: Id, form: Form) -> Response:
+    """Forget which issue the ticket has, or which time entry one of its tasks has."""
+    task_id = form.number("task_id")
+    kind, key = (Kind.TICKET_TASK, task_id) if task_id else (Kind.TICKET, ticket_id)
+    try:
+        forget_link(desk.store, kind, key)
+    except NotFound:
+        return go(f"/console/tickets/{ticket_id}", "unchanged")
+    return go(f"/console/tickets/{ticket_id}", "forgotten")
 
 
 def _missing(open_events: list[Any]) -> list[Any]:

@@ -426,6 +426,27 @@ class Ledger(LedgerQueries):
             **keeping(reason),
         )
 
+    def unlink(self, key: int, tracker_id: int) -> bool:
+        """Free a link that a person has had forgotten, though its object is still there; no lookup takes that again."""
+        return self._set(
+            and_(
+                self._model.key == key,
+                self._model.tracker_id == tracker_id,
+                self._model.state == LedgerState.LINKED,
+            ),
+            state=LedgerState.FREE,
+            tracker_id=None,
+            adopted=False,
+            author_id=None,
+            attempt=self._model.attempt + 1,
+            first_claimed_at=None,
+            unclear=None,
+            earlier=None,
+            settle_after=None,
+            candidates=[tracker_id],
+            **keeping(Reason.LINK_FORGOTTEN(tracker_id=tracker_id)),
+        )
+
     @property
     def _one_more(self) -> ColumnElement[int]:
         return func.coalesce(self._model.unclear, 0) + 1

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from fastapi.routing import APIRoute
-from sqlalchemy import event
+from sqlalchemy import event, update
 from starlette.routing import Mount, Route
 
 from deploy.sandbox.tracker.control import StandIn
@@ -16,7 +16,7 @@ from producer.admin.records.rights import Right
 from shared.codes.invalid import Invalid
 from shared.codes.reasons import Reason
 from shared.store.configuration.links import LinkKind
-from shared.store.tables.models import EventState
+from shared.store.tables.models import EventState, LedgerState, TaskTimeLink
 from tests.helpdesks.recorded_requests import recorded
 from tests.integration.console.conftest import ComeIn, Console
 from tests.integration.console.pages import PASSWORD, SAME_ORIGIN, Visitor
@@ -202,6 +202,32 @@ def test_a_held_issue_is_compared_and_created_again(visitor: Visitor, bridge: Br
     assert where == "/console/tickets/4711?did=adopted"
     assert "Nothing waits for a decision" in visitor.open("/console/held")
     assert "decided on ticket 4711" in visitor.open("/console/changes")
+
+
+def test_a_link_is_forgotten_from_the_ticket_s_page(visitor: Visitor, bridge: Bridge) -> None:
+    bridge.forward(task_event())
+    path = "/console/tickets/4711"
+    assert "Forget issue #6" in visitor.open(path)
+    assert visitor.do(f"{path}/forget-link", {"task_id": "512"}) == f"{path}?did=forgotten"
+    assert "Forget time entry" not in visitor.open(path)
+    assert visitor.do(f"{path}/forget-link") == f"{path}?did=forgotten"
+    assert visitor.do(f"{path}/forget-link") == f"{path}?did=unchanged"
+    page = visitor.open(path)
+    assert "A person had deskbridge forget the link to issue #6" in page
+    assert "ticket 4711 is linked to issue #6" in visitor.open("/console/changes")
+    with bridge.store.transaction() as tx:
+        rows = [tx.issues.get(4711), tx.times.get(512)]
+    assert [one.tracker_id for one in rows if one] == [None, None]
+
+
+def test_what_is_under_way_is_not_forgotten_and_the_page_says_so(visitor: Visitor, bridge: Bridge) -> None:
+    bridge.forward(task_event())
+    visitor.open("/console/tickets/4711")
+    with bridge.store.database.transaction() as session:
+        session.execute(update(TaskTimeLink).values(state=LedgerState.IN_DOUBT))
+    answer = visitor.send("/console/tickets/4711/forget-link")
+    assert answer.status_code == 409
+    assert "under way is not forgotten" in answer.text
 
 
 @pytest.mark.parametrize("reachable", [True, False])

@@ -268,6 +268,7 @@ def test_a_cookie_means_nothing_to_the_api_and_a_token_nothing_to_the_pages(
 CHANGING = [
     ("POST", "/console/events/replay"),
     ("POST", "/console/tickets/4711/replay"),
+    ("POST", "/console/tickets/4711/forget-link"),
     ("POST", "/console/held/ticket/4711"),
     ("POST", "/console/access/accounts"),
     ("POST", "/console/access/accounts/change"),

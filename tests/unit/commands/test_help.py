@@ -52,6 +52,7 @@ COMMANDS = [
     "held",
     "resolve",
     "recover",
+    "forget-link",
     "forget",
     "trace",
     "doctor",

@@ -1,0 +1,101 @@
+"""Makes deskbridge forget one link: which issue a ticket has, or which time entry a ticket task has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from producer.admin.records.transaction import Store, Transaction
+from shared.codes.changes import Did
+from shared.codes.kinds import Kind
+from shared.codes.refusals import Refusal
+from shared.codes.steps import What
+from shared.errors import BridgeError, NotFound
+from shared.store.ledger.ledger import LedgerRow
+from shared.store.ledger.ledger_queries import IN_FLIGHT
+from shared.store.tables.models import LedgerState
+from shared.store.verdicts import WAITING, into_trace
+
+
+class NotForgotten(BridgeError):
+    """A link that cannot be forgotten now; nothing was changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedObject:
+    """What a ticket or a ticket task is linked to.
+
+    Attributes:
+        tracker_id: the issue or the time entry.
+        others: of an issue, how many of the ticket's time entries are linked; they stay so.
+    """
+
+    kind: Kind
+    key: int
+    ticket_id: int
+    tracker_id: int
+    others: int
+
+
+def link_of(store: Store, kind: Kind, key: int) -> LinkedObject:
+    """Return the link that a person is about to have forgotten.
+
+    Raises:
+        NotFound, NotForgotten: as `forget_link`.
+    """
+    with store.transaction() as tx:
+        return _linked(tx, kind, key)
+
+
+def forget_link(store: Store, kind: Kind, key: int) -> LinkedObject:
+    """Forget a link; the object stays on the tracker, and the next event of the ticket or task creates another one.
+
+    Args:
+        store: where the ledger is.
+        kind: an issue of a ticket, or a time entry of a ticket task.
+        key: ticket id or ticket-task id.
+
+    Returns:
+        What it was linked to.
+
+    Raises:
+        NotFound: nothing is linked to it.
+        NotForgotten: it is being created at this moment, is in doubt, or waits for a person.
+    """
+    with store.transaction() as tx:
+        link = _linked(tx, kind, key)
+        if not tx.ledger(kind).unlink(key, link.tracker_id):
+            raise NotFound(Refusal.NOT_LINKED_TO_ANY(kind=str(kind), id=key))
+        tx.misattributed.remove(kind, key)
+        named = {"kind": kind, "tracker_id": link.tracker_id}
+        into_trace(tx)(
+            What.LINK_FORGOTTEN(**named),
+            ticket_id=link.ticket_id,
+            task_id=key if kind is Kind.TICKET_TASK else None,
+        )
+        tx.changes.note(Did.LINK_FORGOTTEN(id=key, **named), before=link.tracker_id)
+    return link
+
+
+def _linked(tx: Transaction, kind: Kind, key: int) -> LinkedObject:
+    """Return what is linked to a key, its row locked."""
+    row = tx.ledger(kind).lock(key)
+    if row is not None:
+        _refuse_what_is_open(kind, row)
+    if row is None or row.state != LedgerState.LINKED or row.tracker_id is None:
+        raise NotFound(Refusal.NOT_LINKED_TO_ANY(kind=str(kind), id=key))
+    others = 0
+    if kind is Kind.TICKET:
+        times = tx.times.of_ticket(key)
+        for time in times:
+            if time.state in IN_FLIGHT:
+                _refuse_what_is_open(Kind.TICKET_TASK, time)
+        others = sum(time.state == LedgerState.LINKED for time in times)
+    return LinkedObject(kind, key, row.ticket_id, row.tracker_id, others)
+
+
+def _refuse_what_is_open(kind: Kind, row: LedgerRow) -> None:
+    named = {"kind": str(kind), "id": row.key}
+    if row.state in IN_FLIGHT:
+        raise NotForgotten(Refusal.LINK_IN_FLIGHT(**named, state=row.state))
+    if row.state in WAITING:
+        raise NotForgotten(Refusal.LINK_FOR_A_PERSON(**named))
