@@ -12,7 +12,7 @@ import typer
 from producer.commands.desk import settings
 from producer.commands.failures import WrongUsage
 from producer.commands.output import console, count, print_json, say
-from producer.commands.register import Json, add
+from producer.commands.register import Json, add, fits
 from shared.codes.refusals import Refusal
 
 if TYPE_CHECKING:
@@ -26,25 +26,81 @@ SLOW_S = 2.0
 
 def register(app: typer.Typer, panel: str) -> None:
     """Add the commands of this module."""
-    add(app, send, panel, "deskbridge send events.jsonl", "cat events.jsonl | deskbridge send -")
+    add(
+        app,
+        send,
+        panel,
+        "deskbridge send --sample",
+        "deskbridge send --sample --entity 3 --email alice@example.org",
+        "deskbridge send --sample --clean-up",
+        "deskbridge send events.jsonl",
+    )
 
 
 def send(
     file: Annotated[
-        str,
-        typer.Argument(metavar="FILE|-", help="JSON lines or a JSON array; - for standard input."),
-    ],
+        str | None,
+        typer.Argument(
+            metavar="[FILE|-]",
+            help="JSON lines or a JSON array; - for standard input.",
+            show_default=False,
+        ),
+    ] = None,
     url: Annotated[str, typer.Option(help="The producer's address.")] = "http://127.0.0.1:8080/events",
+    sample: Annotated[
+        bool, typer.Option("--sample", help="Send a test event, show what became of it, and remove it.")
+    ] = False,
+    entity: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=0,
+            callback=fits,
+            help="With --sample: the ticket's entity; by default the first that is linked.",
+            show_default=False,
+        ),
+    ] = None,
+    email: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="With --sample: for whom it acts; by default for nobody, as the API key's user.",
+            show_default=False,
+        ),
+    ] = None,
+    wait: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0, help="With --sample: how long it is waited for.")
+    ] = 30.0,
+    clean_up: Annotated[
+        bool, typer.Option("--clean-up", help="With --sample: only remove what earlier ones have left.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Check events, sign them and send them to the producer.
 
     Nothing is sent where a line is faulty. Sending a file twice changes nothing.
+
+    --sample needs no file: it sends a ticket with a finished task, whose ids no helpdesk gives, shows the issue, the
+    time entry and the status, and removes them from the tracker and from deskbridge. Exit code 1 if it did not end so.
     """
     from producer.commands.sending import NotSent, ProducerClient, read_events
 
-    secret = _secret(settings())
-    ready = read_events(_content(file))
+    if sample == (file is not None):
+        raise WrongUsage("name a FILE, or say --sample: see `deskbridge send --help`")
+    if sample:
+        from producer.commands import sample as samples
+
+        if clean_up:
+            samples.clean_up(as_json=as_json)
+        else:
+            samples.send_sample(
+                url, signing_secret, entity=entity, email=email, seconds=wait, as_json=as_json
+            )
+        return
+    if clean_up or entity is not None or email is not None:
+        raise WrongUsage("--clean-up, --entity and --email go with --sample")
+    secret = signing_secret(settings())
+    ready = read_events(_content(file or "-"))
     sender = ProducerClient(url, secret)
     event_ids: list[int] = []
     duplicates = 0
@@ -87,7 +143,7 @@ def _sent(sender: ProducerClient, ready: list[Ready], *, quiet: bool) -> Iterato
         progress.stop()
 
 
-def _secret(loaded: Settings) -> SecretStr | None:
+def signing_secret(loaded: Settings) -> SecretStr | None:
     """Return the secret to sign with.
 
     Raises:

@@ -71,7 +71,7 @@ def read_events(content: bytes) -> list[Ready]:
             faults.append(_fault(place, "", Invalid.JSON_FAULTY(error=fault)))
             continue
         try:
-            ready.append(_ready(data))
+            ready.append(ready_event(data))
         except InvalidEvent as invalid:
             faults += [_fault(place, path, problem) for path, problem in invalid.faults]
     if faults:
@@ -187,7 +187,7 @@ def _entries(text: str) -> Iterator[tuple[Place, Any, str]]:
             yield ("line", number), None, str(error)
 
 
-def _ready(data: Any) -> Ready:
+def ready_event(data: Any) -> Ready:
     """Validate an event as the producer does, and give it an id that its content decides on.
 
     Raises:

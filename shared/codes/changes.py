@@ -22,6 +22,8 @@ class Did(Code):
     PERSON_FORGOTTEN = "person_forgotten"
     HELD_RESOLVED = "held_resolved"
     LINK_FORGOTTEN = "link_forgotten"
+    SAMPLE_SENT = "sample_sent"
+    SAMPLE_REMOVED = "sample_removed"
     AUTHOR_CORRECTED = "author_corrected"
     EVENTS_REPLAYED = "events_replayed"
     TEMPLATE_SAVED = "template_saved"

@@ -47,6 +47,9 @@ class Reason(Code):
 
     HELPDESK_AWAITED = "helpdesk_awaited"
 
+    # a sample waits
+    NO_WORKER_TOOK_IT = "no_worker_took_it"
+
     # an event goes without something
     HELPDESK_NOT_ASKED = "helpdesk_not_asked"
     HELPDESK_SILENT_ON_IT = "helpdesk_silent_on_it"

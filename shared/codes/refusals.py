@@ -160,6 +160,12 @@ class Refusal(Code):
     PRODUCER_UNLIKE_ONE = "producer_unlike_one"
     PRODUCER_REFUSED = "producer_refused"
     HELPDESK_UNANSWERED = "helpdesk_unanswered"
+    SAMPLE_NOT_LINKED = "sample_not_linked"
+    SAMPLE_WAITS = "sample_waits"
+    SAMPLE_UNDER_WAY = "sample_under_way"
+    SAMPLE_AT_WORK = "sample_at_work"
+    SAMPLE_UNMARKED = "sample_unmarked"
+    SAMPLE_IN_USE = "sample_in_use"
 
     # requests of the console and the API
     ADDRESS_UNKNOWN = "address_unknown"

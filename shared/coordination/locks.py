@@ -63,6 +63,11 @@ def drop_endless(redis: Redis, key: str) -> None:
         redis.delete(key)
 
 
+def of_ticket(ticket_id: int) -> str:
+    """Return the name of the lock under which a ticket is worked on."""
+    return f"ticket:{ticket_id}"
+
+
 class HeldLock:
     """A lock that is held, as far as is known here.
 

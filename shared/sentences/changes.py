@@ -22,6 +22,10 @@ SENTENCES: Table = {
     Did.PERSON_FORGOTTEN: "had a person forgotten",
     Did.HELD_RESOLVED: "decided on {kind} {id}: {verdict}",
     Did.LINK_FORGOTTEN: "had deskbridge forget that {kind} {id} is linked to {kind:noun} #{tracker_id}",
+    Did.SAMPLE_SENT: "sent sample {id}",
+    Did.SAMPLE_REMOVED: (
+        "removed sample {id}[, with issue #{issue_ids:, #}][, with time entry #{time_entry_ids:, #}]"
+    ),
     Did.AUTHOR_CORRECTED: "gave time entry #{time_entry_id} to {login}",
     Did.EVENTS_REPLAYED: Plural("replayed {count} event[: {which}]", "replayed {count} events[: {which}]"),
     Did.TEMPLATE_SAVED: "saved version {version} of template “{name}”",

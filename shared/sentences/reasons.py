@@ -46,6 +46,7 @@ SENTENCES: Table = {
     Reason.CREATION_IN_DOUBT: "in doubt whether the {kind:noun} was created: {because}",
     Reason.WAITS_FOR_PERSON: "{kind} {key} waits for a person: {because}",
     Reason.HELPDESK_AWAITED: "the helpdesk is to say what the event lacks: {because}",
+    Reason.NO_WORKER_TOOK_IT: "no worker has taken it",
     Reason.HELPDESK_NOT_ASKED: (
         "let deskbridge ask the helpdesk's API (DESKBRIDGE_GLPI_API_URL), or install the helpdesk's plugin, which "
         "sends it; people can be mapped with `deskbridge map-user`"

@@ -279,6 +279,30 @@ SENTENCES: Table = {
     Refusal.PRODUCER_UNREACHABLE: "{url} cannot be reached: is `deskbridge producer` running? ({error})",
     Refusal.PRODUCER_UNLIKE_ONE: "{url} does not answer as a producer does",
     Refusal.PRODUCER_REFUSED: ("the producer refused with {status}: {errors:; }[; try again in {wait} s]"),
+    Refusal.SAMPLE_NOT_LINKED: (
+        "entity {entity_id} is not linked, so a sample of it would not be sent: "
+        "`deskbridge link entity {entity_id} TRACKER_PROJECT_ID`"
+    ),
+    Refusal.SAMPLE_WAITS: (
+        "the sample is not done after {seconds:g} s: {because}; see `deskbridge doctor`, then remove the sample with "
+        "`deskbridge send --sample --clean-up`"
+    ),
+    Refusal.SAMPLE_UNDER_WAY: (
+        "sample {id} is not removed yet, since whether its {kind:noun} exists is not known; repeat "
+        "`deskbridge send --sample --clean-up` in a minute"
+    ),
+    Refusal.SAMPLE_AT_WORK: (
+        "sample {id} is not removed yet, since a worker or another command works on it; repeat "
+        "`deskbridge send --sample --clean-up` in a minute"
+    ),
+    Refusal.SAMPLE_UNMARKED: (
+        "issue #{issue_id} of sample {id} is not deleted, since neither its subject nor its description says "
+        "“{mark}”; look at it, delete it on the tracker, then repeat `deskbridge send --sample --clean-up`"
+    ),
+    Refusal.SAMPLE_IN_USE: (
+        "issue #{issue_id} of sample {id} is not deleted, since there is time of other people on it, or an issue below "
+        "it; move that away, then repeat `deskbridge send --sample --clean-up`"
+    ),
     Refusal.HELPDESK_UNANSWERED: "the helpdesk's API gave no usable answer: {problem}",
     Refusal.ADDRESS_UNKNOWN: "there is nothing at this address",
     Refusal.METHOD_NOT_POSSIBLE: "this is not possible at this address",

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import TypeGuard
 
 LARGEST = 2**63 - 1
 """The largest integer that the database keeps (BIGINT); JSON and Python know larger ones."""
+SAMPLES = 2**48
+"""How many of the largest ids are reserved for `deskbridge send --sample`: no helpdesk gives one of them."""
 MOST_DIGITS = len(str(LARGEST))
 
 
@@ -24,3 +27,13 @@ def read_id(text: str) -> int | None:
     """Return the id, or the 0, that a text of digits is; None for any other text."""
     digits = text if text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS else ""
     return int(digits) if digits and int(digits) <= LARGEST else None
+
+
+def is_sample(number: int) -> bool:
+    """Tell whether an id is one of those that only `deskbridge send --sample` gives."""
+    return LARGEST - SAMPLES < number <= LARGEST
+
+
+def new_sample() -> int:
+    """Return an id for a sample; by chance, so that two at once differ."""
+    return LARGEST - secrets.randbelow(SAMPLES)

@@ -13,7 +13,7 @@ from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
 from shared.codes.faults import Fault
-from shared.coordination.locks import HeldLock, Locks
+from shared.coordination.locks import HeldLock, Locks, of_ticket
 from shared.coordination.pause import Pause, Permit
 from shared.errors import BridgeError, LockBusy, SettingsError, TrackerBusy, TrackerOutage
 from shared.store.tables.models import EventState
@@ -50,7 +50,7 @@ class Enter(Together[Entered]):
     enters = True
 
     def __init__(self, pause: Pause, locks: Locks, ticket_id: int) -> None:
-        self._pause, self._locks, self._name = pause, locks, f"ticket:{ticket_id}"
+        self._pause, self._locks, self._name = pause, locks, of_ticket(ticket_id)
 
     @classmethod
     def carry_out_all(cls, actions: Sequence[Self]) -> Sequence[Entered]:

@@ -10,6 +10,7 @@ from producer.admin.records.accounts import Accounts
 from producer.admin.records.event_search import EventSearch
 from producer.admin.records.people_search import PeopleSearch
 from producer.admin.records.project_claims import ProjectClaims
+from producer.admin.records.samples import Samples
 from shared.store import transaction
 from shared.store.opening import opened
 
@@ -23,6 +24,7 @@ class Transaction(transaction.Transaction):
         self.accounts = Accounts(session)
         self.events = EventSearch(session)
         self.helpdesk_users = PeopleSearch(session)
+        self.samples = Samples(session)
 
 
 class Store(transaction.Store):

@@ -46,12 +46,15 @@ def test_a_body_that_is_too_large_is_not_read(console: Console) -> None:
 
 def test_a_compressed_body_is_refused_as_such_and_a_byte_order_mark_is_accepted(console: Console) -> None:
     body, path = b'{"tracker_project_id": 1}', "/api/links/entities/9"
-    token, json_type = {"Authorization": f"Bearer {TOKEN}"}, {"Content-Type": "application/json"}
-    packed = {"data": gzip.compress(body), "headers": token | json_type | {"Content-Encoding": "gzip"}}
-    answer = console.http.put(console.base_url + path, timeout=30, **packed)
+    address, named = (
+        console.base_url + path,
+        {"Content-Type": "application/json", "Authorization": f"Bearer {TOKEN}"},
+    )
+    packed = named | {"Content-Encoding": "gzip"}
+    answer = console.http.put(address, data=gzip.compress(body), headers=packed, timeout=30)
     assert (answer.status_code, answer.json()["title"]) == (415, "Content-Encoding is not supported")
-    marked = {"data": b"\xef\xbb\xbf" + body, "headers": token | json_type}
-    assert console.http.put(console.base_url + path, timeout=30, **marked).status_code == 200
+    marked = console.http.put(address, data=b"\xef\xbb\xbf" + body, headers=named, timeout=30)
+    assert marked.status_code == 200
 
 
 def test_openapi_lists_every_route(console: Console) -> None:

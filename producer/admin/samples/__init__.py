@@ -1,0 +1,1 @@
+"""A test event with ids that no helpdesk gives: sent, looked at, and removed again."""

@@ -1,0 +1,108 @@
+"""The event of a sample: where it goes, for whom, and the mark by which what it creates is recognised."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from producer.admin.records.transaction import Store, Transaction
+from shared.codes.changes import Did
+from shared.codes.refusals import Refusal
+from shared.errors import BridgeError
+from shared.events.config import PluginConfig
+from shared.store.configuration.links import Link, LinkKind
+from shared.values.ids import new_sample
+
+SECONDS = 900
+ASSIGNED = 2
+"""GLPI's status of a ticket that somebody works on: the sample's, unless only others are in status_map."""
+
+
+class NoSample(BridgeError):
+    """A sample that cannot be sent; nothing was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A test event.
+
+    Attributes:
+        id: of its ticket, its ticket task and its person.
+        link: by which it goes to a tracker project.
+        event: as it is posted.
+    """
+
+    id: int
+    link: Link
+    event: dict[str, Any]
+
+
+def mark_of(sample_id: int) -> str:
+    """Return what the issue and the time entry of a sample say, and nothing else does."""
+    return f"[deskbridge sample {sample_id}]"
+
+
+def new_event(store: Store, entity_id: int | None, email: str | None) -> Sample:
+    """Make a test event of a finished ticket task of a quarter of an hour, and note in the audit log that it is sent.
+
+    Args:
+        store: where links, settings and people are.
+        entity_id: the ticket's entity; None: the first that is linked, else the first helpdesk project that is.
+        email: of the person for whom it acts; None: nobody, so that the API's user acts.
+
+    Raises:
+        NoSample: the entity is not linked, or nothing is.
+    """
+    sample_id = new_sample()
+    with store.transaction() as tx:
+        link = _link(tx, entity_id)
+        config, _ = tx.configs.get()
+        user = _user(tx, sample_id, email)
+        tx.changes.note(Did.SAMPLE_SENT(id=sample_id))
+    text = f"Sent by `deskbridge send --sample`, which deletes it. {mark_of(sample_id)}"
+    ticket = {
+        "id": sample_id,
+        "title": f"Test {mark_of(sample_id)}",
+        "content": text,
+        "status": _status(config),
+        "entity_id": link.helpdesk_id if link.kind is LinkKind.ENTITY else 0,
+        "project_id": link.helpdesk_id if link.kind is LinkKind.PROJECT else None,
+        "technician": user,
+    }
+    now = datetime.now(UTC)
+    task = {
+        "id": sample_id,
+        "content": text,
+        "state": config.done_state,
+        "actiontime": SECONDS,
+        "user": user,
+        "date": f"{now:%Y-%m-%d}",
+    }
+    event = {"event": "ticket_task.updated", "occurred_at": now.isoformat(), "ticket": ticket, "task": task}
+    return Sample(sample_id, link, event)
+
+
+def _link(tx: Transaction, entity_id: int | None) -> Link:
+    if entity_id is not None:
+        found = tx.links.get(LinkKind.ENTITY, entity_id)
+        if found is None:
+            raise NoSample(Refusal.SAMPLE_NOT_LINKED(entity_id=entity_id))
+        return found
+    links = sorted(tx.links.all(), key=lambda one: (one.kind is not LinkKind.ENTITY, one.helpdesk_id))
+    if not links:
+        raise NoSample(Refusal.NOTHING_LINKED_YET())
+    return links[0]
+
+
+def _user(tx: Transaction, sample_id: int, email: str | None) -> dict[str, Any] | None:
+    """Return the person as events name them: the helpdesk user of this e-mail, else one of the sample's own."""
+    if email is None:
+        return None
+    known = tx.samples.person(email)
+    return {"id": known.id, "email": known.email} if known else {"id": sample_id, "email": email}
+
+
+def _status(config: PluginConfig) -> int:
+    known = sorted(config.status_map)
+    return ASSIGNED if ASSIGNED in known or not known else known[0]

@@ -1,0 +1,113 @@
+"""What became of a sample: waited for, and told as data."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from producer.admin.looking.story import TicketTrace, trace_ticket
+from producer.admin.records.transaction import Store
+from producer.admin.showing.shapes import Shape, reason_json
+from shared.codes.coded import Coded
+from shared.codes.reasons import Reason
+from shared.store.tables.models import EventState, LedgerState
+
+LOOKS_EVERY_S = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a sample stands.
+
+    Attributes:
+        state: its event's.
+        coded: why.
+        trace: its ticket's story.
+        tracker_status_id: what status_map makes of its status; None: nothing.
+    """
+
+    event_id: int
+    state: str
+    coded: Coded | None
+    trace: TicketTrace
+    tracker_status_id: int | None
+
+    @property
+    def waits(self) -> bool:
+        """Whether something is still to be done for it."""
+        state = self.trace.state
+        return self.state == EventState.PENDING or bool(state and state.status_due and self.is_linked)
+
+    @property
+    def is_linked(self) -> bool:
+        """Whether it has its issue."""
+        return self.trace.link is not None and self.trace.link.state == LedgerState.LINKED
+
+    @property
+    def is_as_expected(self) -> bool:
+        """Whether issue and time entry are there, and nothing is still to be done."""
+        logged = [one.state for one in self.trace.ticket_tasks]
+        return (
+            self.state == EventState.DONE
+            and self.is_linked
+            and logged == [LedgerState.LINKED]
+            and not self.waits
+        )
+
+    @property
+    def because(self) -> Coded:
+        """What it waits for."""
+        state = self.trace.state
+        return self.coded or (state and state.status_coded) or Reason.NO_WORKER_TOOK_IT()
+
+
+def wait_for(store: Store, event_id: int, ticket_id: int, seconds: float) -> Outcome:
+    """Wait until a sample has ended, or the time is over; return how it stands then.
+
+    Raises:
+        NotFound: somebody has removed it meanwhile.
+    """
+    until = time.monotonic() + seconds
+    while (found := outcome(store, event_id, ticket_id)).waits and time.monotonic() < until:
+        time.sleep(LOOKS_EVERY_S)
+    return found
+
+
+def outcome(store: Store, event_id: int, ticket_id: int) -> Outcome:
+    """Return how a sample stands.
+
+    Raises:
+        NotFound: nothing is known of it.
+    """
+    with store.transaction() as tx:  # before the story: what an event has done is there once it has ended
+        row = tx.journal.get(event_id)
+        state, coded = (row.state, row.coded) if row else ("", None)
+    trace = trace_ticket(store, ticket_id)
+    status = trace.state.status if trace.state else None
+    mapped = trace.config.status_map.get(status) if status is not None else None
+    return Outcome(event_id, state, coded, trace, mapped)
+
+
+def outcome_json(found: Outcome) -> Shape:
+    """Return how a sample stands, without what was removed."""
+    link = found.trace.link
+    return {
+        "as_expected": found.is_as_expected,
+        "event_id": found.event_id,
+        "ticket_id": found.trace.ticket_id,
+        "state": found.state,
+        **reason_json(found.coded),
+        "issue": {
+            "id": link.tracker_issue_id,
+            "tracker_project_id": link.tracker_project_id,
+            "author": link.author,
+            "tracker_status_id": found.tracker_status_id,
+        }
+        if link and link.tracker_issue_id
+        else None,
+        "time_entries": [
+            {"id": one.time_entry_id, "hours": one.hours}
+            for one in found.trace.ticket_tasks
+            if one.time_entry_id
+        ],
+    }

@@ -1,0 +1,190 @@
+"""Removes a sample from the tracker and from deskbridge: only what the ledger names and what carries the mark.
+
+The ledger is the list of what there is to delete. Its rows go last, so that whatever cannot be deleted now is still
+known the next time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from producer.admin.desk import Desk
+from producer.admin.samples.events import mark_of
+from shared.codes.changes import Did
+from shared.codes.kinds import Kind
+from shared.codes.refusals import Refusal
+from shared.coordination.locks import of_ticket
+from shared.dryrun.lookup import look_up
+from shared.dryrun.marks import ObjectKind
+from shared.errors import BridgeError, LockBusy, TrackerRejected
+from shared.store.ledger.ledger import LedgerRow
+from shared.store.ledger.ledger_queries import IN_FLIGHT
+from shared.store.tables.models import DryRunObject, LedgerState
+from shared.tracker.client import TrackerClient
+from shared.tracker.lists import Listed, Params, TrackerLists
+from shared.values.ids import id_in
+
+PATIENCE_S = 10.0
+"""A worker keeps a ticket's lock for a moment after its event has ended."""
+LOOKS_EVERY_S = 0.1
+ISSUES, TIMES = Kind.TICKET, Kind.TICKET_TASK
+
+
+class NotRemoved(BridgeError):
+    """A sample that cannot be removed now; what was not deleted is still known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """What was deleted on the tracker, and forgotten here.
+
+    Attributes:
+        id: the sample.
+        issue_ids: its issues; more than one only where a lost answer has doubled it.
+        time_entry_ids: its time entries.
+    """
+
+    id: int
+    issue_ids: list[int] = field(default_factory=list)
+    time_entry_ids: list[int] = field(default_factory=list)
+
+
+@contextmanager
+def sending(desk: Desk, sample_id: int) -> Iterator[None]:
+    """Keep other commands from removing a sample during the block.
+
+    Raises:
+        LockBusy: another command is at it.
+    """
+    with desk.locks.hold(f"sample:{sample_id}"):
+        yield
+
+
+def remove_left_over(desk: Desk) -> tuple[list[Removed], list[BridgeError]]:
+    """Remove every sample that no command is at; return those that were, and why others were not.
+
+    Raises:
+        RedisError: Redis is away.
+    """
+    with desk.store.transaction() as tx:
+        left = tx.samples.tickets()
+    removed: list[Removed] = []
+    failed: list[BridgeError] = []
+    for sample_id in left:
+        try:
+            with sending(desk, sample_id):
+                removed.append(remove(desk, sample_id))
+        except LockBusy:
+            failed.append(NotRemoved(Refusal.SAMPLE_AT_WORK(id=sample_id)))
+        except BridgeError as failure:
+            failed.append(failure)
+    return removed, failed
+
+
+def remove(desk: Desk, sample_id: int) -> Removed:
+    """Delete what a sample has created on the tracker, then forget the sample.
+
+    Raises:
+        NotRemoved: it is being worked on, or something stands against it; repeat it later.
+        TrackerError, SettingsError: the tracker could not be asked, or did not do it.
+    """
+    until = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            with desk.locks.hold(of_ticket(sample_id)):
+                return _remove(desk, sample_id)
+        except LockBusy:
+            if time.monotonic() > until:
+                raise NotRemoved(Refusal.SAMPLE_AT_WORK(id=sample_id)) from None
+            time.sleep(LOOKS_EVERY_S)
+
+
+def _remove(desk: Desk, sample_id: int) -> Removed:
+    with desk.store.transaction() as tx:
+        issue, times = tx.issues.get(sample_id), tx.times.of_ticket(sample_id)
+    rows = [(ISSUES, issue)] if issue else []
+    rows += [(TIMES, one) for one in times]
+    for kind, row in rows:
+        if row.state in IN_FLIGHT:
+            raise NotRemoved(Refusal.SAMPLE_UNDER_WAY(id=sample_id, kind=kind))
+    removed = Removed(sample_id)
+    if any(row.state != LedgerState.FREE for _, row in rows):
+        _, client = desk.connector.connect()
+        try:
+            _delete(client, removed, issue, times)
+        finally:
+            client.close()
+    with desk.store.transaction() as tx:
+        tx.samples.delete(sample_id)
+        tx.changes.note(
+            Did.SAMPLE_REMOVED(
+                id=sample_id,
+                issue_ids=removed.issue_ids or None,
+                time_entry_ids=removed.time_entry_ids or None,
+            )
+        )
+    return removed
+
+
+def _delete(
+    client: TrackerClient, removed: Removed, issue: LedgerRow | None, times: Sequence[LedgerRow]
+) -> None:
+    """Delete a sample's issues, and before each the time that the sample has logged there."""
+    lists, mark = TrackerLists(client), mark_of(removed.id)
+    linked = {one for one in [issue and issue.tracker_id, *(entry.issue_id for entry in times)] if one}
+    perhaps = set(issue.candidates or ()) if issue else set()
+    if issue and issue.state == LedgerState.HELD and (found := _found_by_mark(client, issue, mark)):
+        perhaps.add(found)
+    for issue_id in sorted(linked | perhaps):
+        params: Params = {"issue_id": issue_id, "status_id": "*"}
+        row = lists.find(ISSUES.path, ISSUES.list_name, issue_id, params)
+        if row is None:
+            continue
+        if any(mark in str(row.get(name) or "") for name in ("subject", "description")):
+            _delete_issue(client, lists, removed, issue_id, {one.tracker_id for one in times})
+        elif issue_id in linked:
+            raise NotRemoved(Refusal.SAMPLE_UNMARKED(id=removed.id, issue_id=issue_id, mark=mark))
+
+
+def _delete_issue(
+    client: TrackerClient, lists: TrackerLists, removed: Removed, issue_id: int, linked: set[int | None]
+) -> None:
+    mark, entries = mark_of(removed.id), lists.whole(TIMES.path, TIMES.list_name, {"issue_id": issue_id})
+    ours = [one["id"] for one in entries if one["id"] in linked or mark in str(one.get("comments") or "")]
+    if len(ours) < len(entries) or _has_issues_below(lists, issue_id):
+        raise NotRemoved(Refusal.SAMPLE_IN_USE(id=removed.id, issue_id=issue_id))
+    for entry_id in ours:
+        _call_delete(client, f"/time_entries/{entry_id}.json")
+        removed.time_entry_ids.append(entry_id)
+    _call_delete(client, f"/issues/{issue_id}.json")
+    removed.issue_ids.append(issue_id)
+
+
+def _found_by_mark(client: TrackerClient, issue: LedgerRow, mark: str) -> int | None:
+    """Return the issue that carries the mark of a sample whose answer was lost; None where there is none."""
+    begun_at = issue.first_claimed_at or issue.changed_at
+    asked = DryRunObject(
+        kind=ObjectKind.ISSUE, mark=mark, tracker_project_id=issue.tracker_project_id, begun_at=begun_at
+    )
+    return look_up(client, asked)
+
+
+def _has_issues_below(lists: TrackerLists, issue_id: int) -> bool:
+    def below(rows: list[Listed], _: object = None) -> bool:
+        # a tracker that does not know the filter gives any issues
+        return any(id_in(one.get("parent")) == issue_id for one in rows)
+
+    params: Params = {"parent_id": issue_id, "status_id": "*"}
+    return below(lists.search(ISSUES.path, ISSUES.list_name, params, enough=below))
+
+
+def _call_delete(client: TrackerClient, path: str) -> None:
+    """Delete something; what is gone already is gone."""
+    try:
+        client.call("DELETE", path, expected=(404,))
+    except TrackerRejected as refusal:
+        if refusal.status != 404:
+            raise

@@ -1,0 +1,382 @@
+"""`deskbridge send --sample`: a test event goes all the way, is shown, and leaves nothing, whatever fails."""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+from sqlalchemy import func, select
+from typer.testing import CliRunner, Result
+
+from deploy.sandbox.tracker.control import StandIn
+from producer.admin.desk import Desk
+from producer.admin.samples import removal
+from producer.admin.samples.events import mark_of
+from producer.commands.main import app
+from producer.hooks.app import create_app
+from shared.codes.changes import Did
+from shared.codes.kinds import Kind
+from shared.store.tables.models import (
+    Base,
+    EventState,
+    JournalEvent,
+    LedgerState,
+    TicketIssueLink,
+)
+from shared.tracker.client import Target, TrackerClient
+from shared.values.ids import LARGEST, is_sample, new_sample
+from tests.failures.redmine import RealRedmine
+from tests.support.bridge import KEY, SUPPORT, Bridge
+from tests.support.events import BOB, SUPPORT_ENTITY, task, task_event, ticket
+from tests.support.serving import Served
+
+SECRET = "whsec_" + base64.b64encode(b"the secret of the sample").decode()
+EVERYTHING = {"status_id": "*"}
+KEPT = {"change_record", "producer_sign", "metadata_row"}
+"""The audit log is for ever; signs of life and what is read of the tracker tell of no event."""
+
+
+class Setting:
+    """A deskbridge with a producer and, unless it is to be away, a worker; and somebody who types commands."""
+
+    def __init__(self, bridge: Bridge, url: str, base_url: str, api_key: str) -> None:
+        self.bridge, self.url = bridge, url
+        self.client = TrackerClient(Target(base_url, SecretStr(api_key)))
+        self._ended = threading.Event()
+        self._worker: threading.Thread | None = None
+
+    def work(self) -> None:
+        """Let a worker begin."""
+        self._worker = threading.Thread(target=self._drain, daemon=True)
+        self._worker.start()
+
+    def _drain(self) -> None:
+        while not self._ended.wait(0.02):
+            with self.bridge.store.transaction() as tx:
+                rows = tx.journal.find(state=EventState.PENDING, limit=None)
+                due = {row.ticket_id for row in rows}
+                due |= set(tx.issues.due_tickets(9, 15)) | set(tx.times.due_tickets(9, 15))
+            for ticket_id in sorted(due):
+                self.bridge.service.sync(ticket_id)
+
+    def stop(self) -> None:
+        """End the worker."""
+        self._ended.set()
+        if self._worker:
+            self._worker.join(timeout=30)
+        self.client.close()
+
+    def type(self, *arguments: str) -> Result:
+        """Type a command."""
+        return CliRunner().invoke(app, ["send", "--sample", *arguments])
+
+    def send(self, *arguments: str, code: int = 0, wait: float = 20) -> dict[str, Any]:
+        """Send a sample; return the document that tells what became of it."""
+        ended = self.type("--url", self.url, "--wait", str(wait), "--json", *arguments)
+        assert ended.exit_code == code, ended.output
+        found: dict[str, Any] = json.loads(ended.stdout)
+        return found
+
+    def clean_up(self, code: int = 0) -> dict[str, Any]:
+        """Have what is left removed."""
+        ended = self.type("--clean-up", "--json")
+        assert ended.exit_code == code, ended.output
+        found: dict[str, Any] = json.loads(ended.stdout)
+        return found
+
+    def on_tracker(self) -> tuple[int, int]:
+        """Return how many issues and time entries the tracker has."""
+        issues = self.client.call("GET", "/issues.json", params=EVERYTHING).data["total_count"]
+        return issues, self.client.call("GET", "/time_entries.json").data["total_count"]
+
+    def rows(self) -> dict[str, int]:
+        """Return how many rows each table has."""
+        with self.bridge.store.database.transaction() as session:
+            return {
+                name: session.scalar(select(func.count()).select_from(table)) or 0
+                for name, table in Base.metadata.tables.items()
+                if name not in KEPT
+            }
+
+
+@pytest.fixture
+def setting(
+    bridge: Bridge, stand_in: StandIn | RealRedmine, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Setting]:
+    """A deskbridge with a producer, and without a worker."""
+    settings = bridge.settings.model_copy(update={"webhook_secrets": (SecretStr(SECRET),)})
+    for name, value in {
+        "DATABASE_URL": settings.database_url.get_secret_value(),
+        "REDIS_URL": settings.redis_url.get_secret_value(),
+        "SECRET_KEYS": KEY,
+        "WEBHOOK_SECRETS": SECRET,
+    }.items():
+        monkeypatch.setenv(f"DESKBRIDGE_{name}", value)
+    served = Served(create_app(settings))
+    served.start()
+    made = Setting(bridge, f"{served.base_url}/events", stand_in.base_url, stand_in.api_key)
+    yield made
+    made.stop()
+    served.stop()
+
+
+@pytest.fixture
+def worker(setting: Setting) -> Setting:
+    """The same with a worker."""
+    setting.work()
+    return setting
+
+
+def test_a_sample_goes_all_the_way_and_leaves_nothing(worker: Setting) -> None:
+    before, there = worker.rows(), worker.on_tracker()
+    found = worker.send()
+    assert (found["ok"], found["as_expected"], found["state"]) == (True, True, "done")
+    assert is_sample(found["ticket_id"])
+    assert found["issue"]["tracker_project_id"] == SUPPORT
+    assert found["issue"]["author"] == "admin"
+    assert found["issue"]["tracker_status_id"] == 2
+    assert [one["hours"] for one in found["time_entries"]] == [0.25]
+    (removed,) = found["removed"]
+    assert removed["issue_ids"] == [found["issue"]["id"]]
+    assert removed["time_entry_ids"] == [one["id"] for one in found["time_entries"]]
+    assert found["left"] == []
+    assert worker.on_tracker() == there
+    assert worker.rows() == before
+    with worker.bridge.store.transaction() as tx:
+        codes = [one.code for one in tx.changes.find(limit=9)]
+    assert sorted(codes) == sorted([Did.SAMPLE_SENT, Did.SAMPLE_REMOVED])
+
+
+def test_it_says_in_words_what_became_of_it(worker: Setting) -> None:
+    ended = worker.type("--url", worker.url)
+    assert ended.exit_code == 0, ended.output
+    for part in ("Issue #", "0.25 h logged on issue #", "As expected: issue #", "deleted on the tracker"):
+        assert part in ended.stdout
+
+
+def test_it_acts_for_the_person_of_an_address(worker: Setting) -> None:
+    before = worker.rows()
+    found = worker.send("--email", "bob@example.test")
+    assert found["issue"]["author"] == "bob"
+    changed = {name for name, count in worker.rows().items() if count != before[name]}
+    assert changed <= {"membership_known"}, "bob stays a member, as after his first real ticket"
+
+
+def test_it_acts_as_the_helpdesk_user_who_is_known_by_the_address_and_changes_nothing_of_them(
+    worker: Setting,
+) -> None:
+    named = task_event(of_task=task(user=BOB), of_ticket=ticket(technician=BOB))
+    assert worker.bridge.forward(named) == ["done"]
+    before = worker.rows()
+    assert worker.send("--email", "BOB@example.test")["issue"]["author"] == "bob"
+    assert worker.rows() == before
+    with worker.bridge.store.transaction() as tx:
+        assert [(one.id, one.email) for one in tx.people.seen()] == [(BOB["id"], BOB["email"])]
+
+
+def test_a_real_ticket_keeps_its_place(worker: Setting) -> None:
+    assert worker.bridge.forward(task_event()) == ["done"]
+    there, before = worker.on_tracker(), worker.rows()
+    worker.send()
+    assert (worker.on_tracker(), worker.rows()) == (there, before)
+
+
+def test_samples_at_once_do_not_disturb_each_other(worker: Setting) -> None:
+    there, number = worker.on_tracker(), new_sample()
+    worker.bridge.receive(sample_event(number))
+    with removal.sending(Desk(worker.bridge.settings, worker.bridge.store), number):
+        found = worker.send()
+        with worker.bridge.store.transaction() as tx:
+            assert tx.samples.tickets() == [number], "the one that another command is at stays"
+    assert [one["code"] for one in found["left"]] == ["sample_at_work"]
+    assert worker.clean_up()["ok"]
+    assert worker.on_tracker() == there
+
+
+def sample_event(number: int) -> dict[str, Any]:
+    """Return the event of a sample that another command has sent."""
+    text = mark_of(number)
+    return task_event(
+        of_ticket=ticket(number, title=text, content=text, technician=None),
+        of_task=task(number, content=text, user=None),
+    )
+
+
+def test_where_no_worker_runs_it_says_so_and_a_later_command_removes_it(setting: Setting) -> None:
+    before = setting.rows()
+    found = setting.send(wait=0.5, code=1)
+    assert (found["ok"], found["state"], found["removed"]) == (False, "pending", [])
+    (left,) = found["left"]
+    assert left["code"] == "sample_waits"
+    for part in ("no worker has taken it", "deskbridge doctor", "deskbridge send --sample --clean-up"):
+        assert part in left["reason"]
+    assert setting.rows() != before
+    assert [one["ticket_id"] for one in setting.clean_up()["removed"]] == [found["ticket_id"]]
+    assert setting.rows() == before
+    assert setting.clean_up()["removed"] == []
+
+
+def test_the_next_sample_removes_what_an_earlier_one_has_left(setting: Setting) -> None:
+    before = setting.rows()
+    first = setting.send(wait=0.1, code=1)
+    setting.work()
+    second = setting.send()
+    assert [one["ticket_id"] for one in second["removed"]] == [first["ticket_id"], second["ticket_id"]]
+    assert setting.rows() == before
+
+
+def test_what_the_tracker_refuses_is_told_with_its_reason_and_removed(worker: Setting) -> None:
+    worker.bridge.configure(default_priority_id=999)
+    before, there = worker.rows(), worker.on_tracker()
+    found = worker.send(code=1)
+    assert (found["as_expected"], found["state"]) == (False, "failed")
+    assert "POST /issues.json answered 422" in found["reason"]
+    assert found["left"] == []
+    assert (worker.rows(), worker.on_tracker()) == (before, there)
+
+
+def test_an_issue_whose_time_is_refused_is_removed_too(worker: Setting) -> None:
+    worker.bridge.configure(default_activity_id=999)
+    before, there = worker.rows(), worker.on_tracker()
+    found = worker.send(code=1)
+    assert found["state"] == "failed"
+    assert found["issue"]["id"]
+    assert (worker.rows(), worker.on_tracker()) == (before, there)
+
+
+def test_it_is_not_sent_where_it_would_not_be_forwarded(worker: Setting) -> None:
+    ended = worker.type("--url", worker.url, "--entity", "99")
+    assert ended.exit_code == 1
+    assert "deskbridge link entity 99" in ended.stderr
+    assert worker.send("--entity", str(SUPPORT_ENTITY))["ok"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("file.jsonl",), ("--email", "bob")],
+)
+def test_what_cannot_be_meant_is_wrong_usage(setting: Setting, arguments: tuple[str, ...]) -> None:
+    assert setting.type("--url", setting.url, *arguments).exit_code == 2
+    assert CliRunner().invoke(app, ["send", "--clean-up"]).exit_code == 2
+    assert CliRunner().invoke(app, ["send"]).exit_code == 2
+
+
+Prepare = Callable[[Setting, int, int], object]
+
+
+def log_time(setting: Setting, issue_id: int, _project: int) -> None:
+    fields = {"issue_id": issue_id, "hours": 3, "activity_id": 9, "comments": "real work"}
+    setting.client.call("POST", "/time_entries.json", body={"time_entry": fields})
+
+
+def put_an_issue_below(setting: Setting, issue_id: int, project_id: int) -> None:
+    fields = {"project_id": project_id, "subject": "below", "parent_issue_id": issue_id, "priority_id": 2}
+    setting.client.call("POST", "/issues.json", body={"issue": fields})
+
+
+def take_the_mark_away(setting: Setting, issue_id: int, _project: int) -> None:
+    body = {"issue": {"subject": "A real problem", "description": "of somebody's"}}
+    setting.client.call("PUT", f"/issues/{issue_id}.json", body=body)
+
+
+@pytest.mark.parametrize(
+    ("prepare", "code", "word"),
+    [
+        (log_time, "sample_in_use", "time of other people"),
+        (put_an_issue_below, "sample_in_use", "an issue below"),
+        (take_the_mark_away, "sample_unmarked", "delete it on the tracker"),
+    ],
+)
+def test_what_others_have_put_to_it_is_never_deleted(
+    worker: Setting, prepare: Prepare, code: str, word: str
+) -> None:
+    number = new_sample()
+    assert worker.bridge.forward(sample_event(number), ticket_id=number) == ["done"]
+    with worker.bridge.store.transaction() as tx:
+        row = tx.issues.get(number)
+    assert row
+    assert row.tracker_id
+    prepare(worker, row.tracker_id, SUPPORT)
+    there, before = worker.on_tracker(), worker.rows()
+    (left,) = worker.clean_up(code=1)["left"]
+    assert left["code"] == code
+    assert word in left["reason"]
+    assert (worker.on_tracker(), worker.rows()) == (there, before)
+    worker.client.call("DELETE", f"/issues/{row.tracker_id}.json")
+    assert worker.clean_up()["ok"], "what a person has deleted is forgotten"
+
+
+@pytest.mark.stand_in
+@pytest.mark.parametrize("path", ["/issues.json", "/time_entries.json"])
+def test_a_sample_whose_answer_was_lost_is_removed_once_that_is_settled(
+    setting: Setting, stand_in: StandIn | RealRedmine, path: str
+) -> None:
+    assert isinstance(stand_in, StandIn)
+    before, there = setting.rows(), setting.on_tracker()
+    stand_in.fault("reset_after", method="POST", path=path, count=1)
+    number = new_sample()
+    setting.bridge.receive(sample_event(number))
+    setting.bridge.sync(number)
+    (left,) = setting.clean_up(code=1)["left"]
+    assert left["code"] == "sample_under_way"
+    for _ in range(4):
+        setting.bridge.hurry()
+        setting.bridge.sync(number)
+    assert setting.clean_up()["ok"]
+    assert (setting.rows(), setting.on_tracker()) == (before, there)
+
+
+@pytest.mark.stand_in
+def test_a_sample_that_is_held_is_found_by_its_mark(
+    setting: Setting, stand_in: StandIn | RealRedmine
+) -> None:
+    assert isinstance(stand_in, StandIn)
+    setting.bridge.configure(in_doubt_policy="hold")
+    before, there = setting.rows(), setting.on_tracker()
+    stand_in.fault("reset_after", method="POST", path="/issues.json", count=1)
+    number = new_sample()
+    setting.bridge.receive(sample_event(number))
+    setting.bridge.sync(number)
+    with setting.bridge.store.transaction() as tx:
+        row = tx.ledger(Kind.TICKET).get(number)
+    assert row
+    assert row.state == LedgerState.HELD
+    assert len(setting.clean_up()["removed"][0]["issue_ids"]) == 1
+    assert (setting.rows(), setting.on_tracker()) == (before, there)
+
+
+@pytest.mark.stand_in
+def test_a_deletion_that_fails_forgets_nothing_and_is_repeated(
+    worker: Setting, stand_in: StandIn | RealRedmine
+) -> None:
+    assert isinstance(stand_in, StandIn)
+    before, there = worker.rows(), worker.on_tracker()
+    fault = stand_in.fault("status_before", method="DELETE", path="/issues/.*", status=500)
+    found = worker.send(code=1)
+    assert (found["as_expected"], found["ok"]) == (True, False)
+    assert "DELETE /issues/" in found["left"][0]["reason"]
+    with worker.bridge.store.database.transaction() as session:
+        assert session.scalar(select(func.count()).select_from(TicketIssueLink)) == 1
+    stand_in.clear_faults(fault)
+    assert worker.clean_up()["ok"]
+    assert (worker.rows(), worker.on_tracker()) == (before, there)
+
+
+def test_only_reserved_ids_are_samples() -> None:
+    assert all(is_sample(new_sample()) for _ in range(1000))
+    assert len({new_sample() for _ in range(1000)}) == 1000
+    assert is_sample(LARGEST)
+    assert not any(is_sample(one) for one in (0, 7, 512, 4711, 2**32, 2**53, LARGEST - 2**48, LARGEST + 1))
+
+
+def test_no_row_of_a_real_ticket_can_be_deleted_as_a_sample(setting: Setting) -> None:
+    setting.bridge.receive(task_event())
+    with pytest.raises(ValueError, match="4711 is no sample"), setting.bridge.store.transaction() as tx:
+        tx.samples.delete(4711)
+    with setting.bridge.store.database.transaction() as session:
+        assert session.scalar(select(func.count()).select_from(JournalEvent)) == 1
