@@ -7,7 +7,7 @@ from shared.sentences.template import Table
 
 CALL = "{method} {path}[ answered {status}][: {detail}][: {errors:; }]"
 
-OTHERS = "[; other tickets go through ({others} since)]"
+OTHERS = "[; other tickets go through ({others} since the first attempt)]"
 
 SENTENCES: Table = {
     Fault.TRACKER_FAILED: f"the tracker call failed: {CALL}",

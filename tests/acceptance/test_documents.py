@@ -151,14 +151,18 @@ def installed(reader: Reader) -> Reader:
 
 
 def test_by_hand_from_nothing_to_a_synced_ticket_and_on(installed: Reader) -> None:
-    (installed.directory / "event.json").write_text(example_event(), encoding="utf-8")
     url = f"http://{HOST}:{installed.port}/events"
-    installed.types(
-        instead(
-            documented("install.md#the-first-event"),
-            ("send event.json", f"send event.json --url {url}"),
-        )
+    held: dict[str, Any] = installed.stand_in.state()
+    said = installed.types(
+        instead(documented("install.md#the-first-event"), ("send --sample", f"send --sample --url {url}"))
     )
+    assert "As expected: issue #" in said
+    assert installed.types("deskbridge events --json").strip() == "[]", "the sample leaves nothing"
+    now = installed.stand_in.state()
+    assert (len(now["issues"]), now["time_entries"]) == (len(held["issues"]), [])
+    (installed.directory / "event.json").write_text(example_event(), encoding="utf-8")
+    signed = instead(documented("events.md#signature"), ("http://127.0.0.1:8080/events", url))
+    assert "202 Accepted" in installed.types(signed)
 
     def states() -> list[str]:
         return [one["state"] for one in json.loads(installed.types("deskbridge events --json"))]
@@ -166,17 +170,18 @@ def test_by_hand_from_nothing_to_a_synced_ticket_and_on(installed: Reader) -> No
     until(
         lambda: states() == ["done"], lambda: installed.types("deskbridge trace 4711"), PATIENCE_S, every=0.5
     )
-    held: dict[str, Any] = installed.stand_in.state()
+    event_id = json.loads(installed.types("deskbridge events --json"))[0]["id"]
+    held = installed.stand_in.state()
     assert [entry["hours"] for entry in held["time_entries"]] == [1.5]
 
-    signed = instead(documented("events.md#signature"), ("http://127.0.0.1:8080/events", url))
-    assert "202 Accepted" in installed.types(signed)
     installed.types(documented("helpdesks/README.md#the-helpdesk"))
 
     said = installed.types(documented("console.md#who-gets-in"), PASSWORD)
     assert "/console/" in said
     installed.types(
-        instead(documented("templates.md#from-the-first-try-to-production"), ("--event 17", "--event 1"))
+        instead(
+            documented("templates.md#from-the-first-try-to-production"), ("--event 17", f"--event {event_id}")
+        )
     )
     assert len(installed.stand_in.state()["issues"]) == len(held["issues"]), "a dry run cleans up"
 

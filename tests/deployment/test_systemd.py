@@ -15,7 +15,7 @@ import pytest
 
 from deploy.sandbox.tracker.seed import DEFAULT_KEY
 from tests.deployment.conftest import ROOT, leave_out, run
-from tests.support.documents import documented, example_event, instead
+from tests.support.documents import documented, instead
 from tests.support.events import SUPPORT_ENTITY, task, task_event, ticket
 from tests.support.waiting import until
 
@@ -186,7 +186,6 @@ def installed(machine: Machine, package: Path) -> Machine:
 def running(installed: Machine) -> Machine:
     """The machine with deskbridge configured and running."""
     installed.sh("cat > /root/key.txt", given=DEFAULT_KEY)
-    installed.sh("cat > /root/event.json", given=example_event())
     installed.sh(f"{QUICK}\n{BY_HAND}")
     installed.start()
     return installed
@@ -237,9 +236,10 @@ def test_nothing_is_started_before_it_is_configured(installed: Machine) -> None:
     assert "/etc/deskbridge/database-url is missing" in said
 
 
-def test_an_event_becomes_a_time_entry(running: Machine) -> None:
-    said = running.sh(LOOK)
-    assert "4711" in said
+def test_a_sample_leaves_nothing_and_an_event_becomes_a_time_entry(running: Machine) -> None:
+    assert "As expected: issue #" in running.sh(LOOK)
+    assert running.logged() == 0
+    running.send(1)
     until(lambda: running.logged() == 1, running.log, 180)
 
 

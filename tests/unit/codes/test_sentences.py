@@ -36,7 +36,10 @@ COUNTED = [
     "tickets",
     "users",
 ]
-LISTS = ("errors", "facts", "faults", "warnings", "candidates", "tracker_ids", "hints")
+LISTS = (
+    *("errors", "facts", "faults", "warnings", "candidates", "tracker_ids", "hints"),
+    *("issue_ids", "time_entry_ids"),
+)
 
 
 def subjects() -> list[type[Code]]:

@@ -35,6 +35,7 @@ VALUES = {
 FURTHER = {
     "replay": ["1"],
     "forget": ["7"],
+    "send": ["/nowhere/at/all"],
     "template save": ["--operation", "issue.create", "--name", "x", "--file", "-"],
     "template preview": ["7"],
     "template dryrun": ["7"],
