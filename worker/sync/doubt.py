@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from datetime import datetime, timedelta
-from http import HTTPStatus
 
 from shared.codes.coded import Coded
 from shared.codes.faults import Detail
@@ -114,12 +113,7 @@ def _cause(creation: Creation, unclear: TrackerError) -> Coded:
         since = row and row.first_claimed_at
         others = tx.journal.others_sent(creation.run.ticket_id, since) if since else 0
     detail = said.params.get("detail")
-    if (
-        detail is None
-        and unclear.status >= HTTPStatus.INTERNAL_SERVER_ERROR
-        and row
-        and (row.unclear or 0) >= SURE
-    ):
+    if detail is None and unclear.status >= 500 and row and (row.unclear or 0) >= SURE:
         detail = Detail.ONLY_THIS_TEXT()
     if not others or not isinstance(detail, Coded) or detail.code not in OF_THIS_TEXT:
         return said
