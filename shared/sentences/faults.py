@@ -48,8 +48,8 @@ SENTENCES: Table = {
         "(nginx: client_max_body_size)"
     ),
     Detail.ONLY_THIS_TEXT: (
-        f"the tracker, or something on the way to it, fails on this text{OTHERS}; look at the logs of both (an emoji on "
-        "an old MySQL: convert the tracker's database to utf8mb4)"
+        f"the tracker, or something on the way to it, fails on this text{OTHERS}; look at the logs of both "
+        "(an emoji on an old MySQL: convert the tracker's database to utf8mb4)"
     ),
     Detail.NO_OBJECT: "the answer names no {kind:noun}",
     Detail.NO_PROJECT_ID: "the answer names no project",
