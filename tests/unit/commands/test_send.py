@@ -114,6 +114,16 @@ def test_large_events_make_smaller_batches() -> None:
     assert MOST_EVENTS <= 500
 
 
+@pytest.mark.parametrize("wrap", [lines, lambda event: json.dumps([event])])
+def test_a_byte_order_mark_in_front_of_a_file_is_accepted(
+    shell: Shell, producer: FakeProducer, wrap: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "events.jsonl"
+    path.write_text(wrap(task_event()), "utf-8-sig")
+    assert shell.ask("send", str(path))["accepted"] == 1
+    assert shell.ask_stdin("send", "-", stdin="\ufeff" + wrap(task_event()))["accepted"] == 1
+
+
 def test_text_is_sent_as_utf_8_and_counted_in_bytes(shell: Shell, producer: FakeProducer) -> None:
     text = "Принтер не печатает \N{FIRE} 打印机 "
     shell.ask_stdin("send", "-", stdin=lines(task_event(of_ticket=ticket(content=text))))
