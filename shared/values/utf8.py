@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+AS_IT_IS = json.JSONEncoder(ensure_ascii=False)
+
 
 def json_bytes(value: Any) -> bytes:
     """Return a value as JSON in UTF-8.
@@ -12,6 +14,6 @@ def json_bytes(value: Any) -> bytes:
     UTF-8 has no lone surrogates. A value that holds one is returned in ASCII, with escapes: the receiver judges it.
     """
     try:
-        return json.dumps(value, ensure_ascii=False).encode()
+        return AS_IT_IS.encode(value).encode()
     except UnicodeEncodeError:
         return json.dumps(value).encode()

@@ -21,6 +21,7 @@ from producer.commands.main import app
 from producer.hooks.app import create_app
 from shared.codes.changes import Did
 from shared.codes.kinds import Kind
+from shared.coordination.locks import of_ticket
 from shared.store.tables.models import (
     Base,
     EventState,
@@ -196,6 +197,19 @@ def test_samples_at_once_do_not_disturb_each_other(worker: Setting) -> None:
     assert [one["code"] for one in found["left"]] == ["sample_at_work"]
     assert worker.clean_up()["ok"]
     assert worker.on_tracker() == there
+
+
+def test_nothing_is_removed_while_a_worker_is_at_it(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(removal, "PATIENCE_S", 0.3)
+    number = new_sample()
+    setting.bridge.receive(sample_event(number))
+    before = setting.rows()
+    with Desk(setting.bridge.settings, setting.bridge.store).locks.hold(of_ticket(number)):
+        (left,) = setting.clean_up(code=1)["left"]
+    assert (left["code"], setting.rows()) == ("sample_at_work", before)
+    assert setting.clean_up()["ok"]
 
 
 def sample_event(number: int) -> dict[str, Any]:
