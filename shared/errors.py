@@ -8,6 +8,7 @@
       ├ TrackerUnreachable    never sent: connection refused, DNS, connect time-out
       ├ TrackerBusy           429, or 503 with Retry-After
       ├ TrackerAway           something that is not the tracker's API answers in its place
+      ├ TrackerFailing        several tickets in a row got no clear answer
       ├ OutcomeUnknown        sent, and no clear answer
       ├ TrackerClosed         401, or 403 on /users.json: the key or the REST API is off
       ├ ImpersonationRefused  403, 404, 412, 422 while impersonating
@@ -191,6 +192,17 @@ class TrackerAway(TrackerOutage):
     @property
     def may_have_acted(self) -> bool:
         """What answers in its place does not say what became of the call."""
+        return creates(self.method, self.path)
+
+
+class TrackerFailing(TrackerOutage):
+    """Several tickets in a row got no clear answer; everything waits until the tracker gives one."""
+
+    code = Fault.TRACKER_FAILING
+
+    @property
+    def may_have_acted(self) -> bool:
+        """No answer says what became of the call."""
         return creates(self.method, self.path)
 
 

@@ -12,6 +12,7 @@ class Fault(Code):
     TRACKER_UNREACHABLE = "tracker_unreachable"
     TRACKER_BUSY = "tracker_busy"
     TRACKER_AWAY = "tracker_away"
+    TRACKER_FAILING = "tracker_failing"
     TRACKER_CLOSED = "tracker_closed"
     OUTCOME_UNKNOWN = "outcome_unknown"
     IMPERSONATION_REFUSED = "impersonation_refused"

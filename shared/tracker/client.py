@@ -18,7 +18,7 @@ import certifi
 from pydantic import SecretStr
 
 from shared.codes.coded import Coded
-from shared.codes.faults import Detail
+from shared.codes.faults import Detail, Fault
 from shared.errors import (
     BridgeError,
     ImpersonationRefused,
@@ -63,6 +63,17 @@ class CallRecord:
     status: int | None
     milliseconds: int
     error: Coded | None
+
+    @property
+    def is_unclear(self) -> bool:
+        """Whether it was sent and no answer says what the tracker made of it; a 4xx is the tracker's own answer."""
+        is_unknown = self.error is not None and self.error.code == Fault.OUTCOME_UNKNOWN
+        return is_unknown and (self.status is None or not 400 <= self.status < 500)
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether an answer says what the tracker made of it."""
+        return self.status is not None and not self.is_unclear
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +227,7 @@ class TrackerClient:
             params: query parameters.
             login: tracker login of the person on whose behalf it is made; None: the administrator.
             before_send: called right before the request leaves, the connection made; what it raises stops the call.
-            observe: is told of the call once it has ended.
+            observe: is given the call once it has ended; what it raises is raised in place of the call's own error.
             expected: refusals that are as normal as success, by status: no warnings, nor told as errors.
             begun: the same request, where it has left already (`begin`).
 

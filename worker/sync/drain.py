@@ -18,7 +18,7 @@ from shared.codes.steps import Actor, What
 from shared.coordination.call_limit import Limit
 from shared.coordination.locks import HeldLock, Locks
 from shared.coordination.pause import Pause
-from shared.errors import Outdated
+from shared.errors import Outdated, TrackerFailing
 from shared.events.config import PluginConfig
 from shared.process.settings import Settings
 from shared.store.configuration.people import Match
@@ -32,6 +32,7 @@ from shared.tracker.lists import TrackerLists
 from worker.sync.actions import Action
 from worker.sync.completion import Completion
 from worker.sync.kept import Kept, Known
+from worker.sync.outages import UnclearAnswers
 from worker.sync.retry import backoff
 
 log = get_logger("sync")
@@ -49,6 +50,7 @@ class Collaborators:
         completion: finds out what events lack.
         call_limit: returns how many calls are made at once, and why no more; None: there is no limit.
         kept: what was read before and was not changed since.
+        unclear_answers: those of all tickets of the process.
     """
 
     store: Store
@@ -60,6 +62,7 @@ class Collaborators:
     completion: Completion
     call_limit: Callable[[], Limit | None] = lambda: None
     kept: Kept = field(default_factory=Kept)
+    unclear_answers: UnclearAnswers = field(default_factory=UnclearAnswers)
 
 
 @dataclass
@@ -74,12 +77,13 @@ class Drain:
         known: what the process keeps, as it was when the drain began.
         rung: tickets that others' waiting work should be rung for when the drain ends.
         moved: issues that are in another tracker project than was known when the drain began.
-        answered: whether the tracker has answered anything in this drain.
+        answered: whether the tracker has answered anything in this drain, so that it is clear what it made of it.
+        probes: whether everybody else waits for what the tracker answers.
         is_outdated: whether it has ended early, since settings were changed; a status may be due without an event.
         about: what each line says of the events; lines are written also where many tickets' drains are carried out.
         began_at: when it began (monotonic seconds).
         basis: how often what is sent is built from had been changed when the drain began (`Configs.basis`).
-        call_limit: as in `Collaborators`.
+        call_limit, unclear_answers: as in `Collaborators`.
     """
 
     ticket_id: int
@@ -97,11 +101,13 @@ class Drain:
     rung: set[int] = field(default_factory=set)
     moved: dict[int, int] = field(default_factory=dict)
     answered: bool = False
+    probes: bool = False
     is_outdated: bool = False
     about: Mapping[str, Any] = field(default_factory=dict)
     began_at: float = field(default_factory=time.monotonic)
     basis: int | None = None
     call_limit: Callable[[], Limit | None] = lambda: None
+    unclear_answers: UnclearAnswers = field(default_factory=UnclearAnswers)
 
     @property
     def lists(self) -> TrackerLists:
@@ -151,8 +157,11 @@ class Drain:
         self.note(what, task_id=task_id, warning=True)
 
     def observe(self, record: CallRecord) -> None:
-        """Keep an outbound call for the trace; log what the tracker refused (SPEC section 7)."""
-        self.answered |= record.status is not None
+        """Keep an outbound call for the trace; log what the tracker refused (SPEC section 7).
+
+        Raises:
+            TrackerFailing: it got no clear answer, as others before it.
+        """
         told = What.CALL_ANSWERED if record.status else What.CALL_UNANSWERED
         what = told(
             method=record.method,
@@ -173,6 +182,17 @@ class Drain:
         self.steps.append(Step(self.ticket_id, what, call=call))
         if record.error:
             log.warning(**log_fields(what), ticket_id=self.ticket_id)
+        if record.is_clear:
+            self.answered = True
+            self.unclear_answers.good()
+        elif record.is_unclear and self._is_outage():
+            detail = record.error.params.get("detail") if record.error else None
+            raise TrackerFailing(record.method, record.path, status=record.status, detail=detail)
+
+    def _is_outage(self) -> bool:
+        """Tell whether an unclear answer is one of many, or all that a probe got."""
+        is_failed_probe = self.probes and not self.answered
+        return self.unclear_answers.unclear(self.ticket_id) or is_failed_probe
 
     def may_send(self) -> None:
         """Look right before a request leaves that no claim stands for.

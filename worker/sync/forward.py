@@ -53,7 +53,7 @@ class Forwarded:
 
 
 async def forward(
-    using: Collaborators, ticket_id: int, lock: HeldLock, *, had_closed: bool = False, probes: bool = False
+    using: Collaborators, ticket_id: int, lock: HeldLock, *, asks_first: bool = False, probes: bool = False
 ) -> Forwarded:
     """Do what is due for a ticket now, once, under its lock.
 
@@ -61,7 +61,8 @@ async def forward(
         using: what the worker works with.
         ticket_id: the ticket.
         lock: its lock, which is given back at the end.
-        had_closed: the tracker was closed to our key; before anything is sent it is asked whether it still is.
+        asks_first: before anything is sent the tracker is asked whether it is open: it was closed to our key, or gave
+            no clear answers.
         probes: everybody else waits for what the tracker answers; where nothing is to be sent it is asked all the same.
 
     Raises:
@@ -73,13 +74,14 @@ async def forward(
     try:
         async with Holding(using.locks, lock):
             run, work = await _loaded(using, ticket_id, lock)
+            run.probes = probes
             if isinstance(work, Work | Incomplete):
                 run.about = tell(work.events)
             if isinstance(work, Incomplete):
                 results = await ask(using.completion.complete, ticket_id, work.events, lock)
             elif isinstance(work, Work):
-                if had_closed:
-                    # a key without rights would create in its owner's name
+                if asks_first:
+                    # a key without rights would create in its owner's name, and what gets no clear answer is in doubt
                     await begin(run.lists.ask_whether_open)
                 results = await _drained(run, work)
             if probes and not run.answered:
@@ -170,6 +172,7 @@ class Load(Stored[tuple[Drain, Loaded]]):
                 known=known,
                 basis=basis,
                 call_limit=using.call_limit,
+                unclear_answers=using.unclear_answers,
             )
             if isinstance(work, Work):
                 run.people.update(work.people)

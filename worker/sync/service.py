@@ -28,6 +28,8 @@ log = get_logger("sync")
 MOST_PASSES = 20
 UNCONFIGURED_PAUSE_S = 10.0
 AFTER_PAUSE_S = 2.0
+ASKED_FIRST = (Fault.TRACKER_CLOSED, Fault.TRACKER_FAILING)
+"""After these a probe asks a question that creates nothing before it sends anything."""
 
 
 @dataclass(frozen=True)
@@ -108,9 +110,9 @@ class SyncService(Collaborators):
             try:
                 if isinstance(entered.lock, LockBusy):
                     raise entered.lock
-                had_closed = permit.after is not None and permit.after.reason.code == Fault.TRACKER_CLOSED
+                asks_first = permit.after is not None and permit.after.reason.code in ASKED_FIRST
                 forwarded = await forward(
-                    self, ticket_id, entered.lock, had_closed=had_closed, probes=permit.probing
+                    self, ticket_id, entered.lock, asks_first=asks_first, probes=permit.probing
                 )
                 answered = forwarded.answered
                 results += forwarded.results

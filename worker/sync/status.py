@@ -13,7 +13,7 @@ from shared.codes.coded import Coded
 from shared.codes.faults import Detail
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
-from shared.errors import NotYet, OutcomeUnknown, TrackerError, TrackerRejected
+from shared.errors import NotYet, OutcomeUnknown, TrackerError, TrackerFailing, TrackerRejected
 from shared.events.payloads import Body, status_body
 from shared.metadata.synchronisation import refresh
 from shared.store.configuration.metadata import MetadataKind
@@ -53,6 +53,9 @@ async def give_status(run: Drain, work: Work, issue: Created) -> Result:
         raise
     except (NotYet, OutcomeUnknown) as unclear:
         return await apart(_wait, run, work, unclear)
+    except TrackerFailing as failing:
+        await apart(_wait, run, work, failing)
+        raise
 
 
 async def _given(run: Drain, work: Work, issue: Created) -> Result:

@@ -141,6 +141,7 @@ NAMED: Mapping[str, Iterable[Code]] = {
         Fault.TRACKER_UNREACHABLE,
         Fault.TRACKER_BUSY,
         Fault.TRACKER_AWAY,
+        Fault.TRACKER_FAILING,
         Fault.OUTCOME_UNKNOWN,
         Fault.OPENNESS_UNKNOWN,
         Detail.NO_CONNECTION,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from redis.exceptions import RedisError
 
@@ -14,9 +14,10 @@ from producer.admin.records.transaction import Store
 from shared.coordination.pause import Pause, Paused
 from shared.coordination.presence import BEAT, WORKER, Presence
 from shared.events.config import PluginConfig
-from shared.store.tables.models import ChangeRecord, EventState
+from shared.store.tables.models import ChangeRecord, EventState, JournalEvent
 
 ALIVE_S = 90.0
+SLOW = timedelta(minutes=2)
 LATEST = 5
 
 
@@ -45,6 +46,7 @@ class Overview:
 
     Attributes:
         waiting: events that wait, and since when the oldest does.
+        delayed: the oldest event that waits, if it was tried in vain or waits longer than usual.
         held: issues and time entries that wait for a decision.
         hours: of each hour up to 24 ago how many came in and how many of these failed.
         signs: None where Redis cannot be asked.
@@ -56,6 +58,7 @@ class Overview:
     last_hour: int
     waiting: int
     oldest: datetime | None
+    delayed: JournalEvent | None
     failed: int
     groups: Sequence[Group]
     held: int
@@ -80,6 +83,7 @@ def overview(desk: Desk) -> Overview:
             standing.last_hour,
             standing.waiting,
             oldest.received_at if oldest else None,
+            oldest if oldest and (oldest.attempts or tx.now() - oldest.received_at > SLOW) else None,
             standing.failed,
             tx.events.groups(),
             tx.events.needs_a_person()[1],
