@@ -25,6 +25,7 @@ from shared.store.tables.schema import is_current
 from shared.telemetry import metrics, tracing
 from shared.telemetry.logs import get_logger, reason_fields
 from worker.bootstrap import Worker, backlog, bootstrap
+from worker.consumer import PatientConsumer
 from worker.monitor import Looks, monitored
 from worker.tasks import left_to_the_sweep, register
 from worker.upkeep import keep_up
@@ -39,6 +40,7 @@ OPTIONS = {
     "quiet": True,
     "loglevel": "WARNING",
     "pool_cls": "threads",
+    "consumer_cls": PatientConsumer,
     "without_gossip": True,
     "without_mingle": True,
 }

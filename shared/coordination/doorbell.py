@@ -89,6 +89,7 @@ def make_celery(settings: Settings, *, publish_only: bool = False) -> Celery:
         worker_send_task_events=False,
         worker_enable_remote_control=False,  # or whoever can write to Redis could end every worker
         broker_connection_retry_on_startup=True,
+        broker_channel_error_retry=True,  # a Redis that is there may refuse, too: read-only, its disk full
         broker_connection_max_retries=None,
         broker_transport_options=_transport_options(settings.broker, publish_only=publish_only),
         task_publish_retry_policy={"max_retries": 1, "interval_start": 0, "interval_max": 0.2},
