@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -47,6 +48,17 @@ def test_units_run_what_is_in_the_venv(venv: Path, tmp_path: Path) -> None:
     command = tmp_path / "usr/local/sbin/deskbridge"
     assert f"program={venv}/bin/deskbridge" in command.read_text()
     assert os.access(command, os.X_OK)
+
+
+def test_a_unit_that_fails_is_started_again_for_as_long_as_it_does(venv: Path, tmp_path: Path) -> None:
+    texts = {one.path.name: one.text for one in planned(venv, tmp_path)}
+    assert "\n[Unit]\n" in texts["hardening.conf"]
+    assert "\nStartLimitIntervalSec=0\n" in texts["hardening.conf"]
+    (delay,) = re.findall(r"^RestartSec=(\d+)$", texts["hardening.conf"], re.MULTILINE)
+    assert int(delay) >= 10, "it takes no machine's time for itself"
+    for name, text in texts.items():
+        if name.endswith(".service") and "Type=oneshot\nLogLevelMax" not in text:
+            assert "\nRestart=on-failure\n" in text, name
 
 
 def test_what_holds_settings_is_its_owner_s_alone_and_never_written_again(venv: Path, tmp_path: Path) -> None:
