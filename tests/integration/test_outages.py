@@ -21,6 +21,8 @@ from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket, ticket_event
 from worker.sync.outages import UnclearAnswers
 
+pytestmark = pytest.mark.promise("OPS-11")
+
 FAULTS: dict[str, dict[str, Any]] = {
     "502": {"kind": "status_before", "status": 502},
     "503 without a time": {"kind": "status_before", "status": 503},
