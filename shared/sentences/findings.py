@@ -23,11 +23,20 @@ SENTENCES: Table = {
     Finding.MIGRATIONS_DUE: "{problem}",
     Finding.REDIS_ANSWERS: "answers",
     Finding.REDIS_UNREACHABLE: "cannot be reached ({error}): no worker can acquire a lock",
-    Finding.REDIS_REFUSES: "answers, but refuses the user or password of DESKBRIDGE_REDIS_URL ({error})",
-    Finding.REDIS_FULL: (
-        "its memory is full (maxmemory {most:.0f} MiB): nothing can be locked, so nothing is sent; of {keys} keys "
-        "looked at, deskbridge's take {ours:.1f} MiB and others' {others:.1f} MiB"
+    Finding.REDIS_REFUSES: (
+        "answers, but refuses the user or password of DESKBRIDGE_REDIS_URL, or the user may not write ({error})"
     ),
+    Finding.REDIS_FULL: (
+        "its memory is full ({error}; maxmemory {most:.0f} MiB): nothing can be locked, so nothing is sent; of {keys} "
+        "keys looked at, deskbridge's take {ours:.1f} MiB and others' {others:.1f} MiB"
+    ),
+    Finding.REDIS_READ_ONLY: "is a replica ({error}): nothing can be locked, so nothing is sent",
+    Finding.REDIS_CANNOT_SAVE: "cannot save to its disk ({error}): nothing can be locked, so nothing is sent",
+    Finding.REDIS_LACKS_REPLICAS: (
+        "has fewer replicas than it must have ({error}): nothing can be locked, so nothing is sent"
+    ),
+    Finding.REDIS_LOADING: "has been started and still loads what it saved ({error}): nothing is sent until then",
+    Finding.REDIS_CROWDED: "takes no further connection ({error}): nothing can be locked, so nothing is sent",
     Finding.REDIS_NOT_WRITABLE: "answers, but takes nothing ({error}): nothing can be locked, so nothing is sent",
     Finding.REDIS_MAY_EVICT: "maxmemory-policy is {policy}: locks may be evicted",
     Finding.BROKER_ANSWERS: "answers",
@@ -243,7 +252,9 @@ WHY: Table = {
     Finding.DATABASE_UNREACHABLE: "check that it runs and has connections to spare, and DESKBRIDGE_DATABASE_URL",
     Finding.DATABASE_FULL: "make room on the disk of its server; the helpdesk sends again what it was refused",
     Finding.DATABASE_READ_ONLY: "set DESKBRIDGE_DATABASE_URL to the server that takes writes, in every process",
-    Finding.REDIS_REFUSES: "set DESKBRIDGE_REDIS_URL with the right password in every process",
+    Finding.REDIS_REFUSES: (
+        "set DESKBRIDGE_REDIS_URL with the right user and password in every process; the user must be allowed to write"
+    ),
     Finding.NOT_A_TRACKER: "`deskbridge config set base_url=…`, with the path that the tracker is under",
     Finding.ISSUE_TYPE_NOT_USABLE: "switch it on in the project's settings, or change default_tracker_id",
     Finding.WORKER_SET_UP_OTHERWISE: "if it stays, give every worker the environment of this command, and restart it",
@@ -253,7 +264,15 @@ WHY: Table = {
         "raise `maxmemory` of Redis (`CONFIG SET maxmemory …` and redis.conf), or give deskbridge a Redis of its own "
         "(DESKBRIDGE_REDIS_URL)"
     ),
-    Finding.REDIS_NOT_WRITABLE: "fix what Redis says (disk full? a replica?), or check DESKBRIDGE_REDIS_URL",
+    Finding.REDIS_READ_ONLY: (
+        "set DESKBRIDGE_REDIS_URL to the server that takes writes (or to the Sentinels) in every process; "
+        "if this one is to take them, `REPLICAOF NO ONE`"
+    ),
+    Finding.REDIS_CANNOT_SAVE: "make room on the disk of Redis, and check its log; it takes writes once it can save",
+    Finding.REDIS_LACKS_REPLICAS: "start the replicas of Redis, or lower its `min-replicas-to-write`",
+    Finding.REDIS_LOADING: "wait; if it takes long, look at the log of Redis",
+    Finding.REDIS_CROWDED: "raise `maxclients` of Redis, or end what holds so many connections (`CLIENT LIST`)",
+    Finding.REDIS_NOT_WRITABLE: "correct what Redis says, or check DESKBRIDGE_REDIS_URL",
     Finding.REDIS_MAY_EVICT: "set `maxmemory-policy noeviction`",
     Finding.BROKER_UNREACHABLE: "check that it runs, and DESKBRIDGE_BROKER_URL",
     Finding.NO_WORKER: "start `deskbridge worker`",

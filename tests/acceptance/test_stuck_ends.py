@@ -225,25 +225,6 @@ def test_a_message_lost_on_its_way_to_a_worker_is_rung_again_by_the_sweep(
     each_once(fleet, first, first + 1)
 
 
-@pytest.mark.promise("OPS-23")
-def test_a_full_broker_stops_no_event_and_no_worker(fleet: Fleet, redis: Redis, first: int) -> None:
-    worker = fleet.add_worker(2)
-    send(fleet, first)
-    each_once(fleet, first)
-    until(lambda: not redis.hlen(KEYS + "unacked"))
-    redis.config_set("maxmemory", "1")
-    try:
-        started = time.monotonic()
-        send(fleet, first + 1, first + 2)
-        assert time.monotonic() - started < 5
-        time.sleep(5)
-        assert worker.alive, fleet.logs()
-    finally:
-        redis.config_set("maxmemory", "0")
-    each_once(fleet, first, first + 1, first + 2)
-    assert worker.alive, fleet.logs()
-
-
 @pytest.mark.promise("OPS-25")
 def test_workers_whose_connections_are_cut_consume_again(fleet: Fleet, redis: Redis, first: int) -> None:
     workers = [fleet.add_worker(2) for _ in range(2)]

@@ -6,13 +6,12 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from redis import Redis
 from redis.exceptions import RedisError
 
-from deploy.embedded.ports import free_port
 from deploy.embedded.redis import RedisServer
 from tests.support.waiting import until
 
@@ -21,6 +20,10 @@ LOADING_US = 1000
 """For each key that Redis loads; it answers no one but with LOADING meanwhile."""
 
 MANY = 8000
+NOBODY = 1
+"""A port at which no Redis ever is, which one that became its replica would copy."""
+
+PATIENCE_S = 10
 OPTIONS = {"key-load-delay": str(LOADING_US)}
 """What a Redis has to be started with that is to refuse in each of these ways."""
 
@@ -42,7 +45,7 @@ class Refusing(ABC):
 
     def client(self, **options: str) -> Redis:
         """Return a new connection."""
-        return Redis.from_url(self.server.url, decode_responses=True, socket_timeout=10, **options)
+        return Redis.from_url(self.server.url, decode_responses=True, socket_timeout=PATIENCE_S, **options)
 
     @abstractmethod
     def begin(self) -> None:
@@ -93,7 +96,7 @@ class ReadOnly(Refusing):
 
     def begin(self) -> None:
         with self.client() as client:
-            client.replicaof("127.0.0.1", free_port())
+            client.replicaof("127.0.0.1", NOBODY)
 
     def end(self) -> None:
         with self.client() as client:
@@ -108,27 +111,26 @@ class DiskFull(Refusing):
     def begin(self) -> None:
         self._in_the_way.unlink(missing_ok=True)  # what it saved before
         self._in_the_way.mkdir()
-        self._save("err", "3600 1000000")
+        with self.client() as client:
+            client.config_set("save", "3600 1000000")
+
+            def has_failed() -> bool:
+                told = client.info("persistence")
+                if not told["rdb_bgsave_in_progress"] and told["rdb_last_bgsave_status"] == "ok":
+                    client.bgsave()
+                return bool(told["rdb_last_bgsave_status"] == "err")
+
+            until(has_failed, seconds=PATIENCE_S)
 
     def end(self) -> None:
-        self._in_the_way.rmdir()
-        self._save("ok", "")
+        with suppress(FileNotFoundError):
+            self._in_the_way.rmdir()
+        with self.client() as client:
+            client.config_set("save", "")
 
     @property
     def _in_the_way(self) -> Path:
         return self.server.data_dir / "dump.rdb"
-
-    def _save(self, status: str, at: str) -> None:
-        with self.client() as client:
-            client.config_set("save", at)
-
-            def has_saved() -> bool:
-                told = client.info("persistence")
-                if not told["rdb_bgsave_in_progress"] and told["rdb_last_bgsave_status"] != status:
-                    client.bgsave()
-                return bool(told["rdb_last_bgsave_status"] == status)
-
-            until(has_saved)
 
 
 class NoReplicas(Refusing):

@@ -40,9 +40,10 @@ def examine(installation: Installation) -> Iterator[CheckResult]:
 
 def _examine(installation: Installation) -> Iterator[CheckResult]:
     alive = yield from _all(services.database, installation)
-    yield from services.redis(installation)
+    is_written = yield from _all(services.redis, installation)
     yield from services.broker(installation)
-    yield from services.processes(installation)
+    if is_written:  # else nobody can leave a sign of life in it
+        yield from services.processes(installation)
     yield from services.calls(installation)
     if not alive:
         return

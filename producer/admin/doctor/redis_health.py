@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from itertools import islice
 
 from redis import Redis
-from redis.exceptions import ResponseError
+from redis.exceptions import RedisError, ResponseError
 
 from shared.coordination.keys import OURS
 
 CHECKED = f"{OURS}checked"
 CHECKED_S = 60
 MOST_KEYS = 5000
+LONGEST_WORDS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,12 @@ def write(redis: Redis) -> None:
         RedisError: it is not taken.
     """
     redis.set(CHECKED, "1", ex=CHECKED_S)
+
+
+def words(error: RedisError) -> str:
+    """Return Redis's own words: its client takes the first one away where that has an exception of its own."""
+    first, told = getattr(error, "status_code", None), str(error)
+    return (f"{first} {told}" if first else told)[:LONGEST_WORDS]
 
 
 def policy(redis: Redis) -> str | None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from redis.exceptions import AuthenticationError, OutOfMemoryError, RedisError, ResponseError
+from redis.exceptions import OutOfMemoryError, RedisError, ResponseError
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from producer.admin.doctor import redis_health as health
@@ -25,6 +25,18 @@ CLOCK_FAILURE_S = 120.0
 ALIVE_S = 30.0
 LONGEST_ERROR = 200
 MIB = 1024 * 1024
+REFUSED = {
+    "READONLY": Finding.REDIS_READ_ONLY,
+    "MISCONF": Finding.REDIS_CANNOT_SAVE,
+    "NOREPLICAS": Finding.REDIS_LACKS_REPLICAS,
+    "NOAUTH": Finding.REDIS_REFUSES,
+    "WRONGPASS": Finding.REDIS_REFUSES,
+    "NOPERM": Finding.REDIS_REFUSES,
+    "ERR invalid password": Finding.REDIS_REFUSES,
+    "LOADING": Finding.REDIS_LOADING,
+    "ERR max number of clients": Finding.REDIS_CROWDED,
+}
+"""What is found where Redis answers so; the memory that is used up is looked into."""
 
 
 def database(installation: Installation) -> Iterator[CheckResult]:
@@ -69,17 +81,8 @@ def redis(installation: Installation) -> Iterator[CheckResult]:
     try:
         health.write(installation.redis)
         policy = health.policy(installation.redis)
-    except OutOfMemoryError:
-        yield failure("redis", _full(health.memory(installation.redis)))
-        return
-    except ResponseError as error:
-        yield failure("redis", Finding.REDIS_NOT_WRITABLE(error=str(error)[:LONGEST_ERROR]))
-        return
-    except AuthenticationError as error:
-        yield failure("redis", Finding.REDIS_REFUSES(error=str(error)[:LONGEST_ERROR]))
-        return
     except RedisError as error:
-        yield failure("redis", Finding.REDIS_UNREACHABLE(error=type(error).__name__))
+        yield failure("redis", _why_not_written(installation, error))
         return
     if policy not in (None, "noeviction"):
         yield warning("redis", Finding.REDIS_MAY_EVICT(policy=policy))
@@ -87,10 +90,23 @@ def redis(installation: Installation) -> Iterator[CheckResult]:
         yield ok("redis", Finding.REDIS_ANSWERS())
 
 
-def _full(memory: health.Memory) -> Coded:
+def _why_not_written(installation: Installation, error: RedisError) -> Coded:
+    """Return why Redis takes nothing, in its own words where it has answered."""
+    words = health.words(error)
+    if isinstance(error, OutOfMemoryError):
+        return _full(words, health.memory(installation.redis))
+    for beginning, found in REFUSED.items():
+        if words.startswith(beginning):
+            return found(error=words)
+    if isinstance(error, ResponseError):
+        return Finding.REDIS_NOT_WRITABLE(error=words)
+    return Finding.REDIS_UNREACHABLE(error=type(error).__name__)
+
+
+def _full(words: str, memory: health.Memory) -> Coded:
     """Say whose memory is used up."""
     ours, others = memory.ours / MIB, memory.others / MIB
-    return Finding.REDIS_FULL(most=memory.most / MIB, ours=ours, others=others, keys=memory.keys)
+    return Finding.REDIS_FULL(error=words, most=memory.most / MIB, ours=ours, others=others, keys=memory.keys)
 
 
 def broker(installation: Installation) -> Iterator[CheckResult]:

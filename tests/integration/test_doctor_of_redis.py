@@ -1,0 +1,83 @@
+"""What the doctor says of a Redis that is there and refuses: its own words, and what helps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pydantic import SecretStr
+
+from deploy.embedded.redis import RedisServer
+from producer.admin.doctor.examination import examine
+from producer.admin.doctor.finding import Status
+from producer.admin.doctor.installation import Installation
+from shared.codes.findings import Finding
+from shared.connection.connector import Connector
+from shared.connection.vault import Vault
+from shared.coordination.locks import make_redis
+from shared.sentences.render import because, sentence
+from tests.support.bridge import Bridge
+from tests.support.refusing import (
+    OPTIONS,
+    Busy,
+    DiskFull,
+    ForbidsCommands,
+    Loading,
+    NoPassword,
+    NoReplicas,
+    OutOfMemory,
+    ReadOnly,
+    Refusing,
+    TooManyClients,
+)
+
+CASES = [
+    (OutOfMemory, Finding.REDIS_FULL, "OOM command not allowed", "raise `maxmemory`"),
+    (
+        ReadOnly,
+        Finding.REDIS_READ_ONLY,
+        "READONLY You can't write against a read only replica",
+        "takes writes",
+    ),
+    (DiskFull, Finding.REDIS_CANNOT_SAVE, "MISCONF Redis is configured to save", "make room on the disk"),
+    (
+        NoReplicas,
+        Finding.REDIS_LACKS_REPLICAS,
+        "NOREPLICAS Not enough good replicas",
+        "min-replicas-to-write",
+    ),
+    (NoPassword, Finding.REDIS_REFUSES, "NOAUTH Authentication required", "right user and password"),
+    (Loading, Finding.REDIS_LOADING, "LOADING Redis is loading the dataset in memory", "wait"),
+    (TooManyClients, Finding.REDIS_CROWDED, "max number of clients reached", "maxclients"),
+    (Busy, Finding.REDIS_NOT_WRITABLE, "BUSY Redis is busy running a script", "correct what Redis says"),
+    (ForbidsCommands, Finding.REDIS_REFUSES, "NOPERM this user has no permissions", "allowed to write"),
+]
+
+
+@pytest.fixture(scope="module")
+def refusing_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """A Redis of this module's own."""
+    server = RedisServer(tmp_path_factory.mktemp("redis"), options=OPTIONS)
+    server.start()
+    yield server
+    server.destroy()
+
+
+@pytest.mark.parametrize(("kind", "code", "words", "step"), CASES, ids=[kind.word for kind, *_ in CASES])
+def test_the_doctor_repeats_what_redis_says_and_names_the_step(
+    bridge: Bridge, refusing_server: RedisServer, kind: type[Refusing], code: Finding, words: str, step: str
+) -> None:
+    settings = bridge.settings.model_copy(update={"redis_url": SecretStr(refusing_server.url)})
+    vault = Vault(settings.secret_keys)
+    connect = Connector(bridge.store, vault).connect
+    with kind(refusing_server).in_force():
+        redis = make_redis(settings)
+        found = list(examine(Installation(settings, bridge.store, redis, vault, connect, lambda: True)))
+        redis.close()
+    (of_redis,) = [one for one in found if one.check == "redis"]
+    assert of_redis.status is Status.FAILURE
+    assert of_redis.found.code == code
+    assert words in sentence(of_redis.found)
+    assert step in because(of_redis.found)
+    codes = {one.found.code for one in found}
+    assert not codes & {Finding.NO_WORKER, Finding.NO_BEAT}, "no process can leave a sign of life in it"
