@@ -174,8 +174,8 @@ def _keep(injector: Injector, directory: Path) -> None:
     with fleet.bridge.store.database.transaction() as session:
         ledger = {
             model.__tablename__: [
-                {column.name: str(getattr(row, column.name)) for column in model.__table__.columns}
-                for row in session.scalars(select(model))
+                {name: str(value) for name, value in row.items()}
+                for row in session.execute(select(model.__table__)).mappings()
             ]
             for model in (TicketIssueLink, TaskTimeLink, TicketState)
         }
