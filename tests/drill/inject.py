@@ -23,10 +23,12 @@ from tests.drill.administrator import Administrator
 from tests.drill.plan import Fault
 from tests.drill.stand import Stand
 from tests.drill.tracker import Board
+from tests.support.refusing import DiskFull, NoReplicas, OutOfMemory, ReadOnly, Refusing
 
 ABSENT = (EmbeddedError, psycopg2.Error, SQLAlchemyError, RedisError, OSError)
 """What an injection may meet where an earlier fault has the server down."""
 
+REFUSING: dict[str, type[Refusing]] = {one.word: one for one in (ReadOnly, DiskFull, NoReplicas, OutOfMemory)}
 DOWN_S = 0.5
 PATIENCE_S = 15.0
 TURN_S = 0.5
@@ -69,6 +71,7 @@ class Injector:
         self.administrator = Administrator(stand.fleet.bridge.store, stand.stand_in)
         # beside this thread: what a stopped worker holds back waits here, and this thread is who continues the worker
         self._hand = ThreadPoolExecutor(1, "administrator")
+        self.refusing: list[Refusing] = []
         self._numbers = count()
         self._queue: list[tuple[float, int, Callable[[], None]]] = []
         for fault in faults:
@@ -100,10 +103,18 @@ class Injector:
         for member in self.stand.supervisor.members:
             member.send(signal.SIGCONT)
         self.stand.redis.revive()
+        for refusing in list(self.refusing):
+            self._until_it_succeeds(refusing.end)
         self.stand.postgres.revive()
         self.board.clear()
         self._hand.shutdown()
         self._until_it_succeeds(self.administrator.settle)
+
+    def accept(self, refusing: Refusing) -> None:
+        """Have Redis refuse no more in one way; where another fault has it down, that is left to the end."""
+        with suppress(*ABSENT):
+            refusing.end()
+            self.refusing.remove(refusing)
 
     def later(self, seconds: float, action: Callable[[], None]) -> None:
         """Do something so many seconds from now."""
@@ -125,12 +136,12 @@ class Injector:
         self.later(seconds, lambda: _ignore(self._hand.submit(action)))
 
     def _until_it_succeeds(self, action: Callable[[], None]) -> None:
-        """Do what needs the database, once more where a fault had cut a connection."""
+        """Do what needs the database or Redis, once more where a fault had cut a connection."""
         deadline = time.monotonic() + PATIENCE_S
         while True:
             try:
                 return action()
-            except SQLAlchemyError:
+            except (SQLAlchemyError, RedisError):
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(TURN_S)
@@ -177,6 +188,14 @@ def _redis_stop(injector: Injector, _kind: str, /, seconds: float) -> int:
 
 def _redis_flush(injector: Injector, _kind: str, /) -> int:
     injector.stand.redis.flush()
+    return 1
+
+
+def _redis_refuse(injector: Injector, _kind: str, /, word: str, seconds: float) -> int:
+    refusing = REFUSING[word](injector.stand.redis)
+    injector.refusing.append(refusing)  # also one that has only half begun
+    injector.later(seconds, lambda: injector.accept(refusing))
+    refusing.begin()
     return 1
 
 
@@ -257,6 +276,7 @@ ACTIONS: dict[str, Callable[..., int | None]] = {
     "redis_stop": _redis_stop,
     "redis_flush": _redis_flush,
     "redis_kill_clients": _redis_kill_clients,
+    "redis_refuse": _redis_refuse,
     "postgres_crash": _postgres_crash,
     "postgres_terminate": _postgres_terminate,
     "tracker": _tracker,

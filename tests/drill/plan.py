@@ -161,6 +161,22 @@ def _lasting(longest: float, **values: tuple[Any, ...]) -> Callable[[Chance], Op
     return draw
 
 
+def _storm(chance: Chance) -> Options:
+    """Answers of 5xx to every call, as of a gateway in front of a tracker that is away, or that works on behind it."""
+    kind = chance.choice(("status_before", "status_after"))
+    status = chance.choice((500, 502, 503, 504))
+    return _for_a_while(kind, 5, 15, status=status)(chance)
+
+
+def _refusing(word: str) -> Callable[[Chance], Options]:
+    """Redis refuses with this word for some seconds."""
+
+    def draw(chance: Chance) -> Options:
+        return {"word": word, "seconds": round(chance.uniform(1, 8), 2)}
+
+    return draw
+
+
 def _share(chance: Chance) -> Options:
     return {"share": chance.random()}
 
@@ -181,6 +197,10 @@ KINDS = (
     Kind("Redis: stopped", "redis_stop", 0.7, lambda chance: {"seconds": round(chance.uniform(1, 7), 2)}),
     Kind("Redis: FLUSHALL", "redis_flush", 2.5, _none),
     Kind("Redis: CLIENT KILL", "redis_kill_clients", 3, _none),
+    Kind("Redis: READONLY", "redis_refuse", 1.5, _refusing("READONLY")),
+    Kind("Redis: MISCONF", "redis_refuse", 1.5, _refusing("MISCONF")),
+    Kind("Redis: NOREPLICAS", "redis_refuse", 0.5, _refusing("NOREPLICAS")),
+    Kind("Redis: out of memory", "redis_refuse", 0.5, _refusing("OOM")),
     Kind("PostgreSQL: immediate shutdown", "postgres_crash", 1.2, _none),
     Kind("PostgreSQL: pg_terminate_backend", "postgres_terminate", 4, _none),
     Kind("tracker: silent, nothing done", "tracker", 4, _creation("timeout_before", seconds=6)),
@@ -202,6 +222,8 @@ KINDS = (
     Kind("tracker: 429 without a time", "tracker", 1, _anything("status_before", status=429)),
     Kind("tracker: 503 with a time", "tracker", 2, _anything("status_before", status=503, retry_after=2)),
     Kind("tracker: 503 for a while", "tracker", 2, _for_a_while("status_before", 1, 6, status=503)),
+    Kind("tracker: 5xx storm", "tracker", 1.5, _storm),
+    Kind("tracker: resets for a while", "tracker", 0.7, _for_a_while("reset_before", 3, 8)),
     Kind("tracker: 401 for a while", "tracker", 1.5, _for_a_while("status_before", 0.5, 5, status=401)),
     Kind("tracker: REST off for a while", "tracker_setting", 2, _setting("rest_enabled", (False,), True, 4)),
     Kind("tracker: every call slow", "tracker_setting", 1, _setting("latency_ms", (300, 800), 0, 8)),

@@ -32,7 +32,7 @@ class Profile:
 PROFILES = {
     one.name: one
     for one in (
-        Profile("brief", seconds=45, tickets=80, events=500, faults=50, patience=300),
+        Profile("brief", seconds=45, tickets=80, events=500, faults=60, patience=300),
         Profile("short", seconds=130, tickets=260, events=2000, faults=180, patience=400),
         Profile("long", seconds=800, tickets=900, events=8000, faults=1250, besieged=60, patience=1300),
     )

@@ -37,6 +37,26 @@ def test_the_long_drill_plans_at_least_a_thousand_faults() -> None:
     assert PROFILES["long"].faults >= 1000
 
 
+@pytest.mark.parametrize(
+    "kind", ["tracker: 5xx storm", "tracker: resets for a while", "Redis: READONLY", "Redis: MISCONF"]
+)
+def test_the_long_drill_has_storms_and_a_redis_that_refuses_with_every_seed(kind: str) -> None:
+    for seed in range(20):
+        assert any(fault.kind == kind for fault in make_faults(seed, PROFILES["long"]))
+
+
+def test_a_storm_is_long_enough_to_be_an_outage_and_acts_or_not() -> None:
+    storms = [
+        one.options
+        for seed in range(20)
+        for one in make_faults(seed, PROFILES["long"])
+        if one.kind == "tracker: 5xx storm"
+    ]
+    assert {one["kind"] for one in storms} == {"status_before", "status_after"}
+    assert {one["status"] for one in storms} == {500, 502, 503, 504}
+    assert all(one["lasts"] >= 5 for one in storms)
+
+
 def test_every_event_is_valid_and_delivered_one_to_three_times() -> None:
     day = make_day(1, PROFILE)
     assert len(day.events) > 1500
