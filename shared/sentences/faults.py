@@ -14,7 +14,7 @@ SENTENCES: Table = {
     Fault.TRACKER_UNREACHABLE: f"the tracker could not be reached: {CALL}",
     Fault.TRACKER_BUSY: f"the tracker asks to wait: {CALL}",
     Fault.TRACKER_AWAY: f"something that is not the tracker's API answers in its place: {CALL}",
-    Fault.TRACKER_FAILING: f"the tracker gives no clear answers, to one ticket after the other: {CALL}",
+    Fault.TRACKER_FAILING: f"the tracker gives no clear answer to several tickets in a row: {CALL}",
     Fault.TRACKER_CLOSED: (
         "the tracker refuses every call[: {detail}] ({method} {path}[ answered {status}][: {errors:; }])"
     ),

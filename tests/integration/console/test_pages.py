@@ -439,7 +439,7 @@ def test_the_overview_says_why_everything_waits_that_gets_no_clear_answer(
         at_work.forward(task_event(of_ticket=ticket(one), of_task=task(one)), ticket_id=one)
     page = visitor.open("/console")
     assert "Everything waits for the tracker." in page
-    assert "the tracker gives no clear answers" in page
+    assert "the tracker gives no clear answer" in page
     assert ALL_IS_WELL not in page
 
 
