@@ -9,7 +9,7 @@ from typing import Any
 from redis import Redis
 from redis.exceptions import ResponseError
 
-from shared.coordination.keys import OURS
+from shared.coordination.keys import OURS, is_of_another_type
 from shared.values.ids import is_id
 
 KEY = f"{OURS}ahead"
@@ -51,7 +51,9 @@ class Ahead:
         """
         try:
             found: Any = self._redis.spop(KEY, TAKEN_AT_ONCE)
-        except ResponseError:  # somebody else's value
+        except ResponseError as error:
+            if not is_of_another_type(error):
+                raise
             self._redis.delete(KEY)
             return []
         texts = [one.decode("utf-8", "replace") if isinstance(one, bytes) else str(one) for one in found]

@@ -19,7 +19,7 @@ from redis.exceptions import NoPermissionError, OutOfMemoryError, ReadOnlyError,
 
 from shared.codes.coded import Coded
 from shared.codes.limits import CallLimitBy
-from shared.coordination.keys import OURS
+from shared.coordination.keys import OURS, is_of_another_type
 
 Calls = Mapping[str, tuple[int, float]]
 """By operation, how many calls were answered, and how many seconds they took in all."""
@@ -255,7 +255,9 @@ class CallLimit:
         """
         try:
             stored = self._redis.getrange(KEY, 0, LARGEST)
-        except ResponseError:  # it is not even a text
+        except ResponseError as error:
+            if not is_of_another_type(error):
+                raise
             return None
         return _limit(stored) if stored else None
 

@@ -15,7 +15,7 @@ from redis.exceptions import ResponseError
 
 from shared.codes.coded import Coded, from_json, to_json, written
 from shared.coordination.clock import now
-from shared.coordination.keys import OURS
+from shared.coordination.keys import OURS, is_of_another_type
 from shared.coordination.locks import drop_endless
 from shared.sentences.render import sentence
 from shared.telemetry.logs import get_logger
@@ -72,10 +72,16 @@ class Pause:
         self._redis, self.key, self._probe_key = redis, key, f"{key}:probe"
 
     def current(self) -> Paused | None:
-        """Return the pause in force, over or not, until something succeeded again."""
+        """Return the pause in force, over or not, until something succeeded again.
+
+        Raises:
+            RedisError: Redis does not tell.
+        """
         try:
             stored = self._redis.getrange(self.key, 0, LARGEST)
-        except ResponseError:  # it is not even a text
+        except ResponseError as error:
+            if not is_of_another_type(error):
+                raise
             stored = "?"
         if not stored:
             return None

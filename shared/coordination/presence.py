@@ -13,7 +13,7 @@ from redis import Redis
 from redis.exceptions import RedisError, ResponseError
 
 from shared.coordination.clock import now
-from shared.coordination.keys import OURS
+from shared.coordination.keys import OURS, is_of_another_type
 from shared.process.itself import Process
 
 KEY = f"{OURS}alive:"
@@ -72,13 +72,19 @@ class Presence:
         threading.Thread(target=mark, daemon=True, name="presence").start()
 
     def seen(self, kind: str) -> list[ProcessSign]:
-        """Return the processes of a kind that were seen within a week, the latest first, and not all of very many."""
+        """Return the processes of a kind that were seen within a week, the latest first, and not all of very many.
+
+        Raises:
+            RedisError: Redis does not tell.
+        """
         at = now(self._redis)
         try:
             found: Any = self._redis.zrevrangebyscore(
                 KEY + kind, at + 1, at - KEPT_S, start=0, num=MOST_READ, withscores=True
             )
-        except ResponseError:  # no process of ours wrote it
+        except ResponseError as error:
+            if not is_of_another_type(error):
+                raise
             return []
         signs = [(_process(name), at - score) for name, score in found]
         return [ProcessSign(process, max(0.0, seconds)) for process, seconds in signs if process]
