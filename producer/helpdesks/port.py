@@ -38,6 +38,17 @@ class Intake(Protocol):
             Problem: too large, too slow, or cut off.
         """
 
+    def admit(self, source: str, size: int) -> None:
+        """Count a delivery against the limit of who signed it (setting EVENT_LIMIT).
+
+        Args:
+            source: whose it is; each has a limit of its own.
+            size: bytes of its body: a large one counts as several.
+
+        Raises:
+            Problem: 429, with the seconds to wait.
+        """
+
     async def keep(self, delivery: Delivery | Unreadable, *, within: float | None = None) -> dict[str, Any]:
         """Commit a delivery to the journal and ring for it.
 

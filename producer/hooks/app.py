@@ -75,7 +75,8 @@ def create_app(settings: Settings, *, host: str = "127.0.0.1", port: int = 8080)
         port: likewise.
 
     Raises:
-        SettingsError: no signing secret is set, and unsigned events are not allowed on this bind.
+        SettingsError: no signing secret is set, and unsigned events are not allowed on this bind; or a secret is too
+            short.
     """
     producer = Producer(settings, host, port)
     app = ShieldedApp(title="deskbridge producer", lifespan=producer.lifespan, schemas=schemas())
@@ -151,14 +152,14 @@ class Producer:
         body = await read_body(request, self._bodies)
         source = _verify(self._verifier, body, headers)
         request.scope.setdefault("state", {})[KNOWN] = ANSWER_S
-        self._refuse_flood(source)
+        self._refuse_flood(f"secret {source}")
         spool.tell(source, headers.get(spool.HEADER))
         came_with = traceparent.read(headers.get(traceparent.HEADER))
         with tracing.span("POST /events", "server", came_with) as span:
-            return await self._take_in(headers, body, source, span.traceparent or came_with)
+            return await self._take_in(headers, body, f"secret {source}", span.traceparent or came_with)
 
     async def _take_in(
-        self, headers: Mapping[str, str], body: str, source: int, trace: str | None
+        self, headers: Mapping[str, str], body: str, source: str, trace: str | None
     ) -> JSONResponse:
         webhook_id = headers.get("webhook-id") or _unsigned_id(body)
         async with self._arrays if len(body) > ARRAY_BYTES else nullcontext():
@@ -170,12 +171,16 @@ class Producer:
                 delivered = [replace(one, traceparent=trace) for one in delivered]
             accepted = await self._append(delivered)
         if self._sources:
-            self._sources.take(source, _weight(len(accepted), body) - 1)
+            self._sources.take(source, _weight(len(accepted), len(body)) - 1)
         return JSONResponse(self._accepted(accepted), 202)
 
     async def read(self, request: Request) -> bytes:
         """Read a request's body within its limits (see `producer.helpdesks.port.Intake`)."""
         return await self._bodies.read(request.scope, request.receive)
+
+    def admit(self, source: str, size: int) -> None:
+        """Count a delivery against the limit of who signed it (see `producer.helpdesks.port.Intake`)."""
+        self._refuse_flood(source, _weight(1, size))
 
     async def keep(self, delivery: Delivery | Unreadable, *, within: float | None = None) -> dict[str, Any]:
         """Commit a helpdesk's delivery to the journal and ring for it (see `producer.helpdesks.port.Intake`)."""
@@ -254,8 +259,12 @@ class Producer:
         except SQLAlchemyError:
             return None
 
-    def _refuse_flood(self, source: int) -> None:
-        """Refuse a source that sends more than its limit, before anything is parsed; every request counts as one event.
+    def _refuse_flood(self, source: str, weight: int = 1) -> None:
+        """Refuse a source that sends more than its limit, before anything is parsed.
+
+        Args:
+            source: whose secret signed the request.
+            weight: how many events it counts as, as far as that is known by now.
 
         Raises:
             Problem: 429, with the seconds to wait.
@@ -270,7 +279,7 @@ class Producer:
                 why=Undelivered.EVENT_LIMIT_REACHED(),
                 headers={"Retry-After": str(math.ceil(wait))},
             )
-        self._sources.take(source)
+        self._sources.take(source, weight)
 
     async def refuse(self, request: Request, problem: Exception) -> Response:
         """Answer a refusal as problem details, and count it."""
@@ -428,9 +437,9 @@ def _verify(verifier: Verifier | None, body: str, headers: Mapping[str, str]) ->
         return verifier.verify(body, headers)
 
 
-def _weight(count: int, body: str) -> int:
+def _weight(count: int, size: int) -> int:
     """Return how many events a request counts as: those in it, or as many as its size is worth."""
-    return max(count, math.ceil(len(body) / EVENT_BYTES))
+    return max(count, math.ceil(size / EVENT_BYTES))
 
 
 def _unsigned_id(body: str) -> str:

@@ -24,6 +24,7 @@ class Refusal(Code):
     WEBHOOK_SECRET_MALFORMED = "webhook_secret_malformed"  # noqa: S105 (a code)
     WEBHOOK_SECRET_NOT_ENCODED = "webhook_secret_not_encoded"  # noqa: S105 (a code)
     WEBHOOK_SECRET_TOO_SHORT = "webhook_secret_too_short"  # noqa: S105 (a code)
+    GLPI_SECRET_TOO_SHORT = "glpi_secret_too_short"  # noqa: S105 (a code)
     UNSIGNED_NOT_ON_LOOPBACK = "unsigned_not_on_loopback"
     SIGN_ON_WITHOUT_KEYS = "sign_on_without_keys"
     HELPDESK_API_NOT_SET = "helpdesk_api_not_set"

@@ -87,16 +87,16 @@ class Settings(BaseSettings):
         default=200,
         ge=0,
         description=(
-            "Events per second that a producer takes of one signing secret, ten seconds' worth at once; "
-            "one that is larger than 16 KiB counts as several. Beyond, 429 with Retry-After. Each "
-            "producer process counts for itself. 0: no limit"
+            "Events per second that a producer takes of one signing secret (also one of GLPI's), ten "
+            "seconds' worth at once; one that is larger than 16 KiB counts as several. Beyond, 429 with "
+            "Retry-After. Each producer process counts for itself. 0: no limit"
         ),
     )
     glpi_webhook_secrets: SecretList = Field(
         default=(),
         description=(
-            "Secrets of GLPI's own webhooks as they are typed there, without commas; several while one is "
-            "rotated. None: their addresses answer 404"
+            "Secrets of GLPI's own webhooks as they are typed there, without commas (`deskbridge make-token`); "
+            "each of 16 bytes at least; several while one is rotated. None: their addresses answer 404"
         ),
     )
     glpi_api_url: str | None = Field(

@@ -46,6 +46,10 @@ SENTENCES: Table = {
         "DESKBRIDGE_WEBHOOK_SECRETS: a secret has fewer than {least} bytes and could be guessed (make "
         "one: `deskbridge make-secret`)"
     ),
+    Refusal.GLPI_SECRET_TOO_SHORT: (
+        "DESKBRIDGE_GLPI_WEBHOOK_SECRETS: a secret has fewer than {least} bytes and could be guessed (make "
+        "one: `deskbridge make-token`, and type it into GLPI's webhooks)"
+    ),
     Refusal.UNSIGNED_NOT_ON_LOOPBACK: "DESKBRIDGE_ALLOW_UNSIGNED=1 is only accepted on a loopback address",
     Refusal.SIGN_ON_WITHOUT_KEYS: (
         "OIDC_ISSUER needs DESKBRIDGE_SECRET_KEYS (make one: `deskbridge make-key`)"

@@ -24,7 +24,7 @@ from shared.store.configuration.links import LinkKind
 from shared.store.configuration.people import TrackerPerson
 from tests.contract import seed
 from tests.contract.support import Json, Tracker
-from tests.helpdesks.recorded_requests import SECRET, Recorded, recorded, signed
+from tests.helpdesks.recorded_requests import SECRET, Recorded, challenge, recorded, signed
 from tests.support.bridge import Bridge
 from tests.support.glpi_api import GlpiApi, glpi_api
 from tests.support.serving import Served
@@ -233,7 +233,7 @@ def test_late_is_taken_for_a_week_and_refused_after_it(scene: Scene) -> None:
 
 
 def test_the_challenge_before_each_delivery_is_answered(scene: Scene) -> None:
-    token = recorded("cra-challenge").target.partition("crc_token=")[2]
+    token = challenge()
     for item in ADDRESS.values():
         answer = scene.producer.http.get(f"{scene.producer.base_url}/webhooks/glpi/{item}?crc_token={token}")
         assert (answer.status_code, answer.text) == (

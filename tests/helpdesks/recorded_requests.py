@@ -9,7 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-SECRET = "s3cret-for-glpi"
+RECORDED_WITH = "s3cret-for-glpi"
+"""What that GLPI signed with."""
+
+SECRET = "a longer s3cret-for-glpi"
+"""What requests are signed with anew: the producer takes none that is as short."""
 FOLDER = Path(__file__).parent / "recorded"
 
 
@@ -45,6 +49,11 @@ def recorded(name: str) -> Recorded:
     headers = {line.partition(":")[0].lower(): line.partition(":")[2].strip() for line in lines}
     body = body[: int(headers.get("content-length", 0))]
     return Recorded(first.split()[1], headers, body)
+
+
+def challenge() -> str:
+    """Return the token with which GLPI makes sure that it talks to whoever knows SECRET."""
+    return hmac.new(SECRET.encode(), b"validate_cra_challenge", hashlib.sha256).hexdigest()
 
 
 def signed(body: bytes, at: int, secret: str = SECRET, target: str = "/") -> Recorded:

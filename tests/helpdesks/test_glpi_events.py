@@ -12,6 +12,7 @@ from shared.codes.invalid import Invalid
 from shared.errors import InvalidEvent
 from tests.helpdesks.recorded_requests import Recorded, recorded
 
+ITEM = json.loads(recorded("task-new").body)["item"]
 ITEMS = {
     "task-new": Item.TICKET_TASK,
     "task-update-done": Item.TICKET_TASK,
@@ -93,5 +94,12 @@ def test_a_body_of_another_shape_is_refused_by_name(body: bytes) -> None:
 
 def test_a_task_without_its_ticket_is_refused() -> None:
     with pytest.raises(InvalidEvent) as refused:
-        read(Item.TICKET_TASK, recorded("ticket-new").body, "id")
+        read(Item.TICKET_TASK, json.dumps({"event": "new", "item": ITEM}).encode(), "id")
     assert ("parent_item", Invalid.FIELD_REQUIRED()) in refused.value.faults
+
+
+@pytest.mark.parametrize("name", ITEMS)
+def test_a_delivery_that_came_to_the_other_address_is_the_same_event(name: str) -> None:
+    (other,) = set(Item) - {ITEMS[name]}
+    body = recorded(name).body
+    assert read(other, body, "id") == read(ITEMS[name], body, "id")

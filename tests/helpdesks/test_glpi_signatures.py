@@ -11,20 +11,20 @@ from pydantic import SecretStr
 from producer.helpdesks.glpi.signatures import NEWEST_S, OLDEST_S, GlpiVerifier
 from shared.codes.deliveries import Undelivered
 from shared.errors import BadSignature
-from tests.helpdesks.recorded_requests import SECRET, recorded, signed
+from tests.helpdesks.recorded_requests import RECORDED_WITH, recorded, signed
 from tests.support.refusals import says
 
 REQUESTS = ("task-new", "task-update-done", "ticket-new", "ticket-update-solved")
 
 
 def verifier(*secrets: str, now: float) -> GlpiVerifier:
-    return GlpiVerifier([SecretStr(one) for one in secrets or (SECRET,)], lambda: now)
+    return GlpiVerifier([SecretStr(one) for one in secrets or (RECORDED_WITH,)], lambda: now)
 
 
 @pytest.mark.parametrize("name", REQUESTS)
 def test_a_real_request_is_taken_and_its_signature_is_its_id(name: str) -> None:
     one = recorded(name)
-    assert verifier(now=one.at).verify(one.body, one.headers) == one.headers["x-glpi-signature"]
+    assert verifier(now=one.at).verify(one.body, one.headers) == (0, one.headers["x-glpi-signature"])
 
 
 def test_a_request_with_another_body_is_refused() -> None:
@@ -76,16 +76,16 @@ def test_a_stamp_from_the_future_is_refused() -> None:
 
 
 def test_while_a_secret_is_rotated_both_are_taken() -> None:
-    both = verifier("new secret", SECRET, now=1000)
-    for secret in (SECRET, "new secret"):
+    both = verifier("new secret", RECORDED_WITH, now=1000)
+    for number, secret in enumerate(("new secret", RECORDED_WITH)):
         one = signed(b"{}", 1000, secret)
-        assert both.verify(one.body, one.headers)
+        assert both.verify(one.body, one.headers)[0] == number
 
 
 def test_the_challenge_of_a_real_glpi_is_answered() -> None:
     token = recorded("cra-challenge").target.partition("crc_token=")[2]
-    expected = hmac.new(SECRET.encode(), token.encode(), hashlib.sha256).hexdigest()
-    assert verifier("new secret", SECRET, now=0).answer_challenge(token) == expected
+    expected = hmac.new(RECORDED_WITH.encode(), token.encode(), hashlib.sha256).hexdigest()
+    assert verifier("new secret", RECORDED_WITH, now=0).answer_challenge(token) == expected
 
 
 @pytest.mark.parametrize("token", ["", "é", "f" * 64, '{"item": {}}1795265199'])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,16 +16,26 @@ from redis import Redis
 from sqlalchemy import text
 
 from producer.admin.catching_up.replay import replay_state
+from producer.hooks import app as app_module
+from producer.hooks.app import create_app
+from producer.web.buckets import Buckets
+from shared.codes.deliveries import Undelivered
 from shared.codes.invalid import Invalid
 from shared.codes.reasons import Reason
+from shared.codes.refusals import Refusal
+from shared.errors import SettingsError
+from shared.process.settings import Settings
 from shared.store.tables.models import EventState
 from tests.helpdesks.conftest import OF_GLPI_ALONE, GlpiProducer
-from tests.helpdesks.recorded_requests import SECRET, recorded, signed
+from tests.helpdesks.recorded_requests import SECRET, challenge, recorded, signed
 from tests.integration.producer.conftest import SECRET as EVENTS_SECRET
 from tests.integration.producer.conftest import refused, running
 from tests.support.events import task_event
+from tests.support.refusals import says
 from tests.support.serving import samples
 from tests.support.waiting import until
+
+OTHER = "another s3cret-for-glpi"
 
 
 @pytest.mark.parametrize(
@@ -71,8 +82,7 @@ def test_a_forged_delivery_is_refused_and_not_kept(glpi: GlpiProducer) -> None:
 
 
 def test_the_challenge_is_answered_with_the_bare_hex(glpi: GlpiProducer) -> None:
-    target = recorded("cra-challenge").target
-    token = target.partition("crc_token=")[2]
+    token = challenge()
     answer = glpi.producer.get(f"/webhooks/glpi/ticket?crc_token={token}")
     assert answer.status_code == 200
     assert answer.text == hmac.new(SECRET.encode(), token.encode(), hashlib.sha256).hexdigest()
@@ -91,6 +101,58 @@ def test_without_secrets_there_are_no_such_addresses(tmp_path: Path) -> None:
 
 def test_with_glpi_secrets_alone_nobody_can_send_events(glpi: GlpiProducer) -> None:
     refused(glpi.producer.send(task_event(), with_secret=EVENTS_SECRET), 401)
+
+
+@pytest.mark.promise("SEC-06")
+@pytest.mark.parametrize("short", ["a", "s3cret-for-glpi", "é" * 7])
+def test_a_secret_that_could_be_guessed_is_refused_at_start_without_being_shown(short: str) -> None:
+    with pytest.raises(SettingsError, check=says(Refusal.GLPI_SECRET_TOO_SHORT, least=16)) as failure:
+        create_app(Settings(glpi_webhook_secrets=(SecretStr(SECRET), SecretStr(short))))
+    assert short == "a" or short not in str(failure.value)
+
+
+@pytest.mark.promise("SEC-04")
+@pytest.mark.parametrize("body", [recorded("ticket-new").body, recorded("task-new").body, b"unreadable"])
+def test_a_delivery_that_was_overheard_changes_nothing_at_either_address(
+    glpi: GlpiProducer, body: bytes
+) -> None:
+    one = signed(body, int(time.time()))
+    kept: list[tuple[int, str]] = []
+    for item in ("ticket", "ticket-task", "ticket"):
+        assert glpi.post(item, one).status_code == 202
+        kept = kept or [(row.id, row.event) for row in glpi.producer.journal()]
+        assert [(row.id, row.event) for row in glpi.producer.journal()] == kept
+    assert len(kept) == 1
+
+
+@pytest.mark.promise("SEC-19")
+@pytest.mark.parametrize("body", [recorded("task-new").body, b"unreadable"])
+def test_a_flood_under_one_secret_is_told_to_wait_and_nothing_of_it_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: bytes
+) -> None:
+    monkeypatch.setattr(app_module, "Buckets", partial(Buckets, clock=lambda: 1000.0))
+    secrets = (SecretStr(SECRET), SecretStr(OTHER))
+    with running(tmp_path, **OF_GLPI_ALONE | {"glpi_webhook_secrets": secrets}, event_limit=0.5) as producer:
+        glpi, now = GlpiProducer(producer), int(time.time())
+        answers = [glpi.post("ticket-task", signed(body, now - age)) for age in range(10)]
+        assert [one.status_code for one in answers] == [202] * 5 + [429] * 5
+        assert refused(answers[-1], 429)["code"] == Undelivered.EVENT_LIMIT_REACHED
+        assert answers[-1].headers["Retry-After"] == "2"
+        assert len(producer.journal()) == 5
+        assert glpi.post("ticket-task", signed(body, now, OTHER)).status_code == 202, (
+            "another secret has a limit of its own"
+        )
+
+
+@pytest.mark.promise("SEC-19")
+def test_a_large_delivery_counts_as_several(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app_module, "Buckets", partial(Buckets, clock=lambda: 1000.0))
+    with running(tmp_path, **OF_GLPI_ALONE, event_limit=10) as producer:
+        glpi, now = GlpiProducer(producer), int(time.time())
+        large = b"unreadable" * 90_000
+        answers = [glpi.post("ticket", signed(large, now - age)).status_code for age in range(3)]
+        assert answers == [202, 202, 429]
+        assert len(producer.journal()) == 2
 
 
 def test_an_item_that_nobody_asked_for_is_not_there(glpi: GlpiProducer) -> None:

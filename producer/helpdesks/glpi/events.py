@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, Literal
@@ -18,7 +20,7 @@ Event = Literal["new", "update", "delete"]
 
 
 class Item(StrEnum):
-    """What a webhook is about. The body does not say, so each kind has an address of its own."""
+    """What a webhook is about. The body does not name it, so each kind has an address of its own."""
 
     TICKET = "ticket"
     TICKET_TASK = "ticket-task"
@@ -80,7 +82,7 @@ def read(item: Item, body: bytes, delivery_id: str) -> Delivery:
     `incomplete`, so that the worker completes it from the helpdesk.
 
     Args:
-        item: what the webhook is about.
+        item: what the webhook is about, by its address; a body that is of the other kind is read as that.
         body: the request's body, byte for byte.
         delivery_id: the delivery's id.
 
@@ -95,15 +97,18 @@ def read(item: Item, body: bytes, delivery_id: str) -> Delivery:
     except (ValueError, RecursionError):
         raise InvalidEvent([("(body)", Invalid.JSON_EXPECTED())]) from None
     try:
-        if item is Item.TICKET:
-            return _ticket_event(_TicketBody.model_validate(data), delivery_id)
-        return _task_event(_TaskBody.model_validate(data), delivery_id)
+        return _READERS[item](data, delivery_id)
     except ValidationError as error:
         faults = [(path or "(body)", problem) for path, problem in model_faults(error)]
-        raise InvalidEvent(faults) from None
+    # the signature does not cover the address, so a delivery may come to another one; it stays the delivery that it is
+    for other in _READERS.keys() - {item}:
+        with suppress(ValidationError):
+            return _READERS[other](data, delivery_id)
+    raise InvalidEvent(faults)
 
 
-def _ticket_event(body: _TicketBody, delivery_id: str) -> Delivery:
+def _ticket_event(data: Any, delivery_id: str) -> Delivery:
+    body = _TicketBody.model_validate(data)
     ticket = _ticket(body.item)
     assigned = [one.id for one in body.item.team if one.role == "assigned"]
     if assigned:
@@ -112,7 +117,8 @@ def _ticket_event(body: _TicketBody, delivery_id: str) -> Delivery:
     return _delivery("ticket.updated", body.item.date_mod, body.event, ticket, None, incomplete, delivery_id)
 
 
-def _task_event(body: _TaskBody, delivery_id: str) -> Delivery:
+def _task_event(data: Any, delivery_id: str) -> Delivery:
+    body = _TaskBody.model_validate(data)
     item = body.item
     task = {
         "id": item.id,
@@ -127,6 +133,12 @@ def _task_event(body: _TaskBody, delivery_id: str) -> Delivery:
     return _delivery(
         name, item.date_mod, body.event, _ticket(body.parent_item), task, incomplete, delivery_id
     )
+
+
+_READERS: dict[Item, Callable[[Any, str], Delivery]] = {
+    Item.TICKET: _ticket_event,
+    Item.TICKET_TASK: _task_event,
+}
 
 
 def _ticket(item: _Ticket) -> dict[str, Any]:

@@ -56,7 +56,7 @@ class GlpiVerifier:
         if age < -NEWEST_S:
             raise BadSignature(Undelivered.SENDER_CLOCK_AHEAD(seconds=-age, most=NEWEST_S))
 
-    def verify(self, body: bytes, headers: Mapping[str, str]) -> str:
+    def verify(self, body: bytes, headers: Mapping[str, str]) -> tuple[int, str]:
         """Check the signature, in constant time.
 
         Args:
@@ -64,7 +64,8 @@ class GlpiVerifier:
             headers: the request's headers.
 
         Returns:
-            The signature, which is the delivery's id: a repeat carries the same one.
+            Which of the secrets it was, from 0, and the signature, which is the delivery's id: a repeat carries the
+            same one.
 
         Raises:
             BadSignature: as `check_headers`, or none of the secrets fits.
@@ -72,9 +73,10 @@ class GlpiVerifier:
         self.check_headers(headers)
         given = headers[SIGNATURE]
         signed = body + headers[TIMESTAMP].encode()
-        if not any(hmac.compare_digest(_hmac(secret, signed), given) for secret in self._secrets):
-            raise BadSignature(Undelivered.SECRET_UNKNOWN(setting=SETTING))
-        return given
+        for number, secret in enumerate(self._secrets):
+            if hmac.compare_digest(_hmac(secret, signed), given):
+                return number, given
+        raise BadSignature(Undelivered.SECRET_UNKNOWN(setting=SETTING))
 
     def answer_challenge(self, token: str) -> str:
         """Answer GLPI's challenge, and nothing else: whoever could have any text signed could sign deliveries.

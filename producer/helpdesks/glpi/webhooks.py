@@ -13,12 +13,15 @@ from producer.helpdesks.glpi.events import Item, read
 from producer.helpdesks.glpi.signatures import GlpiVerifier
 from producer.helpdesks.port import Intake, Unreadable
 from producer.web.problems import Problem, refusals
-from shared.errors import BadSignature, InvalidEvent
+from shared.codes.refusals import Refusal
+from shared.errors import BadSignature, InvalidEvent, SettingsError
 from shared.events.event import Delivery
 
 ANSWER_WITHIN_S = 1.0
 """GLPI waits for five seconds and then sends again; an endpoint that never answers stops its cron."""
 SOURCE = "glpi"
+SHORTEST = 16
+"""Bytes of a secret: whoever overhears a challenge could try shorter ones, and this address would confirm a guess."""
 
 
 def webhooks(secrets: Sequence[SecretStr], intake: Intake) -> APIRouter:
@@ -27,10 +30,15 @@ def webhooks(secrets: Sequence[SecretStr], intake: Intake) -> APIRouter:
     Args:
         secrets: as they are typed into GLPI's webhooks, several while one is rotated.
         intake: the producer.
+
+    Raises:
+        SettingsError: a secret is too short.
     """
     router = APIRouter(prefix="/webhooks/glpi", tags=["glpi"])
     if not secrets:
         return router
+    if any(len(secret.get_secret_value().encode()) < SHORTEST for secret in secrets):
+        raise SettingsError(Refusal.GLPI_SECRET_TOO_SHORT(least=SHORTEST))
     verifier = GlpiVerifier(secrets, time.time)
 
     @router.get("/{item}", responses=refusals(401), response_class=PlainTextResponse)
@@ -41,15 +49,16 @@ def webhooks(secrets: Sequence[SecretStr], intake: Intake) -> APIRouter:
         except BadSignature as refusal:
             raise Problem(401, "Not GLPI's challenge", why=refusal.coded) from None
 
-    @router.post("/{item}", status_code=202, responses=refusals(400, 401, 408, 413, 415, 503))
+    @router.post("/{item}", status_code=202, responses=refusals(400, 401, 408, 413, 415, 429, 503))
     async def deliver(item: Item, request: Request) -> JSONResponse:
         """Take a delivery; 202 means: committed to the journal. One that cannot be read is kept for a person."""
         try:
             verifier.check_headers(request.headers)
             body = await intake.read(request)
-            delivery_id = verifier.verify(body, request.headers)
+            secret, delivery_id = verifier.verify(body, request.headers)
         except BadSignature as refusal:
             raise Problem(401, "Not signed by a known secret", why=refusal.coded) from None
+        intake.admit(f"{SOURCE} {secret}", len(body))
         return JSONResponse(
             await intake.keep(read_or_park(item, body, delivery_id), within=ANSWER_WITHIN_S), 202
         )
