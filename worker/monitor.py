@@ -1,4 +1,4 @@
-"""What a supervisor sees of a worker or a beat: /livez, /readyz and /metrics on a port of its own, and a file's age."""
+"""What a supervisor sees of a worker or a beat: /livez, /readyz and /metrics on a port, a file's age, sd_notify."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
 from shared.process.settings import Settings
+from shared.process.supervisor import LIVES, READY, notify
 from shared.telemetry.logs import get_logger
 
 log = get_logger("monitor")
@@ -24,13 +25,16 @@ CLIENT_S = 5.0
 Looks = Mapping[str, Callable[[], bool]]
 
 
-def monitored(settings: Settings, registry: CollectorRegistry, needed: Looks) -> None:
-    """Show this process from threads of its own, as far as the settings ask for it.
+def monitored(
+    settings: Settings, registry: CollectorRegistry, needed: Looks, lives: Callable[[], bool] = lambda: True
+) -> None:
+    """Show this process from threads of its own, as far as the settings and systemd ask for it.
 
     Args:
         settings: MONITOR_LISTEN, HEARTBEAT_PATH.
         registry: its metrics.
         needed: by name, what tells whether something answers without which nothing can be done.
+        lives: whether its work goes on; as long as it does, its heartbeat goes to the file and to systemd.
 
     Raises:
         SettingsError: the address cannot be bound.
@@ -45,9 +49,9 @@ def monitored(settings: Settings, registry: CollectorRegistry, needed: Looks) ->
             ) from None
         threading.Thread(target=server.serve_forever, daemon=True, name="monitor").start()
         log.info("monitored", at=settings.monitor_listen)
-    if settings.heartbeat_path:
-        beat = (Path(settings.heartbeat_path),)
-        threading.Thread(target=_beat, args=beat, daemon=True, name="heartbeat").start()
+    path = Path(settings.heartbeat_path) if settings.heartbeat_path else None
+    threading.Thread(target=_beat, args=(path, lives), daemon=True, name="heartbeat").start()
+    notify(READY)
 
 
 class Monitor(ThreadingHTTPServer):
@@ -100,11 +104,18 @@ class _Answer(BaseHTTPRequestHandler):
         """A probe every few seconds is no news."""
 
 
-def _beat(path: Path) -> None:
-    """Touch a file every few seconds: whoever sees it grow old knows that this process stands still, or is none."""
+def _beat(path: Path | None, lives: Callable[[], bool]) -> None:
+    """Notify systemd and touch a file every few seconds: without that, this process stands still, or is none."""
     while True:
-        try:
-            path.touch()
-        except OSError as error:
-            log.warning("no heartbeat could be left", path=str(path), error=error.strerror)
+        if lives():
+            notify(LIVES)
+            if path:
+                _touch(path)
         time.sleep(BEAT_S)
+
+
+def _touch(path: Path) -> None:
+    try:
+        path.touch()
+    except OSError as error:
+        log.warning("no heartbeat could be left", path=str(path), error=error.strerror)

@@ -73,7 +73,7 @@ def work(settings: Settings, concurrency: int) -> int:
     # what Celery prints when it is told to stop
     celery.apps.worker.safe_say = lambda text, *_: log.info(str(text).strip())
     try:
-        monitored(settings, *_shown(worker))
+        monitored(settings, *_shown(worker), lambda: worker.coordinator.stuck_since is None)
     except SettingsError as error:
         log.error("does not start", **reason_fields(error.coded))
         return 2

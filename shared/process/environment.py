@@ -29,3 +29,10 @@ def without_others_secrets(environ: Mapping[str, str] | None = None) -> tuple[li
     others = {f"{PREFIX}{name}{end}" for name in NOT_THE_PRODUCERS for end in ("", "_FILE")}
     dropped = sorted(name for name in given if name.upper() in others)
     return dropped, {name: value for name, value in given.items() if name not in dropped}
+
+
+def supervisor_socket() -> str | None:
+    """Return the address to which systemd wants to be told how this process is; None without systemd."""
+    address = os.environ.get("NOTIFY_SOCKET", "")
+    # an abstract one begins with a zero byte, which no environment can hold
+    return f"\0{address[1:]}" if address.startswith("@") else address or None

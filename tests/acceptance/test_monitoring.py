@@ -6,6 +6,7 @@ import signal
 import socket
 import time
 from collections.abc import Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,34 @@ def test_the_file_of_a_worker_that_stands_still_grows_old(fleet: Fleet, tmp_path
     finally:
         worker.send_signal(signal.SIGCONT)
     until(lambda: beat.stat().st_mtime > stopped, "it goes on", 60)
+
+
+@pytest.mark.parametrize("process", ["worker", "beat"])
+def test_systemd_is_told_that_a_process_is_ready_and_then_that_it_lives(
+    fleet: Fleet, tmp_path: Path, process: str
+) -> None:
+    with closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as systemd:
+        systemd.bind(str(tmp_path / "notify"))
+        systemd.settimeout(STARTED_WITHIN_S)
+        child = fleet.processes.start(
+            fleet.child("supervised", process, NOTIFY_SOCKET=str(tmp_path / "notify"))
+        )
+        assert {systemd.recv(100), systemd.recv(100)} == {b"READY=1", b"WATCHDOG=1"}
+        assert systemd.recv(100) == b"WATCHDOG=1"
+        child.send_signal(signal.SIGSTOP)
+        try:
+            until(lambda: is_stopped(child.pid))
+            systemd.setblocking(False)
+            with suppress(BlockingIOError):
+                while systemd.recv(100):
+                    pass
+            systemd.settimeout(7)
+            with pytest.raises(TimeoutError):
+                systemd.recv(100)
+        finally:
+            child.send_signal(signal.SIGCONT)
+        systemd.settimeout(STARTED_WITHIN_S)
+        assert systemd.recv(100) == b"WATCHDOG=1", "it goes on"
 
 
 def test_a_beat_is_asked_likewise(fleet: Fleet) -> None:

@@ -15,6 +15,7 @@ from producer.admin.units.installation import CannotInstall, install, planned
 from producer.commands.main import app
 from shared.codes.refusals import Refusal
 from tests.support.refusals import says
+from worker.monitor import BEAT_S
 
 UNITS = (
     "producer.service",
@@ -22,7 +23,6 @@ UNITS = (
     "beat.service",
     "console.service",
     "migrate.service",
-    "watch.timer",
 )
 
 
@@ -43,7 +43,7 @@ def test_units_run_what_is_in_the_venv(venv: Path, tmp_path: Path) -> None:
     for name in UNITS:
         text = (units / f"deskbridge-{name}").read_text()
         assert "/opt/deskbridge" not in text
-        assert name in ("watch.timer",) or f"ExecStart={venv}/bin/deskbridge " in text
+        assert f"ExecStart={venv}/bin/deskbridge " in text
     assert (units / "deskbridge-.service.d/hardening.conf").is_file()
     command = tmp_path / "usr/local/sbin/deskbridge"
     assert f"program={venv}/bin/deskbridge" in command.read_text()
@@ -143,3 +143,28 @@ def test_where_systemd_does_not_run_nothing_is_written(
         monkeypatch.setattr(Path, what, written)
     with pytest.raises(CannotInstall, check=says(Refusal.UNITS_NEED_SYSTEMD)):
         install(venv)
+
+
+@pytest.mark.promise("SEC-70")
+def test_no_unit_runs_as_root_or_in_a_shell(venv: Path, tmp_path: Path) -> None:
+    """What root does must not follow from what another account can write."""
+    found = {str(one.path.relative_to(tmp_path)): one.text for one in planned(venv, tmp_path)}
+    services = {name: text for name, text in found.items() if name.endswith(".service")}
+    assert len(services) == len(UNITS)
+    for name, text in services.items():
+        own = [text, *(more for drop_in, more in found.items() if drop_in.startswith(f"{name}.d/"))]
+        users = re.findall(r"(?m)^User=(.*)$", "\n".join(own))
+        assert users in (["deskbridge"], ["deskbridge-in"]), name
+        assert re.findall(r"(?m)^Exec\w+=(.*)$", text)[0].startswith(f"{venv}/bin/deskbridge "), name
+        assert "/sh " not in text, name
+
+
+@pytest.mark.parametrize("name", ["worker@", "beat"])
+def test_systemd_restarts_one_that_no_longer_says_that_it_lives(
+    venv: Path, tmp_path: Path, name: str
+) -> None:
+    install(venv, tmp_path)
+    unit = (tmp_path / f"etc/systemd/system/deskbridge-{name}.service").read_text()
+    (seconds,) = re.findall(r"(?m)^WatchdogSec=(\d+)$", unit)
+    assert int(seconds) >= 4 * BEAT_S, "three may be late"
+    assert "Type=notify\n" in unit
