@@ -6,6 +6,7 @@ What opens a door (a session, a sign-in link, a token) is 32 random bytes, shown
 from __future__ import annotations
 
 import hashlib
+import hmac
 import re
 import secrets
 import threading
@@ -224,6 +225,30 @@ class AccountStore:
                 self.set_right(name, right)
         return self.begin_anew(name)
 
+    def device_of(self, session: str) -> str | None:
+        """Return what tells later that a browser has signed in to an account; None without a session or a password.
+
+        It proves no more than that, and means nothing any more once the password is another one.
+        """
+        with self._store.transaction() as tx:
+            account = tx.accounts.in_session(digest(session), IDLE_S)
+        if account is None or account.password_hash is None:
+            return None
+        nonce = secrets.token_urlsafe(16)
+        return f"{nonce}.{_mark(account.password_hash, account.id, nonce)}"
+
+    def known_device(self, name: str, device: str | None) -> str:
+        """Return by what a browser is known that has signed in to an account before; "" for any other."""
+        if not device or not name:
+            return ""
+        with self._store.transaction() as tx:
+            account = tx.accounts.named(name)
+        nonce, _, mark = device.partition(".")
+        if account is None or account.password_hash is None:
+            return ""
+        expected = _mark(account.password_hash, account.id, nonce)
+        return nonce if hmac.compare_digest(expected.encode(), mark.encode("utf-8", "replace")) else ""
+
     def _proven(self, name: str, password: str) -> ConsoleAccount | None:
         with self._store.transaction() as tx:
             account = tx.accounts.named(name)
@@ -304,6 +329,11 @@ class AccountStore:
 def digest(text: str) -> str:
     """Return as what a secret is kept."""
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _mark(password_hash: str, account_id: int, nonce: str) -> str:
+    content = f"device {account_id} {nonce}".encode("utf-8", "replace")
+    return hmac.new(password_hash.encode(), content, hashlib.sha256).hexdigest()
 
 
 def _found(tx: Transaction, name: str) -> ConsoleAccount:

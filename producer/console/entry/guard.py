@@ -37,7 +37,6 @@ log = get_logger("console")
 MONITORED = ("/livez", "/readyz", "/metrics")
 OPEN = ("/healthz", *MONITORED)
 STATIC = f"{visitors.PATH}/static/"
-SIGN_IN = f"{visitors.PATH}/sign-in"
 WRONG_TOKENS = 10
 """Wrong tokens from one address before it has to wait …"""
 
@@ -84,7 +83,7 @@ class Guard:
         try:
             if scope["path"] == visitors.PATH or scope["path"].startswith(f"{visitors.PATH}/"):
                 state["trouble"] = await self._recognise(scope)
-                may_send = "account" in state or scope["path"] == SIGN_IN
+                may_send = "account" in state or scope["path"] == visitors.SIGN_IN
             else:
                 await self._admit(scope, Headers(scope=scope))
                 may_send = True
@@ -100,8 +99,8 @@ class Guard:
 
     async def _recognise(self, scope: Scope) -> SQLAlchemyError | None:
         """Note who is signed in, if anybody is; return why the database cannot tell, where it cannot."""
-        cookies = HTTPConnection(scope).cookies
-        session = cookies.get(visitors.cookie_name(scope["scheme"]))
+        connection = HTTPConnection(scope)
+        session = connection.cookies.get(visitors.cookie_name(connection))
         if not session:
             return None
         try:

@@ -17,6 +17,9 @@ from shared.values.validation import parts_of
 
 PATH = "/console"
 COOKIE = "deskbridge_session"
+DEVICE = "deskbridge_device"
+SIGN_IN = f"{PATH}/sign-in"
+YEAR_S = 365 * 86400
 FORM_TOKEN = "form_token"  # noqa: S105 (the name of a field)
 MOST_FIELDS = 3000
 
@@ -75,25 +78,48 @@ def client_of(request: HTTPConnection) -> str:
 
 def session_of(request: Request) -> str | None:
     """Return what the session cookie holds."""
-    return request.cookies.get(cookie_name(request.url.scheme))
+    return request.cookies.get(cookie_name(request))
 
 
-def cookie_name(scheme: str) -> str:
-    """Return the cookie's name: with TLS one that only TLS can set."""
-    return f"__Secure-{COOKIE}" if scheme == "https" else COOKIE
+def is_secure(request: HTTPConnection) -> bool:
+    """Tell whether browsers reach the console over TLS: by the request, or by CONSOLE_URL behind a proxy."""
+    configured: str | None = request.app.state.desk.settings.console_url
+    return request.url.scheme == "https" or (configured or "").startswith("https:")
 
 
-def keep_session(request: Request, response: Response, session: str) -> None:
-    """Have the browser keep a session."""
-    secure = request.url.scheme == "https"
-    name = cookie_name(request.url.scheme)
-    response.set_cookie(name, session, path=PATH, httponly=True, samesite="strict", secure=secure)
+def cookie_name(request: HTTPConnection, cookie: str = COOKIE) -> str:
+    """Return a cookie's name: with TLS one that only TLS can set."""
+    return f"__Secure-{cookie}" if is_secure(request) else cookie
+
+
+def keep_session(request: Request, response: Response, session: str, device: str | None = None) -> None:
+    """Have the browser keep a session.
+
+    Args:
+        request: what the browser asked.
+        response: the answer.
+        session: what opens the session.
+        device: what tells later that this browser has signed in to the account, if it has a password.
+    """
+    secure = is_secure(request)
+    response.set_cookie(
+        cookie_name(request), session, path=PATH, httponly=True, samesite="strict", secure=secure
+    )
+    if device:
+        response.set_cookie(
+            cookie_name(request, DEVICE),
+            device,
+            max_age=YEAR_S,
+            path=SIGN_IN,
+            httponly=True,
+            samesite="strict",
+            secure=secure,
+        )
 
 
 def drop_session(request: Request, response: Response) -> None:
     """Have the browser forget its session."""
-    secure = request.url.scheme == "https"
-    response.delete_cookie(cookie_name(request.url.scheme), path=PATH, httponly=True, secure=secure)
+    response.delete_cookie(cookie_name(request), path=PATH, httponly=True, secure=is_secure(request))
 
 
 def form_token(session: str) -> str:

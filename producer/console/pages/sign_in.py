@@ -27,16 +27,17 @@ TRIES_OF_ADDRESS = 10
 TRIES_FOR_NAME = 20
 FORGIVEN_PER_S = 1 / 6
 HOP = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0"><title>deskbridge</title>'
-YEAR_S = 365 * 86400
 
 open_router = APIRouter(prefix=visitors.PATH, include_in_schema=False)
 router = page_router()
 
 
 class Tries:
-    """Counts wrong passwords by address and by name, in each process.
+    """Counts wrong passwords by address, and by name or device, in each process.
 
-    A try counts as wrong from its beginning, so that many at once are no more than one after another.
+    What is counted by a name slows whoever never signed in to it. A browser that did is counted by itself, so that
+    nobody who guesses a name keeps its owner out. A try counts as wrong from its beginning, so that many at once are
+    no more than one after another.
     """
 
     def __init__(self) -> None:
@@ -44,26 +45,36 @@ class Tries:
         self._for_name = Buckets(FORGIVEN_PER_S, TRIES_FOR_NAME)
         self._lock = threading.Lock()
 
-    def begin(self, address: str, name: str = "") -> int:
-        """Count a try; return the seconds until the next one where none is allowed now."""
+    def begin(self, address: str, name: str = "", device: str = "") -> int:
+        """Count a try; return the seconds until the next one where none is allowed now.
+
+        Args:
+            address: where it comes from.
+            name: which account it is for.
+            device: what is known to have signed in to that account before, if anything is.
+        """
         with self._lock:
             waits = [self._of_address.wait(address)]
             if name:
-                waits.append(self._for_name.wait(name.casefold()))
+                waits.append(self._for_name.wait(_counted(name, device)))
             wait = math.ceil(max(waits))
             if not wait:
-                self._take(address, name, 1)
+                self._take(address, name, device, 1)
             return wait
 
-    def take_back(self, address: str, name: str = "") -> None:
+    def take_back(self, address: str, name: str = "", device: str = "") -> None:
         """A try that was begun was not wrong."""
         with self._lock:
-            self._take(address, name, -1)
+            self._take(address, name, device, -1)
 
-    def _take(self, address: str, name: str, count: int) -> None:
+    def _take(self, address: str, name: str, device: str, count: int) -> None:
         self._of_address.take(address, count)
         if name:
-            self._for_name.take(name.casefold(), count)
+            self._for_name.take(_counted(name, device), count)
+
+
+def _counted(name: str, device: str) -> tuple[str, str]:
+    return (name.casefold(), "") if not device else ("", device)
 
 
 def sign_in_needed(request: Request) -> Response:
@@ -95,8 +106,11 @@ def sign_in(request: Request, desk: AtDesk, form: Form) -> Response:
     wanted, code = visitors.own_path(form.text("next")), form.text("code")
     client = visitors.client_of(request)
     address, name = source_of(client), form.text("name")[:200]
+    device = desk.accounts.known_device(
+        name, request.cookies.get(visitors.cookie_name(request, visitors.DEVICE))
+    )
     tries: Tries = request.app.state.tries
-    if wait := tries.begin(address, name):
+    if wait := tries.begin(address, name, device):
         log.warning("refused: too many wrong passwords", client=client)
         return sign_in_form(request, status=429, next=wanted, code=code, name=name, fault=too_many(wait))
     try:
@@ -104,10 +118,10 @@ def sign_in(request: Request, desk: AtDesk, form: Form) -> Response:
             desk.accounts.sign_in_by_link(code) if code else desk.accounts.sign_in(name, form.raw("password"))
         )
     except TooBusy as busy:
-        tries.take_back(address, name)
+        tries.take_back(address, name, device)
         return sign_in_form(request, status=503, next=wanted, code=code, name=name, fault=str(busy))
     except SQLAlchemyError:
-        tries.take_back(address, name)
+        tries.take_back(address, name, device)
         raise
     if session is None:
         log.warning("refused: wrong name or password", client=client)
@@ -117,11 +131,11 @@ def sign_in(request: Request, desk: AtDesk, form: Form) -> Response:
             else said("Name and password do not belong together.")
         )
         return sign_in_form(request, status=401, next=wanted, name=name, fault=fault)
-    tries.take_back(address, name)
+    tries.take_back(address, name, device)
     if old := visitors.session_of(request):
         desk.accounts.sign_out(old)
     response = go(wanted)
-    visitors.keep_session(request, response, session)
+    visitors.keep_session(request, response, session, desk.accounts.device_of(session))
     return response
 
 
@@ -154,7 +168,13 @@ def choose_language(request: Request, form: Form) -> Response:
     response = go(visitors.own_path(form.text("next")))
     if form.text("language") in NAMES:
         response.set_cookie(
-            COOKIE, form.text("language"), max_age=YEAR_S, path=visitors.PATH, httponly=True, samesite="lax"
+            COOKIE,
+            form.text("language"),
+            max_age=visitors.YEAR_S,
+            path=visitors.PATH,
+            httponly=True,
+            samesite="lax",
+            secure=visitors.is_secure(request),
         )
     return response
 
@@ -175,19 +195,20 @@ def change_password(request: Request, desk: AtDesk, form: Form) -> Response:
     if has_password:
         tries: Tries = request.app.state.tries
         address = source_of(visitors.client_of(request))
-        if wait := tries.begin(address, account.name):
+        own = f"account {account.id}"
+        if wait := tries.begin(address, account.name, own):
             raise Problem(429, "Too many tries", why=Refusal.TOO_MANY_TRIES(seconds=wait))
         try:
             is_wrong = not desk.accounts.proves(account.name, form.raw("before"))
         except TooBusy as busy:
             is_wrong, faults["before"], status = False, str(busy), 503
         except SQLAlchemyError:
-            tries.take_back(address, account.name)
+            tries.take_back(address, account.name, own)
             raise
         if is_wrong:
             faults["before"] = said("This is not your password.")
         else:
-            tries.take_back(address, account.name)
+            tries.take_back(address, account.name, own)
     elif request.app.state.sso.is_on:
         faults["password"] = said(
             "Your provider signs you in; only an administrator can give you a password."
@@ -202,7 +223,8 @@ def change_password(request: Request, desk: AtDesk, form: Form) -> Response:
     if faults:
         return show(request, "account", status=status, faults=faults, has_password=has_password)
     response = go(f"{visitors.PATH}/account", "password")
-    visitors.keep_session(request, response, desk.accounts.begin_anew(account.name))
+    session = desk.accounts.begin_anew(account.name)
+    visitors.keep_session(request, response, session, desk.accounts.device_of(session))
     return response
 
 

@@ -18,7 +18,7 @@ from shared.sentences.language import said
 from shared.telemetry.logs import get_logger, reason_fields
 
 log = get_logger("console")
-PATH = f"{visitors.PATH}/sign-in/sso"
+PATH = f"{visitors.SIGN_IN}/sso"
 COOKIE = "deskbridge_sso"
 
 open_router = APIRouter(prefix=visitors.PATH, include_in_schema=False)
@@ -36,7 +36,7 @@ def begin(request: Request, next: str = "") -> Response:
         return _failed(request, failed, wanted)
     _take_back(request)
     response = go(address)
-    secure = request.url.scheme == "https"
+    secure = visitors.is_secure(request)
     response.set_cookie(
         COOKIE, sealed, max_age=LASTS_S, path=PATH, httponly=True, samesite="lax", secure=secure
     )
@@ -63,7 +63,7 @@ def end(request: Request, desk: AtDesk) -> Response:
     if old := visitors.session_of(request):
         desk.accounts.sign_out(old)
     response = go(wanted)
-    response.delete_cookie(COOKIE, path=PATH)
+    response.delete_cookie(COOKIE, path=PATH, httponly=True, secure=visitors.is_secure(request))
     visitors.keep_session(request, response, session)
     return response
 

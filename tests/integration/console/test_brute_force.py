@@ -13,7 +13,7 @@ import pytest
 
 from producer.admin.access import accounts
 from producer.admin.records.rights import Right
-from producer.console.pages.sign_in import TRIES_OF_ADDRESS
+from producer.console.pages.sign_in import TRIES_FOR_NAME, TRIES_OF_ADDRESS
 from producer.web.buckets import Buckets
 from tests.integration.console.conftest import ComeIn, Console
 from tests.integration.console.pages import PASSWORD, Visitor
@@ -126,3 +126,70 @@ def test_a_right_password_and_a_busy_moment_count_as_no_guess(
             assert "too many sign in at this moment" in answer.text
     for _ in range(TRIES_OF_ADDRESS + 1):
         assert visitor.sign_in("claire").status_code == 303
+
+
+@pytest.fixture
+def crowd(console: Console, monkeypatch: pytest.MonkeyPatch) -> Visitor:
+    """Somebody who guesses from so many addresses that only the name is counted."""
+    monkeypatch.setattr(console.app.state.tries, "_of_address", Buckets(1.0, 10_000.0))
+    return Visitor(console.base_url)
+
+
+def guess(crowd: Visitor, name: str = "claire") -> None:
+    """Guess until whoever never signed in has to wait."""
+    for _ in range(TRIES_FOR_NAME):
+        assert crowd.sign_in(name, "wrong horse battery").status_code == 401
+    assert crowd.sign_in(name, "wrong horse battery").status_code == 429
+
+
+@pytest.mark.promise("SEC-71")
+def test_whoever_guesses_a_name_keeps_no_browser_out_that_has_signed_in_to_it(
+    visitor: Visitor, crowd: Visitor
+) -> None:
+    visitor.open("/console")
+    visitor.do("/console/sign-out")
+    guess(crowd)
+    assert crowd.sign_in("claire").status_code == 429, (
+        "whoever never signed in waits, the right password with them"
+    )
+    assert visitor.sign_in("claire").status_code == 303
+    visitor.open("/console/account")
+    changed = {"before": PASSWORD, "password": "a new one altogether", "again": "a new one altogether"}
+    assert visitor.send("/console/account/password", changed).status_code == 303
+    assert visitor.sign_in("claire", "a new one altogether").status_code == 303, (
+        "it is known by the new one, too"
+    )
+
+
+@pytest.mark.promise("SEC-61")
+def test_a_browser_that_has_signed_in_may_not_guess_either(visitor: Visitor, crowd: Visitor) -> None:
+    crowd.http.cookies.update({one.name: one.value for one in visitor.http.cookies if "device" in one.name})
+    guess(crowd)
+    assert crowd.sign_in("claire").status_code == 429
+
+
+@pytest.mark.promise("SEC-61")
+def test_a_browser_is_known_to_its_own_account_only_and_to_its_present_password(
+    visitor: Visitor, crowd: Visitor, console: Console, come_in: ComeIn
+) -> None:
+    device = next(one for one in visitor.http.cookies if "device" in one.name)
+    known = console.app.state.desk.accounts.known_device
+    assert known("claire", device.value)
+    come_in(Right.VIEWER, "hugo")
+    nonce, _, mark = (device.value or "").partition(".")
+    for strange in ("", ".", "x", f".{mark}", f"{nonce}.", f"x{nonce}.{mark}", "\x00.\udcff", f"{nonce}.é"):
+        assert known("claire", strange) == ""
+    assert known("hugo", device.value) == known("nobody", device.value) == ""
+    console.app.state.desk.accounts.set_password("claire", "a new one altogether")
+    assert known("claire", device.value) == ""
+
+
+def test_the_cookie_of_a_browser_is_sent_to_the_sign_in_only_and_signs_nobody_in(
+    visitor: Visitor, console: Console
+) -> None:
+    device = next(one for one in visitor.http.cookies if "device" in one.name)
+    assert device.path == "/console/sign-in"
+    stranger = Visitor(console.base_url)
+    stranger.http.cookies.set(device.name, device.value or "", path="/console")
+    assert "Sign in" in stranger.open("/console")
+    stranger.close()

@@ -11,6 +11,7 @@ from sqlalchemy import select, update
 from producer.admin.access.accounts import AccountStore
 from producer.admin.records.models import ApiToken, ConsoleAccount, ConsoleSession, SignInLink
 from producer.admin.records.rights import Right
+from producer.console.app import create_console
 from producer.console.pages.sign_in import TRIES_OF_ADDRESS
 from shared.store.tables.models import ChangeRecord
 from shared.store.tables.types import clock
@@ -28,6 +29,32 @@ def test_name_and_password_let_in_and_the_cookie_is_for_these_pages_only(visitor
     for part in ("HttpOnly", "SameSite=strict", "Path=/console"):
         assert part in cookie
     assert "Overview" in visitor.open("/console")
+
+
+@pytest.mark.promise("SEC-72")
+def test_where_browsers_come_over_tls_every_cookie_is_for_tls_alone(
+    visitor: Visitor, console: Console, bridge: Bridge
+) -> None:
+    """The proxy ends TLS, so that only CONSOLE_URL says it."""
+    settings = bridge.settings.model_copy(update={"console_url": "https://deskbridge.example.org"})
+    behind = Console(create_console(settings))
+    behind.start()
+    proxied = Visitor(behind.base_url)
+    answer = proxied.sign_in("viewer")
+    session = re.search(r"__Secure-deskbridge_session=[\w-]+", answer.headers["Set-Cookie"])
+    assert session
+    cookie = {"Cookie": session[0]}
+    assert "Overview" in proxied.open("/console", **cookie)
+    chosen = proxied.send("/console/language", {"language": "fr"}, headers={**SAME_ORIGIN, **cookie})
+    kept = [*answer.raw.headers.getlist("Set-Cookie"), *chosen.raw.headers.getlist("Set-Cookie")]
+    assert [one.partition("=")[0].removeprefix("__Secure-deskbridge_") for one in kept][:2] == [
+        "session",
+        "device",
+    ]
+    assert len(kept) == 3
+    assert all("; Secure" in one for one in kept), kept
+    proxied.close()
+    behind.stop()
 
 
 @pytest.mark.promise("SEC-61")
