@@ -64,11 +64,13 @@ def disable(
 ) -> None:
     """Let nobody in with an account any more.
 
-    Its sessions end at this moment.
+    Its sessions end at this moment, and its API tokens are revoked; they stay revoked when it is enabled again.
     """
     with open_desk() as desk:
-        desk.accounts.disable(name, disabled=not enable)
+        revoked = desk.accounts.disable(name, disabled=not enable)
     say(f"{name} may sign in again." if enable else f"{name} may not sign in any more.")
+    if revoked:
+        say(f"API tokens of {name} that are revoked: {revoked} (`deskbridge account tokens` lists them).")
 
 
 def password(name: Name) -> None:
@@ -96,11 +98,20 @@ def token(
     scope: Annotated[
         str, typer.Option("--scope", help=f"What it may do: links (read them, nothing else), {RIGHTS}.")
     ] = "viewer",
+    owner: Annotated[
+        str | None,
+        typer.Option(
+            "--owner",
+            metavar="ACCOUNT",
+            help="The account that it belongs to: it may do no more than that, and ends when that is disabled.",
+        ),
+    ] = None,
     revoke: Annotated[bool, typer.Option("--revoke", help="Let nobody in with it any more.")] = False,
 ) -> None:
     """Make a token of the API, and print it: it is never shown again.
 
-    A helpdesk that shows links needs one with `--scope links`.
+    A helpdesk that shows links needs one with `--scope links`. Without an owner it belongs to no account, and only
+    `--revoke` ends it.
     """
     from producer.admin.records.rights import Right
 
@@ -109,7 +120,8 @@ def token(
             desk.accounts.revoke_token(name)
             say(f"The token {name} is revoked.")
         else:
-            say(desk.accounts.add_token(name, _right(scope, tuple(Right), Refusal.TOKEN_RIGHT_UNKNOWN)))
+            right = _right(scope, tuple(Right), Refusal.TOKEN_RIGHT_UNKNOWN)
+            say(desk.accounts.add_token(name, right, owner))
 
 
 def tokens(as_json: Json = False) -> None:
@@ -117,7 +129,7 @@ def tokens(as_json: Json = False) -> None:
     with open_desk() as desk:
         found = desk.accounts.tokens()
     if as_json:
-        names = ("name", "right", "created_at", "used_at", "revoked_at")
+        names = ("name", "right", "owner", "created_at", "used_at", "revoked_at")
         print_json([{name: getattr(one, name) for name in names} for one in found])
     elif not found:
         say("There is none: `deskbridge account token NAME`.")
@@ -126,13 +138,14 @@ def tokens(as_json: Json = False) -> None:
             (
                 one.name,
                 one.right,
+                one.owner or "no account",
                 when(one.created_at),
                 when(one.used_at) or "never",
                 "revoked" if one.revoked_at else "",
             )
             for one in found
         ]
-        table(("Name", "Scope", "Made", "Last used", ""), rows)
+        table(("Name", "Scope", "Owner", "Made", "Last used", ""), rows)
 
 
 def _right(
@@ -163,5 +176,12 @@ add(app, list_accounts, None, "deskbridge account list", "deskbridge account lis
 add(app, disable, None, "deskbridge account disable hugo", "deskbridge account disable hugo --enable")
 add(app, password, None, "deskbridge account password claire")
 add(app, link, None, "deskbridge account link claire")
-add(app, token, None, "deskbridge account token glpi --scope links", "deskbridge account token glpi --revoke")
+add(
+    app,
+    token,
+    None,
+    "deskbridge account token glpi --scope links",
+    "deskbridge account token scripts --scope operator --owner hugo",
+    "deskbridge account token glpi --revoke",
+)
 add(app, tokens, None, "deskbridge account tokens", "deskbridge account tokens --json")

@@ -138,6 +138,7 @@ class Refusal(Code):
     LAST_ADMINISTRATOR = "last_administrator"
     PASSWORD_TOO_SHORT = "password_too_short"  # noqa: S105 (a code)
     TOKEN_NAME_TAKEN = "token_name_taken"  # noqa: S105 (a code)
+    TOKEN_EXCEEDS_OWNER = "token_exceeds_owner"  # noqa: S105 (a code)
     SIGN_IN_BUSY = "sign_in_busy"
     SIGN_ON_BEGUN_ELSEWHERE = "sign_on_begun_elsewhere"
     SIGN_ON_TOO_LATE = "sign_on_too_late"

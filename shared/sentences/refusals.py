@@ -258,6 +258,9 @@ SENTENCES: Table = {
     Refusal.LAST_ADMINISTRATOR: "{name} is the only administrator: make another one first",
     Refusal.PASSWORD_TOO_SHORT: "a password has at least {least} characters",
     Refusal.TOKEN_NAME_TAKEN: "there is, or was, a token {name}; choose another name",
+    Refusal.TOKEN_EXCEEDS_OWNER: (
+        "a token may do no more than its owner: {right} was asked for, and the account {name} is {has}"
+    ),
     Refusal.SIGN_IN_BUSY: "too many sign in at this moment: try again",
     Refusal.SIGN_ON_BEGUN_ELSEWHERE: "This sign-in was begun elsewhere: begin anew.",
     Refusal.SIGN_ON_TOO_LATE: "This sign-in took too long: begin anew.",

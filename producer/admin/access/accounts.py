@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from sqlalchemy.exc import IntegrityError
@@ -25,7 +26,7 @@ from shared.errors import BridgeError, NotFound
 from shared.store.configuration.changes import acting
 
 if TYPE_CHECKING:
-    from producer.admin.records.models import ApiToken, ConsoleAccount
+    from producer.admin.records.models import ConsoleAccount
 
 NAME = re.compile(r"[\w.@+-][\w .@+-]{0,98}[\w.@+-]|[\w.@+-]")
 SHORTEST_PASSWORD = 12
@@ -65,6 +66,27 @@ class SignedIn:
     id: int
     name: str
     right: Right
+
+
+@dataclass(frozen=True, slots=True)
+class KnownToken:
+    """A token of the API, without what would open a door.
+
+    Attributes:
+        name: what it is for.
+        right: what it may do.
+        owner: the account that it belongs to, None for one that belongs to none.
+        created_at: when it was made.
+        used_at: when it was used last.
+        revoked_at: from when on nobody comes in with it.
+    """
+
+    name: str
+    right: str
+    owner: str | None
+    created_at: datetime
+    used_at: datetime | None
+    revoked_at: datetime | None
 
 
 class AccountStore:
@@ -112,26 +134,36 @@ class AccountStore:
         """
         hashed = _hash(_checked(password))
         with self._store.transaction() as tx:
+            tx.accounts.lock()
             account = _found(tx, name)
             tx.accounts.set_password(account.id, hashed)
             tx.accounts.end_sessions(account.id)
             tx.changes.note(Did.PASSWORD_CHANGED(account=name))
 
-    def disable(self, name: str, *, disabled: bool = True) -> None:
-        """Let nobody in with an account any more, from this moment; or again.
+    def disable(self, name: str, *, disabled: bool = True) -> int:
+        """Let nobody in with an account any more, nor with its tokens, from this moment; or again, without those.
+
+        Returns:
+            How many tokens were revoked.
 
         Raises:
             NotFound: there is no such account.
             AccountRefused: nobody else could administer.
         """
+        revoked: Sequence[str] = ()
         with self._store.transaction() as tx:
+            tx.accounts.lock()
             account = _found(tx, name)
             if disabled:
                 _keep_an_administrator(tx, account)
                 tx.accounts.end_sessions(account.id)
+                revoked = tx.accounts.revoke_tokens(account.id)
             tx.accounts.disable(account.id, disabled=disabled)
             state = {"disabled": account.disabled_at is not None}
             tx.changes.note(Did.ACCOUNT_CHANGED(account=name), before=state, after={"disabled": disabled})
+            for token in revoked:
+                tx.changes.note(Did.TOKEN_REVOKED(token=token))
+        return len(revoked)
 
     def set_right(self, name: str, right: Right) -> None:
         """Change what an account may do.
@@ -142,6 +174,7 @@ class AccountStore:
         """
         _check_right(right)
         with self._store.transaction() as tx:
+            tx.accounts.lock()
             account = _found(tx, name)
             if right is not Right.ADMINISTRATOR:
                 _keep_an_administrator(tx, account)
@@ -158,7 +191,7 @@ class AccountStore:
             TooBusy: too many sign in at this moment.
         """
         account = self._proven(name, password)
-        return None if account is None else self._begin(account.id, account.name)
+        return None if account is None else self._begin(account)
 
     def has_password(self, name: str) -> bool:
         """Tell whether an account has a password; one that a link or a provider signs in has none."""
@@ -178,10 +211,14 @@ class AccountStore:
 
         Raises:
             NotFound: there is no such account.
+            AccountRefused: it is shut, or changed at this moment.
         """
         with self._store.transaction() as tx:
             account = _found(tx, name)
-        return self._begin(account.id, account.name)
+        session = self._begin(account)
+        if session is None:
+            raise AccountRefused(Refusal.ACCOUNT_SHUT(name=name))
+        return session
 
     def link_for(self, name: str) -> str:
         """Return a code that signs in to an account once, within a quarter of an hour.
@@ -198,7 +235,7 @@ class AccountStore:
         """Begin a session by such a code, which is used up; None where it is none, or no longer."""
         with self._store.transaction() as tx:
             account = tx.accounts.use_link(digest(code))
-        return None if account is None else self._begin(account.id, account.name)
+        return None if account is None else self._begin(account)
 
     def sign_in_known(self, name: str, right: Right | None, *, add: bool) -> str:
         """Begin a session of somebody whom an OpenID provider has signed in; return what the cookie holds.
@@ -255,10 +292,15 @@ class AccountStore:
         hashed = account.password_hash if account and account.disabled_at is None else None
         return account if _matches(hashed, password) else None
 
-    def _begin(self, account_id: int, name: str) -> str:
+    def _begin(self, account: ConsoleAccount) -> str | None:
+        """Begin a session, unless the account was disabled or got another password since it was read."""
         session = secrets.token_urlsafe(32)
-        with acting(name), self._store.transaction() as tx:
-            tx.accounts.begin_session(digest(session), account_id, SESSION_S)
+        with acting(account.name), self._store.transaction() as tx:
+            tx.accounts.lock()
+            now = _found(tx, account.name)
+            if now.disabled_at is not None or now.password_hash != account.password_hash:
+                return None
+            tx.accounts.begin_session(digest(session), account.id, SESSION_S)
             tx.changes.note(Did.SIGNED_IN())
         return session
 
@@ -284,23 +326,34 @@ class AccountStore:
             tx.changes.note(Did.SIGNED_OUT(account=name))
         return count
 
-    def tokens(self) -> Sequence[ApiToken]:
-        """Return every token, without what would open a door."""
+    def tokens(self) -> Sequence[KnownToken]:
+        """Return every token, newest first."""
         with self._store.transaction() as tx:
-            return tx.accounts.tokens()
+            return [
+                KnownToken(one.name, one.right, owner, one.created_at, one.used_at, one.revoked_at)
+                for one, owner in tx.accounts.tokens()
+            ]
 
-    def add_token(self, name: str, right: Right) -> str:
+    def add_token(self, name: str, right: Right, owner: str | None = None) -> str:
         """Make a token of the API; return it: it is never shown again.
 
+        Args:
+            name: what it is for.
+            right: what it may do.
+            owner: the account that it belongs to and ends with; None: it belongs to none.
+
         Raises:
-            AccountRefused: the name is taken or unfit.
+            NotFound: there is no such account.
+            AccountRefused: the name is taken or unfit, or its owner may do less.
         """
         _check_name(name)
         token = secrets.token_urlsafe(32)
         try:
             with self._store.transaction() as tx:
-                tx.accounts.add_token(name, digest(token), right)
-                tx.changes.note(Did.TOKEN_ADDED(token=name, right=right))
+                owner_id = None if owner is None else _owner(tx, owner, right).id
+                tx.accounts.add_token(name, digest(token), right, owner_id)
+                whose = None if owner is None else {"owner": owner}
+                tx.changes.note(Did.TOKEN_ADDED(token=name, right=right), after=whose)
         except IntegrityError:
             raise AccountRefused(Refusal.TOKEN_NAME_TAKEN(name=name)) from None
         return token
@@ -322,8 +375,14 @@ class AccountStore:
     def token_with(self, text: str) -> tuple[str, Right] | None:
         """Return a good token's name and what it may do; None where it is none."""
         with self._store.transaction() as tx:
-            token = tx.accounts.token_with(digest(text))
-            return (token.name, Right(token.right)) if token else None
+            found = tx.accounts.token_with(digest(text))
+            if found is None:
+                return None
+            token, of_owner = found
+            right = Right(token.right)
+            if of_owner is not None and not Right(of_owner).covers(right):
+                right = Right(of_owner)  # its owner may do less by now
+            return token.name, right
 
 
 def digest(text: str) -> str:
@@ -341,6 +400,16 @@ def _found(tx: Transaction, name: str) -> ConsoleAccount:
     if account is None:
         raise NotFound(Refusal.ACCOUNT_UNKNOWN(name=name))
     return account
+
+
+def _owner(tx: Transaction, name: str, right: Right) -> ConsoleAccount:
+    tx.accounts.lock()
+    owner = _found(tx, name)
+    if owner.disabled_at is not None:
+        raise AccountRefused(Refusal.ACCOUNT_SHUT(name=name))
+    if not Right(owner.right).covers(right):
+        raise AccountRefused(Refusal.TOKEN_EXCEEDS_OWNER(name=name, has=owner.right, right=right))
+    return owner
 
 
 def _keep_an_administrator(tx: Transaction, account: ConsoleAccount) -> None:

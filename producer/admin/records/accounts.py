@@ -24,6 +24,10 @@ class Accounts:
         """Return every account by name."""
         return self._session.scalars(select(ConsoleAccount).order_by(ConsoleAccount.name)).all()
 
+    def lock(self) -> None:
+        """Have nobody else change an account, or begin a session, until this transaction ends; what is read is new."""
+        self._session.execute(select(ConsoleAccount.id).order_by(ConsoleAccount.id).with_for_update()).all()
+
     def named(self, name: str) -> ConsoleAccount | None:
         return self._session.scalar(select(ConsoleAccount).where(ConsoleAccount.name == name))
 
@@ -94,30 +98,43 @@ class Accounts:
         account = None if account_id is None else self._session.get(ConsoleAccount, account_id)
         return account if account and account.disabled_at is None else None
 
-    def tokens(self) -> Sequence[ApiToken]:
-        """Return every token, those revoked included, newest first."""
-        return self._session.scalars(select(ApiToken).order_by(ApiToken.id.desc())).all()
+    def tokens(self) -> Sequence[tuple[ApiToken, str | None]]:
+        """Return every token, those revoked included, newest first, and the name of its owner."""
+        owned = select(ApiToken, ConsoleAccount.name).outerjoin(
+            ConsoleAccount, ConsoleAccount.id == ApiToken.owner_id
+        )
+        return [(token, owner) for token, owner in self._session.execute(owned.order_by(ApiToken.id.desc()))]
 
-    def add_token(self, name: str, digest: str, right: str) -> None:
+    def add_token(self, name: str, digest: str, right: str, owner_id: int | None) -> None:
         """Keep a new token."""
-        values = {"name": name, "digest": digest, "right": right, "created_at": clock()}
+        values = {"name": name, "digest": digest, "right": right, "owner_id": owner_id, "created_at": clock()}
         self._session.execute(insert(ApiToken).values(values))
 
     def token_named(self, name: str) -> ApiToken | None:
         return self._session.scalar(select(ApiToken).where(ApiToken.name == name))
 
-    def token_with(self, digest: str) -> ApiToken | None:
-        """Return a token that is good, and note that it was used."""
-        where = (ApiToken.digest == digest, ApiToken.revoked_at.is_(None))
+    def token_with(self, digest: str) -> tuple[ApiToken, str | None] | None:
+        """Return a token that is good, and what its owner may do; note that it was used."""
         found = self._session.execute(
-            select(ApiToken, ApiToken.used_at > moment(-SEEN_EVERY_S)).where(*where)
+            select(ApiToken, ApiToken.used_at > moment(-SEEN_EVERY_S), ConsoleAccount.right)
+            .outerjoin(ConsoleAccount, ConsoleAccount.id == ApiToken.owner_id)
+            .where(
+                ApiToken.digest == digest,
+                ApiToken.revoked_at.is_(None),
+                ConsoleAccount.disabled_at.is_(None),
+            )
         ).first()
         if found is None:
             return None
-        token, is_noted = found
+        token, is_noted, right = found
         if not is_noted:
             self._session.execute(update(ApiToken).where(ApiToken.id == token.id).values(used_at=clock()))
-        return token
+        return token, right
+
+    def revoke_tokens(self, owner_id: int) -> Sequence[str]:
+        """Let nobody come in with an account's tokens any more; return their names."""
+        good = update(ApiToken).where(ApiToken.owner_id == owner_id, ApiToken.revoked_at.is_(None))
+        return self._session.scalars(good.values(revoked_at=clock()).returning(ApiToken.name)).all()
 
     def revoke_token(self, token_id: int) -> None:
         """Let nobody come in with a token any more."""

@@ -50,7 +50,7 @@ class SignInLink(Base):
 
 
 class ApiToken(Base):
-    """A bearer token of the API, by its SHA-256."""
+    """A bearer token of the API, by its SHA-256; it may do no more than its owner, if it has one."""
 
     __tablename__ = "api_token"
     __table_args__ = ({"sqlite_autoincrement": True},)
@@ -59,6 +59,7 @@ class ApiToken(Base):
     name: Mapped[str] = mapped_column(String(100), unique=True)
     digest: Mapped[str] = mapped_column(DIGEST, unique=True)
     right: Mapped[str] = mapped_column(String(16))
+    owner_id: Mapped[int | None]
     created_at: Mapped[datetime]
     used_at: Mapped[datetime | None]
     revoked_at: Mapped[datetime | None]

@@ -57,11 +57,13 @@ def change_account(request: Request, desk: AtDesk, form: Form) -> Response:
 
 @router.post("/access/tokens")
 def add_token(request: Request, desk: AtDesk, form: Form) -> Response:
-    """Make a token, and show it this once."""
+    """Make a token of whoever is signed in, and show it this once."""
     name = form.text("name")
     try:
         token = desk.accounts.add_token(
-            name, _right(form.text("right"), tuple(Right), Refusal.TOKEN_RIGHT_UNKNOWN)
+            name,
+            _right(form.text("right"), tuple(Right), Refusal.TOKEN_RIGHT_UNKNOWN),
+            request.state.account.name,
         )
     except AccountRefused as refused:
         return _show(request, desk, status=422, fault=("token", str(refused)), name=name)

@@ -44,7 +44,7 @@ def test_where_browsers_come_over_tls_every_cookie_is_for_tls_alone(
     session = re.search(r"__Secure-deskbridge_session=[\w-]+", answer.headers["Set-Cookie"])
     assert session
     cookie = {"Cookie": session[0]}
-    assert "Overview" in proxied.open("/console", **cookie)
+    assert "Overview" in proxied.open("/console", Cookie=session[0])
     chosen = proxied.send("/console/language", {"language": "fr"}, headers={**SAME_ORIGIN, **cookie})
     kept = [*answer.raw.headers.getlist("Set-Cookie"), *chosen.raw.headers.getlist("Set-Cookie")]
     assert [one.partition("=")[0].removeprefix("__Secure-deskbridge_") for one in kept][:2] == [
@@ -335,6 +335,7 @@ def test_a_token_is_shown_once_has_its_scope_and_can_be_revoked(visitor: Visitor
     assert console.ask("GET", "/api/events", token=token[1]).status_code == 403
     visitor.open("/console/access")
     assert token[1] not in visitor.page
+    assert re.search(r'data-name="Owner">administrator<', visitor.page), "it belongs to its maker"
     visitor.do("/console/access/tokens/revoke", {"name": "glpi"})
     assert console.ask("GET", "/api/links", token=token[1]).status_code == 401
 
