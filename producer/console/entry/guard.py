@@ -28,6 +28,7 @@ from producer.web.buckets import Buckets
 from producer.web.connections import KNOWN
 from producer.web.problems import Problem
 from producer.web.sources import source_of
+from shared.codes.invalid import Invalid
 from shared.codes.refusals import Refusal
 from shared.sentences.language import ENGLISH, speaking
 from shared.store.configuration.changes import NOBODY, acting
@@ -87,6 +88,7 @@ class Guard:
             else:
                 await self._admit(scope, Headers(scope=scope))
                 may_send = True
+            _check_address(scope)
             body = await self._bodies.read(scope, receive) if may_send else b""
         except Problem as problem:
             await problem.response()(scope, receive, send)
@@ -167,6 +169,17 @@ class Guard:
         except SQLAlchemyError as error:
             log.error("nobody can tell whose a token is", **for_the_log(error))
             raise unusable(error) from None
+
+
+def _check_address(scope: Scope) -> None:
+    """Refuse U+0000 in an address: nobody types it, and no text of a database holds it.
+
+    Raises:
+        Problem: 422.
+    """
+    if "\x00" in scope["path"] or b"%00" in scope["query_string"]:
+        fault = ("(address)", Invalid.TEXT_NOT_STORABLE())
+        raise Problem(422, "Not valid", why=Refusal.REQUEST_NOT_VALID(), faults=[fault])
 
 
 def fingerprint(authorization: str) -> str:

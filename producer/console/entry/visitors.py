@@ -38,6 +38,8 @@ class Fields:
     def __init__(self, body: bytes) -> None:
         try:
             text = body.decode("ascii")
+            if "\x00" in text or "%00" in text:
+                raise ValueError("no text of a database holds it")
             self._values = parse_qs(text, keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
         except ValueError:
             raise Problem(400, N_("Not a form"), why=Refusal.FORM_UNREADABLE()) from None
