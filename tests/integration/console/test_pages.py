@@ -12,6 +12,7 @@ from starlette.routing import Mount, Route
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.access.accounts import AccountStore
+from producer.admin.knowledge.shipped import RECORDS, shipped
 from producer.admin.records.rights import Right
 from shared.codes.invalid import Invalid
 from shared.codes.reasons import Reason
@@ -50,6 +51,22 @@ PAGES = [
 def test_every_page_opens_on_an_empty_installation(visitor: Visitor, path: str) -> None:
     visitor.open(f"/console{path}")
     assert "<script>" not in visitor.page
+
+
+@pytest.mark.parametrize("language", ["en", "fr"])
+def test_the_page_of_every_article_opens_and_its_links_lead_somewhere(
+    visitor: Visitor, language: str
+) -> None:
+    visitor.open("/console")
+    visitor.do("/console/language", {"language": language})
+    names = sorted(one.name.removesuffix(".md") for one in RECORDS.iterdir() if one.name.startswith("KB-"))
+    assert len(names) > 60
+    for name in names:
+        page = visitor.open(f"/console/knowledge/{name}")
+        assert name in page
+        related = shipped(name).metadata.get("related_records", [])
+        assert all(f'href="/console/knowledge/{one}"' in visitor.page for one in related)
+        assert set(related) <= set(names)
 
 
 def test_a_ticket_tells_its_story(visitor: Visitor, bridge: Bridge) -> None:
