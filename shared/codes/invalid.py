@@ -80,6 +80,8 @@ class Invalid(Code):
     NETWORK_OF_EVERYBODY = "network_of_everybody"
     HOST_AND_PORT_EXPECTED = "host_and_port_expected"
     ORIGIN_EXPECTED = "origin_expected"
+    PROXY_EXPECTED = "proxy_expected"
+    FILE_EXPECTED = "file_expected"
     DATABASE_URL_EXPECTED = "database_url_expected"
     REDIS_URL_EXPECTED = "redis_url_expected"
     SENTINELS_EXPECTED = "sentinels_expected"

@@ -6,23 +6,34 @@ A client-credentials token is issued by GLPI, but every read with it is answered
 from __future__ import annotations
 
 import json
+import operator
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-import requests
 from pydantic import SecretStr
 
 from shared.codes.faults import HelpdeskFault
+from shared.errors import InvalidEvent
+from shared.events.event import parse_event
 from shared.helpdesk.lookup import Changed, HelpdeskRefused, HelpdeskUnreachable
+from shared.process.outbound import Outbound, OutOfTime, Unanswered
+from shared.values.ids import is_id
 
 CALL_S = 5.0
 LARGEST_ANSWER = 16 * 1024 * 1024
 PAGE_SIZE = 100
+TICKETS = "/v2/Assistance/Ticket"
 RENEW_BEFORE_S = 60.0
+LONGEST_LIFE_S = 86400.0
+"""So long a token is used at most, whatever GLPI says."""
+LONGEST_NAME = 100
+ODD = (ArithmeticError, AttributeError, InvalidEvent, LookupError, TypeError, ValueError)
+"""What reading raises where an answer is not what it should be."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +44,7 @@ class GlpiAccess:
         url: GLPI's own address, such as https://glpi.example.org.
         client_id, client_secret: of an OAuth client with the grant `password` and the scope `api`.
         user, password: of a user who may read tickets, ticket tasks and users of every entity.
+        outbound: makes the calls.
         cache_s: seconds for which an answer about a person or a ticket is used again.
     """
 
@@ -41,6 +53,7 @@ class GlpiAccess:
     client_secret: SecretStr
     user: str
     password: SecretStr
+    outbound: Outbound = field(default_factory=Outbound)
     cache_s: float = 600.0
 
 
@@ -64,7 +77,7 @@ class GlpiLookup:
         told = self._get("/v2/Session", missing={}).get("current_time")
         try:
             return datetime.fromisoformat(str(told)).astimezone(UTC)
-        except ValueError:
+        except (ValueError, OverflowError):
             raise HelpdeskUnreachable(
                 HelpdeskFault.HELPDESK_TOLD_NO_TIME(method="GET", path="/v2/Session")
             ) from None
@@ -73,11 +86,12 @@ class GlpiLookup:
         """Return a user's default e-mail address, None where there is none or no such user."""
 
         def ask() -> str | None:
-            user = self._get(f"/v2/Administration/User/{helpdesk_user_id}", missing={})
-            emails = user.get("emails") if isinstance(user, dict) else None
-            found = [one for one in emails or [] if isinstance(one, dict) and one.get("email")]
-            default = next((one for one in found if one.get("is_default")), None)
-            return str((default or found[0])["email"]) if found else None
+            path = f"/v2/Administration/User/{helpdesk_user_id}"
+            user = self._get(path, missing={})
+            with _reading(path):
+                found = [one for one in user.get("emails") or [] if one.get("email")]
+                default = next((one for one in found if one.get("is_default")), None)
+                return _text((default or found[0])["email"]) if found else None
 
         email: str | None = self._remembered(("user", helpdesk_user_id), ask)
         return email
@@ -86,8 +100,10 @@ class GlpiLookup:
         """Return the id of the user to whom a ticket is assigned first, None where there is none."""
 
         def ask() -> int | None:
-            ticket = self._get(f"/v2/Assistance/Ticket/{ticket_id}", missing={})
-            return _technician(ticket if isinstance(ticket, dict) else {})
+            path = f"{TICKETS}/{ticket_id}"
+            ticket = self._get(path, missing={})
+            with _reading(path):
+                return _technician(ticket)
 
         technician: int | None = self._remembered(("technician", ticket_id), ask)
         return technician
@@ -95,11 +111,16 @@ class GlpiLookup:
     def changed_since(self, moment: datetime) -> Iterator[Changed]:
         """Yield every ticket that has changed since, each with its ticket tasks."""
         for row in self._changed_tickets(f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%S}"):
-            ticket = self._ticket(row)
-            yield _changed("ticket.updated", ticket, None, row)
-            tasks = self._get(f"/v2/Assistance/Ticket/{ticket['id']}/Timeline/Task", missing=[])
-            for task in [one["item"] for one in tasks if isinstance(one, dict) and "item" in one]:
-                yield _changed("ticket_task.updated", ticket, self._task(task), task)
+            with _reading(TICKETS):
+                ticket = self._ticket(row)
+                changed = _changed("ticket.updated", ticket, None, row)
+            yield changed
+            path = f"{TICKETS}/{ticket['id']}/Timeline/Task"
+            tasks = self._get(path, missing=[])
+            with _reading(path):
+                items = [one["item"] for one in tasks if "item" in one]
+                found = [_changed("ticket_task.updated", ticket, self._task(task), task) for task in items]
+            yield from found
 
     def _ticket(self, row: Mapping[str, Any]) -> dict[str, Any]:
         technician = _technician(row)
@@ -133,11 +154,15 @@ class GlpiLookup:
                 "sort": "id:asc",
                 "limit": str(PAGE_SIZE),
             }
-            page = self._get("/v2/Assistance/Ticket", wanted, missing=[])
+            page = self._get(TICKETS, wanted, missing=[])
+            with _reading(TICKETS):
+                ids = [last, *(row["id"] for row in page)]
+                if not all(is_id(one) for one in ids[1:]) or any(map(operator.ge, ids, ids[1:])):
+                    raise ValueError("it was asked for the next tickets, in the order of their ids")
             yield from page
             if len(page) < PAGE_SIZE:
                 return
-            last = page[-1]["id"]
+            last = ids[-1]
 
     def _remembered(self, what: tuple[str, int], ask: Callable[[], Any]) -> Any:
         until, known = self._known.get(what, (0.0, None))
@@ -199,7 +224,7 @@ class GlpiLookup:
             named = answer.get("error") if isinstance(answer, dict) else None
             raise HelpdeskRefused(
                 HelpdeskFault.HELPDESK_SIGN_IN_REFUSED(
-                    method="POST", path="/token", status=status, error=named and str(named)
+                    method="POST", path="/token", status=status, error=named and str(named)[:LONGEST_NAME]
                 )
             )
         token = answer.get("access_token") if isinstance(answer, dict) else None
@@ -208,41 +233,64 @@ class GlpiLookup:
                 HelpdeskFault.HELPDESK_ANSWER_UNUSABLE(method="POST", path="/token", status=status)
             )
         lives = answer.get("expires_in")
+        seconds = min(lives, LONGEST_LIFE_S) if isinstance(lives, (int, float)) and lives > 0 else 0
         self._token = token
-        self._token_ends = self._clock() + max(0.0, float(lives if lives else 0) - RENEW_BEFORE_S)
+        self._token_ends = self._clock() + max(0.0, seconds - RENEW_BEFORE_S)
 
     def _call(self, method: str, path: str, **options: Any) -> tuple[int, Any]:
         """Make one call, bounded in time and size as a whole; return its status and its JSON, None where it is none."""
-        ends = time.monotonic() + CALL_S
-        content = bytearray()
         try:
-            with requests.request(
-                method, self._api + path, timeout=CALL_S, stream=True, allow_redirects=False, **options
-            ) as answer:
-                for part in answer.iter_content(65536):
-                    content += part
-                    if time.monotonic() > ends or len(content) > LARGEST_ANSWER:
-                        raise HelpdeskUnreachable(HelpdeskFault.HELPDESK_TOO_SLOW(method=method, path=path))
-                status = answer.status_code
-        except requests.RequestException as error:
+            status, content = self._access.outbound.call(
+                method, self._api + path, within=CALL_S, most=LARGEST_ANSWER, **options
+            )
+        except OutOfTime:
+            raise HelpdeskUnreachable(HelpdeskFault.HELPDESK_TOO_SLOW(method=method, path=path)) from None
+        except Unanswered as failed:
             raise HelpdeskUnreachable(
-                HelpdeskFault.HELPDESK_CALL_FAILED(method=method, path=path, error=type(error).__name__)
+                HelpdeskFault.HELPDESK_CALL_FAILED(method=method, path=path, error=failed.error)
             ) from None
+        if content is None:
+            raise HelpdeskUnreachable(HelpdeskFault.HELPDESK_TOO_SLOW(method=method, path=path))
         try:
             return status, json.loads(content)
-        except ValueError:
+        except (ValueError, RecursionError):
             return status, None
 
 
+@contextmanager
+def _reading(path: str) -> Iterator[None]:
+    """Read an answer that may be anything: what is not as it should be is an answer that cannot be used.
+
+    Raises:
+        HelpdeskUnreachable: it is not.
+    """
+    try:
+        yield
+    except ODD:
+        raise HelpdeskUnreachable(
+            HelpdeskFault.HELPDESK_ANSWER_UNUSABLE(method="GET", path=path, status=200)
+        ) from None
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
 def _technician(ticket: Mapping[str, Any]) -> int | None:
-    team = [one for one in ticket.get("team") or [] if isinstance(one, dict)]
-    assigned = (one.get("id") for one in team if one.get("role") == "assigned")
-    return next((one for one in assigned if type(one) is int and one > 0), None)
+    assigned = (one.get("id") for one in ticket.get("team") or [] if one.get("role") == "assigned")
+    return next((one for one in assigned if is_id(one)), None)
 
 
 def _changed(
     name: str, ticket: dict[str, Any], task: dict[str, Any] | None, row: Mapping[str, Any]
 ) -> Changed:
+    """Return an event that is valid.
+
+    Raises:
+        InvalidEvent, ValueError: the answer makes none.
+    """
     changed_at = datetime.fromisoformat(row["date_mod"])
     event = {
         "event": name,
@@ -252,4 +300,5 @@ def _changed(
         "source": {"helpdesk": "glpi", "read": "api"},
         "incomplete": ["ticket.project_id"],
     }
+    parse_event(event)
     return Changed(event, changed_at)

@@ -115,6 +115,21 @@ class Settings(BaseSettings):
         default=None, description="A GLPI user who may read the tickets, tasks and users of every entity"
     )
     glpi_api_password: SecretStr | None = Field(default=None, description="That user's password")
+    outbound_proxy: SecretStr | None = Field(
+        default=None,
+        description=(
+            "Proxy through which GLPI's API and the OpenID provider are asked, such as "
+            "`http://proxy.example.org:3128`. None: they are asked directly; what the environment says of "
+            "proxies is not used"
+        ),
+    )
+    outbound_authorities: str | None = Field(
+        default=None,
+        description=(
+            "PEM file of the certificate authorities that GLPI's API and the OpenID provider are checked by, "
+            "such as `/etc/ssl/certs/ca-certificates.crt`. None: those that Mozilla lists"
+        ),
+    )
     helpdesk_wait: float = Field(
         default=3600,
         ge=0,
@@ -295,6 +310,8 @@ class Settings(BaseSettings):
         "glpi_api_client_secret",
         "glpi_api_password",
         "oidc_client_secret",
+        "outbound_proxy",
+        "outbound_authorities",
         "sentry_dsn",
         mode="before",
     )
@@ -383,6 +400,21 @@ class Settings(BaseSettings):
         if sentinels(text) is None and text.startswith("sentinel:"):
             raise Unfit(Invalid.SENTINELS_EXPECTED())
         return url
+
+    @field_validator("outbound_proxy")
+    @classmethod
+    def _proxy(cls, url: SecretStr | None) -> SecretStr | None:
+        parts = parts_of(url.get_secret_value()) if url else None
+        if url and (parts is None or parts.scheme not in ("http", "https") or not parts.hostname):
+            raise Unfit(Invalid.PROXY_EXPECTED())
+        return url
+
+    @field_validator("outbound_authorities")
+    @classmethod
+    def _readable(cls, path: str | None) -> str | None:
+        if path and not os.access(path, os.R_OK):
+            raise Unfit(Invalid.FILE_EXPECTED())
+        return path
 
     @model_validator(mode="after")
     def _leases(self) -> Settings:

@@ -85,6 +85,8 @@ SENTENCES: Table = {
     ),
     Invalid.HOST_AND_PORT_EXPECTED: "expected HOST:PORT, such as 127.0.0.1:9101",
     Invalid.ORIGIN_EXPECTED: "expected an address without a path, such as https://deskbridge.example.org",
+    Invalid.PROXY_EXPECTED: "expected the address of a proxy, such as http://proxy.example.org:3128",
+    Invalid.FILE_EXPECTED: "expected a file that can be read",
     Invalid.DATABASE_URL_EXPECTED: "expected postgresql+psycopg2://USER@HOST/DATABASE or sqlite:///FILE",
     Invalid.REDIS_URL_EXPECTED: "expected redis://HOST:PORT/NUMBER",
     Invalid.SENTINELS_EXPECTED: "expected redis+sentinel://HOST:PORT,HOST:PORT/NUMBER?master=NAME",

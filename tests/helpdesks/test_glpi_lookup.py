@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import socket
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
@@ -12,10 +16,12 @@ from pydantic import SecretStr
 from shared.codes.faults import HelpdeskFault
 from shared.codes.refusals import Refusal
 from shared.events.event import parse_event
+from shared.helpdesk import glpi
 from shared.helpdesk.glpi import PAGE_SIZE, GlpiLookup
 from shared.helpdesk.lookup import HelpdeskRefused, HelpdeskUnreachable
 from tests.support.glpi_api import GlpiApi, glpi_api
 from tests.support.refusals import says
+from tests.support.wire import WireServer, trickle
 
 MORNING = "2026-11-21T08:00:00+00:00"
 NOON = "2026-11-21T12:00:00+00:00"
@@ -133,3 +139,130 @@ def test_every_changed_ticket_is_found_however_many_there_are(lookup: GlpiLookup
         api.ticket(number, NOON)
     found = {one.event["ticket"]["id"] for one in lookup.changed_since(datetime(2026, 11, 21, 9, tzinfo=UTC))}
     assert len(found) == 2 * PAGE_SIZE + 1
+
+
+ODD: list[object] = [
+    None,
+    5,
+    True,
+    "text",
+    [5],
+    {"id": 5},
+    [None],
+    {},
+    10**30,
+    -1,
+    1.5,
+    float("nan"),
+    "\ud800",
+]
+
+
+def asked_of_each(lookup: GlpiLookup) -> None:
+    """Ask everything that is asked of GLPI; whatever it answers, nothing but the port's own error may be raised."""
+    for ask in (
+        lookup.now,
+        lambda: lookup.email_of(7),
+        lambda: lookup.technician_of(1),
+        lambda: [parse_event(one.event) for one in lookup.changed_since(datetime(2026, 11, 21, tzinfo=UTC))],
+    ):
+        with suppress(HelpdeskUnreachable):
+            ask()
+
+
+@pytest.mark.parametrize("odd", ODD, ids=repr)
+def test_an_odd_answer_is_a_helpdesk_that_gives_no_usable_one(
+    lookup: GlpiLookup, api: GlpiApi, monkeypatch: pytest.MonkeyPatch, odd: object
+) -> None:
+    lookup.email_of(8)
+    monkeypatch.setattr(api, "answer", lambda *_: (200, odd))
+    asked_of_each(lookup)
+
+
+@pytest.mark.parametrize(
+    "place", [*(f"ticket.{name}" for name in ("id", "name", "content", "status", "entity", "date_mod", "team")),
+              *(f"task.{name}" for name in ("id", "content", "state", "duration", "user", "date", "date_mod")),
+              "ticket.status.id", "ticket.entity.id", "ticket.entity.completename", "task.user.id"]
+)  # fmt: skip
+def test_an_odd_value_anywhere_in_an_answer_is_no_fault_of_ours(
+    lookup: GlpiLookup, api: GlpiApi, place: str
+) -> None:
+    api.task(1, 20, NOON)
+    row: Any = {"ticket": api.tickets[1], "task": api.tasks[1][0]}
+    *path, last = place.split(".")
+    for name in path:
+        row = row[name]
+    for row[last] in ODD:
+        asked_of_each(lookup)
+
+
+@pytest.mark.parametrize(
+    "odd", [*ODD, [{"email": 5}], [{"email": {}, "is_default": 1}], ["anna@example.org"]]
+)
+def test_addresses_that_are_none_are_told_from_none_at_all(
+    lookup: GlpiLookup, api: GlpiApi, monkeypatch: pytest.MonkeyPatch, odd: object
+) -> None:
+    monkeypatch.setattr(
+        api, "_read", lambda path, _: (200, {"emails": odd} if "User" in path else {"team": odd})
+    )
+    for ask in (lambda: lookup.email_of(7), lambda: lookup.technician_of(1)):
+        with suppress(HelpdeskUnreachable):
+            assert ask() is None
+
+
+@pytest.mark.parametrize("lives", [*ODD, "3600", [], float("inf"), 1e300])
+def test_a_token_lives_a_day_at_most_and_an_odd_life_is_none(
+    lookup: GlpiLookup, api: GlpiApi, clock: Clock, lives: Any
+) -> None:
+    api.lives_s = lives
+    lookup.email_of(7)
+    clock.now += 86400
+    lookup.email_of(8)
+    assert api.calls.count("POST /token") == 2
+
+
+@pytest.mark.parametrize("last", [{"id": 2}, {"id": 1}, {"id": 0}, {"id": None}, {}, 5])
+def test_a_page_that_comes_again_ends_the_reading(
+    lookup: GlpiLookup, api: GlpiApi, monkeypatch: pytest.MonkeyPatch, last: object
+) -> None:
+    page = [{**api.tickets[1], "id": number} for number in range(3, 2 + PAGE_SIZE)]
+    monkeypatch.setattr(
+        api,
+        "_list",
+        lambda _query: (206, [*page, {**api.tickets[1], **last} if isinstance(last, dict) else last]),
+    )
+    with pytest.raises(
+        HelpdeskUnreachable, check=says(Refusal.HELPDESK_UNANSWERED, HelpdeskFault.HELPDESK_ANSWER_UNUSABLE)
+    ):
+        for _ in lookup.changed_since(datetime(2026, 11, 21, 9, tzinfo=UTC)):
+            pass
+    assert api.calls.count("GET /v2/Assistance/Ticket") <= 2
+
+
+def test_the_same_page_again_and_again_ends_the_reading(
+    lookup: GlpiLookup, api: GlpiApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = [{**api.tickets[1], "id": number} for number in range(1, 1 + PAGE_SIZE)]
+    monkeypatch.setattr(api, "_list", lambda _query: (206, page))
+    found = []
+    with pytest.raises(HelpdeskUnreachable):
+        for one in lookup.changed_since(datetime(2026, 11, 21, 9, tzinfo=UTC)):
+            found.append(one)
+    assert len(found) == PAGE_SIZE
+    assert api.calls.count("GET /v2/Assistance/Ticket") == 2
+
+
+def test_headers_that_trickle_end_the_call(api: GlpiApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(glpi, "CALL_S", 0.5)
+
+    def script(server: WireServer, connection: socket.socket, _number: int) -> None:
+        server.read_request(connection)
+        trickle(connection, b"HTTP/1.1 200 OK\r\nX: ", b"x", 0.05, server.ended)
+
+    with WireServer(script) as server:
+        began = time.monotonic()
+        with pytest.raises(
+            HelpdeskUnreachable, check=says(Refusal.HELPDESK_UNANSWERED, HelpdeskFault.HELPDESK_TOO_SLOW)
+        ):
+            GlpiLookup(replace(api.access, url=server.url)).now()
+        assert time.monotonic() - began < 5

@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl, quote, urlencode
 from fastapi import FastAPI, Request
 from joserfc import jwt
 from joserfc.jwk import OctKey, RSAKey
+from starlette.concurrency import run_in_threadpool
 from starlette.middleware.base import RequestResponseEndpoint
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
@@ -40,6 +41,8 @@ class Provider:
         instead: by path what it answers whatever it is asked there.
         sign: signs the claims; None: with its own key.
         used: the codes that were given in for tokens.
+        asked_for: the paths that it was asked for.
+        before_token: called before it gives a token.
     """
 
     def __init__(self, issuer: Callable[[], str]) -> None:
@@ -53,6 +56,8 @@ class Provider:
         self.sign: Callable[[Claims], str] | None = None
         self.refuse = False
         self.used: list[str] = []
+        self.asked_for: list[str] = []
+        self.before_token: Callable[[], None] | None = None
 
     def app(self) -> FastAPI:
         """Return what is to be served."""
@@ -65,6 +70,9 @@ class Provider:
         return app
 
     async def _answer(self, request: Request, go_on: RequestResponseEndpoint) -> Response:
+        self.asked_for.append(request.url.path)
+        if request.url.path == "/token" and self.before_token is not None:
+            await run_in_threadpool(self.before_token)
         return self.instead.get(request.url.path) or await go_on(request)
 
     def _discovery(self) -> Claims:

@@ -26,6 +26,7 @@ SECRETS = {
     "CONSOLE_URL": "https://deskbridge.example.org",
     "CHANGES_DAYS": "30",
     "OIDC_CLIENT_SECRET": "hidden-word",
+    "OUTBOUND_PROXY": "http://desk:hidden-word@proxy.example.org:3128",
     "TRUSTED_PROXIES": "192.0.2.1,2001:db8::/32",
 }
 
@@ -149,7 +150,8 @@ def test_every_variable_can_come_from_a_file(name: str, tmp_path: Path) -> None:
               "ALLOW_UNSIGNED": "1", "EVENT_LIMIT": "50", "ALLOW_LINK_LOCAL": "1", "HELPDESK_WAIT": "9",
               "MONITOR_LISTEN": "127.0.0.1:9101", "HEARTBEAT_PATH": "/run/beat", "CORRECT_AUTHORS": "1",
               "OTLP_ENDPOINT": "http://127.0.0.1:4318", "SENTRY_DSN": "https://hidden-word@sentry.example.org/1",
-              **GLPI_API, **OIDC}  # fmt: skip
+              "OUTBOUND_PROXY": "http://hidden-word@proxy.example.org:3128",
+              "OUTBOUND_AUTHORITIES": __file__, **GLPI_API, **OIDC}  # fmt: skip
     file = tmp_path / name
     file.write_text(f"{values[name.upper()]}\n")
     others = (
@@ -198,6 +200,10 @@ WRONG: list[tuple[str, str]] = [
     ("BROKER_URL", "redis+sentinel://hidden-word/0"),
     ("BROKER_URL", "sentinel://hidden-word/0"),
     ("ALLOW_UNSIGNED", "hidden-word"),
+    ("OUTBOUND_PROXY", "hidden-word"),
+    ("OUTBOUND_PROXY", "socks5://hidden-word:1080"),
+    ("OUTBOUND_PROXY", "http://hidden-word:port"),
+    ("OUTBOUND_AUTHORITIES", "/nowhere/hidden-word"),
     ("LOG_FORMAT", "hidden-word"),
     *((name, value)
       for name in ("SWEEP_INTERVAL", "LOCK_LEASE", "CLAIM_LEASE", "METADATA_INTERVAL", "RETENTION_DAYS")

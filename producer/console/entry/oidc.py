@@ -10,32 +10,45 @@ import base64
 import hashlib
 import hmac
 import json
+import re
 import secrets
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
 
-import requests
 from pydantic import SecretStr
-from requests.exceptions import RequestException
 
+from producer.admin.access.accounts import TooBusy
 from producer.admin.records.rights import Right
 from shared.codes.refusals import Refusal
 from shared.connection.vault import Vault
 from shared.errors import BridgeError, SettingsError
+from shared.process.outbound import Outbound, Unanswered, configured_outbound
 from shared.process.settings import Settings
 from shared.telemetry.logs import get_logger
+from shared.values.validation import parts_of
 
 log = get_logger("console")
 CALLBACK = "/console/sign-in/sso/callback"
-PATIENCE_S = (3.0, 5.0)
+PATIENCE_S = 5.0
+"""For a call to the provider as a whole."""
+
+KNOWN_S = 300.0
+"""So long what the provider says of itself is taken for true."""
+
+AT_ONCE = threading.BoundedSemaphore(8)
+"""So many calls to the provider wait for it; whoever comes then is refused, so that threads are left for pages."""
+
 LASTS_S = 600
 """So long somebody has to sign in at the provider."""
 
 LEEWAY_S = 60
 LONGEST_ANSWER = 1_000_000
+ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
+PLAIN = re.compile(r"[!-~]{1,2000}")
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512")
 """Of signatures by a key pair: with one that the client secret makes, whoever knows the secret could be anybody."""
 
@@ -85,6 +98,8 @@ class SingleSignOn:
 
     def __init__(self, settings: Settings, vault: Vault) -> None:
         self._settings, self._vault = settings, vault
+        self._outbound = configured_outbound(settings)
+        self._found: tuple[float, dict[str, Any]] | None = None
         if not self.is_on:
             return
         try:
@@ -114,6 +129,7 @@ class SingleSignOn:
 
         Raises:
             ProviderFailed: the provider cannot be asked.
+            TooBusy: too many sign in at this moment.
         """
         state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
         begun = _Begun(state, nonce, verifier, wanted, time.time())
@@ -145,6 +161,7 @@ class SingleSignOn:
         Raises:
             SignOnRefused: it was not begun here, is too old, or the provider or its groups let nobody in.
             ProviderFailed: the provider does not answer as it should.
+            TooBusy: too many sign in at this moment.
         """
         begun = self._begun(sealed)
         if not hmac.compare_digest(begun.state.encode(), answer.get("state", "").encode()):
@@ -152,8 +169,12 @@ class SingleSignOn:
         if "code" not in answer:
             log.warning("the provider let nobody in", error=answer.get("error", "")[:100])
             raise SignOnRefused(Refusal.SIGN_ON_DENIED())
-        found = self._discovered()
-        claims = self._claims(found, self._tokens(found, answer["code"], begun.verifier), begun.nonce)
+        try:
+            found = self._discovered()
+            claims = self._claims(found, self._tokens(found, answer["code"], begun.verifier), begun.nonce)
+        except ProviderFailed:
+            self._found = None  # it may have moved
+            raise
         return self._person(claims), begun.wanted
 
     @property
@@ -170,10 +191,16 @@ class SingleSignOn:
         return begun
 
     def _discovered(self) -> dict[str, Any]:
+        known = self._found
+        if known is not None and time.monotonic() < known[0]:
+            return known[1]
         issuer = self._settings.oidc_issuer or ""
-        found = _json("GET", f"{issuer.rstrip('/')}/.well-known/openid-configuration")
+        found = _json(self._outbound, "GET", f"{issuer.rstrip('/')}/.well-known/openid-configuration")
         if found.get("issuer") != issuer:
             raise ProviderFailed(Refusal.PROVIDER_NAMED_OTHERWISE())
+        for name in ENDPOINTS:
+            self._endpoint(found, name)
+        self._found = (time.monotonic() + KNOWN_S, found)
         return found
 
     def _endpoint(self, found: Mapping[str, Any], name: str) -> str:
@@ -181,9 +208,10 @@ class SingleSignOn:
         secure = (
             ("https://", "http://") if str(self._settings.oidc_issuer).startswith("http://") else "https://"
         )
-        if not isinstance(address, str) or not address.startswith(secure):
+        parts = parts_of(address) if isinstance(address, str) and PLAIN.fullmatch(address) else None
+        if parts is None or not parts.hostname or not str(address).startswith(secure):
             raise ProviderFailed(Refusal.PROVIDER_LACKS_ENDPOINT(name=name))
-        return address
+        return str(address)
 
     def _tokens(self, found: Mapping[str, Any], code: str, verifier: str) -> dict[str, Any]:
         client_id, secret = self._settings.oidc_client_id or "", self._settings.oidc_client_secret
@@ -193,23 +221,23 @@ class SingleSignOn:
             "redirect_uri": self._callback,
             "code_verifier": verifier,
         }
-        ways = found.get("token_endpoint_auth_methods_supported") or ["client_secret_basic"]
+        ways = found.get("token_endpoint_auth_methods_supported")
         auth = None
-        if secret is not None and "client_secret_basic" in ways:
+        if secret is not None and (not isinstance(ways, list) or not ways or "client_secret_basic" in ways):
             auth = (quote(client_id, safe=""), quote(secret.get_secret_value(), safe=""))
         else:
             form["client_id"] = client_id
             if secret is not None:
                 form["client_secret"] = secret.get_secret_value()
-        return _json("POST", self._endpoint(found, "token_endpoint"), data=form, auth=auth)
+        address = self._endpoint(found, "token_endpoint")
+        return _json(self._outbound, "POST", address, data=form, auth=auth)
 
     def _claims(self, found: Mapping[str, Any], tokens: Mapping[str, Any], nonce: str) -> dict[str, Any]:
         """Return what the ID token says, once it is known to be the provider's, for us, of now and of this sign-in."""
         from joserfc import jwt
-        from joserfc.errors import JoseError
         from joserfc.jwk import KeySet
 
-        keys: Any = _json("GET", self._endpoint(found, "jwks_uri"))
+        keys: Any = _json(self._outbound, "GET", self._endpoint(found, "jwks_uri"))
         registry = jwt.JWTClaimsRegistry(
             leeway=LEEWAY_S,
             iss={"essential": True, "value": self._settings.oidc_issuer or ""},
@@ -224,9 +252,9 @@ class SingleSignOn:
                 str(tokens.get("id_token")), KeySet.import_key_set(keys), algorithms=ALGORITHMS
             )
             registry.validate(token.claims)
-        except (JoseError, ValueError, TypeError, KeyError) as fault:
+            claims = dict(token.claims)
+        except Exception as fault:  # noqa: BLE001 (whatever a library raises over what somebody else has made)
             raise ProviderFailed(Refusal.PROVIDER_TOKEN_FAULTY(error=type(fault).__name__)) from None
-        claims = dict(token.claims)
         if claims.get("azp", self._settings.oidc_client_id) != self._settings.oidc_client_id:
             raise ProviderFailed(Refusal.PROVIDER_TOKEN_FOREIGN())
         return claims
@@ -248,41 +276,40 @@ class SingleSignOn:
         return Person(name, next(one for one in rights if all(one.covers(other) for other in rights)))
 
 
-def _json(method: str, address: str, **more: Any) -> dict[str, Any]:
+def _json(outbound: Outbound, method: str, address: str, **more: Any) -> dict[str, Any]:
     """Ask the provider; return the JSON object that it answers.
 
     Raises:
         ProviderFailed: it does not.
+        TooBusy: too many calls wait for it.
     """
+    if not AT_ONCE.acquire(blocking=False):
+        raise TooBusy(Refusal.SIGN_IN_BUSY())
     try:
-        with requests.request(
+        status, content = outbound.call(
             method,
             address,
-            timeout=PATIENCE_S,
-            allow_redirects=False,
-            stream=True,
+            within=PATIENCE_S,
+            most=LONGEST_ANSWER,
             headers={"Accept": "application/json"},
             **more,
-        ) as answer:
-            found = _object(answer) if answer.status_code == 200 else None
-    except (RequestException, OSError) as error:
-        why = Refusal.PROVIDER_UNREACHABLE(method=method, address=address, error=type(error).__name__)
+        )
+    except Unanswered as failed:
+        why = Refusal.PROVIDER_UNREACHABLE(method=method, address=address, error=failed.error)
         raise ProviderFailed(why) from None
+    finally:
+        AT_ONCE.release()
+    found = _object(content) if status == 200 and content is not None else None
     if found is None:
         asked = {"method": method, "address": address}
-        raise ProviderFailed(Refusal.PROVIDER_ANSWER_UNUSABLE(**asked, status=answer.status_code))
+        raise ProviderFailed(Refusal.PROVIDER_ANSWER_UNUSABLE(**asked, status=status))
     return found
 
 
-def _object(answer: requests.Response) -> dict[str, Any] | None:
-    """Return the JSON object that an answer is; None where it is none, or too long."""
-    body = bytearray()
-    for piece in answer.iter_content(65536):
-        body += piece
-        if len(body) > LONGEST_ANSWER:
-            return None
+def _object(content: bytes) -> dict[str, Any] | None:
+    """Return the JSON object that an answer is; None where it is none."""
     try:
-        found = json.loads(body)
+        found = json.loads(content)
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None

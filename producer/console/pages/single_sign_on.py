@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from producer.admin.access.accounts import AccountRefused
+from producer.admin.access.accounts import AccountRefused, TooBusy
 from producer.console.entry import visitors
 from producer.console.entry.answers import AtDesk
 from producer.console.entry.oidc import LASTS_S, ProviderFailed, SignOnRefused, SingleSignOn
@@ -32,6 +32,8 @@ def begin(request: Request, next: str = "") -> Response:
         return refusal
     try:
         address, sealed = sso.begin(wanted)
+    except TooBusy as busy:
+        return _busy(request, busy, wanted)
     except ProviderFailed as failed:
         return _failed(request, failed, wanted)
     _take_back(request)
@@ -54,6 +56,8 @@ def end(request: Request, desk: AtDesk) -> Response:
         session = desk.accounts.sign_in_known(
             person.name, person.right, add=desk.settings.oidc_makes_accounts
         )
+    except TooBusy as busy:
+        return _busy(request, busy, visitors.PATH)
     except ProviderFailed as failed:
         return _failed(request, failed, visitors.PATH)
     except (SignOnRefused, AccountRefused) as refused:
@@ -89,6 +93,11 @@ def _take_back(request: Request) -> None:
 
 def _source(request: Request) -> str:
     return source_of(visitors.client_of(request))
+
+
+def _busy(request: Request, busy: TooBusy, wanted: str) -> Response:
+    _take_back(request)
+    return sign_in_form(request, status=503, next=wanted, fault=str(busy))
 
 
 def _failed(request: Request, failed: ProviderFailed, wanted: str) -> Response:

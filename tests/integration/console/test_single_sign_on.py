@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import html
 import re
+import socket
+import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -24,6 +27,7 @@ from producer.console.entry import oidc
 from producer.console.entry.oidc import LASTS_S, ProviderFailed, SingleSignOn
 from producer.console.pages import single_sign_on
 from producer.console.pages.sign_in import TRIES_OF_ADDRESS
+from producer.web.buckets import Buckets
 from shared.codes.coded import Coded
 from shared.codes.invalid import Invalid
 from shared.codes.refusals import Refusal
@@ -43,6 +47,7 @@ from tests.support.oidc import (
 )
 from tests.support.refusals import says
 from tests.support.serving import Served
+from tests.support.wire import WireServer, trickle
 
 ROLES = {"desk-admins": "administrator", "desk": "operator", "all": "viewer"}
 
@@ -95,6 +100,11 @@ def come(visitor: Visitor, path: str = "/console/sign-in/sso") -> requests.Respo
 
 def signed_in(visitor: Visitor) -> bool:
     return any(one.name == "deskbridge_session" for one in visitor.http.cookies)
+
+
+def visitor_console(place: Place) -> Served:
+    """Return the console that the visitor is at."""
+    return place.consoles[0]
 
 
 @pytest.fixture
@@ -292,6 +302,13 @@ def test_the_provider_may_say_no_and_its_words_are_not_shown(visitor: Visitor, p
         {"authorization_endpoint": None},
         {"token_endpoint": "file:///etc/passwd"},
         {"jwks_uri": "http://127.0.0.1:9/none"},
+        {"authorization_endpoint": "http://login.example.org/\ud800"},
+        {"authorization_endpoint": "http://login.example.org/a b"},
+        {"authorization_endpoint": "http://"},
+        {"authorization_endpoint": 5},
+        {"token_endpoint": "http://[/"},
+        {"token_endpoint": "http://127.0.0.1:99999/"},
+        {"jwks_uri": ["http://127.0.0.1:9/none"]},
     ],
 )
 def test_a_provider_that_answers_nonsense_is_no_internal_error(
@@ -407,6 +424,33 @@ def test_an_answer_that_breaks_off_is_a_provider_that_cannot_be_asked(
     assert (code, params, told) == (Refusal.PROVIDER_UNREACHABLE, asked, AWAY)
 
 
+@pytest.mark.parametrize("methods", [5, "client_secret_basic", {}, [5], None])
+def test_odd_ways_to_prove_who_one_is_are_passed_over(visitor: Visitor, place: Place, methods: Any) -> None:
+    place.provider.metadata = {"token_endpoint_auth_methods_supported": methods}
+    assert come(visitor).status_code == (502 if methods == [5] else 200)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        other(exp="soon"),
+        other(exp=[1]),
+        other(iat={}),
+        other(aud=5),
+        other(azp=[]),
+        other(iss=["x"]),
+        other(nonce=5),
+        other(exp=-1),
+    ],
+)
+def test_odd_claims_are_a_faulty_token(
+    visitor: Visitor, place: Place, change: Callable[[Claims], Claims]
+) -> None:
+    place.provider.change = change
+    assert come(visitor).status_code == 502
+    assert not signed_in(visitor)
+
+
 @pytest.mark.parametrize(
     "keys", [5, [], [5], {"a": 1}, [{}], [{"kty": "RSA"}], [{"kty": "RSA", "n": 5, "e": 5}]]
 )
@@ -415,6 +459,74 @@ def test_keys_that_are_none_are_a_faulty_token_and_no_internal_error(
 ) -> None:
     place.provider.instead["/keys"] = JSONResponse({"keys": keys})
     assert failing(visitor, monkeypatch)[0] == Refusal.PROVIDER_TOKEN_FAULTY
+
+
+@pytest.mark.promise("SEC-76")
+def test_what_the_provider_says_of_itself_is_kept_for_minutes(
+    visitor: Visitor, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(3):
+        assert come(visitor).status_code == 200
+    assert place.provider.asked_for.count("/.well-known/openid-configuration") == 1
+    monkeypatch.setattr(oidc, "KNOWN_S", -1.0)
+    sso = visitor_console(place).app.state.sso
+    sso._found = None
+    for _ in range(2):
+        assert come(visitor).status_code == 200
+    assert place.provider.asked_for.count("/.well-known/openid-configuration") > 3
+
+
+def test_a_provider_that_has_moved_is_asked_anew(visitor: Visitor, place: Place) -> None:
+    assert come(visitor).status_code == 200
+    place.provider.instead["/token"] = JSONResponse({}, 404)
+    assert come(visitor).status_code == 502
+    del place.provider.instead["/token"]
+    assert come(visitor).status_code == 200
+    assert place.provider.asked_for.count("/.well-known/openid-configuration") == 2
+
+
+@pytest.mark.promise("SEC-76")
+def test_only_so_many_sign_ons_wait_for_the_provider_and_pages_go_on(
+    visitor: Visitor, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(oidc, "AT_ONCE", threading.BoundedSemaphore(2))
+    monkeypatch.setattr(visitor_console(place).app.state.tries, "_of_address", Buckets(1.0, 1000.0))
+    may_go_on, there = threading.Event(), threading.Semaphore(0)
+
+    def wait() -> None:
+        there.release()
+        assert may_go_on.wait(60)
+
+    place.provider.before_token = wait
+    others = [Visitor(visitor.base_url) for _ in range(2)]
+    with ThreadPoolExecutor(2) as at_once:
+        waiting = [at_once.submit(come, one) for one in others]
+        for _ in others:
+            assert there.acquire(timeout=30)
+        answer = come(visitor)
+        assert (answer.status_code, "too many sign in at this moment" in answer.text) == (503, True)
+        assert "Sign in" in visitor.open("/console/sign-in")
+        may_go_on.set()
+        assert [one.result(60).status_code for one in waiting] == [200, 200]
+    assert come(visitor).status_code == 200
+
+
+@pytest.mark.promise("SEC-76")
+def test_a_provider_whose_headers_trickle_keeps_nobody_for_long(
+    bridge: Bridge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(oidc, "PATIENCE_S", 0.5)
+
+    def script(server: WireServer, connection: socket.socket, _number: int) -> None:
+        server.read_request(connection)
+        trickle(connection, b"HTTP/1.1 200 OK\r\nX: ", b"x", 0.05, server.ended)
+
+    with WireServer(script) as provider:
+        settings = bridge.settings.model_copy(update={"oidc_issuer": provider.url, "console_url": "http://x"})
+        sso, began = SingleSignOn(settings, Vault(settings.secret_keys)), time.monotonic()
+        with pytest.raises(ProviderFailed, check=says(Refusal.PROVIDER_UNREACHABLE, error="Timeout")):
+            sso.begin("/console/")
+        assert time.monotonic() - began < 5
 
 
 def test_whoever_tries_again_and_again_has_to_wait(visitor: Visitor, place: Place) -> None:
