@@ -87,6 +87,7 @@ def create_console(settings: Settings) -> FastAPI:
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         yield
         monitoring.close()
+        app.state.examinations.close()
         await run_in_threadpool(store.database.close)
 
     app = ShieldedApp(
@@ -96,6 +97,7 @@ def create_console(settings: Settings) -> FastAPI:
         lifespan=lifespan,
     )
     app.state.desk, app.state.tries = desk, sign_in.Tries()
+    app.state.examinations = doctor.examinations(desk)
     app.state.sso = SingleSignOn(settings, desk.vault)
     app.state.view = View(desk, assets, languages)
     for router in (*ROUTERS, assets.router(), monitoring.router()):

@@ -1,4 +1,4 @@
-"""What readiness and metrics look up: in a thread of its own, once a second at most."""
+"""What many may ask for at once and takes time: looked up in a thread of its own, and kept for a moment."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ class FreshLook(Generic[Seen]):
 
     Args:
         looks: by name, what looks at something.
+        fresh_s: seconds for which what was seen is told again.
     """
 
-    def __init__(self, looks: Mapping[str, Callable[[], Seen]]) -> None:
-        self._looks = looks
+    def __init__(self, looks: Mapping[str, Callable[[], Seen]], fresh_s: float = FRESH_S) -> None:
+        self._looks, self._fresh_s = looks, fresh_s
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="readiness")
         self._latest: asyncio.Future[dict[str, Seen]] | None = None
         self._seen_at = 0.0
 
     async def look(self) -> dict[str, Seen]:
-        """Return by name what was seen within the last second."""
-        if self._latest is None or (self._latest.done() and time.monotonic() - self._seen_at > FRESH_S):
+        """Return by name what was seen a moment ago, or is seen now."""
+        if self._latest is None or (self._latest.done() and time.monotonic() - self._seen_at > self._fresh_s):
             self._latest = asyncio.get_running_loop().run_in_executor(self._thread, self._look)
         return await asyncio.shield(self._latest)
 

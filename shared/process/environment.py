@@ -8,12 +8,18 @@ from collections.abc import Mapping
 PREFIX = "DESKBRIDGE_"
 NOT_THE_PRODUCERS = (
     "SECRET_KEYS",
+    "GLPI_API_URL",
+    "GLPI_API_CLIENT_ID",
     "GLPI_API_CLIENT_SECRET",
+    "GLPI_API_USER",
     "GLPI_API_PASSWORD",
+    "OUTBOUND_PROXY",
+    "OUTBOUND_AUTHORITIES",
     "CONSOLE_TOKENS",
     "OIDC_CLIENT_SECRET",
 )
-"""Secrets with which whoever takes over the producer could get at the tracker or the helpdesk."""
+"""Secrets with which whoever takes over the producer could get at the tracker or the helpdesk, and what is only
+complete with them."""
 
 
 def without_others_secrets(environ: Mapping[str, str] | None = None) -> tuple[list[str], dict[str, str]]:

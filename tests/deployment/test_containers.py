@@ -109,7 +109,7 @@ def test_nothing_of_a_secret_is_in_the_file_of_the_stack() -> None:
         "services"
     ].values():
         for name, value in (service.get("environment") or {}).items():
-            if any(word in name for word in ("PASSWORD", "SECRET", "KEYS", "DATABASE_URL")):
+            if any(word in name for word in ("PASSWORD", "SECRET", "KEYS", "DATABASE_URL", "REDIS_URL")):
                 assert name.endswith("_FILE"), name
                 assert str(value).startswith("/run/secrets/"), name
 
@@ -140,7 +140,8 @@ def test_redis_keeps_on_its_disk_what_it_was_given_and_forgets_nothing_for_want_
     stack: Engine,
 ) -> None:
     for name, wanted in (("appendonly", "yes"), ("maxmemory-policy", "noeviction")):
-        said = stack.compose("exec", "-T", "redis", "redis-cli", "config", "get", name)
+        asked = f"REDISCLI_AUTH=$(cut -d ' ' -f 2 /run/secrets/redis-conf) redis-cli config get {name}"
+        said = stack.compose("exec", "-T", "redis", "sh", "-c", asked)
         assert said.split() == [name, wanted]
 
 

@@ -3,26 +3,36 @@
 from __future__ import annotations
 
 from fastapi import Request
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
+from producer.admin.desk import Desk
 from producer.admin.doctor.examination import examine
-from producer.admin.doctor.finding import Status
+from producer.admin.doctor.finding import CheckResult, Status
 from producer.admin.doctor.installation import Installation
 from producer.admin.knowledge.shipped import shipped
 from producer.console.drawing.fixing import fix
 from producer.console.drawing.markdown import as_html
-from producer.console.entry.answers import AtDesk
 from producer.console.pages.parts import page_router, show
+from producer.web.readiness import FreshLook
 
 router = page_router()
+KEPT_S = 10.0
+"""So long a result is shown again: each takes seconds, and asks the tracker."""
+
+
+def examinations(desk: Desk) -> FreshLook[list[CheckResult]]:
+    """Return what examines the installation: once at a time, however many load the page, in a thread of its own."""
+    return FreshLook({"found": lambda: list(examine(Installation.of(desk)))}, KEPT_S)
 
 
 @router.get("/doctor")
-def doctor(request: Request, desk: AtDesk) -> Response:
+async def doctor(request: Request) -> Response:
     """Examine every part; asks the tracker, so it may take some seconds."""
-    found = list(examine(Installation.of(desk)))
+    examined: FreshLook[list[CheckResult]] = request.app.state.examinations
+    found = (await examined.look())["found"]
     wrong = {status: [one for one in found if one.status is status] for status in Status}
-    return show(request, "doctor", wrong=wrong, Status=Status, fix=fix)
+    return await run_in_threadpool(show, request, "doctor", wrong=wrong, Status=Status, fix=fix, kept=KEPT_S)
 
 
 @router.get("/knowledge/{record_id}")

@@ -68,6 +68,34 @@ def test_the_producer_refuses_to_start_unsigned(
     assert len(started) == 1
 
 
+def test_the_producer_starts_in_an_environment_that_it_shares_with_the_worker(
+    keyless: Shell, started: list[Any], begun_anew: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = {
+        "GLPI_API_URL": "https://glpi.example.org",
+        "GLPI_API_CLIENT_ID": "client",
+        "GLPI_API_CLIENT_SECRET_FILE": "/run/secrets/none-of-the-producers",
+        "GLPI_API_USER": "deskbridge",
+        "GLPI_API_PASSWORD": "hidden-word",
+        "OUTBOUND_PROXY": "http://desk:hidden-word@proxy.example.org",
+        "OUTBOUND_AUTHORITIES": "/root/none-of-the-producers",
+        "SECRET_KEYS": "hidden-word",
+        "OIDC_CLIENT_SECRET": "hidden-word",
+    }
+    for name, value in others.items():
+        monkeypatch.setenv(f"DESKBRIDGE_{name}", value)
+    assert "hidden-word" not in keyless.do("producer")
+    ((arguments, environ),) = begun_anew
+    assert arguments[1:4] == ["-m", "producer.commands.main", "producer"]
+    assert not [name for name in others if f"DESKBRIDGE_{name}" in environ]
+    for name in others:
+        monkeypatch.delenv(f"DESKBRIDGE_{name}")
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    keyless.do("producer")
+    assert len(started) == 1
+
+
 def test_a_port_in_use_is_a_failure_of_1(keyless: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     def in_use(*_: Any, **__: Any) -> None:
         sys.exit(3)

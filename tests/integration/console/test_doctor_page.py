@@ -1,0 +1,67 @@
+"""The doctor's page: however many load it, the tracker is asked once in a while, and other pages go on."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from producer.admin.records.rights import Right
+from producer.console.pages import doctor
+from tests.integration.console.conftest import ComeIn, Console
+from tests.integration.console.pages import Visitor
+
+AT_ONCE = 60
+
+
+@pytest.fixture
+def visitor(come_in: ComeIn) -> Visitor:
+    return come_in(Right.VIEWER)
+
+
+@pytest.mark.promise("SEC-78")
+def test_sixty_loads_at_once_examine_once_and_keep_no_other_page_waiting(
+    visitor: Visitor, console: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_go_on, begun = threading.Event(), []
+
+    def examine(_: Any) -> Iterator[Any]:
+        begun.append(time.monotonic())
+        assert may_go_on.wait(90)
+        return iter(())
+
+    monkeypatch.setattr(doctor, "examine", examine)
+
+    def load(_: int) -> str:
+        one = Visitor(console.base_url)
+        one.http.cookies.update(visitor.http.cookies)
+        try:
+            return one.open("/console/doctor")
+        finally:
+            one.close()
+
+    with ThreadPoolExecutor(AT_ONCE) as at_once:
+        loads = [at_once.submit(load, number) for number in range(AT_ONCE)]
+        while not begun:
+            time.sleep(0.01)
+        for _ in range(5):
+            assert "Changes" in visitor.open("/console/changes")
+        assert not any(one.done() for one in loads)
+        may_go_on.set()
+        assert all("Every part is well" in one.result(90) for one in loads)
+    assert len(begun) == 1
+    visitor.open("/console/doctor")
+    assert len(begun) == 1, "it is kept for some seconds"
+    monkeypatch.setattr(console.app.state.examinations, "_fresh_s", 0.0)
+    visitor.open("/console/doctor")
+    assert len(begun) == 2
+
+
+def test_what_an_examination_finds_is_said_in_each_visitors_language(visitor: Visitor) -> None:
+    assert "What to do" in visitor.open("/console/doctor")
+    visitor.do("/console/language", {"language": "fr"})
+    assert "What to do" not in visitor.open("/console/doctor")
