@@ -43,6 +43,8 @@ class Entry:
     hours: float
     comment: str
     author: str
+    day: str | None = None
+    """The day of the work; None: whichever day it was logged on."""
 
 
 @dataclass
@@ -117,7 +119,7 @@ def _entries(ticket_id: int, task: Mapping[str, Any], redmine: str) -> set[Entry
     """Return what a snapshot's time entry may look like: with a template in force, and without."""
     comment = plain(task["content"]) or f"Work on helpdesk ticket #{ticket_id}"
     hours, author = hours_listed(task["actiontime"], redmine), login_of(task["user"])
-    return {Entry(hours, comment, author), Entry(hours, comment + SUFFIX, author)}
+    return {Entry(hours, one, author, task.get("date")) for one in (comment, comment + SUFFIX)}
 
 
 def _may_be_undone(task_id: int, accepted: list[tuple[Mapping[str, Any], Receipt]]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tests.drill.expect import Entry, TicketExpected
@@ -130,26 +131,30 @@ class Oracle:
     def _entry_faults(self, expected: TicketExpected, rows: list[Row]) -> list[str]:
         surely_first = sorted(expected.tasks, key=lambda task_id: task_id in expected.undone)
         _, missing, left = pair(
-            surely_first, rows, lambda task_id, row: _as_entry(row) in expected.tasks[task_id]
+            surely_first, rows, lambda task_id, row: _is_one_of(row, expected.tasks[task_id])
         )
         found = []
         for task_id in (one for one in missing if one not in expected.undone):
             found.append(f"lost: ticket task {task_id} has no time entry as {_options(expected, task_id)}")
         for row in left:
-            alike = [task_id for task_id, options in expected.tasks.items() if _as_entry(row) in options]
+            alike = [task_id for task_id, options in expected.tasks.items() if _is_one_of(row, options)]
             what = f"twice: ticket tasks {alike}" if alike else f"wrong: ticket {expected.ticket_id}"
             found.append(f"{what}: {_entry_words(row)} is one too many")
         return found
 
 
-def _as_entry(row: Row) -> Entry:
-    return Entry(row["hours"], row["comments"] or "", row["author"])
+def _is_one_of(row: Row, options: Collection[Entry]) -> bool:
+    """Tell whether a time entry is as expected; where the event named no day, whatever its day."""
+    entry = Entry(row["hours"], row["comments"] or "", row["author"])
+    return entry in options or replace(entry, day=row.get("spent_on")) in options
 
 
 def _options(expected: TicketExpected, task_id: int) -> str:
     return " or ".join(
-        f"{one.hours} h {one.comment!r} by {one.author}"
-        for one in sorted(expected.tasks[task_id], key=lambda one: (one.hours, one.comment, one.author))
+        f"{one.hours} h {one.comment!r} by {one.author} on {one.day or 'any day'}"
+        for one in sorted(
+            expected.tasks[task_id], key=lambda one: (one.hours, one.comment, one.author, one.day or "")
+        )
     )
 
 

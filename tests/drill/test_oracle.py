@@ -72,6 +72,15 @@ def differences(
     return "\n".join(Oracle(expect(deliveries, redmine), state, deleted or {}).differences())
 
 
+def test_an_entry_belongs_to_the_day_of_the_work_where_the_event_says_which_it_is() -> None:
+    deliveries = accepted(task_event(of_ticket=named(7), of_task=task(70, date="2026-02-27")))
+    state = {"issues": [issue(6, "Ticket 7")], "time_entries": [entry(1, 6, "Extinguished 70")]}
+    state["time_entries"][0]["spent_on"] = "2026-02-27"
+    assert differences(state, deliveries) == ""
+    state["time_entries"][0]["spent_on"] = "2026-03-01"
+    assert "lost: ticket task 70" in differences(state, deliveries)
+
+
 def test_what_must_be_there_once_and_is_makes_no_difference() -> None:
     assert differences(as_it_must_be(), TWO_TASKS) == ""
 
