@@ -57,6 +57,7 @@ class Hint(Code):
     HOURS_OUT_OF_RANGE = "hours_out_of_range"
     MAYBE_HOURS_ROUND_TO_ZERO = "maybe_hours_round_to_zero"
     MAYBE_TOO_MANY_HOURS_IN_A_DAY = "maybe_too_many_hours_in_a_day"
+    MAYBE_DAY_NOT_OPEN = "maybe_day_not_open"
 
     PROJECT_NAME_EMPTY = "project_name_empty"
     PROJECT_NAME_TOO_LONG = "project_name_too_long"

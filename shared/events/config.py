@@ -70,6 +70,13 @@ class PluginConfig(BaseModel):
         default="lookup",
         description="After a lost answer: `lookup` asks the tracker, `hold` leaves it to a person",
     )
+    spent_on: Literal["task_date", "omit"] = Field(
+        default="task_date",
+        description=(
+            "The day of a time entry: `task_date`, that of the work (`task.date`), where the event says it; "
+            "`omit`, the day on which it is sent"
+        ),
+    )
     project_activities: bool = Field(
         default=False,
         description=(
@@ -113,7 +120,7 @@ def _typed(name: str, text: str) -> Any:
     field = PluginConfig.model_fields[name]
     if not text.strip():
         return field.get_default(call_default_factory=True)
-    if name in ("base_url", "header_prefix", "in_doubt_policy", "membership_for"):
+    if name in ("base_url", "header_prefix", "in_doubt_policy", "membership_for", "spent_on"):
         return text
     try:
         return json.loads(text)

@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+)
 
 from shared.codes.invalid import Invalid
 from shared.errors import InvalidEvent
@@ -22,6 +30,7 @@ Fact = Literal["ticket.project_id", "ticket.technician", "ticket.technician.emai
 """What a helpdesk's own webhooks leave out of an event."""
 Integer = Annotated[int, Field(ge=-LARGEST, le=LARGEST)]
 RFC3339 = re.compile(r"(19[7-9]\d|2\d{3})-\d\d-\d\d[Tt ]\d\d:\d\d")
+DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[Tt ].+)?")
 ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 DEEPEST = 20
 LONGEST_NAME = 100
@@ -59,6 +68,29 @@ class Ticket(Shape):
     )
 
 
+def day_of(text: str) -> str | None:
+    """Return the calendar day of a date, or of a date and time as they are written; None where it is neither."""
+    try:
+        datetime.fromisoformat(text.upper())
+    except ValueError:
+        return None
+    return text[: len("2026-11-20")] if DAY.fullmatch(text) else None
+
+
+def _only_day(value: object, info: ValidationInfo) -> object:
+    """Return the day; of a row that was accepted before days were checked, an unreadable one is none."""
+    if not isinstance(value, str):
+        return value
+    day = day_of(value)
+    if day is None and info.context is not STORED:
+        raise Unfit(Invalid.DAY_EXPECTED())
+    return day
+
+
+STORED = {"stored": True}
+"""The context of a validation whose payload was accepted before."""
+
+
 class TicketTask(Shape):
     """A ticket task's snapshot; `actiontime` in seconds."""
 
@@ -69,7 +101,13 @@ class TicketTask(Shape):
     user: HelpdeskUser | None = Field(
         default=None, description="Who logged it; becomes the time entry's author"
     )
-    date: str | None = Field(default=None, description="Day of the work")
+    date: Annotated[str | None, BeforeValidator(_only_day)] = Field(
+        default=None,
+        description=(
+            "Day of the work, `2026-11-20`, or a date and time, of which its own calendar day counts; the "
+            "time entry is logged on it"
+        ),
+    )
 
 
 def _only_text(value: object) -> object:
@@ -149,13 +187,14 @@ def may_be_deep(source: str) -> bool:
     return source.count("{") + source.count("[") > DEEPEST
 
 
-def parse_event(data: object, *, clean: bool = False, flat: bool = False) -> Event:
+def parse_event(data: object, *, clean: bool = False, flat: bool = False, stored: bool = False) -> Event:
     """Validate one event as JSON data.
 
     Args:
         data: the decoded JSON.
         clean: whether it is known to have no lone surrogates (`may_have_surrogates`).
         flat: whether it is known not to be nested too deep (`may_be_deep`).
+        stored: whether it was accepted before: then a day that cannot be read is none.
 
     Returns:
         The event; `task` is dropped from ticket.updated.
@@ -170,7 +209,9 @@ def parse_event(data: object, *, clean: bool = False, flat: bool = False) -> Eve
     if data.get("event") == "ticket.updated":
         data = {name: value for name, value in data.items() if name != "task"}
     try:
-        event = Event.model_validate(data if clean else _without_surrogates(data))
+        event = Event.model_validate(
+            data if clean else _without_surrogates(data), context=STORED if stored else None
+        )
     except ValidationError as error:
         faults = model_faults(error)
         if _task_missing(data):
@@ -219,8 +260,10 @@ def stored_event(payload: str, completion: str | None = None) -> Event:
     """
     data = stored_data(payload, completion)
     if completion:
-        return parse_event(data)
-    return parse_event(data, clean=not may_have_surrogates(payload), flat=not may_be_deep(payload))
+        return parse_event(data, stored=True)
+    return parse_event(
+        data, clean=not may_have_surrogates(payload), flat=not may_be_deep(payload), stored=True
+    )
 
 
 def entity_name(payload: str) -> str | None:

@@ -64,6 +64,7 @@ def time_entry_body(ticket_id: int, task: TicketTask, issue_id: int, config: Plu
             hours=hours(task.actiontime),
             comments=cut(comment, LONGEST_COMMENT),
             activity_id=config.default_activity_id,
+            spent_on=task.date if config.spent_on == "task_date" else None,
         )
     }
 

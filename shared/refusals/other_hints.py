@@ -116,6 +116,8 @@ def time_guesses(fields: Fields, known: Known) -> Iterator[Explanation]:
         if project is None or "activity_ids" not in project.details:
             yield Explanation("time_entry.activity_id", Hint.MAYBE_ACTIVITY_NOT_ENABLED())
         yield Explanation("time_entry.issue_id", Hint.MAYBE_NO_TIME_TRACKING())
+    if is_date(fields.get("spent_on")):
+        yield Explanation("time_entry.spent_on", Hint.MAYBE_DAY_NOT_OPEN(day=fields["spent_on"]))
     if spent is not None and spent > 0:
         yield Explanation("time_entry.hours", Hint.MAYBE_TOO_MANY_HOURS_IN_A_DAY())
 

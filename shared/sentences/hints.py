@@ -71,6 +71,10 @@ SENTENCES: Table = {
     Hint.MAYBE_HOURS_ROUND_TO_ZERO: "possibly the tracker refuses hours that it rounds to 0"
     " (Redmine 5.0: below 18 s; 6.0 and 6.1: below 30 s)",
     Hint.MAYBE_TOO_MANY_HOURS_IN_A_DAY: "possibly more hours than the tracker accepts for one person in a day",
+    Hint.MAYBE_DAY_NOT_OPEN: (
+        "possibly the tracker takes no time on {day}: a day in the future, or of a period that is closed; "
+        "`deskbridge config set spent_on=omit` books hours on the day on which they are sent"
+    ),
     Hint.PROJECT_NAME_EMPTY: "the name is empty",
     Hint.PROJECT_NAME_TOO_LONG: "the name has {length} characters; the maximum is {most}",
     Hint.IDENTIFIER_EMPTY: "the identifier is empty",

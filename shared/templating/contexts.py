@@ -113,6 +113,9 @@ class ConfigPart(Part):
         dict[str, int], _about("Ticket status to tracker status, as in config.status_map.5", {"2": 4, "5": 3})
     ] = {}
     done_state: Annotated[int, _about("The ticket-task state that means Done", 2)] = 2
+    spent_on: Annotated[
+        str, _about("Whether time entries get the day of the work: task_date or omit", "task_date")
+    ] = "task_date"
 
 
 class FormPart(Part):

@@ -143,6 +143,11 @@ def _events(chance: random.Random, case: Case, wanted: int) -> Iterator[dict[str
         yield event
 
 
+def _day(task_id: int) -> str:
+    """Return the day of a ticket task's work: never that of the drill."""
+    return f"2026-01-{task_id % 28 + 1:02}"
+
+
 def _task(chance: random.Random, case: Case, *, finish: bool) -> dict[str, Any]:
     """Return a ticket task: one that nothing else is like, one of two that are alike, or one without a text."""
     number = chance.randrange(5)
@@ -151,8 +156,10 @@ def _task(chance: random.Random, case: Case, *, finish: bool) -> dict[str, Any]:
     if number < 3:
         seconds = chance.choice(SECONDS_WORKED) if finish or chance.random() < 0.95 else 0
         content = f"<p>Task {task_id}, {chance.choice(('extinguished', 'repaired'))}</p>"
-        return task(task_id, content=content, state=state, actiontime=seconds, user=chance.choice(HELPDESK))
-    return task(task_id, content=None, state=state, actiontime=chance.choice(SECONDS_ALIKE), user=ALICE)
+        user = chance.choice(HELPDESK)
+        return task(task_id, content=content, state=state, actiontime=seconds, user=user, date=_day(task_id))
+    seconds = chance.choice(SECONDS_ALIKE)
+    return task(task_id, content=None, state=state, actiontime=seconds, user=ALICE)
 
 
 def _postings(

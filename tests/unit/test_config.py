@@ -19,7 +19,7 @@ def test_the_keys_are_those_of_the_contract() -> None:
     assert set(PluginConfig.model_fields) == {
         "base_url", "header_prefix", "default_tracker_id", "default_priority_id", "default_activity_id",
         "default_role_id", "default_watcher_ids", "status_map", "done_state", "in_doubt_policy", "verify_tls",
-        "project_activities", "membership_for", "template_role_ids", "match_administrators",  # ours
+        "project_activities", "membership_for", "template_role_ids", "match_administrators", "spent_on",  # ours
     }  # fmt: skip
     assert PluginConfig().done_state == 2
     assert PluginConfig().in_doubt_policy == "lookup"

@@ -62,7 +62,19 @@ IDS = ["ticket.id", "ticket.technician.id", "task.id", "task.user.id", "ticket.p
 NOT_IDS = [0, -1, BIG, 10**400, 1.0, 1.5, "1", True, [], {}]
 NUMBERS = ["ticket.status", "task.state", "task.actiontime", "sequence"]
 NOT_NUMBERS = [BIG, -BIG - 1, 1.0, "1", True, [], {}]
-OPTIONAL_TEXTS = ["ticket.content", "ticket.technician.email", "task.content", "task.user.email", "task.date"]
+OPTIONAL_TEXTS = ["ticket.content", "ticket.technician.email", "task.content", "task.user.email"]
+DAYS = {
+    "2026-11-20": "2026-11-20",
+    "2026-11-20T23:30:00+09:00": "2026-11-20",
+    "2026-11-20 23:30:00": "2026-11-20",
+    "2026-11-20T00:10:00-11:00": "2026-11-20",
+    "2026-11-20t23:30:00.123456z": "2026-11-20",
+    "2024-02-29": "2024-02-29",
+}
+NO_DAYS = [
+    "", " ", "20.11.2026", "2026-11-31", "2026-02-29", "2026-13-01", "2026-11-20T25:00", "2026-11-20 nonsense",
+    "0000-00-00 00:00:00", "20261120", "2026-W47-5", "2026-11-20T", " 2026-11-20", "2026-11-20\n", "٢٠٢٦-11-20", "today",
+]  # fmt: skip
 REQUIRED = ["event", "occurred_at", "ticket", "ticket.id", "ticket.title", "ticket.status", "ticket.entity_id",
             "task.id", "task.state", "task.actiontime"]  # fmt: skip
 NOT_TIMES = [
@@ -95,6 +107,25 @@ def test_numbers_are_integers_that_the_database_can_hold(path: str, value: Any) 
 def test_the_entity_id_is_an_integer_from_zero(value: Any) -> None:
     assert paths(changed("ticket.entity_id", value)) == ["ticket.entity_id"]
     assert paths(changed("ticket.entity_id", 0)) == []
+
+
+@pytest.mark.parametrize(("sent", "day"), DAYS.items())
+def test_a_ticket_tasks_day_is_the_one_that_is_written_whatever_its_zone(sent: str, day: str) -> None:
+    event = parse_event(task_event(of_task=task(date=sent)))
+    assert event.task is not None
+    assert event.task.date == day
+
+
+@pytest.mark.parametrize("sent", [*NO_DAYS, 20261120, 1.5, True, [], {}], ids=str)
+def test_a_day_that_cannot_be_read_is_refused_by_its_name(sent: Any) -> None:
+    assert paths(task_event(of_task=task(date=sent))) == ["task.date"]
+
+
+@pytest.mark.parametrize("sent", NO_DAYS)
+def test_an_unreadable_day_in_the_journal_from_before_days_were_checked_is_none(sent: str) -> None:
+    event = stored_event(json.dumps(task_event(of_task=task(date=sent))))
+    assert event.task is not None
+    assert event.task.date is None
 
 
 @pytest.mark.parametrize("path", ["ticket.title", *OPTIONAL_TEXTS])

@@ -68,6 +68,28 @@ def entries_like(row: dict[str, Any], sent: dict[str, Any]) -> list[Candidate]:
     return candidates(Kind.TICKET_TASK, [row], [sent_essence(Kind.TICKET_TASK, sent)], ())
 
 
+@pytest.mark.parametrize(
+    ("sent", "listed", "found"),
+    [("2026-11-20", "2026-11-20", 1), ("2026-11-20", "2026-11-21", 0), (None, "2026-11-21", 1)],
+)
+def test_an_entry_of_another_day_is_not_the_one_that_was_sent(
+    sent: str | None, listed: str, found: int
+) -> None:
+    body = entry_sent(spent_on=sent) if sent else entry_sent()
+    assert len(entries_like(entry(spent_on=listed), body)) == found
+
+
+def test_what_was_sent_with_a_day_is_looked_for_together_with_what_was_not() -> None:
+    """Which of them an entry belongs to is told by the day, and there is one for each."""
+    dated, undated = entry_sent(spent_on="2026-11-20"), entry_sent()
+    assert fingerprint(Kind.TICKET_TASK, dated) == fingerprint(Kind.TICKET_TASK, undated)
+    listed = [entry(id=1, spent_on="2026-11-20"), entry(id=2, spent_on="2026-11-21")]
+    sent = {key: sent_essence(Kind.TICKET_TASK, body) for key, body in ((1, undated), (2, dated))}
+    doubts = [Doubt(key, (), START, essence=essence) for key, essence in sent.items()]
+    found = candidates(Kind.TICKET_TASK, listed, sent.values(), ())
+    assert {key: one.tracker_id for key, one in assign(doubts, found).items()} == {1: 2, 2: 1}
+
+
 def test_line_ends_and_outer_blanks_do_not_matter() -> None:
     (found,) = issues_like(issue(), issue_sent())
     assert (found.tracker_id, found.author_id, found.status_id, found.created_on) == (6, 5, 1, START)

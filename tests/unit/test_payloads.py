@@ -54,6 +54,12 @@ def test_an_issue_has_every_field_of_the_specification() -> None:
     }
 
 
+def test_hours_are_booked_on_the_day_of_the_work_where_the_event_says_it() -> None:
+    assert entry(date="2026-11-20T23:30:00+09:00")["spent_on"] == "2026-11-20"
+    assert "spent_on" not in entry(date=None)
+    assert "spent_on" not in entry(FULL.changed({"spent_on": "omit"}), date="2026-11-20")
+
+
 def test_what_is_not_configured_is_left_out() -> None:
     assert issue(PluginConfig(), None, content=None) == {"project_id": 11, "subject": "Printer 4711 on fire"}
 

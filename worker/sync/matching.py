@@ -11,6 +11,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from shared.codes.kinds import Kind
+from shared.events.event import day_of
 from shared.events.text import normalised
 from shared.values.ids import id_in
 
@@ -36,17 +37,20 @@ class Essence:
         subject: of an issue.
         text: description or comment.
         hours: of a time entry: all that the tracker may list for what was sent, or the one that it lists.
+        day: of a time entry; None: none was sent, and it is the day on which the tracker got it.
     """
 
     place: Any
     subject: str
     text: str
     hours: frozenset[Decimal | None] = NO_HOURS
+    day: str | None = None
 
     def meets(self, other: Essence) -> bool:
         """Tell whether the two may be of one object."""
         mine, others = (self.place, self.subject, self.text), (other.place, other.subject, other.text)
-        return mine == others and not self.hours.isdisjoint(other.hours)
+        is_same_day = self.day == other.day or None in (self.day, other.day)
+        return mine == others and is_same_day and not self.hours.isdisjoint(other.hours)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +126,7 @@ def fingerprint(kind: Kind, body: Mapping[str, Any]) -> str:
     """Return a hash that two creations share when the tracker's objects might not be told apart.
 
     Hours are left out of it: which of them are equal differs between versions of the tracker, and being possibly
-    equal is not transitive (docs/decisions/0018).
+    equal is not transitive (docs/decisions/0018). So is the day: what was sent without one may be listed on any.
     """
     sent, (place, *texts) = body[kind.wire_name], TOLD_APART_BY[kind]
     parts = [_text(sent, name) for name in texts]
@@ -158,8 +162,8 @@ def assign(doubts: Sequence[Doubt], found: Sequence[Candidate]) -> dict[int, Can
     """Give as many rows in doubt as possible a candidate each (a maximum matching).
 
     Rows that fewer people may be the author of choose first: whoever may also have been repeated as the administrator
-    does not take the issue of a row that nobody but the administrator was asked for. Then those of fewer possible
-    hours: 5430 s may be listed as 1.51 or 1.52, 5460 s only as 1.52.
+    does not take the issue of a row that nobody but the administrator was asked for. Then those whose day is known,
+    and those of fewer possible hours: 5430 s may be listed as 1.51 or 1.52, 5460 s only as 1.52.
 
     Args:
         doubts: rows that may not be told apart, oldest claim first.
@@ -185,8 +189,13 @@ def assign(doubts: Sequence[Doubt], found: Sequence[Candidate]) -> dict[int, Can
     return {doubts[index].key: found[number] for number, index in taken.items()}
 
 
-def _choices(doubt: Doubt) -> tuple[int, int]:
-    return len(doubt.authors) or ANYBODY, len(doubt.essence.hours) if doubt.essence else 0
+def _choices(doubt: Doubt) -> tuple[int, bool, int]:
+    essence = doubt.essence
+    return (
+        len(doubt.authors) or ANYBODY,
+        essence is None or essence.day is None,
+        len(essence.hours) if essence else 0,
+    )
 
 
 def settle(
@@ -236,7 +245,7 @@ def _issue_essence(project_id: Any, issue: Mapping[str, Any]) -> Essence:
 
 
 def _time_essence(issue_id: Any, entry: Mapping[str, Any], hours: frozenset[Decimal | None]) -> Essence:
-    return Essence(issue_id, "", _text(entry, "comments"), hours)
+    return Essence(issue_id, "", _text(entry, "comments"), hours, day_of(str(entry.get("spent_on"))))
 
 
 def _text(row: Mapping[str, Any], name: str) -> str:

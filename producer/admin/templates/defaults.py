@@ -31,6 +31,7 @@ _DEFAULTS: dict[Operation, dict[str, Any]] = {
         "comments": "{{task.content | plain | default: (prefix ticket.id 'Work on helpdesk ticket #')"
         f" | truncate: {LONGEST_COMMENT} '…'}}}}",
         "activity_id": "{{config.default_activity_id}}",
+        "spent_on": "{{#if (eq config.spent_on 'task_date')}}{{task.date}}{{/if}}",
     },
     Operation.PROJECT_CREATE: {
         "name": "{{form.name}}",

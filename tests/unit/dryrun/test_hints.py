@@ -270,6 +270,7 @@ def test_every_hint_has_a_record_and_comes_up() -> None:
         "parent_issue_id": 1,
         "watcher_user_ids": [5],
         "parent_id": 1,
+        "spent_on": "2090-01-01",
     }
     for operation in OPERATIONS:
         sent = payload(operation, {**maybe, "comments": "", "hours": 0.001})

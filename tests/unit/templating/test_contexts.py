@@ -147,7 +147,9 @@ def test_no_field_of_an_event_is_forgotten() -> None:
     assert set(TicketTask.model_fields) == set(TaskPart.model_fields)
     assert set(HelpdeskUser.model_fields) == set(HelpdeskPerson.model_fields)
     assert {
-        name for name in PluginConfig.model_fields if name.startswith(("default_", "status_", "done_"))
+        name
+        for name in PluginConfig.model_fields
+        if name.startswith(("default_", "status_", "done_", "spent_"))
     } == set(ConfigPart.model_fields)
 
 

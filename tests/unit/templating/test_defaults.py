@@ -45,6 +45,7 @@ CONFIGS = st.builds(
     default_role_id=IDS,
     default_watcher_ids=st.lists(IDS, max_size=3).map(tuple),
     status_map=st.dictionaries(st.integers(0, 6), IDS, max_size=4),
+    spent_on=st.sampled_from(["task_date", "omit"]),
 )
 TICKETS = st.builds(
     Ticket, id=IDS, title=RICH, content=st.none() | RICH, status=st.integers(-2, 7), entity_id=st.integers(0, 9),
@@ -52,7 +53,7 @@ TICKETS = st.builds(
 )  # fmt: skip
 TASKS = st.builds(
     TicketTask, id=IDS, content=st.none() | RICH, state=st.just(2), actiontime=IDS,
-    user=st.none(), date=st.none(),
+    user=st.none(), date=st.none() | st.dates().map(str),
 )  # fmt: skip
 FORMS = st.fixed_dictionaries(
     {"name": RICH.map(lambda text: f"N{text}"[:255]), "identifier": st.text("abcXYZ0-_ ").map("i{}".format)},
