@@ -62,6 +62,8 @@ def _watchers(call: Call, project: Project | None, attributes: dict[str, Any]) -
 
 def _validated(call: Call, project: Project, attributes: dict[str, Any], watchers: list[int]) -> Issue:
     tracker = call.tracker
+    read_only = may.field_rule(tracker, call.user, project, "read_only")
+    attributes = {name: value for name, value in attributes.items() if name not in read_only}
     subject = fields.text(attributes.get("subject"))
     description = fields.stored_lines(fields.text(attributes.get("description")))
     values, errors = fields.custom_values(call, "issue", attributes)
@@ -75,6 +77,11 @@ def _validated(call: Call, project: Project, attributes: dict[str, Any], watcher
     if subject is not None and len(subject) > SUBJECT_LIMIT:
         errors.append(call.fault("subject", "too_long", SUBJECT_LIMIT))
     category_id, assignee_id = _category_and_assignee(call, project, attributes, errors)
+    errors += [
+        call.fault(name.removesuffix("_id"), "blank")
+        for name in sorted(may.field_rule(tracker, call.user, project, "required"))
+        if attributes.get(name) in (None, "")
+    ]
     parent_id = fields.whole(attributes.get("parent_issue_id"))
     if parent_id is not None and parent_id not in tracker.issues:
         errors.append(call.fault("parent_task", "invalid"))
@@ -87,7 +94,7 @@ def _validated(call: Call, project: Project, attributes: dict[str, Any], watcher
     return Issue(
         id=tracker.next_id("issues"),
         project_id=project.id,
-        tracker_id=_issue_type(project, attributes),
+        tracker_id=_issue_type(call, project, attributes),
         status_id=status_id,
         priority_id=priority_id,
         author_id=call.user.id,
@@ -117,10 +124,13 @@ def _dates(call: Call, attributes: dict[str, Any], today: str, errors: list[str]
     return start, due
 
 
-def _issue_type(project: Project, attributes: dict[str, Any]) -> int:
-    """The asked-for issue type, silently replaced by the project's first where it has no such one."""
-    wanted = fields.whole(attributes.get("tracker_id"))
-    return wanted if wanted in project.tracker_ids else project.tracker_ids[0]
+def _issue_type(call: Call, project: Project, attributes: dict[str, Any]) -> int:
+    """The asked-for issue type, silently replaced by the first that the caller may use in the project."""
+    wanted, usable = (
+        fields.whole(attributes.get("tracker_id")),
+        may.issue_types(call.tracker, call.user, project),
+    )
+    return wanted if wanted in usable else (usable or project.tracker_ids)[0]
 
 
 def _first_status(call: Call, project: Project, attributes: dict[str, Any]) -> int:
@@ -148,8 +158,13 @@ def _category_and_assignee(
     if category_id is not None and (category is None or category.project_id != project.id):
         errors.append(call.fault("category", "inclusion"))
     assignee_id = fields.whole(attributes.get("assigned_to_id"))
-    if assignee_id is not None and not may.member_role_ids(call.tracker, assignee_id, project):
-        errors.append(call.fault("assignee", "invalid"))
+    if assignee_id is None and category is not None:
+        assignee_id = category.assigned_to_id
+    if assignee_id is not None:
+        assignee = call.tracker.users.get(assignee_id)
+        is_active = assignee is not None and assignee.status != USER_LOCKED
+        if not is_active or not may.member_role_ids(call.tracker, assignee_id, project):
+            errors.append(call.fault("assignee", "invalid"))
     return category_id, assignee_id
 
 
@@ -158,7 +173,7 @@ def find(call: Call) -> Issue:
     issue = call.tracker.issues.get(fields.whole(call.ids[0]) or 0)
     if issue is None:
         raise RefusedError(answers.empty(404))
-    if not may.allowed(call.tracker, call.user, "view_issues", call.tracker.projects[issue.project_id]):
+    if not may.sees(call.tracker, call.user, issue):
         raise call.forbidden()
     return issue
 
@@ -203,8 +218,30 @@ def _apply(call: Call, issue: Issue, attributes: dict[str, Any], notes: str) -> 
         "description": fields.stored_lines(description),
         "project_id": project.id,
         "status_id": wanted,
+        **_references(call, project, attributes),
     }
+    read_only = may.field_rule(tracker, call.user, project, "read_only")
+    after = {name: value for name, value in after.items() if name not in read_only}
     _change(call, issue, after, notes)
+
+
+def _references(call: Call, project: Project, attributes: dict[str, Any]) -> dict[str, int | None]:
+    """What a change names: issue type, priority, category of the project; what there is not is refused."""
+    tracker, found, errors = call.tracker, dict[str, int | None](), list[str]()
+    if fields.whole(attributes.get("tracker_id")) in may.issue_types(tracker, call.user, project):
+        found["tracker_id"] = fields.whole(attributes["tracker_id"])
+    if "priority_id" in attributes:
+        found["priority_id"] = fields.whole(attributes["priority_id"])
+        if found["priority_id"] not in tracker.priorities:
+            errors.append(call.fault("priority", "blank"))
+    if "category_id" in attributes:
+        found["category_id"] = fields.whole(attributes["category_id"])
+        category = tracker.categories.get(found["category_id"] or 0)
+        if attributes["category_id"] and (category is None or category.project_id != project.id):
+            errors.append(call.fault("category", "inclusion"))
+    if errors:
+        raise RefusedError(answers.invalid(errors))
+    return found
 
 
 def _change(call: Call, issue: Issue, after: dict[str, Any], notes: str) -> None:

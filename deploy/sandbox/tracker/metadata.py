@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from deploy.sandbox.tracker import answers, fields, filters, views
+from typing import Any
+
+from deploy.sandbox.tracker import answers, fields, filters, memberships, views
 from deploy.sandbox.tracker import permissions as may
 from deploy.sandbox.tracker.answers import Answer, RefusedError
 from deploy.sandbox.tracker.calls import Call
 from deploy.sandbox.tracker.paging import page, require_reader
-from deploy.sandbox.tracker.records import USER_ACTIVE
+from deploy.sandbox.tracker.records import USER_ACTIVE, Category, User
 
 
 def issue_types(call: Call) -> Answer:
@@ -55,6 +57,23 @@ def roles(call: Call) -> Answer:
     return answers.ok({"roles": [views.named(row) for row in call.tracker.roles.values() if not row.builtin]})
 
 
+def role(call: Call) -> Answer:
+    """GET /roles/:id.json: built-in ones, too."""
+    require_reader(call)
+    row = call.tracker.roles.get(fields.whole(call.ids[0]) or 0)
+    if row is None:
+        raise RefusedError(answers.empty(404))
+    shown = {
+        **views.named(row),
+        "assignable": True,
+        "issues_visibility": row.issues_visibility,
+        "time_entries_visibility": "all",
+        "users_visibility": "members_of_visible_projects" if call.tracker.release.tells_more else "all",
+        "permissions": row.permissions,
+    }
+    return answers.ok({"role": shown})
+
+
 def users(call: Call) -> Answer:
     """GET /users.json, administrators only: by login, locked ones left out unless asked for."""
     call.require_admin()
@@ -76,7 +95,23 @@ def user(call: Call) -> Answer:
     row = call.tracker.users.get(fields.whole(call.ids[0]) or 0)
     if row is None or not row.login or (row.status != USER_ACTIVE and not call.user.admin):
         raise RefusedError(answers.empty(404))
-    return answers.ok({"user": views.user(row, viewer=call.user)})
+    shown = views.user(row, viewer=call.user)
+    if "memberships" in call.query.get("include", "").split(","):
+        shown["memberships"] = _memberships(call, row)
+    return answers.ok({"user": shown})
+
+
+def _memberships(call: Call, user: User) -> list[dict[str, Any]]:
+    """A user's memberships of projects that the caller sees, with those that are inherited."""
+    tracker, found = call.tracker, []
+    for project in tracker.projects.values():
+        if may.allowed(tracker, call.user, "view_project", project):
+            found += [
+                {name: shown for name, shown in views.membership(tracker, row).items() if name != "user"}
+                for row in memberships.listed(call, project)
+                if row.user_id == user.id
+            ]
+    return found
 
 
 def categories(call: Call) -> Answer:
@@ -84,11 +119,16 @@ def categories(call: Call) -> Answer:
     row = call.project_in_path()
     call.require("view_issues" if call.tracker.release.open_categories else "manage_categories", row)
     found = [
-        {"id": c.id, "project": views.named(row), "name": c.name}
+        {"id": c.id, "project": views.named(row), "name": c.name} | _assignee(call, c)
         for c in call.tracker.categories.values()
         if c.project_id == row.id
     ]
     return answers.ok({"issue_categories": found, "total_count": len(found)})
+
+
+def _assignee(call: Call, category: Category) -> dict[str, Any]:
+    assignee = call.tracker.users.get(category.assigned_to_id or 0)
+    return {"assigned_to": views.named(assignee)} if assignee else {}
 
 
 def custom_fields(call: Call) -> Answer:

@@ -114,6 +114,38 @@ def allowed(tracker: Tracker, user: User, permission: str, project: Project | No
     return any(permission in role.permissions for role in roles)
 
 
+def sees(tracker: Tracker, user: User, issue: Issue) -> bool:
+    """Whether a user sees an issue: some role shows all of them, or it is the user's own."""
+    project = tracker.projects[issue.project_id]
+    if not allowed(tracker, user, "view_issues", project):
+        return False
+    seeing = [role for role in roles_in(tracker, user, project) if "view_issues" in role.permissions]
+    shows_all = user.admin or any(role.issues_visibility != "own" for role in seeing)
+    return shows_all or user.id in (issue.author_id, issue.assigned_to_id)
+
+
+def field_rule(tracker: Tracker, user: User, project: Project, rule: str) -> set[str]:
+    """The fields that the workflow makes `read_only` or `required` for a user: in every role that counts.
+
+    An administrator has all roles; those count that may create or change issues.
+    """
+    roles = list(tracker.roles.values()) if user.admin else roles_in(tracker, user, project)
+    counting = [role for role in roles if {"add_issues", "edit_issues"} & set(role.permissions)]
+    return set.intersection(*(set(getattr(role, rule)) for role in counting)) if counting else set()
+
+
+def issue_types(tracker: Tracker, user: User, project: Project) -> list[int]:
+    """The issue types of a project of which a user may create issues."""
+    if user.admin:
+        return project.tracker_ids
+    adding = [role for role in roles_in(tracker, user, project) if "add_issues" in role.permissions]
+    return [
+        number
+        for number in project.tracker_ids
+        if any(not role.issue_type_ids or number in role.issue_type_ids for role in adding)
+    ]
+
+
 def allowed_anywhere(tracker: Tracker, user: User, permission: str) -> bool:
     """Whether a user may do something in some project; his role as a non-member counts too."""
     if user.admin or permission in builtin_role(tracker, user).permissions:

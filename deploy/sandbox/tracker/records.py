@@ -40,12 +40,22 @@ class User:
 
 @dataclass(slots=True)
 class Role:
-    """A role; `builtin` ones (non-member, anonymous) can't be given to a member."""
+    """A role; `builtin` ones (non-member, anonymous) can't be given to a member.
+
+    Attributes:
+        issues_visibility: `default`, or `own`: only issues that the person is author or assignee of.
+        issue_type_ids: those of which it may create issues; empty: all.
+        read_only, required: fields of issues, such as `description`, that its workflow says so of.
+    """
 
     id: int
     name: str
     permissions: list[str]
     builtin: bool = False
+    issues_visibility: str = "default"
+    issue_type_ids: list[int] = field(default_factory=list)
+    read_only: list[str] = field(default_factory=list)
+    required: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -83,11 +93,12 @@ class Enumeration:
 
 @dataclass(slots=True)
 class Category:
-    """An issue category of one project."""
+    """An issue category of one project; `assigned_to_id` is who is given its new issues."""
 
     id: int
     project_id: int
     name: str
+    assigned_to_id: int | None = None
 
 
 @dataclass(slots=True)
@@ -191,6 +202,7 @@ class Settings:
         new_issue_statuses: On: status_id is honoured when an issue is created.
         require_comments: On: a time entry needs a comment.
         accept_zero_hours: Off: hours that round to 0 are refused.
+        future_dates: Off: no time is taken on days to come.
         max_hours_per_day: Hours one user may log on one day; 0 means no limit.
         required_custom_fields: Ids of custom fields that must have a value on creation.
         null_is_500: On: U+0000 in a text answers 500, as on PostgreSQL.
@@ -211,6 +223,7 @@ class Settings:
     new_issue_statuses: bool = False
     require_comments: bool = False
     accept_zero_hours: bool = True
+    future_dates: bool = True
     max_hours_per_day: float = 999.0
     required_custom_fields: list[int] = field(default_factory=list)
     null_is_500: bool = False

@@ -57,6 +57,7 @@ _PATTERNS: list[tuple[str, dict[str, Decision]]] = [
         r"/memberships/(\d+)\.json",
         {"PUT": memberships.update, "DELETE": memberships.delete},
     ),
+    (r"/roles/(\d+)\.json", {"GET": metadata.role}),
     (r"/users/(\d+)\.json", {"GET": metadata.user}),
 ]
 _WITH_IDS = [(re.compile(pattern), decisions) for pattern, decisions in _PATTERNS]

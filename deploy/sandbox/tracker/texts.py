@@ -11,6 +11,7 @@ _FIELDS: dict[str, tuple[str, str, str]] = {
     "subject": ("Subject", "Thema", "Sujet"),
     "project": ("Project", "Projekt", "Projet"),
     "tracker": ("Tracker", "Tracker", "Tracker"),
+    "description": ("Description", "Beschreibung", "Description"),
     "status": ("Status", "Status", "Statut"),
     "priority": ("Priority", "Priorität", "Priorité"),
     "category": ("Category", "Kategorie", "Catégorie"),
@@ -74,6 +75,12 @@ _DAY_IS_FULL = (
 )
 
 
+_FUTURE_DAY = (
+    "Cannot log time on a future date",
+    "Zeitbuchung nicht möglich. Das Datum liegt in der Zukunft",
+    "Impossible d'enregistrer un temps passé sur une date future",
+)
+
 CLOSED_ISSUE = "Cannot log time on a closed issue"
 
 
@@ -98,6 +105,11 @@ def fault(language: str, field: str, kind: str, limit: int = 0) -> str:
 def day_is_full(language: str, limit: float, logged: float) -> str:
     """The error for a user's day that would hold more hours than allowed (both in hours)."""
     return _DAY_IS_FULL[_column(language)].format(limit=_clock(limit), logged=_clock(logged))
+
+
+def future_day(language: str) -> str:
+    """The error for a day that is still to come."""
+    return _FUTURE_DAY[_column(language)]
 
 
 def preferred(accept_language: str, default: str) -> str:

@@ -9,7 +9,7 @@ from deploy.sandbox.tracker import answers, fields, texts, views
 from deploy.sandbox.tracker import permissions as may
 from deploy.sandbox.tracker.answers import Answer, RefusedError
 from deploy.sandbox.tracker.calls import Call
-from deploy.sandbox.tracker.records import Enumeration, Issue, Project, TimeEntry
+from deploy.sandbox.tracker.records import USER_LOCKED, Enumeration, Issue, Project, TimeEntry
 
 COMMENT_LIMIT = 1024
 _ACCEPTED_BLANK = (None, "")
@@ -69,7 +69,7 @@ def _place(call: Call, named: Project | None, issue: Issue | None) -> tuple[Proj
         return named, False
     tracker, project = call.tracker, call.tracker.projects[issue.project_id]
     may_log = may.allowed(tracker, call.user, "log_time", project)
-    may_log = may_log and may.allowed(tracker, call.user, "view_issues", project)
+    may_log = may_log and may.sees(tracker, call.user, issue)
     return named or project, may_log and (named is None or named.id == project.id)
 
 
@@ -101,6 +101,9 @@ def _validated(
         errors.append(call.fault("comment", "too_long", COMMENT_LIMIT))
     if spent_on is None and attributes["spent_on"] not in _ACCEPTED_BLANK:
         errors.append(call.fault("date", "not_a_date"))
+    today = time.strftime("%Y-%m-%d", time.gmtime(call.tracker.now()))
+    if spent_on is not None and spent_on > today and not call.tracker.settings.future_dates:
+        errors.append(texts.future_day(call.language))
     user_id = fields.whole(attributes.get("user_id")) or call.user.id
     if amount is not None:
         errors += _hours_errors(call, amount, user_id, spent_on or "")
@@ -155,12 +158,16 @@ def _activity_is_valid(call: Call, attributes: dict[str, Any], project: Project)
 
 
 def _user_is_valid(call: Call, attributes: dict[str, Any], project: Project | None) -> bool:
-    """Another user's time: only with the permission, and only a member's."""
+    """Another user's time: only with the permission, and only an active member's who may log time there."""
     user_id = fields.whole(attributes.get("user_id"))
     if user_id is None or user_id == call.user.id:
         return True
     allowed = may.allowed(call.tracker, call.user, "log_time_for_other_users", project)
-    return allowed and bool(may.member_role_ids(call.tracker, user_id, project))
+    user = call.tracker.users.get(user_id)
+    if not allowed or user is None or user.status == USER_LOCKED:
+        return False
+    is_member = bool(may.member_role_ids(call.tracker, user_id, project))
+    return is_member and may.allowed(call.tracker, user, "log_time", project)
 
 
 def find(call: Call) -> TimeEntry:
