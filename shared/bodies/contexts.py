@@ -69,6 +69,7 @@ class About:
         project_id: the tracker project.
         issue_id: the ticket's issue, None while it is being created.
         person: on whose behalf, None for the administrator.
+        status: the helpdesk status that is mapped; None: the snapshot's.
     """
 
     ticket: Ticket
@@ -79,6 +80,7 @@ class About:
     project_id: int
     issue_id: int | None = None
     person: TrackerPerson | None = None
+    status: int | None = None
 
 
 def project_name(tx: Transaction, project_id: int) -> str | None:
@@ -108,6 +110,7 @@ def ticket_context(name: str | None, config: PluginConfig, about: About) -> Cont
         issue_id=about.issue_id,
         tracker_user_id=person.tracker_user_id if person else None,
         login=person.login if person else None,
+        status=about.status,
     )
 
 

@@ -25,7 +25,13 @@ RESERVED = ("new",)
 Body = dict[str, Any]
 
 
-def issue_body(ticket: Ticket, project_id: int, category_id: int | None, config: PluginConfig) -> Body:
+def issue_body(
+    ticket: Ticket,
+    project_id: int,
+    category_id: int | None,
+    config: PluginConfig,
+    status: int | None = None,
+) -> Body:
     """Return the body that creates a ticket's issue.
 
     Args:
@@ -33,6 +39,7 @@ def issue_body(ticket: Ticket, project_id: int, category_id: int | None, config:
         project_id: tracker project that the project rule resolved.
         category_id: default category of the link that resolved.
         config: the plugin configuration.
+        status: the helpdesk status that it begins with; None: the snapshot's.
     """
     return {
         "issue": _without_nulls(
@@ -41,7 +48,7 @@ def issue_body(ticket: Ticket, project_id: int, category_id: int | None, config:
             description=plain_text(ticket.content) or None,
             tracker_id=config.default_tracker_id,
             priority_id=config.default_priority_id,
-            status_id=config.status_map.get(ticket.status),
+            status_id=config.status_map.get(ticket.status if status is None else status),
             category_id=category_id,
             watcher_user_ids=list(config.default_watcher_ids) or None,
         )

@@ -175,6 +175,7 @@ def from_ticket(
     tracker_user_id: int | None = None,
     login: str | None = None,
     event_name: str | None = None,
+    status: int | None = None,
 ) -> Context:
     """Return the context of a ticket's operation.
 
@@ -190,6 +191,7 @@ def from_ticket(
         tracker_user_id: whom the helpdesk's person was matched with.
         login: the same person's login on the tracker.
         event_name: such as `ticket_task.added`.
+        status: the helpdesk status that is mapped; None: the snapshot's.
     """
     context = TicketContext(
         event=EventPart(
@@ -202,7 +204,7 @@ def from_ticket(
             tracker_project_id=tracker_project_id, default_category_id=default_category_id, name=project_name
         ),
         issue=IssuePart(id=issue_id),
-        status=StatusPart(mapped_id=config.status_map.get(ticket.status)),
+        status=StatusPart(mapped_id=config.status_map.get(ticket.status if status is None else status)),
         person=PersonPart(tracker_user_id=tracker_user_id, login=login),
         config=config_part(config),
     )

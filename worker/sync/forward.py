@@ -16,6 +16,7 @@ from shared.coordination.locks import HeldLock
 from shared.errors import LeaseOver, NotYet, OutcomeUnknown, Outdated, TrackerOutage, TrackerRejected
 from shared.store.transaction import Transaction
 from shared.telemetry.logs import get_logger
+from shared.templating.operations import Operation
 from worker.sync.actions import Holding, Way, apart, ask, begin
 from worker.sync.bodies import built
 from worker.sync.context import tell
@@ -322,9 +323,21 @@ class Forwarding:
         if not work.is_issue_linked and not is_given:  # to have come to its issue may have settled it
             now = await run.write(lambda tx: tx.statuses.get(run.ticket_id))
             state = now or state
-        newest = [one.id for one in work.ticket_events if one.id == state.event_id]
-        older = [one.id for one in work.ticket_events if one.id != state.event_id]
-        await events.supersede(older, Reason.NEWER_TICKET_EVENT(event_id=state.event_id))
+        desired, status = state.newest_mapped(run.config.status_map)
+        if Operation.ISSUE_UPDATE_STATUS in run.templates:  # it may know what status_map lacks
+            desired = state.event_id
+        newest = [one.id for one in work.ticket_events if one.id == desired]
+        unmapped = [one.id for one in work.ticket_events if one.id == state.event_id != desired]
+        older = [one.id for one in work.ticket_events if one.id not in (*newest, *unmapped)]
+        by_newest = [one.id for one in work.ticket_events if one.id in older and not _is_mapped(run, one)]
+        before = [event_id for event_id in older if event_id not in by_newest]
+        await events.supersede(before, Reason.NEWER_TICKET_EVENT(event_id=desired))
+        await events.supersede(by_newest, Reason.NEWER_TICKET_EVENT(event_id=state.event_id))
+        if unmapped and isinstance(issue, Created):
+            not_mapped = Skipped(Reason.STATUS_NOT_MAPPED(status=state.status), follows_from_settings=True)
+            await events.end(unmapped, not_mapped)
+        else:
+            newest += unmapped
         if isinstance(issue, Waiting):
             await events.end(newest, issue)
         elif issue is None:
@@ -336,10 +349,13 @@ class Forwarding:
             await events.end(newest, Waiting(reason, until=state.status_next_at))
         else:
             try:
-                await events.end(newest, await give_status(run, replace(work, state=state), issue))
+                given = await give_status(run, replace(work, state=state), issue)
             except TrackerRejected as rejection:
                 refused = Reason.STATUS_REFUSED(because=rejection.coded)
-                await events.fail(newest, refused, of_status=state.status)
+                await events.fail(newest, refused, of_status=status)
+            else:
+                if newest or not isinstance(given, Skipped):
+                    await events.end(newest, given)
 
     async def _attempt(self, events: list[Pending], way: Way[T]) -> T | None:
         """Go a way; a refusal for good fails its events, no clear answer or a lease that ran out delays them."""
@@ -362,6 +378,10 @@ class Forwarding:
 
 def _ids(events: list[Pending]) -> list[int]:
     return [one.id for one in events]
+
+
+def _is_mapped(run: Drain, one: Pending) -> bool:
+    return one.event.ticket.status in run.config.status_map
 
 
 def _tried(events: list[Pending]) -> int:

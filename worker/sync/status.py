@@ -49,7 +49,7 @@ async def give_status(run: Drain, work: Work, issue: Created) -> Result:
     except TrackerRejected as rejection:
         reason = Reason.STATUS_REFUSED(because=rejection.coded)
         dropping = partial(drop, run, state, issue.tracker_id, reason, warning=True)
-        await run.conclude(dropping, of_status=state.status)
+        await run.conclude(dropping, of_status=state.newest_mapped(run.config.status_map)[1])
         raise
     except (NotYet, OutcomeUnknown) as unclear:
         return await apart(_wait, run, work, unclear)
@@ -91,8 +91,9 @@ async def _given(run: Drain, work: Work, issue: Created) -> Result:
         else (What.STATUS_GIVEN, Reason.STATUS_SET)
     )
     now = {"issue_id": issue_id, "tracker_status_id": status_id}
-    run.note(told(**now, status=state.status, event_id=state.event_id))
-    await Given(run, state, run.config.status_map.get(state.status, status_id))
+    event_id, status = state.newest_mapped(run.config.status_map)
+    run.note(told(**now, status=status, event_id=event_id))
+    await Given(run, state, run.config.status_map.get(status, status_id))
     return Sent(done(**now))
 
 
@@ -135,7 +136,9 @@ def note_given(
         The tickets of which nothing is due.
     """
     newest = tx.statuses.given_all([(run.ticket_id, state.event_id, has) for run, state, has in given])
-    owed = [run for run, state, has in given if status_map.get(state.status, has) != has]
+    owed = [
+        run for run, state, has in given if status_map.get(state.newest_mapped(status_map)[1], has) != has
+    ]
     tx.statuses.give([run.ticket_id for run in owed])
     for run in owed:
         run.note(What.STATUS_MAP_CHANGED())
@@ -183,6 +186,7 @@ def _is_there(run: Drain, status_id: int) -> bool:
 def _body(run: Drain, work: Work, issue: Created) -> Body:
     """Return the request; its object is empty where the status is mapped to nothing."""
     state = work.state
+    owed = state.owes(run.config.status_map)
     about = About(
         ticket=work.ticket,
         task=None,
@@ -192,7 +196,7 @@ def _body(run: Drain, work: Work, issue: Created) -> Body:
         project_id=issue.project_id,
         issue_id=issue.tracker_id,
         person=work.technician.person,
+        status=None if owed is None else state.newest_mapped(run.config.status_map)[1],
     )
-    mapped = run.config.status_map.get(state.status)
-    plain = status_body(mapped) if mapped is not None else {"issue": {}}
+    plain = status_body(owed) if owed is not None else {"issue": {}}
     return body_for(run, Operation.ISSUE_UPDATE_STATUS, about, lambda: plain)

@@ -160,9 +160,15 @@ class IssueCreation(Creation):
             link=link,
             project_id=link.tracker_project_id,
             person=work.technician.person,
+            status=work.status(run.config.status_map),
         )
         plain = partial(
-            issue_body, work.ticket, link.tracker_project_id, link.default_category_id, run.config
+            issue_body,
+            work.ticket,
+            link.tracker_project_id,
+            link.default_category_id,
+            run.config,
+            about.status,
         )
         chosen = choose_body(run, cls.operation, about, plain)
         project_id = chosen.body["issue"]["project_id"]  # a template may send it elsewhere than the link
@@ -185,7 +191,8 @@ class IssueCreation(Creation):
         for one in links:
             creation, has = one.creation, (one.found.get("status") or {}).get("id")
             run, state = creation.run, creation.work.state
-            wanted = run.config.status_map.get(creation.work.ticket.status)  # that its body was built by
+            its_map = run.config.status_map  # that its body was built by
+            wanted = its_map.get(creation.work.status(its_map))
             is_given.append(creation._has_its_status(has, wanted))
             if is_given[-1]:
                 given.append((run, state, has if wanted is None else wanted))

@@ -80,6 +80,11 @@ class Work:
         """The ticket updates."""
         return [pending for pending in self.events if not pending.event.task]
 
+    def status(self, status_map: Mapping[int, int]) -> int:
+        """Return the ticket's newest status that is mapped; where none is, its newest."""
+        status, mapped = self.ticket.status, self.state.mapped_status
+        return mapped if status not in status_map and mapped is not None and mapped in status_map else status
+
     @property
     def unsettled_times(self) -> dict[int, LedgerRow]:
         """Time entries that were begun and are not settled, by ticket-task id."""
@@ -190,7 +195,9 @@ def _fold(
     states = dict[int, Desired]()
     for together in zip_longest(*(one.moving for one in read.values())):
         folded = [one for one in together if one is not None]
-        moved = tx.statuses.fold_all([(row, pending.event) for row, pending in folded], settling)
+        moved = tx.statuses.fold_all(
+            [(row, pending.event) for row, pending in folded], settling, config.status_map
+        )
         states |= moved
         for row, pending in folded:
             if row.ticket_id not in moved:
@@ -199,6 +206,8 @@ def _fold(
                 tx.statuses.give_again(
                     row.ticket_id, row.id, settling, wanted, is_update=is_update, is_fresh=is_fresh
                 )
+                if wanted is not None:
+                    tx.statuses.fold_behind(row, pending.event.ticket.status, settling, config.status_map)
     return states
 
 

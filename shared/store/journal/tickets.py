@@ -59,7 +59,9 @@ IS_DROPPED = and_(
 """The status of the newest snapshot could not be given. The version before codes told it by its sentence alone."""
 
 SNAPSHOT = ("ticket_id", "event_id", "occurred_at", "sequence", "status", "snapshot")
-FOLDED = Rows({**{name: TICKETS.c[name].type for name in SNAPSHOT}, "is_update": Boolean()})
+FOLDED = Rows(
+    {**{name: TICKETS.c[name].type for name in SNAPSHOT}, "is_update": Boolean(), "is_mapped": Boolean()}
+)
 
 GIVEN = Rows({"of_ticket": Key, "of_event": Key, "has": Key})
 
@@ -84,6 +86,30 @@ class Desired(NamedTuple):
     status_text: str | None
     status_code: str | None
     status_params: dict[str, Any] | None
+    mapped_status: int | None
+    mapped_event_id: int | None
+    fields_due: list[str] | None
+    fields_kept: list[str] | None
+    fields_attempts: int | None
+    fields_next_at: datetime | None
+
+    def newest_mapped(self, status_map: Mapping[int, int]) -> tuple[int, int]:
+        """Return event and status of the newest snapshot; where that is not mapped, of the newest that is.
+
+        Args:
+            status_map: helpdesk status to tracker status id.
+        """
+        event_id, status = self.mapped_event_id, self.mapped_status
+        if self.status in status_map or event_id is None or status is None or status not in status_map:
+            return self.event_id, self.status
+        return event_id, status
+
+    def owes(self, status_map: Mapping[int, int]) -> int | None:
+        """Return the tracker status to give; None: no status is mapped, or the newest that is was given before."""
+        event_id, status = self.newest_mapped(status_map)
+        wanted = status_map.get(status)
+        is_given = self.given_event_id == event_id and self.given_status_id in (None, wanted)
+        return None if event_id != self.event_id and is_given else wanted
 
     @property
     def status_coded(self) -> Coded | None:
@@ -132,7 +158,10 @@ class TicketStates:
         return dict(rows.all())
 
     def fold_all(
-        self, events: Sequence[tuple[JournalEvent | Due, Event]], settling: float
+        self,
+        events: Sequence[tuple[JournalEvent | Due, Event]],
+        settling: float,
+        mapped: Collection[int] = (),
     ) -> dict[int, Desired]:
         """Move tickets' snapshots to those of events, unless newer ones are known.
 
@@ -142,6 +171,7 @@ class TicketStates:
             events: one of each of some tickets: the journal's event, whose (occurred_at, sequence, id) is its place in
                 time, and its content.
             settling: seconds in which a status whose giving got no clear answer may still take effect.
+            mapped: the helpdesk statuses in status_map.
 
         Returns:
             By ticket id the desired state as it is now, where it is that event's.
@@ -155,12 +185,40 @@ class TicketStates:
                 "status": event.ticket.status,
                 "snapshot": event.ticket.model_dump(mode="json"),
                 "is_update": event.event == "ticket.updated",
+                "is_mapped": event.ticket.status in mapped,
             }
             for row, event in sorted(events, key=lambda one: one[0].ticket_id)
         )
         asked = {**FOLDED.parameters(self._session, rows), "settling": settling}
         moved = carry_out(self._session, _folding(insert_for(self._session)), asked)
         return {row.ticket_id: Desired(*row) for row in moved}
+
+    def fold_behind(
+        self, row: JournalEvent | Due, status: int, settling: float, mapped: Collection[int]
+    ) -> None:
+        """Take the status of an event that came late for the one to give: no newer one is in status_map.
+
+        Args:
+            row: the journal's event; a newer snapshot is known.
+            status: its ticket's, which is in status_map.
+            settling: as for `fold_all`.
+            mapped: likewise.
+        """
+        before, place = JournalEvent, tuple_(row.occurred_at, row.sequence, row.id)
+        newer = (tuple_(before.occurred_at, before.sequence, before.id) >= place,)
+        is_known = select(before.id).where(before.id == TicketState.mapped_event_id, *newer).exists()
+        self._set(
+            and_(
+                TicketState.ticket_id == row.ticket_id,
+                TicketState.status.not_in(mapped),
+                tuple_(TicketState.occurred_at, TicketState.sequence, TicketState.event_id) > place,
+                ~is_known,
+            ),
+            mapped_status=status,
+            mapped_event_id=row.id,
+            status_due=True,
+            status_next_at=_settled_by(settling),
+        )
 
     def give_again(
         self,
@@ -232,11 +290,13 @@ class TicketStates:
         if not has:
             return
         these = TicketState.ticket_id.in_(has)
-        newest = select(TicketState.ticket_id, TicketState.event_id, TicketState.status).where(these)
+        state = TicketState
+        newest = select(state.ticket_id, state.event_id, state.status, state.mapped_status).where(these)
         given, owed = list[tuple[int, int, int | None]](), list[int]()
         in_order = newest.order_by(TicketState.ticket_id).with_for_update()
-        for ticket_id, event_id, status in self._session.execute(in_order):
-            if status_map.get(status) in (None, has[ticket_id]):
+        for ticket_id, event_id, status, mapped in self._session.execute(in_order):
+            wanted = status_map.get(status) or (status_map.get(mapped) if mapped is not None else None)
+            if wanted in (None, has[ticket_id]):
                 given.append((ticket_id, event_id, has[ticket_id]))
             else:
                 owed.append(ticket_id)
@@ -269,7 +329,7 @@ class TicketStates:
             .where(
                 TicketIssueLink.state == LedgerState.LINKED,
                 TicketState.status_due.is_(False),
-                TicketState.status.in_(status_map),
+                or_(TicketState.status.in_(status_map), TicketState.mapped_status.in_(status_map)),
                 wanted.is_distinct_from(has),
             )
             .order_by(TicketState.ticket_id)
@@ -349,7 +409,7 @@ def _giving(*, postgresql: bool) -> Any:
         .where(TICKETS.c.ticket_id == given.of_ticket, TICKETS.c.event_id == given.of_event)
         .values(
             status_due=False,
-            given_event_id=given.of_event,
+            given_event_id=func.coalesce(TICKETS.c.mapped_event_id, given.of_event),
             given_status_id=given.has,
             status_next_at=None,
             status_dropped=None,
@@ -373,6 +433,10 @@ def _folding(insert: Insert) -> Any:
         **keeping(None, "status_"),
     }
     values = [literal(value, TICKETS.c[name].type).label(name) for name, value in first.items()]
+    values += [
+        case((given.c.is_mapped, given.c[of])).label(name)
+        for name, of in (("mapped_status", "status"), ("mapped_event_id", "event_id"))
+    ]
     row = select(*(given.c[name] for name in SNAPSHOT), *values).where(literal(True))
     inserting = insert(TICKETS).from_select(list(row.selected_columns.keys()), row)
     new, old = inserting.excluded, TICKETS.c
@@ -398,6 +462,7 @@ def _folding(insert: Insert) -> Any:
         index_elements=["ticket_id"],
         set_={
             **{name: new[name] for name in moved},
+            **{name: func.coalesce(new[name], old[name]) for name in ("mapped_status", "mapped_event_id")},
             "status_due": case((is_due, true()), else_=false()),
             "status_next_at": _settled_by(bindparam("settling", type_=Float)),
         },
@@ -406,7 +471,11 @@ def _folding(insert: Insert) -> Any:
 
 
 def _mapped(status_map: Mapping[int, int]) -> ColumnElement[int | None]:
-    return case(dict(status_map), value=TicketState.status)
+    """What a map makes of the newest status, or of the newest that was mapped when it came."""
+    return func.coalesce(
+        case(dict(status_map), value=TicketState.status),
+        case(dict(status_map), value=TicketState.mapped_status),
+    )
 
 
 def _settled_by(settling: float | BindParameter[float]) -> ColumnElement[datetime | None]:

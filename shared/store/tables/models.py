@@ -19,6 +19,7 @@ HAS_ENDED = "ended_at IS NOT NULL"
 GONE: ColumnElement[str] = literal_column("'gone'")
 """`LedgerState.GONE`, said literally as the index of live rows says it: who plans once knows no parameter's value."""
 
+FIELDS = "fields_due IS NOT NULL OR fields_kept IS NOT NULL"
 OPEN_ROWS = "state <> 'linked'"
 
 
@@ -91,12 +92,18 @@ class TicketState(Base):
     """A ticket's desired state: its newest snapshot, and whether the tracker still has to be given its status.
 
     `given_status_id` is what status_map made of the status that was given last; NULL where a version before gave it.
+    `mapped_status` and `mapped_event_id` are those of the newest event whose status was in status_map when it came:
+    that of the snapshot, or of an earlier one. `fields_due` are the fields of the issue that the tracker did not take
+    when it was created, still to be given; `fields_kept` those that it kept otherwise after that.
     """
 
     __tablename__ = "ticket_state"
     __table_args__ = (
         Index("ix_ticket_state_due", "status_due", "status_next_at"),
         Index("ix_ticket_state_status", "status"),
+        Index(
+            "ix_ticket_state_fields", "ticket_id", sqlite_where=text(FIELDS), postgresql_where=text(FIELDS)
+        ),
     )
 
     ticket_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
@@ -114,6 +121,12 @@ class TicketState(Base):
     status_reason_text: Mapped[str | None] = mapped_column("status_reason", Words)
     status_code: Mapped[str | None] = mapped_column(String(64))
     status_params: Mapped[dict[str, Any] | None]
+    mapped_status: Mapped[int | None]
+    mapped_event_id: Mapped[int | None]
+    fields_due: Mapped[list[str] | None] = mapped_column(Json)
+    fields_kept: Mapped[list[str] | None] = mapped_column(Json)
+    fields_attempts: Mapped[int | None]
+    fields_next_at: Mapped[datetime | None]
 
 
 class LedgerRow(Explained, Base):
