@@ -24,6 +24,7 @@ class Fault(Code):
     SETTINGS_REPLACED = "settings_replaced"
     LEASE_RAN_OUT = "lease_ran_out"
     MEMBERSHIP_UNKNOWN = "membership_unknown"
+    RIGHTS_UNKNOWN = "rights_unknown"
     PROJECT_UNKNOWN = "project_unknown"
     LOGIN_UNKNOWN = "login_unknown"
     OPENNESS_UNKNOWN = "openness_unknown"

@@ -24,6 +24,8 @@ class What(Code):
     SENT_AS_ADMINISTRATOR = "sent_as_administrator"
     PERSON_NOT_ACTIVE = "person_not_active"
     REFUSED_TO_ANYBODY = "refused_to_anybody"
+    REFUSED_FOR_CONTENT = "refused_for_content"
+    BOOKED_TO_PERSON = "booked_to_person"
     REPEATED_AS_ADMINISTRATOR = "repeated_as_administrator"
     ISSUE_MOVED = "issue_moved"
     LOGIN_CHANGED = "login_changed"

@@ -27,6 +27,7 @@ SENTENCES: Table = {
     Fault.WORKER_ENDS: "the worker is to end, and leaves it to others",
     Fault.SETTINGS_REPLACED: "what is sent is built from was changed meanwhile",
     Fault.LEASE_RAN_OUT: "the claim's lease ran out before the call was made",
+    Fault.RIGHTS_UNKNOWN: "what {login} may do on the tracker is not known yet: {because}",
     Fault.MEMBERSHIP_UNKNOWN: "whether the person is a member is not known yet: {because}",
     Fault.PROJECT_UNKNOWN: "in which tracker project issue #{issue_id} is, is not known yet: {because}",
     Fault.LOGIN_UNKNOWN: "whether {login} has another login now is not known yet: {because}",

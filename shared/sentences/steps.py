@@ -20,6 +20,8 @@ SENTENCES: Table = {
     What.REPEATED_AS_ADMINISTRATOR: (
         "The tracker refused to let {login} do it; repeated as the administrator"
     ),
+    What.REFUSED_FOR_CONTENT: "The tracker refused what was sent as {login}",
+    What.BOOKED_TO_PERSON: "Sent as the administrator, to be booked to {login}",
     What.ISSUE_MOVED: "Issue #{issue_id} is in tracker project {tracker_project_id} now",
     What.PERSON_NOT_ACTIVE: "{login} is no active user of the tracker; asked as the administrator",
     What.REFUSED_TO_ANYBODY: "The tracker refused it to {login} and to the administrator alike",
@@ -97,6 +99,10 @@ WHY: Table = {
     What.REPEATED_AS_ADMINISTRATOR: (
         "{because}. Give {login} a role in tracker project {tracker_project_id} that may do it."
     ),
+    What.REFUSED_FOR_CONTENT: (
+        "{because}. {login} has the right to create it, so it is not repeated in another name."
+    ),
+    What.BOOKED_TO_PERSON: "{because}. {login} may log time in the project, and does not see the issue.",
     What.ISSUE_MOVED: "a person moved it; whoever logs time on it is made a member there",
     What.PERSON_NOT_ACTIVE: (
         "{because}. Unlock {login} on the tracker, or say who it is with `deskbridge map-user`."

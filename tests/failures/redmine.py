@@ -26,6 +26,10 @@ TABLES = {
     "custom_fields": "custom_fields",
     "memberships": "members",
 }
+SETTINGS = {
+    "max_hours_per_day": "timelog_max_hours_per_day",
+    "future_dates": "timelog_accept_future_dates",
+}
 BELONGING = {
     "roles": (
         "DELETE FROM members WHERE id IN (SELECT member_id FROM member_roles WHERE role_id = ?)",
@@ -69,6 +73,11 @@ class RealRedmine:
                 _replace(execute, "projects_trackers", "project_id", row_id, "tracker_id", types)
             if (roles := values.pop("role_ids", None)) is not None:
                 _replace(execute, "member_roles", "member_id", row_id, "role_id", roles)
+            if (permissions := values.pop("permissions", None)) is not None:
+                values["permissions"] = "---\n" + "".join(f"- :{name}\n" for name in permissions)
+            for rule in ("read_only", "required"):
+                if (fields := values.pop(rule, None)) is not None:
+                    _set_rule(execute, row_id, rule.replace("_", ""), fields)
             if (choices := values.pop("possible_values", None)) is not None:
                 values["possible_values"] = "---\n" + "".join(f"- {choice}\n" for choice in choices)
             for column, value in values.items():
@@ -91,6 +100,13 @@ class RealRedmine:
                         "UPDATE custom_fields SET is_required = ? WHERE id = ?",
                         (int(field_id in required), field_id),
                     )
+            for name, setting in SETTINGS.items():
+                if name in values:
+                    value = values.pop(name)
+                    execute("DELETE FROM settings WHERE name = ?", (setting,))
+                    stored = str(int(value) if isinstance(value, bool) else value)
+                    insert = f"INSERT INTO settings (name, value, updated_on) VALUES (?, ?, {NOW})"
+                    execute(insert, (setting, stored))
             if "rest_enabled" in values:
                 on = str(int(values.pop("rest_enabled")))
                 execute(
@@ -124,6 +140,17 @@ class RealRedmine:
                 connection.execute("COMMIT")
         finally:
             connection.close()
+
+
+def _set_rule(execute: Execute, role_id: int, rule: str, fields: Iterable[str]) -> None:
+    """Make fields of issues of every type and status read-only, or required, for a role."""
+    execute("DELETE FROM workflows WHERE role_id = ? AND rule = ?", (role_id, rule))
+    for name in fields:
+        execute(
+            "INSERT INTO workflows (type, tracker_id, old_status_id, role_id, field_name, rule)"
+            " SELECT 'WorkflowPermission', trackers.id, issue_statuses.id, ?, ?, ? FROM trackers, issue_statuses",
+            (role_id, name, rule),
+        )
 
 
 def _replace(

@@ -29,11 +29,13 @@ from worker.sync.actions import begin
 from worker.sync.bodies import body_for
 from worker.sync.drain import Drain
 from worker.sync.probes import call_as_administrator
+from worker.sync.rights import Rights, rights_of
 
 MEMBERSHIP_MAY_HELP = (403, 422)
 IS_MEMBER = (422,)
 MEMBERSHIP_TRIES = 5
 ONCE_S = 3600
+RIGHTS_OR_CONTENT = 422
 NOBODY = 412
 """No active user has the login."""
 
@@ -60,6 +62,7 @@ class Sender:
     tried: int = 0
     refused: Coded | None = None
     _ensured_now: bool = False
+    _rights: Rights | None = None
 
     @property
     def project_id(self) -> int:
@@ -108,6 +111,9 @@ class Sender:
     ) -> Answer:
         """Send as the person, once more where a forgotten membership explains the refusal, else as the administrator.
 
+        What is refused to a person who may create it is refused for good: the administrator's call could succeed, and
+        would leave it in another name.
+
         Args:
             method: HTTP method.
             path: path below base_url.
@@ -116,7 +122,7 @@ class Sender:
             begun: the first of them, where it has left already (`send_first`).
 
         Raises:
-            TrackerError: the administrator's answer, or no clear answer at all.
+            TrackerError: the administrator's answer, a refusal of what was sent, or no clear answer at all.
             LeaseOver: as `before_send` says.
             NotYet: nothing was created, and it may be another time.
         """
@@ -126,8 +132,10 @@ class Sender:
             return self._as_person(self.person, method, path, body, before_send, begun)
         except ImpersonationRefused as refusal:
             refused = refusal
-            self.refused = refusal.coded
-            metrics.AS_ADMINISTRATOR.labels(code=str(refusal.coded.code)).inc()
+        if self._rights is Rights.UNSEEING:
+            return self._in_their_name(self.person, method, path, body, before_send, refused)
+        self.refused = refused.coded
+        metrics.AS_ADMINISTRATOR.labels(code=str(refused.coded.code)).inc()
         if refused.status in MEMBERSHIP_MAY_HELP:
             self._look_for_reasons(self.person)
         if refused.status == NOBODY:
@@ -182,16 +190,73 @@ class Sender:
         try:
             return call(person.login, begun)
         except ImpersonationRefused as refusal:
-            if refusal.status == NOBODY and (login := self._login_now(person)) != person.login:
-                return call(login)
-            if refusal.status not in MEMBERSHIP_MAY_HELP:
+            again = self._again_as(person, refusal)
+            if again is None:
                 raise
-            moved = self.about.issue_id is not None and self._learn_project(self.about.issue_id)
-            if (self._ensured_now and not moved) or not self._may_become_member():
-                raise
+        try:
+            return call(again)
+        except ImpersonationRefused as refusal:
+            self._judge(person, again, refusal)
+            raise
+
+    def _again_as(self, person: TrackerPerson, refusal: ImpersonationRefused) -> str | None:
+        """Return the login as which it is sent once more; None: the person may not.
+
+        Raises:
+            TrackerRejected: as `_judge`.
+            NotYet, TrackerError: it is not known.
+        """
+        if refusal.status == NOBODY:
+            login = self._login_now(person)
+            return login if login != person.login else None
+        if refusal.status not in MEMBERSHIP_MAY_HELP:
+            return None
+        moved = self.about.issue_id is not None and self._learn_project(self.about.issue_id)
+        self._judge(person, person.login, refusal)
+        is_member = self._rights in (Rights.LACKING, Rights.UNSEEING)
+        if is_member or (self._ensured_now and not moved) or not self._may_become_member():
+            return None
         self._forget_membership(person)
         self._ensure_membership(person)
-        return call(person.login)
+        return person.login
+
+    def _judge(self, person: TrackerPerson, login: str, refusal: ImpersonationRefused) -> None:
+        """Find out what a 422 is about; any other refusal is about the person.
+
+        Raises:
+            TrackerRejected: what was sent; the person may create it.
+            NotYet: it is not known.
+            TrackerError: an outage.
+        """
+        if refusal.status != RIGHTS_OR_CONTENT:
+            return
+        try:
+            self._rights = rights_of(self.run, person, login, self.project_id, self.about.issue_id)
+        except (OutcomeUnknown, TrackerRejected) as unclear:
+            self._not_yet(Fault.RIGHTS_UNKNOWN(login=login, because=unclear.coded))
+        if self._rights is Rights.ENOUGH:
+            self.run.warn(What.REFUSED_FOR_CONTENT(login=login, because=refusal.coded))
+            raise TrackerRejected(refusal.method, refusal.path, status=refusal.status, errors=refusal.errors)
+
+    def _in_their_name(
+        self,
+        person: TrackerPerson,
+        method: str,
+        path: str,
+        body: Body,
+        before_send: Callable[[], None],
+        refusal: ImpersonationRefused,
+    ) -> Answer:
+        """Have the API user book time to a person who may log it, and does not see the issue.
+
+        The person's own limits hold, so that a refusal is about what was sent.
+        """
+        name = Kind.TICKET_TASK.wire_name
+        booked = {**body, name: {**body[name], "user_id": person.tracker_user_id}}
+        try:
+            return call_as_administrator(self.run, method, path, booked, before_send)
+        finally:
+            self.run.note(What.BOOKED_TO_PERSON(login=person.login, because=refusal.coded))
 
     def _learn_project(self, issue_id: int) -> bool:
         """Look where an issue is, since the person is refused there; True where it is elsewhere than was known.

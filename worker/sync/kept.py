@@ -32,6 +32,7 @@ class Known:
 
     Args:
         basis: how many changes had been counted before any of it was read; None: it is never the same again.
+        permissions: what roles of the tracker may do, by their ids (`worker.sync.rights`).
     """
 
     basis: int | None = None
@@ -43,6 +44,7 @@ class Known:
     _project_names: dict[int, str] = field(default_factory=dict)
     _members: set[tuple[int, int]] = field(default_factory=set)
     _seen: dict[int, str | None] = field(default_factory=dict)
+    permissions: dict[int, frozenset[str]] = field(default_factory=dict)
 
     @property
     def is_old(self) -> bool:

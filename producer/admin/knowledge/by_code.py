@@ -72,6 +72,7 @@ NAMED: Mapping[str, Iterable[Code]] = {
     "KB-HELPDESK-007": (Finding.TASKS_ARE_DONE, Finding.NO_TASK_IS_DONE),
     "KB-HINT-008": (
         Fault.MEMBERSHIP_UNKNOWN,
+        Fault.RIGHTS_UNKNOWN,
         Fault.IMPERSONATION_REFUSED,
         What.NOT_MADE_MEMBER,
         What.MEMBERSHIP_UNCLEAR,
@@ -256,6 +257,7 @@ NAMED: Mapping[str, Iterable[Code]] = {
         Finding.EVENTS_FIXED,
         What.PERHAPS_REFUSED_FOR,
         What.REFUSED_TO_ANYBODY,
+        What.REFUSED_FOR_CONTENT,
     ),
     "KB-WORK-005": (
         *Misattribution,

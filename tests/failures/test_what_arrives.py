@@ -1,0 +1,166 @@
+"""What arrives on the tracker is right, or the event says what is not: day, person, fields; on a real one, too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from deploy.sandbox.tracker import permissions as may
+from deploy.sandbox.tracker.control import StandIn
+from shared.codes.hints import Hint
+from shared.codes.kinds import Kind
+from shared.codes.reasons import Reason
+from shared.codes.steps import What
+from tests.contract import seed
+from tests.contract.support import Json, Tracker
+from tests.failures.redmine import RealRedmine
+from tests.support.bridge import Bridge
+from tests.support.events import task, task_event, ticket
+
+DAY = "2026-01-20"
+ERIN = {"id": 70, "email": "erin@example.test"}
+CAROL = {"id": 71, "email": "carol@example.test"}
+EVERY_ROLE = (1, 2, *seed.Role)
+
+
+class Scene:
+    """A ticket, and what the tracker has of it."""
+
+    def __init__(self, bridge: Bridge, server: StandIn | RealRedmine) -> None:
+        self.bridge, self.server = bridge, server
+        self.tracker = Tracker(server.base_url, server.api_key)
+
+    def forward(self, at: float = 0, of_ticket: dict[str, Any] | None = None, **of_task: Any) -> str:
+        """Forward a Done ticket task; return its event's state."""
+        event = task_event(at, of_ticket=of_ticket or ticket(), of_task=task(**of_task))
+        (self.event_id,) = self.bridge.receive(event)
+        self.bridge.sync()
+        return self.bridge.event(self.event_id).state
+
+    @property
+    def reason(self) -> str:
+        return self.bridge.event(self.event_id).reason or ""
+
+    def issues(self) -> list[Json]:
+        found = self.tracker.read("/issues.json?status_id=*&subject=Printer 4711 on fire&sort=id")["issues"]
+        assert isinstance(found, list)
+        return found
+
+    def entries(self) -> list[Json]:
+        found = self.tracker.read("/time_entries.json")["time_entries"]
+        return sorted(found, key=lambda one: int(one["id"]))
+
+    def calls(self, method: str) -> list[str]:
+        """The calls so far, each with the person's login in the end; none: the administrator's."""
+        with self.bridge.store.transaction() as tx:
+            made = [step.call for step in tx.trace.of_ticket(4711) if step.call]
+        return [f"{one['path']} {one['as'] or ''}".strip() for one in made if one["method"] == method]
+
+    def told(self, what: What) -> bool:
+        with self.bridge.store.transaction() as tx:
+            return any(step.coded.code == what for step in tx.trace.of_ticket(4711))
+
+
+@pytest.fixture
+def scene(bridge: Bridge, stand_in: StandIn | RealRedmine) -> Scene:
+    return Scene(bridge, stand_in)
+
+
+def test_hours_are_on_the_day_of_the_work(scene: Scene) -> None:
+    assert scene.forward(date=f"{DAY}T23:30:00+09:00") == "done"
+    assert [one["spent_on"] for one in scene.entries()] == [DAY]
+
+
+def test_hours_are_on_the_day_on_which_they_are_sent_where_that_is_set(scene: Scene) -> None:
+    scene.bridge.configure(spent_on="omit")
+    assert scene.forward(date=DAY) == "done"
+    assert [one["spent_on"] for one in scene.entries()] != [DAY]
+
+
+def test_a_day_that_the_tracker_refuses_fails_with_its_words_and_a_hint(scene: Scene) -> None:
+    scene.server.settings(future_dates=False)
+    assert scene.forward(date="2090-01-01") == "failed"
+    assert "Cannot log time on a future date" in scene.reason
+    assert scene.told(What.PERHAPS_REFUSED_FOR)
+    assert Hint.MAYBE_DAY_NOT_OPEN in str(scene.bridge.event(scene.event_id).params)
+    assert scene.entries() == []
+
+
+def test_more_hours_than_a_day_takes_are_in_nobody_elses_name(scene: Scene) -> None:
+    """The administrator may log as much as he likes: he has not logged anything that day."""
+    scene.server.settings(max_hours_per_day=8)
+    assert scene.forward(date=DAY, actiontime=5 * 3600) == "done"
+    assert scene.forward(1, task_id=513, date=DAY, actiontime=4 * 3600) == "failed"
+    assert "Cannot log more than 8:00 hours" in scene.reason
+    assert "a role" not in scene.reason
+    assert scene.told(What.REFUSED_FOR_CONTENT)
+    assert [one["hours"] for one in scene.entries()] == [5.0]
+    assert scene.calls("POST").count("/time_entries.json") == 0
+    scene.server.settings(max_hours_per_day=9)
+    with scene.bridge.store.transaction() as tx:
+        tx.journal.replay([scene.event_id])
+    scene.bridge.sync()
+    assert [(one["hours"], one["user"]["id"]) for one in scene.entries()] == [
+        (5.0, seed.User.ALICE),
+        (4.0, seed.User.ALICE),
+    ]
+
+
+def test_a_field_that_a_persons_role_requires_fails_the_issue(scene: Scene) -> None:
+    scene.server.patch("roles", seed.Role.DEVELOPER, required=["due_date"])
+    assert scene.forward() == "failed"
+    assert "Due date cannot be blank" in scene.reason
+    assert scene.issues() == []
+    scene.server.patch("roles", seed.Role.DEVELOPER, required=[])
+    with scene.bridge.store.transaction() as tx:
+        tx.journal.replay([scene.event_id])
+    scene.bridge.sync()
+    assert [one["author"]["id"] for one in scene.issues()] == [seed.User.ALICE]
+
+
+def test_who_was_made_a_member_a_moment_ago_is_refused_for_the_content_alike(scene: Scene) -> None:
+    scene.server.patch("roles", seed.Role.DEVELOPER, required=["due_date"])
+    assert scene.forward(of_ticket=ticket(technician=CAROL)) == "failed"
+    assert scene.told(What.MADE_MEMBER)
+    assert scene.issues() == []
+
+
+def test_an_issue_of_a_member_whose_role_may_create_none_is_the_administrators(scene: Scene) -> None:
+    scene.server.patch("roles", seed.Role.REPORTER, permissions=sorted(may.REPORTER - {"add_issues"}))
+    assert scene.forward(of_ticket=ticket(technician=ERIN)) == "done"
+    assert [one["author"]["id"] for one in scene.issues()] == [seed.User.ADMIN]
+    with scene.bridge.store.transaction() as tx:
+        assert [one.kind for one, _ in tx.misattributed.find()] == [Kind.TICKET]
+    assert scene.told(What.REPEATED_AS_ADMINISTRATOR)
+
+
+def test_hours_of_a_member_whose_role_may_log_none_are_the_administrators(scene: Scene) -> None:
+    scene.server.patch("roles", seed.Role.REPORTER, permissions=sorted(may.REPORTER - {"log_time"}))
+    assert scene.forward(user=ERIN) == "done"
+    assert [one["user"]["id"] for one in scene.entries()] == [seed.User.ADMIN]
+    assert scene.bridge.event(scene.event_id).code == Reason.TIME_LOGGED_AS_ANOTHER
+
+
+def test_hours_of_a_person_who_does_not_see_the_issue_are_booked_to_them(scene: Scene) -> None:
+    scene.server.patch("roles", seed.Role.REPORTER, issues_visibility="own")
+    assert scene.forward(user=ERIN, date=DAY) == "done"
+    assert [(one["user"]["id"], one["spent_on"]) for one in scene.entries()] == [(seed.User.ERIN, DAY)]
+    assert scene.bridge.event(scene.event_id).code == Reason.TIME_LOGGED
+    assert scene.told(What.BOOKED_TO_PERSON)
+    with scene.bridge.store.transaction() as tx:
+        assert tx.misattributed.find() == []
+
+
+def test_hours_that_are_booked_to_a_person_keep_to_the_persons_limits(scene: Scene) -> None:
+    scene.server.patch("roles", seed.Role.REPORTER, issues_visibility="own")
+    scene.server.settings(max_hours_per_day=8)
+    assert scene.forward(user=ERIN, date=DAY, actiontime=9 * 3600) == "failed"
+    assert "Cannot log more than 8:00 hours" in scene.reason
+    assert scene.entries() == []
+
+
+def test_a_person_who_is_no_member_and_may_not_become_one_is_stood_in_for(scene: Scene) -> None:
+    scene.bridge.configure(membership_for="nobody")
+    assert scene.forward(of_ticket=ticket(technician=CAROL), user=CAROL) == "done"
+    assert [one["user"]["id"] for one in scene.entries()] == [seed.User.ADMIN]

@@ -1,0 +1,92 @@
+"""Whether a 422 is about a person's rights, told by facts (docs/decisions/0027-a-422-and-the-persons-rights.md).
+
+The tracker answers 422 to somebody who may not, and to what it does not take, in words of any language.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import Any
+
+from shared.codes.faults import Detail
+from shared.errors import ImpersonationRefused, OutcomeUnknown, TrackerRejected
+from shared.store.configuration.people import TrackerPerson
+from shared.values.ids import id_in, is_id
+from worker.sync.drain import Drain
+
+
+class Rights(Enum):
+    """What a person may do where something is to be created."""
+
+    ENOUGH = auto()
+    """To create it: a refusal is about what was sent."""
+    NOT_MEMBER = auto()
+    LACKING = auto()
+    """A member, none of whose roles may create it."""
+    UNSEEING = auto()
+    """May log time in the project, and does not see the issue."""
+
+
+def rights_of(run: Drain, person: TrackerPerson, login: str, project_id: int, issue_id: int | None) -> Rights:
+    """Return what a person may do.
+
+    Args:
+        run: the drain.
+        person: the person.
+        login: the person's login now.
+        project_id: the tracker project.
+        issue_id: the issue on which time is to be logged; None: an issue is to be created.
+
+    Raises:
+        TrackerError: an outage, or no clear answer.
+    """
+    path = f"/users/{person.tracker_user_id}.json"
+    found = run.lists.get(path, {"include": "memberships"}).data
+    user = found.get("user") if isinstance(found, dict) else None
+    if not isinstance(user, dict):
+        raise OutcomeUnknown("GET", path, detail=Detail.NO_LIST(name="memberships"))
+    if user.get("admin") is True:
+        return Rights.ENOUGH
+    roles = [
+        id_in(role)
+        for membership in _dicts(user.get("memberships"))
+        if id_in(membership.get("project")) == project_id
+        for role in _dicts(membership.get("roles"))
+    ]
+    if not roles:
+        return Rights.NOT_MEMBER
+    needed = "add_issues" if issue_id is None else "log_time"
+    if not any(is_id(role_id) and needed in _permissions(run, role_id) for role_id in roles):
+        return Rights.LACKING
+    if issue_id is not None and not _sees(run, login, issue_id):
+        return Rights.UNSEEING
+    return Rights.ENOUGH
+
+
+def _permissions(run: Drain, role_id: int) -> frozenset[str]:
+    """Return what a role may do, as it was read within the last minute."""
+    known = run.known.permissions
+    if role_id not in known:
+        path = f"/roles/{role_id}.json"
+        try:
+            found = run.lists.get(path).data
+        except TrackerRejected as refused:
+            if refused.status != 404:
+                raise
+            found = {}
+        role = found.get("role") if isinstance(found, dict) else None
+        listed = role.get("permissions") if isinstance(role, dict) else None
+        known[role_id] = frozenset(map(str, listed)) if isinstance(listed, list) else frozenset()
+    return known[role_id]
+
+
+def _sees(run: Drain, login: str, issue_id: int) -> bool:
+    try:
+        run.tracker.call("GET", f"/issues/{issue_id}.json", login=login, observe=run.observe)
+    except ImpersonationRefused:
+        return False
+    return True
+
+
+def _dicts(listed: Any) -> list[dict[str, Any]]:
+    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
