@@ -46,6 +46,8 @@ class What(Code):
     STATUS_GIVEN = "status_given"
     UPDATE_GIVEN = "update_given"
     STATUS_KEPT = "status_kept"
+    FIELDS_GIVEN = "fields_given"
+    FIELDS_KEPT = "fields_kept"
     PERHAPS_REFUSED_FOR = "perhaps_refused_for"
 
     # in doubt

@@ -7,11 +7,13 @@ these are what is sent.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from shared.events.config import PluginConfig
 from shared.events.event import Ticket, TicketTask
-from shared.events.text import cut, hours, one_line, plain_text
+from shared.events.text import cut, hours, normalised, one_line, plain_text
+from shared.values.ids import id_in, read_id
 
 LONGEST_SUBJECT = 255
 LONGEST_COMMENT = 1024
@@ -74,6 +76,26 @@ def time_entry_body(ticket_id: int, task: TicketTask, issue_id: int, config: Plu
             spent_on=task.date if config.spent_on == "task_date" else None,
         )
     }
+
+
+def not_taken(body: Body, issue: Mapping[str, Any]) -> list[str]:
+    """Return the fields of a request that an issue has otherwise, of those that the tracker may leave out or replace.
+
+    Args:
+        body: the request.
+        issue: the issue as the tracker shows it; what it does not show is taken to be as it was sent.
+    """
+    sent = body["issue"]
+    found = []
+    if sent.get("description") is not None and "description" in issue:
+        has = str(issue["description"] or "")
+        if normalised(has) != normalised(str(sent["description"])):
+            found.append("description")
+    for name in ("tracker_id", "priority_id", "category_id"):
+        wanted, has_id = read_id(str(sent.get(name)).strip()), id_in(issue.get(name.removesuffix("_id")))
+        if wanted is not None and wanted != has_id and "priority" in issue:
+            found.append(name)
+    return found
 
 
 def status_body(status_id: int) -> Body:

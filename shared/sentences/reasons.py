@@ -5,6 +5,8 @@ from __future__ import annotations
 from shared.codes.reasons import Matching, Reason, Verdict
 from shared.sentences.template import Plural, Table
 
+KEPT = "[; the tracker has the issue with other values of {fields} than were sent]"
+
 SENTENCES: Table = {
     Reason.NO_LINK: (
         "neither the ticket's helpdesk project nor its entity is linked to a tracker project "
@@ -18,9 +20,9 @@ SENTENCES: Table = {
     Reason.LOGGED_BY_EVENT: "logged by event {event_id}",
     Reason.NEWER_TASK_EVENT: "event {event_id} of the same ticket task is newer",
     Reason.NEWER_TICKET_EVENT: "event {event_id} of the ticket is newer",
-    Reason.TIME_LOGGED: "time entry #{time_entry_id} on issue #{issue_id}",
+    Reason.TIME_LOGGED: f"time entry #{{time_entry_id}} on issue #{{issue_id}}{KEPT}",
     Reason.TIME_LOGGED_AS_ANOTHER: (
-        "time entry #{time_entry_id} on issue #{issue_id}; not by whom it should be: {because}"
+        f"time entry #{{time_entry_id}} on issue #{{issue_id}}; not by whom it should be: {{because}}{KEPT}"
     ),
     Reason.STATUS_SET: "issue #{issue_id} set to tracker status {tracker_status_id}",
     Reason.ISSUE_UPDATED: "issue #{issue_id} updated",

@@ -36,9 +36,9 @@ tracker's verdicts it is pending again only where it had ended as done or supers
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from shared.codes.authors import Misattribution
 from shared.codes.coded import Coded
@@ -48,6 +48,7 @@ from shared.codes.steps import What
 from shared.events.config import PluginConfig
 from shared.events.event import Event
 from shared.events.gate import closed_gate
+from shared.events.payloads import not_taken
 from shared.store.journal.due import content_of
 from shared.store.journal.trace import Step
 from shared.store.ledger.ledger import Claim, LedgerRow
@@ -97,6 +98,10 @@ class Found(Protocol):
     def status_id(self) -> int | None:
         """The status of an issue."""
 
+    @property
+    def listed(self) -> Mapping[str, Any]:
+        """It as the tracker lists it; empty: not known."""
+
 
 @dataclass(frozen=True)
 class Verdicts:
@@ -144,6 +149,8 @@ class Verdicts:
             self._note(row, What.CREATION_FOUND(kind=self.kind, tracker_id=found.tracker_id))
             self._attribute(row, found)
             self._owe(row.ticket_id, found.status_id)
+            if self.kind is Kind.TICKET and row.body and (fields := not_taken(row.body, found.listed)):
+                self.tx.statuses.owe_fields(row.ticket_id, fields)
             self.tx.journal.hurry(row.ticket_id, self._task_id(row.key))
 
     def adopt_after_restore(self, claim: Claim, lease: float, found: Found) -> bool:

@@ -98,6 +98,12 @@ CALL_SECONDS = Histogram(
     registry=None,
     buckets=SECONDS,
 )
+FIELDS_KEPT = Counter(
+    "deskbridge_issue_fields_kept_total",
+    "Fields of new issues that the tracker has otherwise than they were sent, by field",
+    ["field"],
+    registry=None,
+)
 AS_ADMINISTRATOR = Counter(
     "deskbridge_sent_as_administrator_total",
     "Sendings as the administrator for want of a person, by why",
@@ -115,7 +121,7 @@ INBOUND: tuple[MetricWrapperBase, ...] = (
     SPOOL,
     SPOOL_TOLD,
 )
-WORK: tuple[MetricWrapperBase, ...] = (ENDED, CALLS, CALL_SECONDS, AS_ADMINISTRATOR)
+WORK: tuple[MetricWrapperBase, ...] = (ENDED, CALLS, CALL_SECONDS, AS_ADMINISTRATOR, FIELDS_KEPT)
 BY_PROCESS: Mapping[str, tuple[MetricWrapperBase, ...]] = {
     "producer": INBOUND,
     "worker": WORK,

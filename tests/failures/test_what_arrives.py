@@ -12,11 +12,12 @@ from shared.codes.hints import Hint
 from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
+from shared.store.configuration.links import LinkKind
 from tests.contract import seed
 from tests.contract.support import Json, Tracker
 from tests.failures.redmine import RealRedmine
 from tests.support.bridge import Bridge
-from tests.support.events import task, task_event, ticket
+from tests.support.events import SUPPORT_ENTITY, task, task_event, ticket
 
 DAY = "2026-01-20"
 ERIN = {"id": 70, "email": "erin@example.test"}
@@ -41,6 +42,10 @@ class Scene:
     @property
     def reason(self) -> str:
         return self.bridge.event(self.event_id).reason or ""
+
+    @property
+    def params(self) -> dict[str, Any]:
+        return self.bridge.event(self.event_id).params or {}
 
     def issues(self) -> list[Json]:
         found = self.tracker.read("/issues.json?status_id=*&subject=Printer 4711 on fire&sort=id")["issues"]
@@ -164,3 +169,72 @@ def test_a_person_who_is_no_member_and_may_not_become_one_is_stood_in_for(scene:
     scene.bridge.configure(membership_for="nobody")
     assert scene.forward(of_ticket=ticket(technician=CAROL), user=CAROL) == "done"
     assert [one["user"]["id"] for one in scene.entries()] == [seed.User.ADMIN]
+
+
+def test_a_text_and_a_priority_that_the_role_may_not_set_are_given_afterwards(scene: Scene) -> None:
+    scene.bridge.configure(default_priority_id=seed.Priority.HIGH)
+    scene.server.patch("roles", seed.Role.DEVELOPER, read_only=["description", "priority_id"])
+    assert scene.forward() == "done"
+    (issue,) = scene.issues()
+    assert (issue["description"], issue["priority"]["id"]) == ("It burns", seed.Priority.HIGH)
+    assert issue["author"]["id"] == seed.User.ALICE
+    assert scene.params == {
+        "time_entry_id": scene.entries()[0]["id"],
+        "issue_id": issue["id"],
+    }
+    path = f"/issues/{issue['id']}.json"
+    assert scene.calls("PUT") == [path, path], "the fields, and the status; both as the administrator"
+    assert scene.told(What.FIELDS_GIVEN)
+    assert not scene.told(What.FIELDS_KEPT)
+    assert scene.bridge.forward(task_event(1, of_task=task(513))) == ["done"]
+    assert len(scene.calls("PUT")) == 2
+
+
+def test_a_category_that_the_role_may_not_set_is_given_afterwards(scene: Scene) -> None:
+    scene.bridge.link(LinkKind.ENTITY, SUPPORT_ENTITY, seed.Project.SUPPORT, seed.Category.SOFTWARE)
+    scene.server.patch("roles", seed.Role.DEVELOPER, read_only=["category_id"])
+    assert scene.forward() == "done"
+    assert [one["category"]["id"] for one in scene.issues()] == [seed.Category.SOFTWARE]
+
+
+def test_what_nobody_may_set_is_told_and_not_tried_for_ever(scene: Scene) -> None:
+    scene.bridge.configure(default_priority_id=seed.Priority.HIGH)
+    for role_id in EVERY_ROLE:
+        scene.server.patch("roles", role_id, read_only=["description"])
+    assert scene.forward() == "done"
+    (issue,) = scene.issues()
+    assert not issue["description"]
+    assert issue["priority"]["id"] == seed.Priority.HIGH
+    assert scene.params["fields"] == ["description"]
+    assert "other values of description" in scene.reason
+    assert scene.told(What.FIELDS_KEPT)
+    before = scene.calls("PUT")
+    scene.bridge.hurry()
+    scene.bridge.sync()
+    assert scene.calls("PUT") == before
+    with scene.bridge.store.transaction() as tx:
+        assert tx.statuses.with_fields_kept(30, 10) == (1, [4711])
+        assert tx.statuses.due_tickets(10) == []
+
+
+def test_an_issue_type_that_the_project_lacks_is_told(scene: Scene) -> None:
+    scene.bridge.configure(default_tracker_id=seed.IssueType.FEATURE)
+    assert scene.forward() == "done"
+    assert [one["tracker"]["id"] for one in scene.issues()] == [seed.IssueType.BUG]
+    assert scene.params["fields"] == ["tracker_id"]
+
+
+def test_a_text_of_a_template_counts_as_what_was_sent(scene: Scene) -> None:
+    body = """{"issue": {"project_id": "{{project.tracker_project_id}}", "subject": "{{ticket.title}}",
+        "description": "one\\r\\n\\ntwo  ", "priority_id": "3"}}"""
+    with scene.bridge.store.transaction() as tx:
+        tx.templates.activate(tx.templates.create("issue.create", "own", body, "a test"), 1, "a test")
+    assert scene.forward() == "done"
+    assert not scene.told(What.FIELDS_GIVEN)
+    assert not scene.told(What.FIELDS_KEPT)
+    scene.server.patch("roles", seed.Role.DEVELOPER, read_only=["description", "priority_id"])
+    other = ticket(4712, title="Printer 4711 on fire")
+    scene.bridge.forward(task_event(of_ticket=other, of_task=task(513)), ticket_id=4712)
+    assert {(one["description"].strip(), one["priority"]["id"]) for one in scene.issues()} == {
+        ("one\r\n\r\ntwo", seed.Priority.HIGH)
+    }

@@ -177,6 +177,9 @@ class Bridge:
         with self.store.database.transaction() as session:
             session.execute(update(JournalEvent).values(next_attempt_at=None))
             session.execute(update(TicketState).values(status_next_at=None))
+            session.execute(
+                update(TicketState).where(TicketState.fields_due.is_not(None)).values(fields_at=None)
+            )
             for model in (TicketIssueLink, TaskTimeLink):
                 session.execute(
                     update(model).where(model.settle_after.is_not(None)).values(settle_after=clock())

@@ -374,15 +374,17 @@ class Link(Stored[Created | Waiting]):
             if linked:
                 given = some[0].creation.all_linked(tx, list(linked.values()))
                 for (one, done), is_given in zip(linked.items(), given, strict=True):
-                    recorded[one] = one._created(done.wrong, is_status_given=is_given)
+                    recorded[one] = replace(
+                        one.expected(),
+                        wrong_author=done.wrong,
+                        is_status_given=is_given,
+                        fields=tuple(done.creation.not_taken(one.found)),
+                    )
         return [recorded[one] for one in actions]
 
     def expected(self) -> Created:
         """Return what it will come to, unless there is more to it."""
         return Created(self.tracker_id, self.creation.sender.project_id, now=True)
-
-    def _created(self, wrong: Coded | None, *, is_status_given: bool) -> Created:
-        return replace(self.expected(), wrong_author=wrong, is_status_given=is_status_given)
 
     def _answered(self) -> Answered:
         reason = Reason.CREATED_BY_EVENT(event_id=self.creation.asking.id)

@@ -24,6 +24,7 @@ from worker.sync.creation import Begun, create
 from worker.sync.doubt import settled
 from worker.sync.drain import Collaborators, Drain, Stored
 from worker.sync.endings import Endings
+from worker.sync.fields import give_fields
 from worker.sync.gates import Pending, Plan, TimeWanted
 from worker.sync.probes import found_gone
 from worker.sync.results import AlreadyDone, Created, Result, Sent, Skipped, Waiting
@@ -208,6 +209,9 @@ class Forwarding:
         wanted = [] if work.link is None else await self._with_attempts_left(plan.wanted)
         issue = await self._issue(wanted)
         if isinstance(issue, Created):
+            if issue.fields or work.state.fields_due:
+                self._run.lock.check()
+                issue = replace(issue, fields=tuple(await give_fields(self._run, work, issue)))
             for one in wanted:
                 if self._begun is None:
                     self._run.lock.check()
@@ -297,7 +301,8 @@ class Forwarding:
             raise
         if isinstance(outcome, Waiting):
             return outcome
-        made = {"time_entry_id": outcome.tracker_id, "issue_id": issue.tracker_id}
+        made: dict[str, object] = {"time_entry_id": outcome.tracker_id, "issue_id": issue.tracker_id}
+        made["fields"] = list(issue.fields) or None
         if outcome.now:
             return Sent(logged(outcome.wrong_author or issue.wrong_author, **made))
         noted = await run.write(lambda tx: tx.misattributed.get(Kind.TICKET_TASK, task_id))

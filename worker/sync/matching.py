@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
@@ -55,13 +55,14 @@ class Essence:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An object of the tracker that no ledger row holds."""
+    """An object of the tracker that no ledger row holds; `listed` as the tracker lists it."""
 
     tracker_id: int
     author_id: int | None
     status_id: int | None
     created_on: datetime
     essence: Essence | None = None
+    listed: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +156,7 @@ def unheld(kind: Kind, rows: Sequence[Mapping[str, Any]], held: Collection[int])
                 id_in(row.get("status")),
                 created_on,
                 found_essence(kind, row),
+                row,
             )
 
 

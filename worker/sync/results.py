@@ -60,6 +60,7 @@ class Created:
         now: whether it was created by this very call.
         wrong_author: why it has, since just now, another author than was meant.
         is_status_given: whether the ticket's newest status was given with it.
+        fields: those of an issue that the tracker has not as they were sent.
     """
 
     tracker_id: int
@@ -67,6 +68,7 @@ class Created:
     now: bool = False
     wrong_author: Coded | None = None
     is_status_given: bool = False
+    fields: tuple[str, ...] = ()
 
 
 Result = Sent | AlreadyDone | Skipped | Waiting

@@ -15,7 +15,7 @@ from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.events.event import Event, HelpdeskUser
-from shared.events.payloads import Body, issue_body, time_entry_body
+from shared.events.payloads import Body, issue_body, not_taken, time_entry_body
 from shared.store.configuration.people import Match, nobody, who
 from shared.store.journal.journal import Done
 from shared.store.journal.tickets import Desired
@@ -101,6 +101,14 @@ class Creation(ABC):
     def as_of(self, event: Event) -> Creation:
         """Return the same as an earlier event of the journal would have asked for it."""
 
+    def not_taken(self, found: dict[str, Any]) -> list[str]:  # noqa: ARG002
+        """Return the fields that the tracker has not as they were sent.
+
+        Args:
+            found: the tracker's object.
+        """
+        return []
+
     @property
     def body(self) -> Body:
         return self.chosen.body
@@ -183,9 +191,13 @@ class IssueCreation(Creation):
             work = as_of(tx, self.work, event, administrators=self.run.config.match_administrators)
         return IssueCreation.of(self.run, work, Pending(self.asking.id, event))
 
+    def not_taken(self, found: dict[str, Any]) -> list[str]:
+        """Return the fields of the issue that the tracker left out or replaced, as its role says."""
+        return not_taken(self.body, found)
+
     @classmethod
     def all_linked(cls, tx: Transaction, links: Sequence[Linked[Self]]) -> list[bool]:
-        """Note which status is still owed, by the map as it is now."""
+        """Note which status is still owed, by the map as it is now, and which fields are."""
         status_map = tx.configs.status_map()
         given, owing, is_given = list[tuple[Drain, Desired, int | None]](), dict[int, int | None](), []
         for one in links:
@@ -198,6 +210,9 @@ class IssueCreation(Creation):
                 given.append((run, state, has if wanted is None else wanted))
             elif is_given[-1] is False:
                 owing[run.ticket_id] = has
+            fields = creation.not_taken(one.found)
+            if fields or state.fields_due or state.fields_kept:
+                tx.statuses.owe_fields(run.ticket_id, fields)
             run.note(
                 What.ISSUE_CREATED(
                     issue_id=one.found.get("id"),
@@ -274,7 +289,9 @@ class TimeEntryCreation(Creation):
         for one in links:
             creation, asking = one.creation, one.creation.asking
             made = {"time_entry_id": one.found.get("id"), "issue_id": creation.issue_id}
-            reason = logged(one.wrong or creation.issue.wrong_author, **made)
+            reason = logged(
+                one.wrong or creation.issue.wrong_author, **made, fields=list(creation.issue.fields) or None
+            )
             ended.append(
                 Done(asking.id, asking.event.key, reason, Reason.LOGGED_BY_EVENT(event_id=asking.id))
             )

@@ -22,8 +22,10 @@ from sqlalchemy import (
     literal_column,
     or_,
     select,
+    text,
     true,
     tuple_,
+    union,
     update,
 )
 from sqlalchemy.dialects import postgresql
@@ -36,13 +38,15 @@ from shared.store.journal.due import Due
 from shared.store.tables.constant import carry_out
 from shared.store.tables.explained import is_sentence, keeping, kept, texts_of
 from shared.store.tables.models import (
+    FIELDS_DUE,
+    FIELDS_KEPT,
     JournalEvent,
     LedgerState,
     TicketIssueLink,
     TicketState,
 )
 from shared.store.tables.rows import Rows, among
-from shared.store.tables.types import Insert, Key, insert_for, is_on_postgresql, moment
+from shared.store.tables.types import Insert, Key, clock, insert_for, is_on_postgresql, moment
 
 TICKETS = cast(Table, TicketState.__table__)
 AT_ONCE = 500
@@ -57,6 +61,9 @@ IS_DROPPED = and_(
     ),
 )
 """The status of the newest snapshot could not be given. The version before codes told it by its sentence alone."""
+
+FIELDS_ARE_DUE, FIELDS_ARE_KEPT = text(FIELDS_DUE), text(FIELDS_KEPT)
+"""Said literally, so that either database uses the small index of these rows."""
 
 SNAPSHOT = ("ticket_id", "event_id", "occurred_at", "sequence", "status", "snapshot")
 FOLDED = Rows(
@@ -91,7 +98,7 @@ class Desired(NamedTuple):
     fields_due: list[str] | None
     fields_kept: list[str] | None
     fields_attempts: int | None
-    fields_next_at: datetime | None
+    fields_at: datetime | None
 
     def newest_mapped(self, status_map: Mapping[int, int]) -> tuple[int, int]:
         """Return event and status of the newest snapshot; where that is not mapped, of the newest that is.
@@ -377,19 +384,52 @@ class TicketStates:
             status_attempts=attempts,
         )
 
-    def due_tickets(self, limit: int) -> list[int]:
-        """Return linked tickets whose status is due."""
-        statement = (
-            select(TicketState.ticket_id)
-            .join(TicketIssueLink, TicketIssueLink.ticket_id == TicketState.ticket_id)
-            .where(
-                TicketState.status_due,
-                TicketIssueLink.state == LedgerState.LINKED,
-                or_(TicketState.status_next_at.is_(None), TicketState.status_next_at <= moment()),
-            )
-            .limit(limit)
+    def owe_fields(self, ticket_id: int, names: Sequence[str]) -> None:
+        """Note which fields of a ticket's issue the tracker did not take; none: nothing is due of an earlier issue."""
+        self._set(
+            TicketState.ticket_id == ticket_id,
+            fields_due=list(names) or None,
+            fields_kept=None,
+            fields_attempts=None,
+            fields_at=None,
         )
-        return list(self._session.scalars(statement))
+
+    def fields_wait(self, ticket_id: int, until: datetime) -> None:
+        """Have the fields given again, not before `until` (database clock)."""
+        attempts = func.coalesce(TicketState.fields_attempts, 0) + 1
+        self._set(TicketState.ticket_id == ticket_id, fields_attempts=attempts, fields_at=until)
+
+    def fields_done(self, ticket_id: int, kept: Sequence[str]) -> None:
+        """Note that no field is due any more, and which the tracker has otherwise."""
+        self._set(
+            TicketState.ticket_id == ticket_id,
+            fields_due=None,
+            fields_kept=list(kept) or None,
+            fields_at=clock() if kept else None,
+        )
+
+    def with_fields_kept(self, days: int, limit: int) -> tuple[int, list[int]]:
+        """Return how many tickets' issues lack fields since some days at most, and the newest of these tickets."""
+        recently = (FIELDS_ARE_KEPT, TicketState.fields_at >= moment(-days * 86400))
+        count = self._session.scalar(select(func.count()).select_from(TicketState).where(*recently))
+        newest = select(TicketState.ticket_id).where(*recently).order_by(TicketState.fields_at.desc())
+        return count or 0, list(self._session.scalars(newest.limit(limit)))
+
+    def due_tickets(self, limit: int) -> list[int]:
+        """Return linked tickets whose status is due, or fields of whose issues are."""
+        linked = select(TicketState.ticket_id).join(
+            TicketIssueLink,
+            and_(
+                TicketIssueLink.ticket_id == TicketState.ticket_id,
+                TicketIssueLink.state == LedgerState.LINKED,
+            ),
+        )
+        next_at, at = TicketState.status_next_at, TicketState.fields_at
+        due = union(
+            linked.where(TicketState.status_due, or_(next_at.is_(None), next_at <= moment())),
+            linked.where(FIELDS_ARE_DUE, or_(at.is_(None), at <= moment())),
+        )
+        return list(self._session.scalars(select(due.subquery().c.ticket_id).limit(limit)))
 
     @staticmethod
     def _still(ticket_id: int, event_id: int) -> ColumnElement[bool]:

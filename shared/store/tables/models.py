@@ -19,7 +19,7 @@ HAS_ENDED = "ended_at IS NOT NULL"
 GONE: ColumnElement[str] = literal_column("'gone'")
 """`LedgerState.GONE`, said literally as the index of live rows says it: who plans once knows no parameter's value."""
 
-FIELDS = "fields_due IS NOT NULL OR fields_kept IS NOT NULL"
+FIELDS_DUE, FIELDS_KEPT = "fields_due IS NOT NULL", "fields_kept IS NOT NULL"
 OPEN_ROWS = "state <> 'linked'"
 
 
@@ -94,15 +94,19 @@ class TicketState(Base):
     `given_status_id` is what status_map made of the status that was given last; NULL where a version before gave it.
     `mapped_status` and `mapped_event_id` are those of the newest event whose status was in status_map when it came:
     that of the snapshot, or of an earlier one. `fields_due` are the fields of the issue that the tracker did not take
-    when it was created, still to be given; `fields_kept` those that it kept otherwise after that.
+    when it was created, still to be given, not before `fields_at`; `fields_kept` those that it has otherwise after
+    that, since `fields_at`.
     """
 
     __tablename__ = "ticket_state"
     __table_args__ = (
         Index("ix_ticket_state_due", "status_due", "status_next_at"),
         Index("ix_ticket_state_status", "status"),
-        Index(
-            "ix_ticket_state_fields", "ticket_id", sqlite_where=text(FIELDS), postgresql_where=text(FIELDS)
+        *(
+            Index(
+                f"ix_ticket_state_{name}", "ticket_id", sqlite_where=text(some), postgresql_where=text(some)
+            )
+            for name, some in (("fields_due", FIELDS_DUE), ("fields_kept", FIELDS_KEPT))
         ),
     )
 
@@ -126,7 +130,7 @@ class TicketState(Base):
     fields_due: Mapped[list[str] | None] = mapped_column(Json)
     fields_kept: Mapped[list[str] | None] = mapped_column(Json)
     fields_attempts: Mapped[int | None]
-    fields_next_at: Mapped[datetime | None]
+    fields_at: Mapped[datetime | None]
 
 
 class LedgerRow(Explained, Base):

@@ -11,7 +11,6 @@ branch_labels = None
 depends_on = None
 
 KEY = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
-FIELDS = "fields_due IS NOT NULL OR fields_kept IS NOT NULL"
 
 
 def upgrade() -> None:
@@ -22,24 +21,26 @@ def upgrade() -> None:
         sa.Column("fields_due", sa.Text(), nullable=True),
         sa.Column("fields_kept", sa.Text(), nullable=True),
         sa.Column("fields_attempts", KEY, nullable=True),
-        sa.Column("fields_next_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("fields_at", sa.DateTime(timezone=True), nullable=True),
     ):
         op.add_column("ticket_state", column)
-    where = sa.text(FIELDS)
-    op.create_index(
-        "ix_ticket_state_fields",
-        "ticket_state",
-        ["ticket_id"],
-        sqlite_where=where,
-        postgresql_where=where,
-    )
+    for name in ("fields_due", "fields_kept"):
+        some = sa.text(f"{name} IS NOT NULL")
+        op.create_index(
+            f"ix_ticket_state_{name}",
+            "ticket_state",
+            ["ticket_id"],
+            sqlite_where=some,
+            postgresql_where=some,
+        )
 
 
 def downgrade() -> None:
     """Take this revision back."""
-    op.drop_index("ix_ticket_state_fields", "ticket_state")
+    for name in ("fields_due", "fields_kept"):
+        op.drop_index(f"ix_ticket_state_{name}", "ticket_state")
     for name in (
-        "fields_next_at",
+        "fields_at",
         "fields_attempts",
         "fields_kept",
         "fields_due",
