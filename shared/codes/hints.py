@@ -26,6 +26,7 @@ class Hint(Code):
     UNKNOWN_PRIORITY = "unknown_priority"
     NO_DEFAULT_PRIORITY = "no_default_priority"
     UNKNOWN_CATEGORY = "unknown_category"
+    CATEGORY_ASSIGNEE_LOCKED = "category_assignee_locked"
     UNKNOWN_ISSUE_TYPE = "unknown_issue_type"
     UNKNOWN_STATUS = "unknown_status"
     NO_STATUS_GIVEN = "no_status_given"

@@ -71,6 +71,23 @@ def read_kinds(lists: TrackerLists, kinds: Collection[MetadataKind]) -> dict[tup
     return found.entries
 
 
+def read_categories(lists: TrackerLists, tracker_project_id: int) -> list[Entry]:
+    """Read a project's categories; none where it has no issue module, or has just been closed or deleted.
+
+    Raises:
+        TrackerError: they could not be read.
+    """
+    path = f"/projects/{tracker_project_id}/issue_categories.json"
+    try:
+        answer = lists.get(path)
+    except TrackerRejected as refusal:
+        if refusal.status in (403, 404):
+            return []
+        raise
+    keep = partial(metadata_rows.category, path=path, tracker_project_id=tracker_project_id)
+    return [keep(row) for row in rows_of(answer, "issue_categories", path)]
+
+
 def read_people(lists: TrackerLists) -> list[TrackerPerson]:
     """Read the tracker's active users.
 
@@ -152,19 +169,7 @@ class _Reading:
                 self.found.add(entry)
             self._progress("categories of projects", read_so_far, len(projects))
 
-        in_lanes(self._client, self._categories, projects, done=done)
-
-    def _categories(self, tracker_project_id: int) -> list[Entry]:
-        """Return a project's categories; none where it has no issue module, or has just been closed or deleted."""
-        path = f"/projects/{tracker_project_id}/issue_categories.json"
-        try:
-            answer = self._lists.get(path)
-        except TrackerRejected as refusal:
-            if refusal.status in (403, 404):
-                return []
-            raise
-        keep = partial(metadata_rows.category, path=path, tracker_project_id=tracker_project_id)
-        return [keep(row) for row in rows_of(answer, "issue_categories", path)]
+        in_lanes(self._client, partial(read_categories, self._lists), projects, done=done)
 
     def _keep_person(self, row: Mapping[str, Any]) -> None:
         found = metadata_rows.person(row, USERS)

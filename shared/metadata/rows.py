@@ -77,8 +77,14 @@ def project(row: Row, path: str) -> Entry | None:
 
 
 def category(row: Row, path: str, tracker_project_id: int) -> Entry:
-    """Return an issue category of a project."""
-    return _entry(MetadataKind.CATEGORY, row, path, {}, tracker_project_id)
+    """Return an issue category of a project, with whom its issues are assigned to."""
+    assignee = row.get("assigned_to")
+    details = (
+        {"assigned_to_id": id_in(assignee), "assigned_to": clean(str(assignee.get("name") or ""))}
+        if isinstance(assignee, dict)
+        else {}
+    )
+    return _entry(MetadataKind.CATEGORY, row, path, details, tracker_project_id)
 
 
 def _issue_type(row: Row, path: str) -> Entry:

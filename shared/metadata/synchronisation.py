@@ -14,7 +14,14 @@ from shared.codes.refusals import Refusal
 from shared.coordination.locks import Locks
 from shared.errors import BridgeError, LockBusy
 from shared.events.config import PluginConfig
-from shared.metadata.reading import Found, Progress, read_everything, read_kinds, read_people
+from shared.metadata.reading import (
+    Found,
+    Progress,
+    read_categories,
+    read_everything,
+    read_kinds,
+    read_people,
+)
 from shared.sentences.render import sentence
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.configuration.people import TrackerPerson
@@ -245,6 +252,19 @@ def refresh(store: Store, lists: TrackerLists, *kinds: MetadataKind) -> None:
     now = read_kinds(lists, kinds)
     with store.transaction() as tx:
         keep_kinds(tx, kinds, now)
+
+
+def refresh_categories(store: Store, lists: TrackerLists, tracker_project_id: int) -> list[Entry]:
+    """Read a project's issue categories afresh; return them.
+
+    Raises:
+        TrackerError: they could not be read; the cache is as it was.
+    """
+    now = {one.key: one for one in read_categories(lists, tracker_project_id)}
+    with store.transaction() as tx:
+        known = tx.metadata.of_kind(MetadataKind.CATEGORY, tracker_project_id=tracker_project_id)
+        _write(tx, {one.key: one for one in known}, now)
+    return list(now.values())
 
 
 def keep_kinds(tx: Transaction, kinds: Iterable[MetadataKind], now: Entries) -> None:

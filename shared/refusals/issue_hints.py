@@ -86,6 +86,22 @@ def category(fields: Fields, known: Known) -> Iterator[Explanation]:
         yield Explanation("issue.category_id", why)
 
 
+def category_assignee(fields: Fields, known: Known) -> Iterator[Explanation]:
+    """A category gives its issues to somebody, who must be active."""
+    entry = known.categories.get(whole(fields.get("category_id")) or 0)
+    assignee_id = entry.details.get("assigned_to_id") if entry else None
+    is_given = not blank(fields.get("assigned_to_id"))
+    if entry is None or is_given or assignee_id is None or not known.users or assignee_id in known.users:
+        return
+    why = Hint.CATEGORY_ASSIGNEE_LOCKED(
+        category_id=entry.tracker_id,
+        category=entry.name,
+        user_id=assignee_id,
+        user=entry.details.get("assigned_to"),
+    )
+    yield Explanation("issue.category_id", why)
+
+
 def issue_type(fields: Fields, known: Known) -> Iterator[Explanation]:
     """An unknown issue type is ignored: the project's first one is taken."""
     if unknown(fields, "tracker_id", known.issue_types):
@@ -144,7 +160,7 @@ def amounts(fields: Fields, _known: Known) -> Iterator[Explanation]:
 
 
 CREATION: tuple[Rule, ...] = (
-    project, subject, priority, category, watchers, assignee, days, amounts, issue_type, status,
+    project, subject, priority, category, category_assignee, watchers, assignee, days, amounts, issue_type, status,
 )  # fmt: skip
 UPDATE: tuple[Rule, ...] = (project_now, amounts, some_status, status)
 

@@ -74,6 +74,10 @@ SENTENCES: Table = {
         "{link}: tracker project {project_id}[ ({project_name})] has no issue category {category_id}"
         "[; it has: {choices}]"
     ),
+    Finding.CATEGORY_ASSIGNEE_LOCKED: (
+        "{link}: issue category {category_id} ({category}) of tracker project {project_id} assigns its issues to "
+        "user {user_id}[ ({user})], who is locked, so the tracker refuses each of them"
+    ),
     Finding.CONFIG_ID_UNKNOWN: "{name}: {problem}",
     Finding.ISSUE_TYPE_NOT_USABLE: (
         "issue type {issue_type_id} is not switched on in tracker project {project_id}[ ({project_name})], "
@@ -184,6 +188,11 @@ SENTENCES: Table = {
     Finding.AUTHORS_WRONG: Plural(
         "{count} issue or time entry has another author than was meant",
         "{count} issues or time entries have another author than was meant",
+    ),
+    Finding.FIELDS_TAKEN: "the tracker took every field of the issues of the last {days} days",
+    Finding.FIELDS_NOT_TAKEN: Plural(
+        "{count} issue of the last {days} days has other values than were sent (ticket {tickets})",
+        "{count} issues of the last {days} days have other values than were sent (the newest: tickets {tickets})",
     ),
     Finding.NO_EVENT_YET: "no event has come in yet",
     Finding.LAST_EVENT: "the last event came in {minutes:.0f} min ago",
@@ -306,6 +315,9 @@ WHY: Table = {
     Finding.LINKS_NOT_ALL_READ: "`deskbridge doctor --all` looks at each, however long the tracker takes",
     Finding.NOT_LOOKED_AT: "fix what fails, then run `deskbridge doctor` again",
     Finding.CATEGORY_GONE: "`deskbridge link {kind} {id} {project_id} --category …`, or `--no-category`",
+    Finding.CATEGORY_ASSIGNEE_LOCKED: (
+        "give the category another assignee on the tracker, or unlock the user, then `deskbridge sync-metadata`"
+    ),
     Finding.CONFIG_ID_UNKNOWN: "`deskbridge config set {name}=…`",
     Finding.ROLE_NOT_SET: "`deskbridge config set default_role_id=…`",
     Finding.ACTIVITY_NOT_SET: "`deskbridge config set default_activity_id=…`",
@@ -350,5 +362,8 @@ WHY: Table = {
     Finding.EVENTS_FIXED: "`deskbridge replay --state failed --code {code}`",
     Finding.EVENTS_FAILED: "`deskbridge events --state failed`, fix the cause, `deskbridge replay --state failed`",
     Finding.AUTHORS_WRONG: "`deskbridge misattributed`",
+    Finding.FIELDS_NOT_TAKEN: (
+        "`deskbridge trace {ticket_id}` names the fields; let a role set them on the tracker, or send them no more"
+    ),
     Finding.RECOVERY_ON: "`deskbridge recover --end` once everything was sent again",
 }

@@ -29,6 +29,10 @@ SENTENCES: Table = {
     Hint.UNKNOWN_PRIORITY: f"the tracker has no priority {{priority_id}}{CHOICES}",
     Hint.NO_DEFAULT_PRIORITY: f"no priority is sent, and the tracker has no default priority{CHOICES}",
     Hint.UNKNOWN_CATEGORY: f"tracker project {{project_id}} has no issue category {{category_id}}{CHOICES}",
+    Hint.CATEGORY_ASSIGNEE_LOCKED: (
+        "issue category {category_id} ({category}) assigns its issues to user {user_id}[ ({user})], who is no active "
+        "user of the tracker; give the category another assignee there, or unlock the user"
+    ),
     Hint.UNKNOWN_ISSUE_TYPE: "the tracker has no issue type {issue_type_id} and uses the project's first one"
     + CHOICES,
     Hint.UNKNOWN_STATUS: f"the tracker has no status {{status_id}} and ignores it{CHOICES}",

@@ -77,6 +77,15 @@ REFUSED = [
         lambda stage: stage.bridge.link(LinkKind.ENTITY, 3, 1, 1),
     ),
     Failure(
+        "the assignee of the link's category was locked",
+        both(
+            lambda stage: stage.bridge.link(LinkKind.ENTITY, 3, 1, 2),
+            patch("categories", 2, assigned_to_id=6), patch("users", 6, status=3),
+        ),
+        Hint.CATEGORY_ASSIGNEE_LOCKED, "2 (Software) assigns its issues to user 6 (Bob Baker)", (*CLOSED, *RIGHTS),
+        patch("users", 6, status=1),
+    ),
+    Failure(
         "a watcher of the template was locked",
         both(template("issue.create", WATCHED), patch("users", 6, status=3), patch("memberships", 1, role_ids=[3])),
         Hint.UNKNOWN_WATCHERS, "no active tracker user", (*CLOSED, *RIGHTS), patch("users", 6, status=1),

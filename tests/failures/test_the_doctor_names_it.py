@@ -16,8 +16,11 @@ from deploy.sandbox.tracker.seed import user_key
 from producer.admin.doctor.finding import RECORDS
 from producer.admin.people.people import map_user
 from shared.codes.findings import Finding
+from shared.connection.connector import Connector
+from shared.connection.vault import Vault
 from shared.coordination.presence import BEAT, CONSOLE, WORKER, Presence
 from shared.coordination.presence import KEY as PRESENCE
+from shared.metadata.synchronisation import sync_metadata
 from shared.process.itself import Process
 from shared.store.configuration.links import LinkKind
 from shared.store.tables.models import EventState, ProducerSign
@@ -47,6 +50,11 @@ def seen(email: str | None, number: int = 77) -> Act:
     technician = {"id": number, "email": email}
     event = ticket_event(5, of_ticket=ticket(4712, technician=technician))
     return lambda stage: stage.bridge.forward(event, ticket_id=4712)
+
+
+def synchronise(stage: Stage) -> None:
+    vault = Vault(stage.bridge.settings.secret_keys)
+    sync_metadata(stage.bridge.store, Connector(stage.bridge.store, vault).connect()[1])
 
 
 def nobody_linked(stage: Stage) -> None:
@@ -204,6 +212,14 @@ FAILURES = [
         "a link's category was deleted",
         lambda stage: stage.bridge.link(LinkKind.ENTITY, 9, 1, 3), Finding.CATEGORY_GONE, "--category",
         ("closed",), lambda stage: stage.bridge.link(LinkKind.ENTITY, 9, 1, 2),
+    ),
+    Failure(
+        "the assignee of a link's category was locked",
+        both(
+            lambda stage: stage.bridge.link(LinkKind.ENTITY, 9, 1, 2),
+            patch("categories", 2, assigned_to_id=6), patch("users", 6, status=3), synchronise,
+        ),
+        Finding.CATEGORY_ASSIGNEE_LOCKED, "2 (Software)", ("closed",), patch("users", 6, status=1),
     ),
     Failure(
         "a linked project lacks time tracking",

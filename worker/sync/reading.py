@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from shared.metadata.synchronisation import refresh, refresh_people
+from shared.metadata.synchronisation import refresh, refresh_categories, refresh_people
 from shared.refusals.judging import blank
 from shared.refusals.known import Known, known_of
 from shared.store.configuration.metadata import MetadataKind
@@ -39,7 +39,9 @@ def known_now(
         TrackerError: it could not be read.
     """
     fields = payload.get(operation.top_key)
-    if isinstance(fields, dict) and any(not blank(fields.get(name)) for name in PEOPLE):
+    named = [one for one, value in fields.items() if not blank(value)] if isinstance(fields, dict) else []
+    categories = refresh_categories(store, lists, project_id) if "category_id" in named else []
+    if any(one in named for one in PEOPLE) or any(one.details.get("assigned_to_id") for one in categories):
         refresh_people(store, lists)
     project = project_now(lists.get, project_id)
     refresh(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 
 from producer.admin.doctor.finding import CheckResult, failure, ok, unknown, warning
@@ -14,6 +14,7 @@ from shared.codes.findings import Finding
 from shared.errors import ImpersonationRefused, SettingsError, TrackerClosed, TrackerError
 from shared.refusals.judging import names_of
 from shared.store.configuration.links import Link
+from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.tracker.client import USERS, TrackerClient
 from shared.tracker.lists import PAGE_SIZE
 from shared.tracker.projects import ProjectNow, Standing
@@ -91,6 +92,7 @@ def projects(installation: Installation) -> Iterator[CheckResult]:
     with installation.store.transaction() as tx:
         config, _ = tx.configs.get()
         found = tx.links.all()
+        categories = {one.tracker_id: one for one in tx.metadata.of_kind(MetadataKind.CATEGORY)}
     if not found:
         yield warning("links", Finding.NOTHING_LINKED())
     first = {link.tracker_project_id: link for link in reversed(found)}
@@ -105,6 +107,12 @@ def projects(installation: Installation) -> Iterator[CheckResult]:
         wrong += _standing(first[project_id], project)
         wrong += _usable(project, config.default_activity_id)
         wrong += _issue_type(project, config.default_tracker_id)
+    locked = {one.tracker_user_id for one in installation.locked}
+    wrong += [
+        one
+        for link in found
+        for one in _assignee(link, categories.get(link.default_category_id or 0), locked)
+    ]
     yield from wrong
     if len(now) < len(first):
         read = Finding.LINKS_NOT_ALL_READ(read=len(now), count=len(first), seconds=installation.patience_s)
@@ -143,6 +151,22 @@ def _category(link: Link, project: ProjectNow) -> list[CheckResult]:
         id=link.helpdesk_id,
     )
     return [failure("links", why)]
+
+
+def _assignee(link: Link, category: Entry | None, locked: Collection[int]) -> list[CheckResult]:
+    """Return that whom a category assigns its issues to is locked: the tracker then refuses each of them."""
+    assignee_id = category.details.get("assigned_to_id") if category else None
+    if category is None or assignee_id not in locked:
+        return []
+    why = Finding.CATEGORY_ASSIGNEE_LOCKED(
+        link=link.coded,
+        category_id=category.tracker_id,
+        category=category.name,
+        project_id=link.tracker_project_id,
+        user_id=assignee_id,
+        user=category.details.get("assigned_to"),
+    )
+    return [warning("links", why)]
 
 
 def _usable(project: ProjectNow, activity_id: int | None) -> list[CheckResult]:

@@ -31,6 +31,7 @@ NOT_SET_UP = (
 SLOW_S = 120.0
 STUCK_S = 3600.0
 MOST_NAMED = 10
+RECENT_DAYS = 30
 FIXED_WHERE: Mapping[str, tuple[str, ...]] = {
     Hint.PROJECT_CLOSED: ("links",),
     Hint.PROJECT_ARCHIVED: ("links",),
@@ -39,6 +40,7 @@ FIXED_WHERE: Mapping[str, tuple[str, ...]] = {
     Hint.TIME_PROJECT_ARCHIVED: ("links",),
     Hint.TIME_PROJECT_ABSENT: ("links",),
     Hint.UNKNOWN_CATEGORY: ("links", "templates"),
+    Hint.CATEGORY_ASSIGNEE_LOCKED: ("links",),
     Hint.NO_ISSUE_TRACKING: ("modules",),
     Hint.NO_TIME_TRACKING: ("modules",),
     Hint.ACTIVITY_NOT_USABLE_NOW: ("activity",),
@@ -155,6 +157,17 @@ def authors(installation: Installation) -> Iterator[CheckResult]:
         yield ok("authors", Finding.AUTHORS_RIGHT())
 
 
+def fields(installation: Installation) -> Iterator[CheckResult]:
+    """The tracker has new issues as they were sent."""
+    with installation.store.transaction() as tx:
+        count, tickets = tx.statuses.with_fields_kept(RECENT_DAYS, MOST_NAMED)
+    if count:
+        about = {"count": count, "days": RECENT_DAYS, "tickets": tickets, "ticket_id": tickets[0]}
+        yield warning("fields", Finding.FIELDS_NOT_TAKEN(**about))
+    else:
+        yield ok("fields", Finding.FIELDS_TAKEN(days=RECENT_DAYS))
+
+
 def recovery(installation: Installation) -> Iterator[CheckResult]:
     """Nobody has forgotten that a backup was restored."""
     with installation.store.transaction() as tx:
@@ -174,4 +187,4 @@ def _paused(installation: Installation) -> Coded | None:
     return paused.reason if paused else None
 
 
-CHECKS = (pending, held, failed, authors, recovery)
+CHECKS = (pending, held, failed, authors, fields, recovery)

@@ -274,6 +274,11 @@ NAMED: Mapping[str, Iterable[Code]] = {
         What.AUTHOR_DIFFERS,
         What.REPEATED_AS_ADMINISTRATOR,
     ),
+    "KB-WORK-007": (
+        Finding.FIELDS_TAKEN,
+        Finding.FIELDS_NOT_TAKEN,
+        What.FIELDS_KEPT,
+    ),
     "KB-SERVICE-001": (
         Finding.DATABASE_ANSWERS,
         Finding.DATABASE_OF_DEFAULT,
@@ -352,6 +357,7 @@ NAMED: Mapping[str, Iterable[Code]] = {
         Finding.LINKS_NOT_ALL_READ,
         Finding.NOTHING_LINKED,
         Finding.CATEGORY_GONE,
+        Finding.CATEGORY_ASSIGNEE_LOCKED,
         Finding.LINKED_PROJECT_CLOSED,
         Finding.LINKED_PROJECT_ARCHIVED,
         Finding.LINKED_PROJECT_GONE,

@@ -68,7 +68,11 @@ KNOWN = Known(
         **entries(MetadataKind.ACTIVITY, 12, active=False),
     },
     roles=entries(MetadataKind.ROLE, 3, 4),
-    categories=entries(MetadataKind.CATEGORY, 1),
+    categories={
+        **entries(MetadataKind.CATEGORY, 1),
+        **entries(MetadataKind.CATEGORY, 7, assigned_to_id=10, assigned_to="Dave Dunn"),
+        **entries(MetadataKind.CATEGORY, 8, assigned_to_id=6, assigned_to="Bob Baker"),
+    },
     custom_fields={one.tracker_id: one for one in FIELDS},
     users={5: "alice", 6: "bob"},
 )
@@ -92,6 +96,7 @@ CASES: list[tuple[Operation, dict[str, Any], str, str]] = [
     (ISSUE, {"priority_id": 99}, "issue.priority_id", records.NOT_THERE),
     (ISSUE, {"priority_id": None}, "issue.priority_id", records.NOT_THERE),
     (ISSUE, {"category_id": 2}, "issue.category_id", records.NOT_THERE),
+    (ISSUE, {"category_id": 7}, "issue.category_id", records.ASSIGNEE),
     (ISSUE, {"tracker_id": 2, "custom_fields": []}, "issue.tracker_id", records.IGNORED),
     (ISSUE, {"status_id": 9}, "issue.status_id", records.IGNORED),
     (ISSUE, {"watcher_user_ids": [5, 77]}, "issue.watcher_user_ids", records.WATCHER),
@@ -307,3 +312,11 @@ def test_hints_never_look_at_the_trackers_words() -> None:
     for name in ("hints.py", "issue_hints.py", "other_hints.py", "custom_field_hints.py", "judging.py"):
         text = (package / name).read_text("utf-8")
         assert not re.search(r"cannot be blank|is invalid|not included|errors\b", text), name
+
+
+@pytest.mark.parametrize(
+    "changes", [{"category_id": 8}, {"category_id": 7, "assigned_to_id": 6}, {"category_id": 1}]
+)
+def test_a_category_with_an_active_assignee_or_none_is_no_cause(changes: dict[str, Any]) -> None:
+    told = explain(ISSUE, payload(ISSUE, changes), KNOWN, 422)
+    assert Hint.CATEGORY_ASSIGNEE_LOCKED not in {one.why.code for one in told}
