@@ -12,7 +12,7 @@
       ├ OutcomeUnknown        sent, and no clear answer
       ├ TrackerClosed         401, or 403 on /users.json: the key or the REST API is off
       ├ ImpersonationRefused  403, 404, 412, 422 while impersonating
-      └ TrackerRejected       any other 3xx or 4xx, as the administrator
+      └ TrackerRejected       any other 3xx or 4xx as the administrator; 422 of a person who may create it
 
 "Nothing to send" is a result (`worker.sync.results`), never an error.
 """
@@ -219,13 +219,16 @@ class OutcomeUnknown(TrackerError):
 
 
 class ImpersonationRefused(TrackerError):
-    """Refused while acting as a person; the administrator may still be allowed (SPEC section 7)."""
+    """Refused while acting as a person; the administrator may still be allowed (SPEC section 7).
+
+    What a 422 is about, the person's rights or the content, `worker.sync.rights` finds out.
+    """
 
     code = Fault.IMPERSONATION_REFUSED
 
 
 class TrackerRejected(TrackerError):
-    """The administrator's call was refused for good; a person fixes the cause and replays."""
+    """Refused for good, to the administrator or for its content; a person fixes the cause and replays."""
 
     code = Fault.TRACKER_REJECTED
 

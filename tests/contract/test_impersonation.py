@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.contract.seed import Activity, Category, Issue, Priority, Project, User, key_of
+from tests.contract.seed import Activity, Category, Issue, Priority, Project, Role, User, key_of
 from tests.contract.support import (
     NO_PROJECT,
     Json,
@@ -109,3 +109,30 @@ def test_a_person_sees_only_own_and_public_projects(tracker: Tracker) -> None:
     seen = {row["id"] for row in tracker.read("/projects.json?limit=100", su="alice")["projects"]}
     assert {Project.SUPPORT, Project.PUBLIC} <= seen
     assert not seen & {Project.OTHER, Project.NO_TIME, Project.CLOSED, Project.ARCHIVED}
+
+
+def test_the_roles_of_a_person_are_listed_with_their_project(tracker: Tracker) -> None:
+    user = tracker.read(f"/users/{User.ERIN}.json?include=memberships")["user"]
+    assert user["admin"] is False
+    assert [(one["project"]["id"], [role["id"] for role in one["roles"]]) for one in user["memberships"]] == [
+        (Project.SUPPORT, [Role.REPORTER])
+    ]
+    assert tracker.read(f"/users/{User.ADMIN}.json?include=memberships")["user"]["admin"] is True
+
+
+def test_a_role_that_is_inherited_from_the_parent_project_is_listed(tracker: Tracker) -> None:
+    child = accepted(tracker.create_project(parent_id=Project.SUPPORT, inherit_members=True))["project"]
+    user = tracker.read(f"/users/{User.ERIN}.json?include=memberships")["user"]
+    assert child["id"] in {one["project"]["id"] for one in user["memberships"]}
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_a_role_tells_what_it_may_do(tracker: Tracker, role: Role) -> None:
+    found = tracker.read(f"/roles/{role}.json")["role"]
+    assert found["id"] == role
+    assert {"add_issues", "log_time"} <= set(found["permissions"])
+    assert ("edit_issues" in found["permissions"]) is (role != Role.REPORTER)
+
+
+def test_a_role_that_is_not_there_is_404(tracker: Tracker) -> None:
+    assert_empty(tracker.call("GET", "/roles/99999.json"), 404)
