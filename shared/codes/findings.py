@@ -71,6 +71,8 @@ class Finding(Code):
     MATCHES_NEW = "matches_new"
     MATCHES_WAIT = "matches_wait"
     MEMBERSHIP_BY_EMAIL = "membership_by_email"
+    FORMATTING_KNOWN = "formatting_known"
+    FORMATTING_NOT_SET = "formatting_not_set"
 
     TRACKER_ANSWERS = "tracker_answers"
     TRACKER_NOT_SET_UP = "tracker_not_set_up"

@@ -57,6 +57,7 @@ class Invalid(Code):
     EVENT_COUNT_WRONG = "event_count_wrong"
 
     TRACKER_ADDRESS_EXPECTED = "tracker_address_expected"
+    WEB_ADDRESS_EXPECTED = "web_address_expected"
     ADDRESS_NOT_PRINTABLE = "address_not_printable"
     ADDRESS_WITH_MORE = "address_with_more"
     ADDRESS_NEEDED = "address_needed"

@@ -92,6 +92,7 @@ class Flaw(Code):
     SEPARATOR_IS_EMPTY = "separator_is_empty"
     DIGITS_OUT_OF_RANGE = "digits_out_of_range"
     ROUNDED_TOO_LARGE = "rounded_too_large"
+    WORD_NOT_OFFERED = "word_not_offered"
     DATE_IS_NEEDED = "date_is_needed"
     DATE_BEYOND_RANGE = "date_beyond_range"
     DATE_FORMAT_WRONG = "date_format_wrong"

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from shared.codes.invalid import Invalid, faulty
 from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
+from shared.events.formatting import Formatting
 from shared.values.validation import Id, Unfit, model_faults, parts_of
 
 
@@ -77,6 +78,14 @@ class PluginConfig(BaseModel):
             "`omit`, the day on which it is sent"
         ),
     )
+    text_formatting: Formatting | None = Field(
+        default=None,
+        description=(
+            'How the tracker renders descriptions (its setting "Text formatting"): `textile`, `markdown`, '
+            "`common_mark`, or `plain` to send texts as they are. Texts that it would change are sent in a fence. "
+            "None: as `plain`, and the doctor asks"
+        ),
+    )
     project_activities: bool = Field(
         default=False,
         description=(
@@ -120,7 +129,9 @@ def _typed(name: str, text: str) -> Any:
     field = PluginConfig.model_fields[name]
     if not text.strip():
         return field.get_default(call_default_factory=True)
-    if name in ("base_url", "header_prefix", "in_doubt_policy", "membership_for", "spent_on"):
+    if name in (
+        "base_url", "header_prefix", "in_doubt_policy", "membership_for", "text_formatting", "spent_on",
+    ):  # fmt: skip
         return text
     try:
         return json.loads(text)

@@ -23,11 +23,13 @@ from shared.codes.invalid import Invalid
 from shared.errors import InvalidEvent
 from shared.values.characters import LONE_SURROGATE
 from shared.values.ids import LARGEST
-from shared.values.validation import Id, Unfit, is_in_milliseconds, is_in_seconds, model_faults
+from shared.values.validation import Id, Unfit, is_in_milliseconds, is_in_seconds, model_faults, parts_of
 
 EventName = Literal["ticket_task.added", "ticket_task.updated", "ticket.updated"]
 Fact = Literal["ticket.project_id", "ticket.technician", "ticket.technician.email", "task.user.email"]
 """What a helpdesk's own webhooks leave out of an event."""
+ContentFormat = Literal["html", "plain"]
+"""What the texts of an event are; None: it is guessed from each text."""
 Integer = Annotated[int, Field(ge=-LARGEST, le=LARGEST)]
 RFC3339 = re.compile(r"(19[7-9]\d|2\d{3})-\d\d-\d\d[Tt ]\d\d:\d\d")
 DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[Tt ].+)?")
@@ -36,6 +38,7 @@ DEEPEST = 20
 LONGEST_NAME = 100
 AS_SENT = json.JSONEncoder(allow_nan=False)
 ORDERED = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
+HOLDERS = ("ticket", "task")
 DELIVERY_ID = re.compile(r"[\x21-\x7e]{1,255}")
 
 
@@ -45,6 +48,34 @@ class Shape(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True, extra="ignore", hide_input_in_errors=True)
 
 
+def _web_address(value: object) -> object:
+    if not isinstance(value, str):
+        return value  # the type says what is wrong
+    parts = parts_of(value)
+    if (
+        not value.isprintable()
+        or parts is None
+        or parts.scheme not in ("http", "https")
+        or not parts.hostname
+    ):
+        raise Unfit(Invalid.WEB_ADDRESS_EXPECTED())
+    return value
+
+
+class Written(Shape):
+    """Base of what holds rich text: how to read it, as the event says for all of its texts."""
+
+    content_format: ContentFormat | None = Field(
+        default=None, description="As of the event; what stands here is ignored"
+    )
+    helpdesk_url: Annotated[str | None, BeforeValidator(_web_address)] = Field(
+        default=None, description="As of the event; what stands here is ignored"
+    )
+
+
+HANDED_DOWN = {f"{holder}.{name}" for holder in HOLDERS for name in Written.model_fields}
+
+
 class HelpdeskUser(Shape):
     """A person as the helpdesk knows them."""
 
@@ -52,7 +83,7 @@ class HelpdeskUser(Shape):
     email: str | None = Field(default=None, description="By which the person is found on the tracker")
 
 
-class Ticket(Shape):
+class Ticket(Written):
     """A ticket's snapshot at the time of the event."""
 
     id: Id = Field(description="The ticket's number")
@@ -91,7 +122,7 @@ STORED = {"stored": True}
 """The context of a validation whose payload was accepted before."""
 
 
-class TicketTask(Shape):
+class TicketTask(Written):
     """A ticket task's snapshot; `actiontime` in seconds."""
 
     id: Id = Field(description="The ticket task's number")
@@ -124,7 +155,7 @@ def _known_facts(value: object) -> list[str]:
     return [one for one in value if one in get_args(Fact)] if isinstance(value, list) else []
 
 
-class Event(Shape):
+class Event(Written):
     """One event of the helpdesk.
 
     Attributes:
@@ -139,6 +170,13 @@ class Event(Shape):
     )
     sequence: Integer | None = Field(
         default=None, description="An integer that orders events of the same occurred_at"
+    )
+    content_format: ContentFormat | None = Field(
+        default=None,
+        description="`html` or `plain`: what ticket.content and task.content are; without it each is guessed",
+    )
+    helpdesk_url: Annotated[str | None, BeforeValidator(_web_address)] = Field(
+        default=None, description="The helpdesk's own address, for links and images of its texts that lack it"
     )
     ticket: Ticket
     task: TicketTask | None = Field(
@@ -208,12 +246,13 @@ def parse_event(data: object, *, clean: bool = False, flat: bool = False, stored
         raise InvalidEvent([("(event)", Invalid.NESTED_TOO_DEEP(most=DEEPEST))])
     if data.get("event") == "ticket.updated":
         data = {name: value for name, value in data.items() if name != "task"}
+    data = _handed_down(data)
     try:
         event = Event.model_validate(
             data if clean else _without_surrogates(data), context=STORED if stored else None
         )
     except ValidationError as error:
-        faults = model_faults(error)
+        faults = [one for one in model_faults(error) if one[0] not in HANDED_DOWN]
         if _task_missing(data):
             faults.append(("task", Invalid.TASK_REQUIRED()))
         raise InvalidEvent(faults) from None
@@ -313,6 +352,13 @@ def _is_deeper(value: dict[str, Any], levels: int) -> bool:
         items = (one.values() if isinstance(one, dict) else one for one in level)
         level = [item for some in items for item in some if isinstance(item, (dict, list))]
     return bool(level)
+
+
+def _handed_down(data: dict[str, Any]) -> dict[str, Any]:
+    """Give ticket and task what the event says of all its texts: snapshots are kept without their event."""
+    said = {name: data.get(name) for name in Written.model_fields}
+    parts = {name: data[name] | said for name in HOLDERS if isinstance(data.get(name), dict)}
+    return data | parts
 
 
 def _task_missing(data: dict[str, Any]) -> bool:

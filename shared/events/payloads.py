@@ -12,6 +12,7 @@ from typing import Any
 
 from shared.events.config import PluginConfig
 from shared.events.event import Ticket, TicketTask
+from shared.events.formatting import formatted
 from shared.events.text import cut, hours, normalised, one_line, plain_text
 from shared.values.ids import id_in, read_id
 
@@ -47,7 +48,7 @@ def issue_body(
         "issue": _without_nulls(
             project_id=project_id,
             subject=one_line(ticket.title, LONGEST_SUBJECT) or f"Ticket #{ticket.id}",
-            description=plain_text(ticket.content) or None,
+            description=description(ticket, config) or None,
             tracker_id=config.default_tracker_id,
             priority_id=config.default_priority_id,
             status_id=config.status_map.get(ticket.status if status is None else status),
@@ -55,6 +56,12 @@ def issue_body(
             watcher_user_ids=list(config.default_watcher_ids) or None,
         )
     }
+
+
+def description(ticket: Ticket, config: PluginConfig) -> str:
+    """Return a ticket's text as its issue's description is written."""
+    text = plain_text(ticket.content, ticket.content_format, ticket.helpdesk_url)
+    return formatted(text, config.text_formatting or "plain")
 
 
 def time_entry_body(ticket_id: int, task: TicketTask, issue_id: int, config: PluginConfig) -> Body:
@@ -66,7 +73,10 @@ def time_entry_body(ticket_id: int, task: TicketTask, issue_id: int, config: Plu
         issue_id: tracker issue linked to the ticket.
         config: the plugin configuration.
     """
-    comment = plain_text(task.content) or f"Work on helpdesk ticket #{ticket_id}"
+    comment = (
+        plain_text(task.content, task.content_format, task.helpdesk_url)
+        or f"Work on helpdesk ticket #{ticket_id}"
+    )
     return {
         "time_entry": _without_nulls(
             issue_id=issue_id,

@@ -7,14 +7,16 @@ import re
 from copy import copy
 from html import unescape
 from typing import Any
+from urllib.parse import urljoin
 
-from inscriptis import get_text
+from inscriptis import Inscriptis
 from inscriptis.css_profiles import CSS_PROFILES
 from inscriptis.html_properties import Display, WhiteSpace
 from inscriptis.model.canvas import Canvas
 from inscriptis.model.config import ParserConfig
 from inscriptis.model.html_element import HtmlElement
 from inscriptis.model.tag import CustomHtmlTagHandlerMapping
+from lxml.html import document_fromstring
 
 # Input never holds these once cleaned, so they can stand for something on the way through the parser.
 _LINK, _ADDRESS, _LINK_END, _LESS, _AMP, _LITERAL_AMP, _END = "\x01\x02\x03\x04\x05\x06\x07"
@@ -40,54 +42,152 @@ _LINE_BREAKING = frozenset(["br", *_BLOCKS.split()])
 _CLOSING_HINT = "|".join(
     name for name in f"{_BLOCKS} {_INLINE}".split() if name not in ("title", "link", "data")
 )
+_DESCRIBED_HINT = "a|font|iframe|img|input|label|span|textarea|video"  # with an attribute, nobody types these
 _OPENING_HINT = "p|br|hr|div|li|img|table|tr|td|th|ul|ol|html|h[1-6]|blockquote|pre"
 
 MARKUP = re.compile(
-    rf"</(?:{_CLOSING_HINT})\s*+>|<(?:{_OPENING_HINT})(?:{_ATTRIBUTE})*+\s*+/?>",
+    rf"</(?:{_CLOSING_HINT})\s*+>|<(?:{_OPENING_HINT})(?:{_ATTRIBUTE})*+\s*+/?>"
+    rf"|<(?:{_DESCRIBED_HINT})(?:{_ATTRIBUTE})++\s*+/?>",
     re.IGNORECASE,
 )
+"""What tells HTML where nothing else does."""
 _TAG_START = rf"/?(?:{_NAMES})(?=[\s/>])"
 # "a<b and c>d" is no bold text: an attribute of these has a value.
 _STRAY = re.compile(rf"<(?:(?![/a-z])|(?!{_TAG_START})|(?=[abiqsu]\s++[^\s<>=/][^<>=]*+>))", re.IGNORECASE)
-_TAG = re.compile(rf"<(/?)({_NAMES})(?=[\s/>])[^<>]*+>", re.IGNORECASE)
+TAG = re.compile(rf"<(/?)({_NAMES})(?=[\s/>])[^<>]*+>", re.IGNORECASE)
+"""Any tag of HTML."""
 _DROPPED = re.compile(
     r"<!--.*?(?:-->|\Z)|<(script|style)\b[^<>]*+>.*?(?:</\1[^<>]*+>|\Z)|<(?:!doctype|!\[|\?xml)[^<>]*+>",
     re.IGNORECASE | re.DOTALL,
 )
+_UNSHOWN = ("svg", "title")
+_ESCAPED_CONDITION = re.compile(r"&lt;!(?:--)?\[(?:if\b[^&<>\[\]]{0,100}|endif)\](?:--)?&gt;", re.IGNORECASE)
 _INLINE_DATA = re.compile(r"data:[\w/+.-]{1,100};base64,[\w/+=]*+")
 _REFERENCE = re.compile(r"&#?\w{1,31};")
 _ENDLESS_NUMBER = re.compile(r"&#\d{20,}+;?")  # int() refuses very long numbers
 _RENDERED_LINK = re.compile(
     f"( ?){_LINK}( ?)([^{_LINK}{_ADDRESS}]*+){_ADDRESS}([^{_LINK}{_ADDRESS}{_LINK_END}]*+){_LINK_END}( ?)"
 )
-_HIDDEN = re.compile(r"display\s*+:\s*+none", re.IGNORECASE)
-_PREFORMATTED = re.compile(r"white-space\s*+:\s*+pre", re.IGNORECASE)
+_HIDDEN = re.compile(r"display\s*+:\s*+none|visibility\s*+:\s*+hidden|mso-hide\s*+:\s*+all", re.IGNORECASE)
+_WHITE_SPACE = re.compile(r"white-space\s*+:\s*+(pre|break-spaces|normal|nowrap)", re.IGNORECASE)
+_FONT_SIZE = re.compile(r"font-size\s*+:\s*+(?:(0(?:\.0*+)?(?:[a-z]++|%)?(?![\w.%]))|[\w.])", re.IGNORECASE)
+_FILE_KEY = re.compile(
+    r"#?(?:[0-9a-f]{6,}(?:[-.][0-9a-f]+)+|[0-9a-f]{13,})#?|image_?paste\w*(?:\.\w+)?", re.IGNORECASE
+)
+_STORED_FILE = re.compile(r"(?:^|/)document\.send\.php\?", re.IGNORECASE)
+_PASTED = "pasted-image"
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*+:", re.IGNORECASE)
+_NUMBER = re.compile(r"-?[0-9]{1,9}")
 
 
-def from_html(text: str) -> str:
+def from_html(text: str, base: str | None = None) -> str:
     """Render HTML as plain text, untidied.
 
     Args:
         text: HTML without control characters.
+        base: the address to which relative addresses belong.
     """
+    for name in _UNSHOWN:
+        text = _without(text, name)
+    text = _ESCAPED_CONDITION.sub("", _DROPPED.sub("", text))
     # A "<" that opens no tag is the writer's own; the parser would swallow what follows it.
-    html = _STRAY.sub(_LESS, _INLINE_DATA.sub("data:", _DROPPED.sub("", text)))
+    html = _STRAY.sub(_LESS, _INLINE_DATA.sub("data:", text))
     # References are decoded once, at the end: the renderer would decode some of them twice.
     html = html.replace("&", _AMP)
     tags = html.count("<")
-    rendered = None if tags > _MAX_TAGS or tags * len(html) > _MAX_WORK else _render(html)
+    rendered = None if tags > _MAX_TAGS or tags * len(html) > _MAX_WORK else _render(html, base)
     plain = _strip_tags(html) if rendered is None else _RENDERED_LINK.sub(_with_address, rendered)
     plain = _ENDLESS_NUMBER.sub("\ufffd", plain.replace(_AMP, "&"))
     return unescape(plain).replace(_LESS, "<").replace(_LITERAL_AMP, "&")
 
 
-def _render(html: str) -> str | None:
+def _without(text: str, name: str) -> str:
+    """Leave elements out, as far as they are closed: only so does looking for their ends take no square of time."""
+    last = text.lower().rfind(f"</{name}")
+    if last < 0:
+        return text
+    end = text.find(">", last) + 1 or len(text)
+    inside = rf"<{name}\b[^<>]*+>.*?</{name}(?:\b[^<>]*+>)?"
+    return re.sub(inside, "", text[:end], flags=re.IGNORECASE | re.DOTALL) + text[end:]
+
+
+def _render(html: str, base: str | None) -> str | None:
     try:
+        tree = document_fromstring(html + _END)
         # Beyond a depth of some 250 elements the parser stops without a word, short of the mark at the end.
-        text: str = get_text(html + _END, _config())
+        if not any(_END in text for text in tree.itertext()):
+            return None
+        _prepare(tree, base)
+        text: str = Inscriptis(tree, _config()).get_text()
     except Exception:  # noqa: BLE001 (whatever it was, the tag stripper can do without)
         return None
-    return text.replace(_END, "") if _END in text else None
+    return text.replace(_END, "")
+
+
+def _prepare(tree: Any, base: str | None) -> None:
+    """Change the tree to what is to be read of it: nothing hidden, whole addresses, pictures by their address."""
+    unseen: dict[Any, bool] = {}
+    elements = [one for one in tree.iter() if isinstance(one.tag, str)]
+    for element in elements:
+        style = element.get("style", "")
+        parent = unseen.get(element.getparent(), False)
+        sizes = _FONT_SIZE.findall(style)
+        unseen[element] = bool(sizes[-1]) if sizes else parent
+        if "hidden" in element.attrib or _HIDDEN.search(style):
+            element.text = ""
+            for child in list(element):
+                element.remove(child)
+        if unseen[element]:
+            element.text = ""
+        if parent:
+            element.tail = ""
+        if element.tag == "a":
+            address = _address(element.get("href", ""))
+            element.set("href", _absolute(address, base) or address)
+        elif element.tag == "img":
+            _show_image(element, base)
+        elif element.tag == "table" and _follows_list(element):
+            element.set("after", "list")
+
+
+def _show_image(image: Any, base: str | None) -> None:
+    """Show a picture that was pasted into the text by its address: its own text is the key of its file."""
+    source, alt = image.get("src", ""), image.get("alt", "").strip()
+    if not _FILE_KEY.fullmatch(alt) and (alt or not _STORED_FILE.search(source)):
+        return
+    address = (_absolute(_address(source), base) or "").replace(
+        "&", "&amp;amp;"
+    )  # it is decoded twice from here
+    image.tag, image.text = _PASTED, f"[image: {address}]" if address else "[image]"
+    link = image.getparent()
+    if link is not None and link.tag == "a" and "".join(link.itertext()).strip() == image.text:
+        link.attrib.pop("href", None)
+
+
+def _absolute(address: str, base: str | None) -> str | None:
+    """Return the whole of an address; None if it is not known, or is that of no page."""
+    if _SCHEME.match(address):
+        return None if address.lower().startswith("data:") else address
+    if not base or not address or address.startswith("#"):
+        return None
+    try:
+        return urljoin(base.rstrip("/") + "/", address)
+    except ValueError:
+        return None
+
+
+def _address(written: str) -> str:
+    return " ".join(_decoded(written).replace(_LESS, "<").split())
+
+
+def _follows_list(table: Any) -> bool:
+    element = table
+    while element is not None and element.getprevious() is None:
+        element = element.getparent()
+        if element is None or (element.text or "").strip():
+            return False
+    before = element.getprevious()
+    return before.tag in ("ol", "ul") and not (before.tail or "").strip()
 
 
 def _strip_tags(html: str) -> str:
@@ -99,7 +199,7 @@ def _strip_tags(html: str) -> str:
             return " "
         return "\n" if name in _LINE_BREAKING else ""
 
-    lines = _TAG.sub(replacement, " ".join(html.split())).split("\n")
+    lines = TAG.sub(replacement, " ".join(html.split())).split("\n")
     return "\n".join(line.strip() for line in lines)
 
 
@@ -138,18 +238,33 @@ def _config() -> Any:
 
 
 def _apply_style(style: str, element: Any) -> None:
-    if _HIDDEN.search(style):
-        element.display = Display.none
-    if _PREFORMATTED.search(style):
-        element.whitespace = WhiteSpace.pre
+    for said in _WHITE_SPACE.findall(style)[-1:]:
+        element.whitespace = WhiteSpace.normal if said.lower().startswith("no") else WhiteSpace.pre
 
 
 def _start_list(state: Any, _attributes: Any) -> None:
     state.li_counter.append("* ")  # the renderer's own bullets change with the depth
 
 
+def _start_numbers(state: Any, attributes: Any) -> None:
+    state.li_counter.append(_number(attributes.get("start"), 1))
+
+
+def _start_item(state: Any, attributes: Any) -> None:
+    bullet = state.li_counter[-1] if state.li_counter else "* "
+    if isinstance(bullet, int):
+        bullet = _number(attributes.get("value"), bullet)
+        state.li_counter[-1] = bullet + 1
+        bullet = f"{bullet}. "
+    state.tags[-1].list_bullet = bullet
+
+
+def _number(text: str | None, otherwise: int) -> int:
+    return int(text) if text and _NUMBER.fullmatch(text.strip()) else otherwise
+
+
 def _start_link(state: Any, attributes: Any) -> None:
-    address = " ".join(_decoded(attributes.get("href", "")).split()).removeprefix("mailto:")
+    address = attributes.get("href", "").removeprefix("mailto:")
     state.link_target = "" if address.startswith(("#", "javascript:", "data:")) else address
     if state.link_target:
         state.tags[-1].write(_LINK)
@@ -165,7 +280,9 @@ def _start_image(state: Any, attributes: Any) -> None:
     state.tags[-1].write(attributes.get("alt", ""))
 
 
-def _start_table(state: Any, _attributes: Any) -> None:
+def _start_table(state: Any, attributes: Any) -> None:
+    if "after" in attributes:
+        state.tags[-1].margin_before = 1
     state.current_table.append([])
 
 
@@ -185,36 +302,58 @@ def _start_cell(state: Any, _attributes: Any) -> None:
 
 def _end_table(state: Any) -> None:
     # The renderer pads each cell to the width of its column: one long cell above many rows fills the memory.
-    rows = [_row_text([cell.get_text().strip() for cell in row]) for row in state.current_table.pop()]
+    cells = [[cell.get_text().strip() for cell in row] for row in state.current_table.pop()]
+    has_columns = any(_is_row(row) for row in cells)
+    rows = [_row_text(row, has_columns) for row in cells]
     table = state.tags[-1]
     if table.display != Display.none and any(rows):
         table.canvas.flush_inline()
         table.canvas.write(table, "\n".join(row for row in rows if row), whitespace=WhiteSpace.pre)
 
 
-def _row_text(cells: list[str]) -> str:
-    filled = [cell for cell in cells if cell]
-    # Mails use tables for their layout: one cell, or long ones side by side, read better one below the other.
-    if len(filled) <= 1 or any(cell.count("\n") > 2 for cell in filled):
-        return "\n".join(filled)
-    return " | ".join(" ".join(cell.split()) for cell in cells).strip()
+def _is_row(cells: list[str]) -> bool:
+    """Mails use tables for their layout: one cell, or long ones side by side, read better one below the other."""
+    return sum(map(bool, cells)) > 1 and not _is_long(cells)
 
 
-_CSS = {
+def _is_long(cells: list[str]) -> bool:
+    return any(cell.count("\n") > 2 for cell in cells)
+
+
+def _row_text(cells: list[str], has_columns: bool) -> str:
+    if not any(cells) or len(cells) < 2 or not has_columns or _is_long(cells):
+        return "\n".join(cell for cell in cells if cell)
+    return " ".join(" | ".join(cells).split())
+
+
+def _inheriting(element: Any) -> Any:
+    """Say nothing of white space, so that what stands around it decides; preformatted text says it."""
+    element = copy(element)
+    if element.whitespace is WhiteSpace.normal:
+        element.whitespace = None
+    return element
+
+
+_ELEMENTS = {
+    **{name: HtmlElement() for name in _INLINE.split()},
     **CSS_PROFILES["strict"],
     **{
         name: HtmlElement(display=Display.block)
         for name in (*_BLOCKS.split(), "table")
         if name not in ("html", "tbody", "tfoot", "thead", "tr") and name not in CSS_PROFILES["strict"]
     },
+    _PASTED: HtmlElement(display=Display.block),
     "ul": HtmlElement(display=Display.block, padding_inline=2),
     "ol": HtmlElement(display=Display.block, padding_inline=3),
 }
+_CSS = {name: _inheriting(one) for name, one in _ELEMENTS.items()} | {"body": _ELEMENTS["body"]}
 _HANDLERS = CustomHtmlTagHandlerMapping(
     start_tag_mapping={
         "a": _start_link,
         "img": _start_image,
         "ul": _start_list,
+        "ol": _start_numbers,
+        "li": _start_item,
         "table": _start_table,
         "tr": _start_row,
         "td": _start_cell,

@@ -1,7 +1,7 @@
 """Rich text to plain text, and the small conversions of SPEC 2.4.
 
-The helpdesk sends HTML, HTML escaped once more, or plain text, without saying which. Text counts as HTML
-only if it holds a tag that people do not type by accident: a closing tag, or a block tag with well-formed
+An event says whether its texts are HTML or plain. If it does not, a text is HTML, HTML escaped once more, or plain: it
+counts as HTML only if it holds a tag that people do not type by accident: a closing tag, or a tag with well-formed
 attributes. Rendering is inscriptis' work, inside a budget; what it refuses goes through a plain tag stripper.
 """
 
@@ -9,7 +9,7 @@ import re
 import unicodedata
 from html import unescape
 
-from shared.events.rendering import MARKUP, from_html
+from shared.events.rendering import MARKUP, TAG, from_html
 from shared.values.characters import NOT_TEXT
 
 _ESCAPED = re.compile(
@@ -18,26 +18,32 @@ _ESCAPED = re.compile(
 )
 
 
-def plain_text(rich: str | None) -> str:
+_MEANT = {code: bytes([code]).decode("cp1252", "ignore") for code in range(0x80, 0xA0)}
+"""Control characters that Windows-1252 has other characters for: nobody means the control character."""
+_REORDERING = re.compile("[\u202a-\u202e\u2066-\u2069]")
+"""What shows a text in another order than it is written, such as a file's name with another ending."""
+_SHOWS_NOTHING = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+
+
+def plain_text(rich: str | None, content_format: str | None = None, base: str | None = None) -> str:
     r"""Turn rich text into what a person would read (SPEC 2.4).
 
     Block elements become lines, lists ``* item`` or ``1. item``, links ``text (address)`` where the two
-    differ, table rows ``a | b``, images their alternative text. Text without markup keeps its characters and
-    line breaks; only the escapes of ``& < > " '`` and the hard blank are undone.
+    differ, table rows ``a | b``, images their alternative text, pasted ones ``[image: address]``. Text without markup
+    keeps its characters and line breaks; only the escapes of ``& < > " '`` and the hard blank are undone.
 
     Args:
         rich: HTML, HTML escaped once more, plain text, or None.
+        content_format: ``html`` or ``plain``; None: it is not known.
+        base: the address to which relative addresses of the text belong.
 
     Returns:
         Plain text: lines end in ``\\n`` and have no trailing blanks, never two empty lines in a row, no outer
-        blanks, no control characters but tab and line feed, no surrogates. Never raises.
+        blanks, no control characters but tab and line feed, no surrogates, nothing that reorders it. Empty if it would
+        show nothing. Never raises.
     """
-    text = _clean(rich or "")
-    if not MARKUP.search(text):
-        text = _unescape_once(text)
-        if not MARKUP.search(text):
-            return _tidy(text)
-    return _tidy(from_html(text))
+    text = _tidy(_read(_clean(rich or ""), content_format, base))
+    return text if any(map(_shows, text)) else ""
 
 
 def one_line(rich: str | None, limit: int) -> str:
@@ -88,8 +94,27 @@ def normalised(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n").strip()
 
 
+def _read(text: str, content_format: str | None, base: str | None) -> str:
+    if content_format == "plain":
+        return text
+    if MARKUP.search(text) or (content_format == "html" and TAG.search(text)):
+        return from_html(text, base)
+    unescaped = _unescape_once(text)
+    if MARKUP.search(unescaped):
+        return from_html(unescaped, base)
+    # A helpdesk shows old texts without a tag line by line, though its texts are HTML.
+    return unescape(text) if content_format == "html" else unescaped
+
+
+def _shows(character: str) -> bool:
+    if character in _SHOWS_NOTHING or "\ufe00" <= character <= "\ufe0f":
+        return False
+    return unicodedata.category(character) not in ("Cf", "Cc", "Zs", "Zl", "Zp")
+
+
 def _clean(text: str) -> str:
-    return NOT_TEXT.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").translate(_MEANT)
+    return _REORDERING.sub("", NOT_TEXT.sub("", lines))
 
 
 def _unescape_once(text: str) -> str:

@@ -109,6 +109,10 @@ SENTENCES: Table = {
         "whoever gets a technician's e-mail address on the tracker becomes a member of {count} private projects: "
         "{projects}",
     ),
+    Finding.FORMATTING_KNOWN: "text_formatting is {formatting}",
+    Finding.FORMATTING_NOT_SET: (
+        "text_formatting is not set: Redmine may turn plain text into lists, links and mentions, which mail people"
+    ),
     Finding.PEOPLE_UNKNOWN: (
         "{unknown} of {total} helpdesk users have no active tracker user: {people}; the administrator acts for them"
     ),
@@ -328,6 +332,9 @@ WHY: Table = {
     Finding.MATCHES_WAIT: "`deskbridge map-user HELPDESK_USER_ID TRACKER_USER_ID`",
     Finding.MEMBERSHIP_BY_EMAIL: (
         "`deskbridge config set membership_for=confirmed`, then `deskbridge users --confirm-all`"
+    ),
+    Finding.FORMATTING_NOT_SET: (
+        "`deskbridge config set text_formatting=…` as in Redmine under Administration, Settings, Text formatting"
     ),
     Finding.PEOPLE_UNKNOWN: "`deskbridge users`, then `map-user`",
     Finding.PEOPLE_LOCKED: "unlock them on the tracker, or say who does their work now with `deskbridge map-user`",

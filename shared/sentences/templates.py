@@ -87,6 +87,7 @@ SENTENCES: Table = {
     Flaw.SEPARATOR_IS_EMPTY: "the separator is empty",
     Flaw.DIGITS_OUT_OF_RANGE: "the digits must be 0 to 10",
     Flaw.ROUNDED_TOO_LARGE: "this number is too large to be rounded",
+    Flaw.WORD_NOT_OFFERED: "one of {words} is needed",
     Flaw.DATE_IS_NEEDED: "a date is needed, such as 2026-11-21 or 2026-11-21T09:30:00Z",
     Flaw.DATE_BEYOND_RANGE: "this date is out of range",
     Flaw.DATE_FORMAT_WRONG: "a date format is made of {letters: }, as in {example}",

@@ -46,6 +46,10 @@ class TicketPart(Part):
         str | None,
         _about("Description as the helpdesk sent it, mostly HTML", "<p>It <b>does not</b> print.</p>"),
     ] = None
+    content_format: Annotated[
+        str | None, _about("`html` or `plain`: what the description is; null: not known", "html")
+    ] = None
+    helpdesk_url: Annotated[str | None, _about("The helpdesk's address", "https://glpi.example.org")] = None
     status: Annotated[int, _about("Helpdesk status number", 2)]
     entity_id: Annotated[int, _about("Helpdesk entity", 3)]
     project_id: Annotated[int | None, _about("Helpdesk project, where the ticket is linked to one", 40)] = (
@@ -61,6 +65,10 @@ class TaskPart(Part):
     content: Annotated[
         str | None, _about("Text as the helpdesk sent it, mostly HTML", "<p>Replaced the toner</p>")
     ] = None
+    content_format: Annotated[
+        str | None, _about("`html` or `plain`: what the text is; null: not known", "html")
+    ] = None
+    helpdesk_url: Annotated[str | None, _about("The helpdesk's address", "https://glpi.example.org")] = None
     state: Annotated[int, _about("State number; 2 is Done", 2)]
     actiontime: Annotated[int, _about("Time spent, in seconds", 5400)]
     date: Annotated[str | None, _about("Day of the work", "2026-11-20")] = None
@@ -113,6 +121,7 @@ class ConfigPart(Part):
         dict[str, int], _about("Ticket status to tracker status, as in config.status_map.5", {"2": 4, "5": 3})
     ] = {}
     done_state: Annotated[int, _about("The ticket-task state that means Done", 2)] = 2
+    text_formatting: Annotated[str | None, _about("Text formatting of the tracker", "common_mark")] = None
     spent_on: Annotated[
         str, _about("Whether time entries get the day of the work: task_date or omit", "task_date")
     ] = "task_date"

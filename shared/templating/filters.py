@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from decimal import ROUND_HALF_UP, Decimal
-from typing import Any
+from typing import Any, get_args
 
 from shared.codes.templates import Flaw
+from shared.events.event import ContentFormat
+from shared.events.formatting import Formatting, formatted
 from shared.events.text import cut, hours, plain_text
 from shared.templating.conditions import equal
 from shared.templating.dates import date_format, format_date, timezone
@@ -122,6 +124,24 @@ def _slug(value: Json) -> str:
     return re.sub(r"[^a-z0-9]+", "-", ascii_text).strip("-")[:LONGEST_IDENTIFIER].rstrip("-")
 
 
+def _content_format(value: Json) -> Json:
+    return _one_of(ContentFormat, value)
+
+
+def _text_formatting(value: Json) -> Json:
+    return _one_of(Formatting, value) or "plain"
+
+
+def _one_of(choices: Any, value: Json) -> Json:
+    if value is not None and value not in get_args(choices):
+        raise Fault(Flaw.WORD_NOT_OFFERED(words=get_args(choices)))
+    return value
+
+
+def _web_address(value: Json) -> Json:
+    return None if value is None else as_text(value)
+
+
 def _prefix(value: Json, added: str) -> str:
     text = as_text(value)
     return added + text if text else ""
@@ -153,8 +173,15 @@ FILTERS: tuple[Function, ...] = (
     Function("capitalize", lambda value: as_text(value).capitalize(), (),
              "the first letter a capital, the others small", "{{ticket.title | capitalize}}"),
     Function("trim", lambda value: as_text(value).strip(), (), "no blanks at the ends", "{{ticket.title | trim}}"),
-    Function("plain", lambda value: plain_text(as_text(value)), (),
-             "rich text as plain text, as without a template", "{{ticket.content | plain}}"),
+    Function("plain", lambda value, *known: plain_text(as_text(value), *known), (
+                 Parameter("content_format", _content_format, required=False),
+                 Parameter("helpdesk_url", _web_address, required=False)),
+             "rich text as plain text, as without a template; what is not known of it is guessed",
+             "{{ticket.content | plain: ticket.content_format ticket.helpdesk_url}}"),
+    Function("formatted", lambda value, formatting: formatted(as_text(value), formatting),
+             (Parameter("text_formatting", _text_formatting),),
+             "plain text for a description, in a fence where the tracker's text formatting would change it",
+             "{{ticket.content | plain | formatted: config.text_formatting}}"),
     Function("replace", _replace, (Parameter("old", as_text), Parameter("new", as_text)),
              "one text in place of another, literally", "{{ticket.title | replace: 'Printer' 'Copier'}}"),
     Function("slice", _slice, (Parameter("start", as_integer), _optional("length", as_integer)),

@@ -62,6 +62,7 @@ def fill(store: Store, base_url: str, api_key: str) -> None:
         default_activity_id=DEVELOPMENT,
         default_role_id=DEVELOPER,
         status_map=STATUS_MAP,
+        text_formatting="plain",
     )
 
 

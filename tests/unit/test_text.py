@@ -116,6 +116,97 @@ def test_the_tag_stripper_keeps_lines_and_lists() -> None:
     assert text == "a & b\n\n* c\n* d"
 
 
+BASE = "https://glpi.example.org"
+KEY = "3bc71f89-0d1c4f0e-5e7d33d3.82755029"
+PASTED = "/front/document.send.php?docid=1&amp;itemtype=Ticket&amp;items_id=65"
+SHOWN = f"[image: {BASE}/front/document.send.php?docid=1&itemtype=Ticket&items_id=65]"
+
+RICH = [
+    ("<font color=red>q", "q"),
+    ('<input type="text" value="x">q', "q"),
+    ('<span style="color: red">hi', "hi"),
+    ('<pre class="language-php"><code>if (x) {\n    y();\n}</code></pre><p>z</p>', "if (x) {\n    y();\n}\n\nz"),
+    ("<pre><span>a\n  b</span>\n<em>c</em></pre>", "a\n  b\nc"),
+    ('<div style="white-space: pre-wrap">a\n  b <b>c\nd</b></div>', "a\n  b c\nd"),
+    ('<p style="white-space: pre-line">a\n<i>b\nc</i></p>', "a\nb\nc"),
+    ('<pre>a\n<span style="white-space: normal">b\nc</span></pre>', "a\nb c"),
+    (f'<p>a<a href="{PASTED}"><img alt="{KEY}" src="{PASTED}" width="9"></a>b</p>', f"a\n{SHOWN}\nb"),
+    (f'<p><img alt="" src="{PASTED}"> b</p>', f"{SHOWN}\nb"),
+    ('<p><img alt="5d9f6b1e-3a4c-4f0e-9b7a-0c1d2e3f4a5b" src="https://x.example/a.png"></p>',
+     "[image: https://x.example/a.png]"),
+    (f'<p><img alt="{KEY}" src="data:image/png;base64,AAAA"></p>', "[image]"),
+    (f'<p>a <img alt="the error" src="{PASTED}"> b</p>', "a the error b"),
+    (f'<p><a href="/x">see <img alt="{KEY}" src="/y.png"></a></p>', f"see\n[image: {BASE}/y.png] ({BASE}/x)"),
+    ('<p>see <a href="/front/ticket.form.php?id=5">ticket 5</a> <a href="#top">above</a></p>',
+     f"see ticket 5 ({BASE}/front/ticket.form.php?id=5) above"),
+    ('<p><a href="//x.example/a">a</a> <a href="b">b</a></p>', f"a (https://x.example/a) b ({BASE}/b)"),
+    ('<ol start="3"><li>a</li><li>b</li></ol><p>x</p><ol start="5"><li>c</li></ol>', "3. a\n4. b\n\nx\n\n5. c"),
+    ('<ol><li>a</li><p>x</p><li>b</li><li value="9">c</li><li value="²">d</li></ol>',
+     "1. a\n\n   x\n\n2. b\n9. c\n10. d"),
+    ("<ul><li>a</li></ul><table><tr><td>1</td><td>2</td></tr></table>", "* a\n\n1 | 2"),
+    ("<ol><li>a</li></ol><div><table><tr><td>1</td><td>2</td></tr></table></div>", "1. a\n\n1 | 2"),
+    ("<table><tr><th>A<th>B<th>C<tr><td>1<td><td>3<tr><td><td>2<td><tr><td>1<td><td></table>",
+     "A | B | C\n1 | | 3\n| 2 |\n1 | |"),
+    ("<table><tr><td></td><td>a mail's layout</td></tr></table>", "a mail's layout"),
+    ("<html><head><title>T</title></head><body><title>U</title><p>a</p></body></html>", "a"),
+    ('<p>a<svg width="1"><title>x</title><path d="M0"/><text>no</text></svg>b</p>', "ab"),
+    ("<p>a <svg> is not closed</p>", "a is not closed"),
+    ('<p hidden>no</p><p>a</p><div hidden="">no<p>no</p></div>b', "a\n\nb"),
+    ('<p>a</p><div style="visibility:hidden">no</div><div style="mso-hide: all">no</div>', "a"),
+    ('<div style="font-size:0;line-height:0">no<span>no</span></div><p>a</p>', "a"),
+    ('<table><tr><td style="font-size:0px">no<div style="font-size:13px">a</div>no</td></tr></table>', "a"),
+    ('<p style="font-size:0.9em">a</p>', "a"),
+    ("<p>&lt;![if !vml]&gt;a&lt;![endif]&gt;<![if !vml]>b<![endif]></p>", "ab"),
+    ("<p>\x93a\x94 \x96 5 \x80, it\x92s\x85</p>", "“a” – 5 €, it’s…"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rich", "plain"), RICH)
+def test_rich_text_of_mails_and_editors_is_read_as_it_is_shown(rich: str, plain: str) -> None:
+    assert plain_text(rich, base=BASE) == plain
+    assert plain_text(rich, "html", BASE) == plain
+
+
+def test_a_base_address_may_have_a_path() -> None:
+    rich = '<a href="front/x">a</a> <a href="/glpi/front/y">b</a></p>'
+    shown = "a (https://x.example/glpi/front/x) b (https://x.example/glpi/front/y)"
+    assert plain_text(rich, base="https://x.example/glpi") == plain_text(rich, base="https://x.example/glpi/") == shown
+
+
+def test_without_a_base_address_a_pasted_image_says_only_that_it_is_one() -> None:
+    rich = f'<p>a<a href="{PASTED}"><img alt="{KEY}" src="{PASTED}"></a></p><p><a href="/x">b</a></p>'
+    assert plain_text(rich) == "a\n[image]\n\nb (/x)"
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("<b>bold", "bold"),
+        ("a <i>leaning</i>", "a leaning"),
+        ("a &eacute; &lt;b&gt;\nb", "a é <b>\nb"),
+        ("a & b\nfield <name> is empty", "a & b\nfield <name> is empty"),
+        ("&lt;p&gt;a&lt;/p&gt;", "a"),
+    ],
+)
+def test_what_is_said_to_be_html_is_html(text: str, plain: str) -> None:
+    assert plain_text(text, "html") == plain
+
+
+@pytest.mark.parametrize("text", ["<p>a</p> &amp; b", "&lt;b&gt;", "<b>bold</b>", *PLAIN])
+def test_what_is_said_to_be_plain_keeps_every_character(text: str) -> None:
+    assert plain_text(text, "plain") == text
+
+
+@pytest.mark.parametrize("text", ["invoice_\u202efdp.exe", "\u2067invoice\u2069_fdp.exe", "<p>invoice\u202d_fdp.exe</p>"])
+def test_no_character_shows_a_title_in_another_order(text: str) -> None:
+    assert one_line(text, 255) == "invoice_fdp.exe"
+
+
+@pytest.mark.parametrize("text", ["\u200b", "\u2060\ufeff \xad\u200e", "\u3164", "\u2800", "\ufe0f", "\u202e"])
+def test_a_text_that_shows_nothing_is_empty(text: str) -> None:
+    assert plain_text(text) == plain_text(text, "html") == plain_text(text, "plain") == ""
+
+
 HOSTILE = {
     "deep nesting": "<div>" * 100_000 + "x" + "</div>" * 100_000,
     "angle brackets": "<" * 1_000_000,
@@ -143,6 +234,15 @@ HOSTILE = {
     "long reference in an address": '<a href="&#' + "1" * 900_000 + ';">x</a>',
     "long list number": "<ol><li value=" + "1" * 10_000 + ">x</ol>",
     "many styles": '<p style="' + "style:" * 160_000 + '">x</p>',
+    "drawings": "</p>" + "<svg>" * 200_000,
+    "half closed drawings": "<svg>" * 100_000 + "</svg" * 100_000,
+    "titles": "<title>" * 100_000 + "</title>",
+    "escaped conditions": "<p>" + "&lt;![if " * 110_000 + "</p>",
+    "hidden elements": "<p hidden>a" * 7_000 + "x" * 60_000,
+    "font sizes": '<p style="' + "font-size:0" * 90_000 + '">x</p>',
+    "pasted images": '<a href="u"><img alt="0123456789abcdef" src="/x">' * 7_000,
+    "file keys": '<p><img alt="' + "aaaaaa-" * 140_000 + '"></p>',
+    "tables after lists": "<ul><li>a</ul>" + "<div><table><tr><td>x</table></div>" * 2_500,
     "combining marks": "<p>" + "\u0301" * 500_000 + "</p>",
 }
 

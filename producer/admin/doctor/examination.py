@@ -14,7 +14,7 @@ from shared.errors import BridgeError
 __all__ = ["RECORDS", "CheckResult", "Installation", "Status", "examine", "examine_helpdesk"]
 
 Check = Callable[[Installation], Iterator[CheckResult]]
-LOCAL: tuple[Check, ...] = (setup.metadata, *work.CHECKS, *helpdesk.CHECKS)
+LOCAL: tuple[Check, ...] = (setup.metadata, setup.text_formatting, *work.CHECKS, *helpdesk.CHECKS)
 """What the database and the helpdesk tell."""
 LIVE: tuple[Check, ...] = (*tracker.CHECKS, *setup.CHECKS, *templates.CHECKS)
 """What only the tracker can confirm."""

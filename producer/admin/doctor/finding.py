@@ -33,6 +33,7 @@ RECORDS = {
     "metadata": "KB-SETUP-005",
     "people": "KB-SETUP-006",
     "ids": "KB-SETUP-007",
+    "text formatting": "KB-SETUP-008",
     "templates": "KB-TEMPLATE-001",
     "dry runs": "KB-TEMPLATE-002",
     "pending": "KB-WORK-001",

@@ -98,6 +98,16 @@ def memberships(installation: Installation) -> Iterator[CheckResult]:
         yield warning("role", why)
 
 
+def text_formatting(installation: Installation) -> Iterator[CheckResult]:
+    """It is known how the tracker renders descriptions: its API does not tell."""
+    with installation.store.transaction() as tx:
+        config, _ = tx.configs.get()
+    if config.text_formatting is None:
+        yield warning("text formatting", Finding.FORMATTING_NOT_SET())
+    else:
+        yield ok("text formatting", Finding.FORMATTING_KNOWN(formatting=config.text_formatting))
+
+
 def statuses(installation: Installation) -> Iterator[CheckResult]:
     """Every status that events have named is mapped, and to one that exists."""
     with installation.store.transaction() as tx:

@@ -381,6 +381,10 @@ NAMED: Mapping[str, Iterable[Code]] = {
         Finding.METADATA_OLD,
         Finding.METADATA_NOT_READ,
     ),
+    "KB-SETUP-008": (
+        Finding.FORMATTING_KNOWN,
+        Finding.FORMATTING_NOT_SET,
+    ),
     "KB-SETUP-007": (
         Finding.CONFIG_IDS_KNOWN,
         Finding.ISSUE_TYPE_NOT_USABLE,

@@ -17,7 +17,8 @@ _DEFAULTS: dict[Operation, dict[str, Any]] = {
         "project_id": "{{project.tracker_project_id}}",
         "subject": f"{{{{ticket.title | plain | split | join: ' ' | truncate: {LONGEST_SUBJECT}"
         " | default: (prefix ticket.id 'Ticket #')}}",
-        "description": "{{ticket.content | plain | default: null}}",
+        "description": "{{ticket.content | plain: ticket.content_format ticket.helpdesk_url"
+        " | formatted: config.text_formatting | default: null}}",
         "tracker_id": "{{config.default_tracker_id}}",
         "priority_id": "{{config.default_priority_id}}",
         "status_id": "{{status.mapped_id}}",
@@ -28,7 +29,8 @@ _DEFAULTS: dict[Operation, dict[str, Any]] = {
     Operation.TIME_ENTRY_CREATE: {
         "issue_id": "{{issue.id}}",
         "hours": "{{task.actiontime | hours}}",
-        "comments": "{{task.content | plain | default: (prefix ticket.id 'Work on helpdesk ticket #')"
+        "comments": "{{task.content | plain: task.content_format task.helpdesk_url"
+        " | default: (prefix ticket.id 'Work on helpdesk ticket #')"
         f" | truncate: {LONGEST_COMMENT} '…'}}}}",
         "activity_id": "{{config.default_activity_id}}",
         "spent_on": "{{#if (eq config.spent_on 'task_date')}}{{task.date}}{{/if}}",

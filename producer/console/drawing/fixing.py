@@ -103,6 +103,7 @@ FIXES: dict[str, tuple[str, str]] = {
     Finding.MATCHES_NEW: (N_("Confirm them"), PEOPLE),
     Finding.MATCHES_WAIT: PERSON,
     Finding.MEMBERSHIP_BY_EMAIL: (N_("Change who is made a member"), f"{SETTINGS}#membership_for"),
+    Finding.FORMATTING_NOT_SET: (N_("Choose the text formatting"), f"{SETTINGS}#text_formatting"),
     Finding.TEMPLATE_NOT_RENDERED: TEMPLATE,
     Finding.CUSTOM_FIELDS_NOT_SENT: TEMPLATE,
     Finding.AUTHORS_WRONG: (N_("See them"), "/console/authors"),

@@ -33,7 +33,10 @@ SOON_S = 2.0
 """So long somebody waits for a reading before the page shows how far it is."""
 
 BOXES = ("verify_tls", "match_administrators", "project_activities")
-PLAIN = ("base_url", "header_prefix", "membership_for", "in_doubt_policy", "spent_on", "done_state", *OF_SPEC)
+PLAIN = (
+    "base_url", "header_prefix", "membership_for", "in_doubt_policy", "text_formatting", "spent_on", "done_state",
+    *OF_SPEC,
+)  # fmt: skip
 HELPDESK_STATUSES = {
     1: N_("New"),
     2: N_("Assigned"),
