@@ -9,14 +9,13 @@ from html import unescape
 from typing import Any
 from urllib.parse import urljoin
 
-from inscriptis import Inscriptis
+from inscriptis import Inscriptis, document_fromstring
 from inscriptis.css_profiles import CSS_PROFILES
 from inscriptis.html_properties import Display, WhiteSpace
 from inscriptis.model.canvas import Canvas
 from inscriptis.model.config import ParserConfig
 from inscriptis.model.html_element import HtmlElement
 from inscriptis.model.tag import CustomHtmlTagHandlerMapping
-from lxml.html import document_fromstring
 
 # Input never holds these once cleaned, so they can stand for something on the way through the parser.
 _LINK, _ADDRESS, _LINK_END, _LESS, _AMP, _LITERAL_AMP, _END = "\x01\x02\x03\x04\x05\x06\x07"

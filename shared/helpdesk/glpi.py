@@ -113,13 +113,16 @@ class GlpiLookup:
         for row in self._changed_tickets(f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%S}"):
             with _reading(TICKETS):
                 ticket = self._ticket(row)
-                changed = _changed("ticket.updated", ticket, None, row)
+                changed = _changed(self._access.url, "ticket.updated", ticket, None, row)
             yield changed
             path = f"{TICKETS}/{ticket['id']}/Timeline/Task"
             tasks = self._get(path, missing=[])
             with _reading(path):
                 items = [one["item"] for one in tasks if "item" in one]
-                found = [_changed("ticket_task.updated", ticket, self._task(task), task) for task in items]
+                found = [
+                    _changed(self._access.url, "ticket_task.updated", ticket, self._task(task), task)
+                    for task in items
+                ]
             yield from found
 
     def _ticket(self, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -284,7 +287,7 @@ def _technician(ticket: Mapping[str, Any]) -> int | None:
 
 
 def _changed(
-    name: str, ticket: dict[str, Any], task: dict[str, Any] | None, row: Mapping[str, Any]
+    base: str, name: str, ticket: dict[str, Any], task: dict[str, Any] | None, row: Mapping[str, Any]
 ) -> Changed:
     """Return an event that is valid.
 
@@ -295,6 +298,8 @@ def _changed(
     event = {
         "event": name,
         "occurred_at": changed_at.isoformat(),
+        "content_format": "html",
+        "helpdesk_url": base,
         "ticket": ticket,
         **({"task": task} if task else {}),
         "source": {"helpdesk": "glpi", "read": "api"},

@@ -60,6 +60,29 @@ def forward_and_lose(bridge: Bridge, proxy: LossyProxy, *seconds: int) -> None:
         bridge.sync()
 
 
+@pytest.mark.parametrize("before", ["plain", "textile", "markdown", "common_mark"])
+@pytest.mark.parametrize("after", ["textile", "common_mark"])
+@pytest.mark.parametrize("content", ["<p># a<br>b</p>", "<p>a<br>b</p><p>c</p>"], ids=["fence", "prose"])
+def test_an_issue_is_found_by_the_text_that_was_sent_though_the_formatting_has_changed_since(
+    bridge: Bridge, proxy: LossyProxy, tracker: Tracker, project: Json, before: str, after: str, content: str
+) -> None:
+    bridge.configure(text_formatting=before)
+    proxy.loses = lambda request: request == "POST /issues.json" and not proxy.lost
+    bridge.receive(task_event(of_ticket=ticket(entity_id=ENTITY, content=content)))
+    bridge.sync()
+    bridge.configure(text_formatting=after)
+    for _ in range(ROUNDS):
+        bridge.hurry()
+        bridge.sync()
+    assert proxy.lost == ["POST /issues.json"]
+    (made,) = tracker.read(f"/issues.json?project_id={project['id']}&status_id=*")["issues"]
+    with bridge.store.transaction() as tx:
+        row = tx.ledger(Kind.TICKET).get(4711)
+    assert row is not None
+    assert (row.state, row.tracker_id, row.attempt) == (LedgerState.LINKED, made["id"], 1), bridge.steps()
+    assert len(entries(tracker, project)) == 1
+
+
 @pytest.mark.parametrize("seconds", [17, 29, 5429, 5430, 5445])
 def test_time_whose_answer_was_lost_is_logged_once(
     bridge: Bridge, proxy: LossyProxy, tracker: Tracker, project: Json, seconds: int

@@ -184,6 +184,7 @@ def project_activities(_: Bridge, stand_in: StandIn) -> None:
         (lambda b, _: b.link(LinkKind.ENTITY, 9, 1, 3), "links", "failure", Finding.CATEGORY_GONE),
         (configure(default_role_id=99), "role", "failure", Finding.CONFIG_ID_UNKNOWN),
         (configure(default_role_id=None), "role", "warning", Finding.ROLE_NOT_SET),
+        (configure(text_formatting=None), "text formatting", "warning", Finding.FORMATTING_NOT_SET),
         (configure(default_activity_id=12), "activity", "failure", Finding.CONFIG_ID_UNKNOWN),
         (configure(default_activity_id=None), "activity", "warning", Finding.ACTIVITY_NOT_SET),
         (project_activities, "activity", "failure", Finding.ACTIVITY_NOT_USABLE),

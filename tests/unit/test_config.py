@@ -19,7 +19,8 @@ def test_the_keys_are_those_of_the_contract() -> None:
     assert set(PluginConfig.model_fields) == {
         "base_url", "header_prefix", "default_tracker_id", "default_priority_id", "default_activity_id",
         "default_role_id", "default_watcher_ids", "status_map", "done_state", "in_doubt_policy", "verify_tls",
-        "project_activities", "membership_for", "template_role_ids", "match_administrators", "spent_on",  # ours
+        "project_activities", "membership_for", "template_role_ids", "match_administrators", "text_formatting",
+        "spent_on",  # ours
     }  # fmt: skip
     assert PluginConfig().done_state == 2
     assert PluginConfig().in_doubt_policy == "lookup"
@@ -96,6 +97,7 @@ WRONG = [
     ("status_map", '{"new": 1}'),
     ("done_state", "Done"),
     ("in_doubt_policy", "guess"),
+    ("text_formatting", "html"),
     ("verify_tls", "perhaps"),
     ("membership_for", "everybody"),
     ("template_role_ids", "[0]"),
@@ -130,3 +132,9 @@ def test_a_refused_address_does_not_show_its_password(url: str) -> None:
     assert "hidden-word" not in f"{failure.value} {failure.value.coded}"
     ((_, fault),) = failure.value.faults
     assert fault.code in (Invalid.TRACKER_ADDRESS_EXPECTED, Invalid.ADDRESS_WITH_MORE)
+
+
+def test_a_formatting_that_nobody_chose_is_told_from_plain() -> None:
+    assert PluginConfig().text_formatting is None
+    assert PluginConfig().changed({"text_formatting": "plain"}).text_formatting == "plain"
+    assert PluginConfig(text_formatting="textile").changed({"text_formatting": ""}).text_formatting is None

@@ -284,3 +284,43 @@ def test_any_json_value_gives_an_event_or_a_refusal(data: Any) -> None:
 )
 def test_any_json_value_in_any_field_gives_an_event_or_a_refusal(path: str, value: Any) -> None:
     named_or_valid(changed(path, value))
+
+
+@pytest.mark.parametrize("said", ["html", "plain", None])
+def test_an_event_says_what_its_texts_are_and_where_the_helpdesk_is(said: str | None) -> None:
+    event = parse_event(task_event(content_format=said, helpdesk_url="https://glpi.example.org/glpi"))
+    for part in (event, event.ticket, event.task):
+        assert part is not None
+        assert (part.content_format, part.helpdesk_url) == (said, "https://glpi.example.org/glpi")
+
+
+def test_what_a_ticket_says_of_its_texts_is_as_its_event_says() -> None:
+    own = {"content_format": "pdf", "helpdesk_url": 5}
+    event = parse_event(task_event(of_ticket=ticket(**own), of_task=task(**own), content_format="plain"))
+    assert event.task is not None
+    assert (event.ticket.content_format, event.task.content_format) == ("plain", "plain")
+    assert (event.ticket.helpdesk_url, event.task.helpdesk_url) == (None, None)
+
+
+@pytest.mark.parametrize("wrong", ["HTML", "markdown", "", 1, True, [], {}])
+def test_another_format_of_content_is_refused_by_its_name(wrong: object) -> None:
+    assert paths(task_event(content_format=wrong)) == ["content_format"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "",
+        "glpi.example.org",
+        "/glpi",
+        "ftp://x",
+        "javascript:alert(1)",
+        "http://",
+        "https://x:y",
+        "http://a\nb",
+        1,
+        [],
+    ],
+)
+def test_another_address_of_the_helpdesk_is_refused_by_its_name(wrong: object) -> None:
+    assert paths(task_event(helpdesk_url=wrong)) == ["helpdesk_url"]

@@ -130,7 +130,9 @@ def test_a_fence_is_longer_than_any_run_of_tildes_in_the_text() -> None:
 
 def test_a_tag_that_would_end_the_fence_of_textile_is_parted() -> None:
     text = "</pre> <PRE> <code class='ruby'> <notextile> <redpre#0> x%x%"
-    parted = "<\u2060/pre> <\u2060PRE> <\u2060code class='ruby'> <\u2060notextile> <\u2060redpre#0> x%\u2060x%"
+    parted = (
+        "<\u2060/pre> <\u2060PRE> <\u2060code class='ruby'> <\u2060notextile> <\u2060redpre#0> x%\u2060x%"
+    )
     assert formatted(text, "textile") == f"<pre>\n{parted}\n</pre>"
 
 

@@ -133,3 +133,40 @@ def test_a_status_update_is_nothing_but_the_status() -> None:
 
 def test_a_membership_is_a_person_and_one_role() -> None:
     assert membership_body(5, 4) == {"membership": {"user_id": 5, "role_ids": [4]}}
+
+
+@pytest.mark.parametrize("formatting", [None, "plain"])
+def test_a_description_is_plain_text_unless_a_formatting_is_set(formatting: Any) -> None:
+    config = PluginConfig(text_formatting=formatting)
+    assert issue(config, content="<p># systemctl</p>")["description"] == "# systemctl"
+
+
+@pytest.mark.parametrize(
+    ("formatting", "description"),
+    [
+        ("textile", "<pre>\n# systemctl\n</pre>"),
+        ("markdown", "~~~\n# systemctl\n~~~"),
+        ("common_mark", "~~~\n# systemctl\n~~~"),
+    ],
+)
+def test_only_a_description_is_written_for_the_trackers_formatter(formatting: Any, description: str) -> None:
+    config = PluginConfig(text_formatting=formatting)
+    sent = issue(config, title="# systemctl", content="<p># systemctl</p>")
+    assert (sent["subject"], sent["description"]) == ("# systemctl", description)
+    assert entry(config, content="<p># systemctl</p>")["comments"] == "# systemctl"
+
+
+def test_texts_are_read_as_the_event_says() -> None:
+    html = {"content": "<b>bold", "content_format": "html"}
+    assert issue(**html)["description"] == entry(**html)["comments"] == "bold"
+    plain = {"content": "<p>&amp;</p>", "content_format": "plain"}
+    assert issue(**plain)["description"] == entry(**plain)["comments"] == "<p>&amp;</p>"
+    link = {"content": "<p><a href='/x'>y</a></p>", "helpdesk_url": "https://h.example"}
+    assert issue(**link)["description"] == entry(**link)["comments"] == "y (https://h.example/x)"
+
+
+@pytest.mark.parametrize("content", ["\u200b", "\u202e", "<p>&#8203;</p>"])
+def test_what_shows_nothing_counts_as_no_text(content: str) -> None:
+    sent = issue(title=content, content=content)
+    assert (sent["subject"], "description" in sent) == ("Ticket #4711", False)
+    assert entry(content=content)["comments"] == "Work on helpdesk ticket #4711"

@@ -170,7 +170,11 @@ def test_rich_text_of_mails_and_editors_is_read_as_it_is_shown(rich: str, plain:
 def test_a_base_address_may_have_a_path() -> None:
     rich = '<a href="front/x">a</a> <a href="/glpi/front/y">b</a></p>'
     shown = "a (https://x.example/glpi/front/x) b (https://x.example/glpi/front/y)"
-    assert plain_text(rich, base="https://x.example/glpi") == plain_text(rich, base="https://x.example/glpi/") == shown
+    assert (
+        plain_text(rich, base="https://x.example/glpi")
+        == plain_text(rich, base="https://x.example/glpi/")
+        == shown
+    )
 
 
 def test_without_a_base_address_a_pasted_image_says_only_that_it_is_one() -> None:
@@ -197,12 +201,16 @@ def test_what_is_said_to_be_plain_keeps_every_character(text: str) -> None:
     assert plain_text(text, "plain") == text
 
 
-@pytest.mark.parametrize("text", ["invoice_\u202efdp.exe", "\u2067invoice\u2069_fdp.exe", "<p>invoice\u202d_fdp.exe</p>"])
+@pytest.mark.parametrize(
+    "text", ["invoice_\u202efdp.exe", "\u2067invoice\u2069_fdp.exe", "<p>invoice\u202d_fdp.exe</p>"]
+)
 def test_no_character_shows_a_title_in_another_order(text: str) -> None:
     assert one_line(text, 255) == "invoice_fdp.exe"
 
 
-@pytest.mark.parametrize("text", ["\u200b", "\u2060\ufeff \xad\u200e", "\u3164", "\u2800", "\ufe0f", "\u202e"])
+@pytest.mark.parametrize(
+    "text", ["\u200b", "\u2060\ufeff \xad\u200e", "\u3164", "\u2800", "\ufe0f", "\u202e"]
+)
 def test_a_text_that_shows_nothing_is_empty(text: str) -> None:
     assert plain_text(text) == plain_text(text, "html") == plain_text(text, "plain") == ""
 

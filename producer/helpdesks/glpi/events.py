@@ -169,6 +169,7 @@ def _delivery(
         "event": name,
         "occurred_at": changed_at.isoformat(),
         "sequence": 0 if event == "new" else 1,
+        "content_format": "html",
         "ticket": ticket,
         **({"task": task} if task else {}),
         "source": {"helpdesk": "glpi", "webhook_event": event},

@@ -108,8 +108,8 @@ def test_every_variable_of_the_catalogue_can_be_used(operation: Operation) -> No
 
 def test_a_context_is_made_of_an_event() -> None:
     context = from_event(event(), CONFIG, default_category_id=5, issue_id=42, login="alice")
-    assert context["ticket"] == events.ticket()
-    assert context["task"] == events.task() | {"date": None}
+    assert context["ticket"] == events.ticket() | {"content_format": None, "helpdesk_url": None}
+    assert context["task"] == events.task() | {"date": None, "content_format": None, "helpdesk_url": None}
     assert context["project"] == {"tracker_project_id": 11, "default_category_id": 5, "name": None}
     assert context["issue"] == {"id": 42}
     assert context["status"] == {"mapped_id": 4}
@@ -149,7 +149,7 @@ def test_no_field_of_an_event_is_forgotten() -> None:
     assert {
         name
         for name in PluginConfig.model_fields
-        if name.startswith(("default_", "status_", "done_", "spent_"))
+        if name.startswith(("default_", "status_", "done_", "spent_", "text_"))
     } == set(ConfigPart.model_fields)
 
 

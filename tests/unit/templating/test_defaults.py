@@ -33,12 +33,13 @@ RICH = st.text(max_size=80) | st.lists(
     st.sampled_from(
         ["<p>", "</p>", "<b>", "</b>", "&amp;", "&lt;", " ", "\n", "\r\n", "\t", "{{ticket.id}}", "'", '"', "\\",
          "\\{{", "wörd", "e\u0301", "😀", "\u2028", "\xa0", "x" * 300,
-         "\x00", "\x0b", "\x85", "<br>", "<li>a</li>", "#"]
+         "\x00", "\x0b", "\x85", "<br>", "<li>a</li>", "#", "# ", "<b>", "<a href='/x'>y</a>", "<img alt='0123456789abcdef' src='/z'>"]
     ),
     max_size=14,
 ).map("".join)  # fmt: skip
 CONFIGS = st.builds(
     PluginConfig,
+    text_formatting=st.sampled_from([None, "plain", "textile", "markdown", "common_mark"]),
     default_tracker_id=OPTIONAL_ID,
     default_priority_id=OPTIONAL_ID,
     default_activity_id=OPTIONAL_ID,
@@ -47,13 +48,15 @@ CONFIGS = st.builds(
     status_map=st.dictionaries(st.integers(0, 6), IDS, max_size=4),
     spent_on=st.sampled_from(["task_date", "omit"]),
 )
+FORMATS = st.sampled_from([None, "html", "plain"])
+BASES = st.sampled_from([None, "https://glpi.example.org"])
 TICKETS = st.builds(
-    Ticket, id=IDS, title=RICH, content=st.none() | RICH, status=st.integers(-2, 7), entity_id=st.integers(0, 9),
-    project_id=OPTIONAL_ID, technician=st.none(),
+    Ticket, content_format=FORMATS, helpdesk_url=BASES, id=IDS, title=RICH, content=st.none() | RICH,
+    status=st.integers(-2, 7), entity_id=st.integers(0, 9), project_id=OPTIONAL_ID, technician=st.none(),
 )  # fmt: skip
 TASKS = st.builds(
-    TicketTask, id=IDS, content=st.none() | RICH, state=st.just(2), actiontime=IDS,
-    user=st.none(), date=st.none() | st.dates().map(str),
+    TicketTask, content_format=FORMATS, helpdesk_url=BASES, id=IDS, content=st.none() | RICH, state=st.just(2),
+    actiontime=IDS, user=st.none(), date=st.none() | st.dates().map(str),
 )  # fmt: skip
 FORMS = st.fixed_dictionaries(
     {"name": RICH.map(lambda text: f"N{text}"[:255]), "identifier": st.text("abcXYZ0-_ ").map("i{}".format)},

@@ -41,6 +41,16 @@ TABLE: list[tuple[Any, str, Any]] = [
     (" \n a b \t", "trim", "a b"),
     (RICH, "plain", plain_text(RICH)),
     ("1 < 2", "plain", "1 < 2"),
+    ("<b>x", "plain", "<b>x"),
+    ("<b>x", "plain: 'html'", "x"),
+    ("<p>x</p>", "plain: 'plain'", "<p>x</p>"),
+    ("<p>x</p>", "plain: null null", "x"),
+    ('<p><a href="/y">x</a></p>', "plain: null 'https://h.example'", "x (https://h.example/y)"),
+    ("# x", "formatted: 'common_mark'", "~~~\n# x\n~~~"),
+    ("# x", "formatted: 'textile'", "<pre>\n# x\n</pre>"),
+    ("# x", "formatted: 'plain'", "# x"),
+    ("# x", "formatted: null", "# x"),
+    ("", "formatted: 'markdown'", ""),
     ("a.b.c", "replace: '.' '-'", "a-b-c"),
     ("a.b.c", "replace: '.' ''", "abc"),
     ("aXb", "replace: '.' '-'", "aXb"),
@@ -149,6 +159,7 @@ def test_the_table_has_every_filter_and_condition() -> None:
 @pytest.mark.parametrize("name", [one.name for one in FILTERS if not one.takes_null])
 def test_null_passes_through(name: str) -> None:
     needed = {"truncate": ": 1", "replace": ": 'a' 'b'", "slice": ": 0", "prefix": ": 'a'", "suffix": ": 'a'"}
+    needed["formatted"] = ": 'textile'"
     assert one("{{ticket.content | " + name + needed.get(name, "") + "}}", ticket__content=None) is None
 
 
@@ -158,6 +169,8 @@ def test_null_passes_through(name: str) -> None:
         ([1], "upper", "a text is needed, not a list"),
         ({}, "trim", "a text is needed, not an object"),
         ("a", "truncate: -1", "0 or more"),
+        ("a", "plain: ticket.title", "one of html, plain is needed"),
+        ("a", "formatted: ticket.title", "one of plain, textile, markdown, common_mark is needed"),
         ("a", "replace: '' 'b'", "text to look for is empty"),
         ("a", "split: ''", "separator is empty"),
         ("a", "join", "a list is needed, not a text"),
