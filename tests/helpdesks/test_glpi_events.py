@@ -66,6 +66,11 @@ def test_an_event_says_what_glpi_does_not_send() -> None:
     assert event_of("ticket-new", unassigned)["incomplete"] == ["ticket.project_id"]
 
 
+@pytest.mark.parametrize("name", ["ticket-new", "ticket-update-solved", "task-new", "task-update-done"])
+def test_what_glpi_sends_is_html(name: str) -> None:
+    assert event_of(name)["content_format"] == "html"
+
+
 def test_within_one_second_new_comes_before_update_whichever_is_sent_first() -> None:
     update = recorded("ticket-new").changed(event="update")
     assert event_of("ticket-new")["sequence"] < event_of("ticket-new", update)["sequence"]

@@ -127,6 +127,7 @@ def test_what_changed_comes_as_valid_events_with_addresses(lookup: GlpiLookup, a
     assert [one.event["event"] for one in found] == ["ticket.updated", "ticket_task.updated"]
     events = [parse_event(one.event) for one in found]
     assert {one.ticket.id for one in events} == {2}
+    assert {(one.content_format, one.helpdesk_url) for one in events} == {("html", api.access.url)}
     assert {one.event["ticket"]["entity_name"] for one in found} == {"Root entity > Acme"}
     assert events[1].task is not None
     assert events[1].task.user is not None

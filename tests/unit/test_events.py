@@ -295,7 +295,7 @@ def test_an_event_says_what_its_texts_are_and_where_the_helpdesk_is(said: str | 
 
 
 def test_what_a_ticket_says_of_its_texts_is_as_its_event_says() -> None:
-    own = {"content_format": "pdf", "helpdesk_url": 5}
+    own: dict[str, Any] = {"content_format": "pdf", "helpdesk_url": 5}
     event = parse_event(task_event(of_ticket=ticket(**own), of_task=task(**own), content_format="plain"))
     assert event.task is not None
     assert (event.ticket.content_format, event.task.content_format) == ("plain", "plain")

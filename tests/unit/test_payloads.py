@@ -157,11 +157,11 @@ def test_only_a_description_is_written_for_the_trackers_formatter(formatting: An
 
 
 def test_texts_are_read_as_the_event_says() -> None:
-    html = {"content": "<b>bold", "content_format": "html"}
+    html: dict[str, Any] = {"content": "<b>bold", "content_format": "html"}
     assert issue(**html)["description"] == entry(**html)["comments"] == "bold"
-    plain = {"content": "<p>&amp;</p>", "content_format": "plain"}
+    plain: dict[str, Any] = {"content": "<p>&amp;</p>", "content_format": "plain"}
     assert issue(**plain)["description"] == entry(**plain)["comments"] == "<p>&amp;</p>"
-    link = {"content": "<p><a href='/x'>y</a></p>", "helpdesk_url": "https://h.example"}
+    link: dict[str, Any] = {"content": "<p><a href='/x'>y</a></p>", "helpdesk_url": "https://h.example"}
     assert issue(**link)["description"] == entry(**link)["comments"] == "y (https://h.example/x)"
 
 

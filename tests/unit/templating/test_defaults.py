@@ -33,7 +33,8 @@ RICH = st.text(max_size=80) | st.lists(
     st.sampled_from(
         ["<p>", "</p>", "<b>", "</b>", "&amp;", "&lt;", " ", "\n", "\r\n", "\t", "{{ticket.id}}", "'", '"', "\\",
          "\\{{", "wörd", "e\u0301", "😀", "\u2028", "\xa0", "x" * 300,
-         "\x00", "\x0b", "\x85", "<br>", "<li>a</li>", "#", "# ", "<b>", "<a href='/x'>y</a>", "<img alt='0123456789abcdef' src='/z'>"]
+         "\x00", "\x0b", "\x85", "<br>", "<li>a</li>", "#", "# ", "<b>", "<a href='/x'>y</a>",
+         "<img alt='0123456789abcdef' src='/z'>"]
     ),
     max_size=14,
 ).map("".join)  # fmt: skip
