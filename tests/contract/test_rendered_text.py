@@ -15,6 +15,7 @@ from lxml import html
 
 from shared.events.formatting import Formatting, formatted
 from tests.contract.conftest import REDMINE
+from tests.contract.seed import User
 from tests.contract.support import Tracker, unique
 
 OFFERED: dict[str, list[Formatting]] = {
@@ -23,7 +24,7 @@ OFFERED: dict[str, list[Formatting]] = {
     "6.1": ["textile", "common_mark"],
 }
 DESCRIPTION = "contains(concat(' ', @class, ' '), ' description ')"
-ADMIN_MAIL = "admin@example.net"
+MENTIONED = "alice@example.test"
 
 PROSE = [
     "Hello,\nthe printer in room 12 is broken. Thanks!",
@@ -31,7 +32,7 @@ PROSE = [
     "Error 0x80070005: access denied; it's a test_case, done 5/5 [urgent] at 12:30, 50 % of 3 * 4, x < y, AT&T.",
     "Really?! Yes... C++ and e-mail; \"quoted\" and 'single' {braces} $5 (see below) ~5 min.",
     "Name | Amount\nPaper | 5",
-    "(c) (r) (tm) -> 1/2 -- \N{EM DASH} \N{HORIZONTAL ELLIPSIS} :-) \N{FIRE} שלום",
+    "(c) (r) (tm) 1/2 \N{EM DASH} \N{HORIZONTAL ELLIPSIS} :-) \N{FIRE} שלום",
 ]
 MARKUP = [
     "# systemctl restart x\n# journalctl",
@@ -41,7 +42,7 @@ MARKUP = [
     "see #12, ##1 and #note-1, r123, commit:abc, document:x, version#1",
     "{{include(x)}} {{toc}} {{macro(0)}} {{collapse\nhidden\n}}",
     "!http://localhost/p.gif! ![x](http://localhost/p.gif)",
-    "@admin please help, @alice too (@bob), user:bob and user#5",
+    "@alice please help, @admin too (@bob), user:bob and user#5",
     "mail alice@example.test or mailto:bob@example.test",
     "http://x.example/a_b_c?d=e&f=1 and https://x.example, www.x.example, ftp://x.example",
     "[[Wiki]] [[a|b]] ![[x]]",
@@ -61,9 +62,9 @@ MARKUP = [
     "-5 degrees\nand\n-\n%s &\nmore",
     "Guten Tag\n-- \nMax".replace(" \n", "\n"),
     "---\n***\n___\n- - -",
-    "```\ncode # @admin\n```\nafter @admin",
-    "~~~\n@admin\n~~~~~~\n@admin [x]: http://x.example",
-    "</pre> <pre> <code class='ruby'>x</code> <notextile> <redpre#0> x%x% :redsh#1: @admin",
+    "```\ncode # @alice\n```\nafter @alice",
+    "~~~\n@alice\n~~~~~~\n@alice [x]: http://x.example",
+    "</pre> <pre> <code class='ruby'>x</code> <notextile> <redpre#0> x%x% :redsh#1: @alice",
     "init __init__.py snake_case *.log 2*3*4 x^2^",
     "!#12 !r1 !user:bob !{{toc}} !http://x.example",
     "[ ] open\n[x] done\n- [ ] task",
@@ -142,8 +143,15 @@ def pages(tracker: Tracker) -> Iterator[Pages]:
         made = Pages(tracker.base_url, session)
         made.sign_in()
         made.configure({"notified_events": ["issue_added"]})
+        _notify(tracker, "only_my_events")
         yield made
+        _notify(tracker, "none")
         made.configure({"notified_events": [""]})
+
+
+def _notify(tracker: Tracker, of_what: str) -> None:
+    answer = tracker.call("PUT", f"/users/{User.ALICE}.json", {"user": {"mail_notification": of_what}})
+    assert answer.status_code == 204
 
 
 @pytest.fixture(scope="module")
@@ -185,10 +193,7 @@ def expected(text: str, *, in_fence: bool) -> list[str]:
 def shown(tracker: Tracker, pages: Pages, formatting: Formatting) -> dict[str, html.HtmlElement]:
     """Return what is shown of each text, which one of a ticket's people has written."""
     texts = [*PROSE, *MARKUP]
-    made = [
-        tracker.issue(su="alice", subject=unique("silent"), description=formatted(one, formatting))
-        for one in texts
-    ]
+    made = [tracker.issue(subject=unique("silent"), description=formatted(one, formatting)) for one in texts]
     return dict(zip(texts, pages.descriptions([one["id"] for one in made]), strict=True))
 
 
@@ -217,9 +222,9 @@ def test_a_text_of_a_ticket_mails_nobody(
     tracker: Tracker, shown: dict[str, html.HtmlElement], request: pytest.FixtureRequest
 ) -> None:
     assert shown
-    inbox = Path(request.config.stash[REDMINE]["dir"]) / "mails" / ADMIN_MAIL
+    inbox = Path(request.config.stash[REDMINE]["dir"]) / "mails" / MENTIONED
     mentioned = unique("mentioned")
-    tracker.issue(su="alice", subject=mentioned, description="@admin please")
+    tracker.issue(subject=mentioned, description="@alice please")
     deadline = time.monotonic() + 20
     while not inbox.exists() or mentioned not in inbox.read_text(errors="replace"):
         assert time.monotonic() < deadline, "Redmine did not mail whom a description mentions"
