@@ -495,3 +495,15 @@ def test_beside_what_failed_the_overview_promises_nothing_of_the_rest_while_that
     page = visitor.open("/console")
     assert "1 event failed" in page
     assert REST_IS_WELL not in page
+
+
+def test_the_settings_ask_for_the_text_formatting_until_it_is_chosen(come_in: ComeIn, bridge: Bridge) -> None:
+    administrator, asking = come_in(Right.ADMINISTRATOR, "ada"), "until then ticket texts may show as lists"
+    bridge.configure(text_formatting=None)
+    assert asking in administrator.open("/console/settings")
+    (seen,) = re.findall(r'name="seen" value="(\w+)"', administrator.page)
+    chosen = {"seen": seen, "verify_tls": "on", "text_formatting": "plain"}
+    assert administrator.send("/console/settings", chosen, follow=True).status_code == 200
+    with bridge.store.transaction() as tx:
+        assert tx.configs.get()[0].text_formatting == "plain"
+    assert asking not in administrator.open("/console/settings")
