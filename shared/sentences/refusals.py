@@ -259,7 +259,7 @@ SENTENCES: Table = {
     Refusal.PASSWORD_TOO_SHORT: "a password has at least {least} characters",
     Refusal.TOKEN_NAME_TAKEN: "there is, or was, a token {name}; choose another name",
     Refusal.TOKEN_EXCEEDS_OWNER: (
-        "a token may do no more than its owner: {right} was asked for, and the account {name} is {has}"
+        "a token may do no more than its owner: it was to have the right {right:word}, and {name} has {has:word}"
     ),
     Refusal.SIGN_IN_BUSY: "too many sign in at this moment: try again",
     Refusal.SIGN_ON_BEGUN_ELSEWHERE: "This sign-in was begun elsewhere: begin anew.",
