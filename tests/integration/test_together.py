@@ -376,10 +376,10 @@ def test_a_ticket_of_which_much_is_due_is_read_alone(
     """Each of its updates is a round of statements, for which all others would wait; or one of them is large."""
     real, folded_by = TicketStates.fold_all, defaultdict[int, set[str]](set)
 
-    def fold_all(states: TicketStates, events: Sequence[tuple[Any, Any]], settling: float) -> Any:
+    def fold_all(states: TicketStates, events: Sequence[tuple[Any, Any]], *others: Any) -> Any:
         for one, _ in events:
             folded_by[one.ticket_id].add(threading.current_thread().name)
-        return real(states, events, settling)
+        return real(states, events, *others)
 
     monkeypatch.setattr(TicketStates, "fold_all", fold_all)
     ids = receive(desk)
