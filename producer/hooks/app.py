@@ -25,6 +25,7 @@ from producer.hooks import spool
 from producer.hooks.appender import Appender
 from producer.hooks.description import DOCUMENTED, schemas
 from producer.hooks.intake import MOST_FAULTS, deliveries
+from producer.hooks.private_text import PrivateText
 from producer.hooks.refused import Refused
 from producer.hooks.ringer import Ringer
 from producer.hooks.sign import SignOfLife
@@ -111,6 +112,7 @@ class Producer:
         self._store = Store(
             Database(settings.database_url.get_secret_value(), pool_size=POOL_SIZE, prepares=True)
         )
+        self._private_text = PrivateText(self._store)
         self._appender = Appender(self._append_and_ring)
         self._doorbell = Doorbell(settings)
         self._settings = settings
@@ -199,7 +201,9 @@ class Producer:
 
     def _append_and_ring(self, delivered: Sequence[Delivery]) -> list[Accepted]:
         """Append to the journal, and have rung what is new: from the thread that has committed, beside the answers."""
-        accepted = append(self._store, delivered)
+        is_asked = any(one.has_private_text for one in delivered)
+        private_text = is_asked and self._private_text.may_be_kept()
+        accepted = append(self._store, delivered, private_text=private_text)
         traces = {
             one.ticket_id: delivery.traceparent
             for delivery, one in zip(delivered, accepted, strict=True)
@@ -326,10 +330,10 @@ async def read_body(request: Request, bodies: Bodies) -> str:
         raise Problem(400, "Not JSON", "the body is not UTF-8", why=Undelivered.BODY_NOT_JSON()) from None
 
 
-def append(store: Store, delivered: Sequence[Delivery]) -> list[Accepted]:
-    """Append to the journal and commit."""
+def append(store: Store, delivered: Sequence[Delivery], *, private_text: bool = False) -> list[Accepted]:
+    """Append to the journal and commit (`Journal.append`)."""
     with store.transaction() as tx:
-        return tx.journal.append(delivered, datetime.now(UTC))
+        return tx.journal.append(delivered, datetime.now(UTC), private_text=private_text)
 
 
 def park(store: Store, unreadable: Unreadable) -> None:

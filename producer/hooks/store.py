@@ -1,4 +1,7 @@
-"""What the producer does with the tables: it appends to the journal, leaves its sign, reads what its metrics show."""
+"""What the producer does with the tables.
+
+It appends to the journal, leaves its sign, reads what its metrics show, and whether it may keep private texts.
+"""
 
 from __future__ import annotations
 

@@ -12,6 +12,8 @@ class Reason(Code):
     NO_LINK = "no_link"
     NOT_DONE = "not_done"
     NO_TIME = "no_time"
+    PRIVATE_TASK = "private_task"
+    COPY_OF_ANOTHER = "copy_of_another"
     DELETED_THERE = "deleted_there"
     NO_ISSUE = "no_issue"
     LOGGED_BEFORE = "logged_before"

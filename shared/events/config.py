@@ -14,6 +14,9 @@ from shared.errors import SettingsError
 from shared.events.formatting import Formatting
 from shared.values.validation import Id, Unfit, model_faults, parts_of
 
+SENT = "send"
+"""Of `private_tasks`: the text of private ticket tasks is stored and sent."""
+
 
 class PluginConfig(BaseModel):
     """What an administrator sets; the API key is kept apart and never part of it."""
@@ -67,6 +70,13 @@ class PluginConfig(BaseModel):
         ),
     )
     done_state: int = Field(default=2, description="The ticket-task state that means Done")
+    private_tasks: Literal["hours_only", "send", "skip"] = Field(
+        default="hours_only",
+        description=(
+            "Private ticket tasks: `hours_only` logs the hours with the comment of a task without text, `send` sends "
+            "the text too, `skip` logs nothing. Unless it is `send`, the text is not even stored"
+        ),
+    )
     in_doubt_policy: Literal["lookup", "hold"] = Field(
         default="lookup",
         description="After a lost answer: `lookup` asks the tracker, `hold` leaves it to a person",
@@ -94,6 +104,11 @@ class PluginConfig(BaseModel):
         ),
     )
     verify_tls: bool = Field(default=True, description="Check the tracker's certificate")
+
+    @property
+    def sends_private_text(self) -> bool:
+        """Whether the text of private ticket tasks may be stored and sent."""
+        return self.private_tasks == SENT
 
     @field_validator("base_url")
     @classmethod

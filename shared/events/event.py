@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, get_args
 
@@ -139,6 +139,21 @@ class TicketTask(Written):
             "time entry is logged on it"
         ),
     )
+    is_private: bool | None = Field(
+        default=None, description="Whether the text is private: see private_tasks; missing: it is not"
+    )
+    copy_of: Id | None = Field(
+        default=None,
+        description=(
+            "If the helpdesk made it as a copy (tickets were merged or cloned): the number of the original, or of "
+            "the ticket that it was copied from. A copy is skipped"
+        ),
+    )
+
+    @property
+    def public(self) -> TicketTask:
+        """The same without its text if that is private."""
+        return self.model_copy(update={"content": None}) if self.is_private else self
 
 
 def _only_text(value: object) -> object:
@@ -213,6 +228,21 @@ class Delivery:
     def identity(self) -> tuple[str, str]:
         """What makes a redelivery: the same delivery id with the same body."""
         return self.delivery_id, self.digest
+
+    @property
+    def has_private_text(self) -> bool:
+        """Whether it tells the text of a private ticket task."""
+        task = self.event.task
+        return task is not None and task.public.content != task.content
+
+    @property
+    def public(self) -> Delivery:
+        """The same without the text of a private ticket task, as if the helpdesk had not sent it."""
+        if not self.has_private_text:
+            return self
+        data = json.loads(self.payload)
+        data["task"]["content"] = None
+        return replace(parse_delivery(data, self.delivery_id), traceparent=self.traceparent)
 
 
 def may_have_surrogates(source: str) -> bool:

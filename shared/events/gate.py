@@ -1,20 +1,32 @@
-"""The gate of SPEC section 3: a ticket task logs time only while it is Done and has time."""
+"""The gate of SPEC section 3: a ticket task logs time only while it is Done and has time.
+
+A copy logs none, since its time belongs to the original; a private one none if the settings say so.
+"""
 
 from __future__ import annotations
 
 from shared.codes.coded import Coded
 from shared.codes.reasons import Reason
 from shared.events.config import PluginConfig
-from shared.events.event import Event
+from shared.events.event import Event, TicketTask
 
 
 def closed_gate(event: Event, config: PluginConfig) -> Coded | None:
-    """Return why an event of a ticket task logs no time, or None where it does: Done and actiontime above 0."""
+    """Return why an event of a ticket task logs no time, or None if it does: Done, actiontime above 0."""
     task = event.task
     if event.deleted:
         return Reason.DELETED_THERE()
+    if task is not None and task.copy_of is not None:
+        return Reason.COPY_OF_ANOTHER(original=task.copy_of)
+    if task is not None and task.is_private and config.private_tasks == "skip":
+        return Reason.PRIVATE_TASK()
     if task is None or task.state != config.done_state:
         return Reason.NOT_DONE(state=task.state if task else None, done_state=config.done_state)
     if task.actiontime <= 0:
         return Reason.NO_TIME()
     return None
+
+
+def shown(task: TicketTask, config: PluginConfig) -> TicketTask:
+    """Return a ticket task as it is sent: a private one without its text, unless the settings send that too."""
+    return task if config.sends_private_text else task.public

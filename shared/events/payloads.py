@@ -13,6 +13,7 @@ from typing import Any
 from shared.events.config import PluginConfig
 from shared.events.event import Ticket, TicketTask
 from shared.events.formatting import formatted
+from shared.events.gate import shown
 from shared.events.text import cut, hours, normalised, one_line, plain_text
 from shared.values.ids import id_in, read_id
 
@@ -69,14 +70,12 @@ def time_entry_body(ticket_id: int, task: TicketTask, issue_id: int, config: Plu
 
     Args:
         ticket_id: helpdesk ticket, named by the fallback comment.
-        task: the ticket task; its actiontime in seconds.
+        task: the ticket task; its actiontime in seconds. If it is private, its text is left out.
         issue_id: tracker issue linked to the ticket.
         config: the plugin configuration.
     """
-    comment = (
-        plain_text(task.content, task.content_format, task.helpdesk_url)
-        or f"Work on helpdesk ticket #{ticket_id}"
-    )
+    said = plain_text(shown(task, config).content, task.content_format, task.helpdesk_url)
+    comment = said or f"Work on helpdesk ticket #{ticket_id}"
     return {
         "time_entry": _without_nulls(
             issue_id=issue_id,

@@ -109,7 +109,8 @@ def reconcile(
         return found
     for batch in _batches(missing):
         with store.transaction() as tx:
-            tx.journal.append([_delivery(one) for one in batch], datetime.now(UTC))
+            private_text = tx.journal.keeps_private_text()
+            tx.journal.append([_delivery(one) for one in batch], datetime.now(UTC), private_text=private_text)
     with store.transaction() as tx:
         is_gapless = last is None or found.since <= read_until
         tx.reconciliation.ran(began if is_gapless else read_until, found.missed, day)

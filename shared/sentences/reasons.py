@@ -14,6 +14,14 @@ SENTENCES: Table = {
     ),
     Reason.NOT_DONE: "the ticket task is not Done (state {state}, Done is {done_state})",
     Reason.NO_TIME: "the ticket task has no time (actiontime is 0)",
+    Reason.PRIVATE_TASK: (
+        "the ticket task is private, and private_tasks is skip (to log its hours after all, change that and "
+        "`deskbridge replay --state skipped --code private_task`)"
+    ),
+    Reason.COPY_OF_ANOTHER: (
+        "GLPI made the ticket task as a copy (copy_of {original}): its time belongs to the original, "
+        "whether or not that was logged"
+    ),
     Reason.DELETED_THERE: "the helpdesk has deleted the ticket task",
     Reason.NO_ISSUE: "the ticket has no issue; its newest status is taken when one is created",
     Reason.LOGGED_BEFORE: "logged before as time entry #{time_entry_id}; edits are not sent",

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from shared.events.config import PluginConfig
 from shared.events.event import Ticket, TicketTask, as_utc
+from shared.events.gate import shown
 from shared.templating.operations import CustomField, Operation
 
 Context = dict[str, Any]
@@ -63,12 +64,18 @@ class TaskPart(Part):
 
     id: Annotated[int, _about("Ticket-task number", 512)]
     content: Annotated[
-        str | None, _about("Text as the helpdesk sent it, mostly HTML", "<p>Replaced the toner</p>")
+        str | None,
+        _about(
+            "Text as the helpdesk sent it, mostly HTML; null if it is private (private_tasks)",
+            "<p>Replaced the toner</p>",
+        ),
     ] = None
     content_format: Annotated[
         str | None, _about("`html` or `plain`: what the text is; null: not known", "html")
     ] = None
     helpdesk_url: Annotated[str | None, _about("The helpdesk's address", "https://glpi.example.org")] = None
+    is_private: Annotated[bool | None, _about("Whether its text is private", False)] = None
+    copy_of: Annotated[int | None, _about("Of a copy: its original; a copy is never logged", 511)] = None
     state: Annotated[int, _about("State number; 2 is Done", 2)]
     actiontime: Annotated[int, _about("Time spent, in seconds", 5400)]
     date: Annotated[str | None, _about("Day of the work", "2026-11-20")] = None
@@ -208,7 +215,7 @@ def from_ticket(
             occurred_at=as_utc(occurred_at).isoformat(timespec="seconds").replace("+00:00", "Z"),
         ),
         ticket=TicketPart.model_validate(ticket),
-        task=TaskPart.model_validate(task) if task else None,
+        task=TaskPart.model_validate(shown(task, config)) if task else None,
         project=ProjectPart(
             tracker_project_id=tracker_project_id, default_category_id=default_category_id, name=project_name
         ),

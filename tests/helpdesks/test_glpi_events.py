@@ -37,6 +37,8 @@ def test_a_done_task_is_an_updated_ticket_task_with_its_time() -> None:
         "actiontime": 1800,
         "user": {"id": 2, "email": None},
         "date": "2026-11-21",
+        "is_private": False,
+        "copy_of": None,
     }
     assert event["ticket"] == {
         "id": 1,
@@ -46,6 +48,18 @@ def test_a_done_task_is_an_updated_ticket_task_with_its_time() -> None:
         "entity_id": 1,
         "entity_name": "Root entity > Client Alpha",
     }
+
+
+def test_a_private_task_is_called_private() -> None:
+    assert event_of("task-new", recorded("task-new").changed(is_private=True))["task"]["is_private"] is True
+
+
+def test_a_task_that_glpi_copied_from_another_ticket_is_called_a_copy() -> None:
+    assert event_of("task-new", recorded("task-new").changed(source_item_id=40))["task"]["copy_of"] == 40
+
+
+def test_a_task_of_which_a_ticket_was_made_is_no_copy() -> None:
+    assert event_of("task-new", recorded("task-new").changed(source_of_item_id=40))["task"]["copy_of"] is None
 
 
 def test_a_new_task_is_an_added_ticket_task() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 import time
 from functools import partial
 from pathlib import Path
@@ -191,6 +192,34 @@ def test_what_could_not_be_read_is_read_once_more_by_a_replay(glpi: GlpiProducer
     left, read = glpi.producer.journal()
     assert (left.id, left.state) == (hopeless.id, EventState.FAILED)
     assert (read.key, read.state, read.delivery_id) == ("ticket-task:1", EventState.PENDING, "a-delivery")
+
+
+@pytest.mark.parametrize("name", ["task-new", "task-update-done"])
+def test_the_text_of_a_private_task_is_not_stored(glpi: GlpiProducer, name: str) -> None:
+    private = recorded(name).changed(is_private=True)
+    assert glpi.send("ticket-task", private).status_code == 202
+    (row,) = glpi.producer.journal()
+    assert "fuser" not in row.payload
+    assert json.loads(row.payload)["task"]["actiontime"] == 1800
+
+
+def test_what_cannot_be_read_is_kept_without_the_text_of_a_private_task(glpi: GlpiProducer) -> None:
+    broken = recorded("task-new").changed(is_private=True, duration="half an hour")
+    for item in ("ticket-task", "ticket"):
+        assert glpi.send(item, broken).status_code == 202
+    of_task, of_ticket = glpi.producer.journal()
+    assert (of_task.event, "fuser" in of_task.payload) == ("unreadable", False)
+    assert json.loads(json.loads(of_task.payload)["body"])["item"]["duration"] == "half an hour"
+    assert "fuser" in of_ticket.payload
+
+
+def test_what_is_read_once_more_is_kept_without_the_text_of_a_private_task(glpi: GlpiProducer) -> None:
+    store, one = glpi.producer.store, recorded("task-new").changed(is_private=True)
+    with store.transaction() as tx:
+        tx.journal.park("a-delivery", "glpi/ticket-task", one.body, [("item", Invalid.FIELD_UNKNOWN())])
+    replay_state(store, EventState.FAILED)
+    (read,) = glpi.producer.journal()
+    assert (read.key, "fuser" in read.payload) == ("ticket-task:1", False)
 
 
 def test_a_slow_journal_is_answered_within_a_second_and_the_repeat_changes_nothing(

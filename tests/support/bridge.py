@@ -144,7 +144,9 @@ class Bridge:
         """Append events to the journal as the producer does; return their ids."""
         deliveries = [parse_delivery(event, delivery_id()) for event in events]
         with self.store.transaction() as tx:
-            return [one.event_id for one in tx.journal.append(deliveries, datetime.now(UTC))]
+            private_text = tx.journal.keeps_private_text()
+            accepted = tx.journal.append(deliveries, datetime.now(UTC), private_text=private_text)
+        return [one.event_id for one in accepted]
 
     def sync(self, ticket_id: int = 4711) -> list[Result]:
         """Drain one ticket, and whatever that rang."""

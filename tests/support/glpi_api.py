@@ -79,6 +79,7 @@ class GlpiApi:
         state: int = 2,
         seconds: int = 1800,
         user: int = 7,
+        **more: object,
     ) -> None:
         """Have a ticket task."""
         item = {
@@ -89,7 +90,10 @@ class GlpiApi:
             "user": {"id": user, "name": "…"},
             "date": changed,
             "date_mod": changed,
+            "is_private": False,
+            "source_item_id": 0,
             "tickets_id": ticket_id,
+            **more,
         }
         self.tasks.setdefault(ticket_id, []).append(item)
 

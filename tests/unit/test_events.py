@@ -58,7 +58,7 @@ def named_or_valid(data: object) -> None:
     assert all(path and problem for path, problem in faults)
 
 
-IDS = ["ticket.id", "ticket.technician.id", "task.id", "task.user.id", "ticket.project_id"]
+IDS = ["ticket.id", "ticket.technician.id", "task.id", "task.user.id", "ticket.project_id", "task.copy_of"]
 NOT_IDS = [0, -1, BIG, 10**400, 1.0, 1.5, "1", True, [], {}]
 NUMBERS = ["ticket.status", "task.state", "task.actiontime", "sequence"]
 NOT_NUMBERS = [BIG, -BIG - 1, 1.0, "1", True, [], {}]
@@ -76,6 +76,7 @@ NO_DAYS = [
     "0000-00-00 00:00:00", "20261120", "2026-W47-5", "2026-11-20T", " 2026-11-20", "2026-11-20\n", "٢٠٢٦-11-20",
     "today",
 ]  # fmt: skip
+TRUTHS = ["task.is_private"]
 REQUIRED = ["event", "occurred_at", "ticket", "ticket.id", "ticket.title", "ticket.status", "ticket.entity_id",
             "task.id", "task.state", "task.actiontime"]  # fmt: skip
 NOT_TIMES = [
@@ -135,8 +136,24 @@ def test_texts_are_strings(path: str, value: Any) -> None:
     assert paths(changed(path, value)) == [path]
 
 
+@pytest.mark.parametrize("path", TRUTHS)
+@pytest.mark.parametrize("value", [0, 1, "true", "", [], {}], ids=str)
+def test_truths_are_true_or_false(path: str, value: Any) -> None:
+    assert paths(changed(path, value)) == [path]
+    assert paths(changed(path, True)) == paths(changed(path, False)) == []
+
+
 @pytest.mark.parametrize(
-    "path", [*OPTIONAL_TEXTS, "sequence", "ticket.technician", "ticket.project_id", "task.user"]
+    "path",
+    [
+        *OPTIONAL_TEXTS,
+        *TRUTHS,
+        "task.copy_of",
+        "sequence",
+        "ticket.technician",
+        "ticket.project_id",
+        "task.user",
+    ],
 )
 @pytest.mark.parametrize("value", [MISSING, None], ids=["missing", "null"])
 def test_everything_else_may_be_missing_or_null(path: str, value: Any) -> None:
@@ -204,6 +221,23 @@ def test_extra_keys_are_kept_as_sent_and_ignored() -> None:
     delivery = parse_delivery(data, "d-1")
     assert json.loads(delivery.payload) == data
     assert stored_event(delivery.payload) == parse_event(task_event())
+
+
+def test_a_delivery_without_the_text_of_a_private_task_is_as_if_it_had_not_been_sent() -> None:
+    private = parse_delivery(task_event(of_task=task(is_private=True, note="x"), more=1), "d-1")
+    untold = parse_delivery(task_event(of_task=task(is_private=True, note="x", content=None), more=1), "d-1")
+    assert private.has_private_text
+    assert private.public == untold
+    assert not untold.has_private_text
+
+
+@pytest.mark.parametrize("told", [{}, {"is_private": None}, {"is_private": False}], ids=str)
+def test_a_delivery_keeps_the_text_of_a_task_that_is_not_private(told: dict[str, Any]) -> None:
+    delivery = parse_delivery(task_event(of_task=task(**told)), "d-1")
+    assert delivery.public is delivery
+    assert (
+        parse_delivery(ticket_event(), "d-2").public.payload == parse_delivery(ticket_event(), "d-2").payload
+    )
 
 
 def test_nul_and_lone_surrogates_are_accepted_and_kept_in_the_payload() -> None:

@@ -39,6 +39,23 @@ def test_a_task_without_time_logs_nothing_and_says_so(actiontime: int) -> None:
     assert reason == Reason.NO_TIME()
 
 
+@pytest.mark.parametrize(("private_tasks", "is_skipped"), [("hours_only", 0), ("send", 0), ("skip", 1)])
+def test_a_private_task_is_skipped_if_the_settings_say_so(private_tasks: str, is_skipped: int) -> None:
+    config = PluginConfig.model_validate({"private_tasks": private_tasks})
+    private, public = pending(1, is_private=True), pending(2, id=513, is_private=False)
+    plan = plan_times([private, public], {}, config)
+    assert plan.skipped == ({1: Reason.PRIVATE_TASK()} if is_skipped else {})
+    assert [one.task_id for one in plan.wanted] == [512, 513][is_skipped:]
+
+
+def test_a_copy_is_skipped_whatever_became_of_its_original() -> None:
+    copy = pending(2, id=513, copy_of=512)
+    for logged in ({}, {512: 40}):
+        plan = plan_times([pending(1), copy], logged, CONFIG)
+        assert plan.skipped == {2: Reason.COPY_OF_ANOTHER(original=512)}
+    assert closed_gate(pending(2, copy_of=512, state=1).event, CONFIG) == Reason.COPY_OF_ANOTHER(original=512)
+
+
 def test_the_state_that_means_done_is_configured() -> None:
     config = PluginConfig(done_state=7)
     assert closed_gate(pending(1, state=7).event, config) is None

@@ -107,6 +107,17 @@ def test_a_comment_that_is_empty_without_markup_names_the_ticket(content: str | 
     assert "#4711" in entry(content=content)["comments"]
 
 
+@pytest.mark.parametrize("private_tasks", ["hours_only", "skip"])
+def test_a_private_task_is_logged_with_the_comment_of_one_without_text(private_tasks: str) -> None:
+    config = FULL.model_copy(update={"private_tasks": private_tasks})
+    assert entry(config, is_private=True) == entry(config, content=None)
+    assert entry(config, is_private=False) == entry(config)
+
+
+def test_a_private_task_is_logged_like_any_other_if_the_settings_say_so() -> None:
+    assert entry(FULL.model_copy(update={"private_tasks": "send"}), is_private=True) == entry()
+
+
 def test_a_comment_is_cut_to_1024_characters_with_a_mark() -> None:
     assert entry(content="x" * 1024)["comments"] == "x" * 1024
     comment = entry(content="x" * 1025)["comments"]

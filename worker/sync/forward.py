@@ -224,7 +224,8 @@ class Forwarding:
     async def _end_what_sends_nothing(self, plan: Plan) -> None:
         work, events = self._work, self._events
         for event_id, closed in plan.skipped.items():
-            await events.end([event_id], Skipped(closed))
+            by_setting = closed.code == Reason.PRIVATE_TASK
+            await events.end([event_id], Skipped(closed, follows_from_settings=by_setting))
         for event_id, entry_id in plan.logged.items():
             await events.end([event_id], AlreadyDone(Reason.LOGGED_BEFORE(time_entry_id=entry_id)))
         for event_id, newer_id in plan.superseded.items():

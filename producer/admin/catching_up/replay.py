@@ -162,7 +162,8 @@ def _named(wanted: Wanted) -> Iterator[tuple[str, object]]:
 
 def _read_again(tx: Transaction, wanted: Collection[int] | None = None) -> tuple[int, list[int]]:
     """Read once more what could not be read; return how many still cannot, and the tickets of the others."""
-    left, tickets = 0, []
+    left, tickets = 0, list[int]()
+    private_text = tx.journal.keeps_private_text()
     for row in tx.journal.unreadable():
         if wanted is not None and row.id not in wanted:
             continue
@@ -173,7 +174,8 @@ def _read_again(tx: Transaction, wanted: Collection[int] | None = None) -> tuple
         except (InvalidEvent, ValueError, KeyError, TypeError, AttributeError):
             left += 1
             continue
-        tickets += [one.ticket_id for one in tx.journal.append([delivery], datetime.now(UTC))]
+        accepted = tx.journal.append([delivery], datetime.now(UTC), private_text=private_text)
+        tickets += [one.ticket_id for one in accepted]
         tx.journal.remove(row.id)
     return left, tickets
 

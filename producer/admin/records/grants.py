@@ -1,8 +1,11 @@
-"""What the producer's role may do on PostgreSQL: append to the journal, leave its sign, read what its metrics show."""
+"""What the producer's role may do on PostgreSQL.
+
+Append to the journal, leave its sign, read what its metrics show, and whether it may keep private texts.
+"""
 
 from __future__ import annotations
 
-from shared.store.tables.models import JournalEvent, ProducerSign, ReconciliationMark
+from shared.store.tables.models import JournalEvent, PluginConfigRecord, ProducerSign, ReconciliationMark
 
 REVISION_TABLE = "alembic_version"
 COUNTS = ReconciliationMark.__tablename__
@@ -21,6 +24,7 @@ def producer_grants(role: str) -> list[str]:
     """
     name = '"' + role.replace('"', '""') + '"'
     journal, signs = JournalEvent.__tablename__, ProducerSign.__tablename__
+    config = PluginConfigRecord.__tablename__
     written = [one.name for one in JournalEvent.__table__.columns if one.name not in NOT_WRITTEN]
     return [
         "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
@@ -30,5 +34,6 @@ def producer_grants(role: str) -> list[str]:
         f"GRANT INSERT ({', '.join(written)}), SELECT ({', '.join(READ)}) ON {journal} TO {name}",
         f"GRANT USAGE ON SEQUENCE {journal}_id_seq TO {name}",
         f"GRANT INSERT, UPDATE, SELECT (name) ON {signs} TO {name}",
+        f'GRANT SELECT ("values") ON {config} TO {name}',  # private_tasks is one of them, the API key is not
         f"GRANT SELECT ON {REVISION_TABLE}, {COUNTS} TO {name}",
     ]

@@ -34,8 +34,8 @@ SOON_S = 2.0
 
 BOXES = ("verify_tls", "match_administrators", "project_activities")
 PLAIN = (
-    "base_url", "header_prefix", "membership_for", "in_doubt_policy", "text_formatting", "spent_on", "done_state",
-    *OF_SPEC,
+    "base_url", "header_prefix", "membership_for", "private_tasks", "in_doubt_policy", "text_formatting", "spent_on",
+    "done_state", *OF_SPEC,
 )  # fmt: skip
 HELPDESK_STATUSES = {
     1: N_("New"),

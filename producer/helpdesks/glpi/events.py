@@ -62,6 +62,10 @@ class _Task(_Shape):
     user: _Named | None = None
     date: str | None = None
     date_mod: AwareDatetime
+    is_private: bool | None = None
+    source_item_id: int | None = Field(
+        default=None, description="the ticket that GLPI copied the task from, 0 for none"
+    )
 
 
 class _TicketBody(_Shape):
@@ -107,6 +111,21 @@ def read(item: Item, body: bytes, delivery_id: str) -> Delivery:
     raise InvalidEvent(faults)
 
 
+def without_private_text(item: Item, body: bytes) -> bytes:
+    """Return a body that cannot be read without the text of the ticket task in it, if that says it is private.
+
+    Whether that may be kept is asked of what can be read; what a body that is no JSON holds, nobody can tell.
+    """
+    try:
+        data = json.loads(body)
+    except (ValueError, RecursionError):
+        return body
+    task = data.get("item") if item is Item.TICKET_TASK and isinstance(data, dict) else None
+    if not isinstance(task, dict) or not task.get("is_private"):
+        return body
+    return json.dumps(data | {"item": task | {"content": None}}).encode()
+
+
 def _ticket_event(data: Any, delivery_id: str) -> Delivery:
     body = _TicketBody.model_validate(data)
     ticket = _ticket(body.item)
@@ -127,6 +146,8 @@ def _task_event(data: Any, delivery_id: str) -> Delivery:
         "actiontime": item.duration,
         "user": {"id": item.user.id, "email": None} if item.user else None,
         "date": item.date[:10] if item.date else None,
+        "is_private": item.is_private,
+        "copy_of": item.source_item_id or None,
     }
     name = "ticket_task.added" if body.event == "new" else "ticket_task.updated"
     incomplete = ["ticket.project_id", "ticket.technician", *(["task.user.email"] if item.user else [])]

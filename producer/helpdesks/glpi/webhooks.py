@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request
 from pydantic import SecretStr
 from starlette.responses import JSONResponse, PlainTextResponse
 
-from producer.helpdesks.glpi.events import Item, read
+from producer.helpdesks.glpi.events import Item, read, without_private_text
 from producer.helpdesks.glpi.signatures import GlpiVerifier
 from producer.helpdesks.port import Intake, Unreadable
 from producer.web.problems import Problem, refusals
@@ -71,4 +71,5 @@ def read_or_park(item: Item, body: bytes, delivery_id: str) -> Delivery | Unread
     try:
         return read(item, body, delivery_id)
     except InvalidEvent as invalid:
+        body = without_private_text(item, body)
         return Unreadable(delivery_id, f"{SOURCE}/{item}", body, invalid.faults)

@@ -39,6 +39,7 @@ from shared.codes.invalid import Faults, faulty
 from shared.codes.reasons import Reason
 from shared.codes.refusals import Refusal
 from shared.errors import NotFound
+from shared.events.config import SENT
 from shared.events.event import Delivery, Fact, entity_name
 from shared.store.journal.due import (
     CLOCK_TOLERANCE,
@@ -61,6 +62,7 @@ from shared.store.tables.models import (
     EventState,
     JournalEvent,
     LedgerState,
+    PluginConfigRecord,
     TaskTimeLink,
     TicketIssueLink,
     TicketState,
@@ -183,17 +185,22 @@ class Journal:
         self._session = session
         self.ended: Counter[tuple[str, str]] = Counter()
 
-    def append(self, deliveries: Sequence[Delivery], received_at: datetime) -> list[Accepted]:
+    def append(
+        self, deliveries: Sequence[Delivery], received_at: datetime, *, private_text: bool = False
+    ) -> list[Accepted]:
         """Append deliveries; one that came before changes nothing.
 
         Args:
             deliveries: validated events, at most some hundreds.
             received_at: when they came by the producer's clock, to tell times that lie in the future; what is
                 kept is the database's clock, which the sweep compares with.
+            private_text: whether the text of private ticket tasks is kept (`keeps_private_text`).
 
         Returns:
             One answer per delivery, in their order.
         """
+        if not private_text:
+            deliveries = [one.public for one in deliveries]
         new = self._insert(deliveries, received_at)
         fresh = {(row.delivery_id, row.digest) for row in new}
         came_before = any(row.came_before for row in new) or any(
@@ -208,6 +215,11 @@ class Journal:
             conflicting = not duplicate and event_id > min(known[one.delivery_id].values())
             answers.append(Accepted(event_id, one.event.key, one.event.ticket.id, duplicate, conflicting))
         return answers
+
+    def keeps_private_text(self) -> bool:
+        """Tell whether the settings have the text of private ticket tasks kept; reads nothing but their values."""
+        values = self._session.scalar(select(PluginConfigRecord.values)) or {}
+        return values.get("private_tasks") == SENT
 
     def park(self, delivery_id: str, source: str, body: bytes, faults: Faults) -> None:
         """Keep a delivery that cannot be read, as `failed`; one that came before changes nothing.

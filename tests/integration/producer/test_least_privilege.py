@@ -20,8 +20,11 @@ from producer.admin.records.models import TABLES
 from producer.admin.records.transaction import Store
 from producer.commands.main import app
 from producer.hooks.app import create_app
+from producer.hooks.private_text import PrivateText
+from producer.hooks.store import Store as ProducersStore
 from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
+from shared.events.config import PluginConfig
 from shared.process.settings import Settings
 from shared.store.tables.database import Database
 from shared.store.tables.schema import require_current
@@ -120,6 +123,18 @@ def test_the_producer_does_all_its_work_with_that_role(
 
 
 @pytest.mark.promise("SEC-46")
+def test_the_producer_reads_with_that_role_whether_private_texts_are_kept(
+    owner: Store, producer_url: str
+) -> None:
+    database = Database(producer_url)
+    for private_tasks, is_kept in (("send", True), ("hours_only", False)):
+        with owner.transaction() as tx:
+            tx.configs.put(PluginConfig.model_validate({"private_tasks": private_tasks}))
+        assert PrivateText(ProducersStore(database)).may_be_kept() == is_kept
+    database.close()
+
+
+@pytest.mark.promise("SEC-46")
 @pytest.mark.parametrize("table", sorted(TABLES.tables))
 def test_that_role_neither_reads_nor_changes_a_table(producer_url: str, table: str) -> None:
     column = next(iter(TABLES.tables[table].columns)).name
@@ -144,6 +159,7 @@ def test_that_role_neither_reads_nor_changes_a_table(producer_url: str, table: s
         "INSERT INTO journal (completion) VALUES ('{}')",
         "SELECT state FROM journal",
         "SELECT refused FROM producer_sign",
+        "SELECT api_key_encrypted FROM plugin_config",
         "INSERT INTO journal DEFAULT VALUES RETURNING payload",
         "SELECT setval('journal_id_seq', 1)",
         "SELECT currval('trace_step_id_seq')",

@@ -109,7 +109,8 @@ def test_every_variable_of_the_catalogue_can_be_used(operation: Operation) -> No
 def test_a_context_is_made_of_an_event() -> None:
     context = from_event(event(), CONFIG, default_category_id=5, issue_id=42, login="alice")
     assert context["ticket"] == events.ticket() | {"content_format": None, "helpdesk_url": None}
-    assert context["task"] == events.task() | {"date": None, "content_format": None, "helpdesk_url": None}
+    absent = dict.fromkeys(("date", "content_format", "helpdesk_url", "is_private", "copy_of"))
+    assert context["task"] == events.task() | absent
     assert context["project"] == {"tracker_project_id": 11, "default_category_id": 5, "name": None}
     assert context["issue"] == {"id": 42}
     assert context["status"] == {"mapped_id": 4}
@@ -117,6 +118,15 @@ def test_a_context_is_made_of_an_event() -> None:
     assert context["config"]["status_map"] == {"2": 4}
     assert context["config"]["default_watcher_ids"] == [5, 6]
     assert context["event"] == {"name": "ticket_task.updated", "occurred_at": events.moment(0)}
+
+
+@pytest.mark.parametrize("private_tasks", ["hours_only", "send", "skip"])
+def test_a_template_is_given_the_text_of_a_private_task_only_if_that_is_sent(private_tasks: str) -> None:
+    config = PluginConfig.model_validate({"private_tasks": private_tasks})
+    private = parse_event(events.task_event(of_task=events.task(is_private=True)))
+    expected = events.task()["content"] if private_tasks == "send" else None
+    assert from_event(private, config)["task"]["content"] == expected
+    assert from_event(event(), config)["task"]["content"] == events.task()["content"]
 
 
 def test_a_context_is_made_of_a_ticket_update() -> None:

@@ -1,0 +1,81 @@
+"""The text of a private ticket task is not even stored, unless the settings send it; its hours always come."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from producer.admin.records.transaction import Store
+from producer.hooks.private_text import REMEMBERED_S, PrivateText
+from producer.hooks.store import Store as ProducersStore
+from shared.events.config import PluginConfig
+from shared.store.tables.database import Database
+from tests.integration.producer.conftest import Run, RunningProducer
+from tests.support.databases import make_tables
+from tests.support.events import task, task_event
+
+SECRET_TEXT = "the spare key is below the mat"
+
+
+def private_event(**of_task: Any) -> dict[str, Any]:
+    return task_event(of_task=task(**{"content": SECRET_TEXT, "is_private": True, **of_task}))
+
+
+def set_to(producer: RunningProducer, private_tasks: str) -> None:
+    with producer.store.transaction() as tx:
+        tx.configs.put(PluginConfig.model_validate({"private_tasks": private_tasks}))
+
+
+def tasks_kept(producer: RunningProducer) -> list[dict[str, Any]]:
+    return [json.loads(row.payload)["task"] for row in producer.journal()]
+
+
+@pytest.mark.parametrize("private_tasks", [None, "hours_only", "skip"])
+def test_the_text_of_a_private_task_is_left_out_before_the_journal(
+    run: Run, private_tasks: str | None
+) -> None:
+    producer = run()
+    if private_tasks:
+        set_to(producer, private_tasks)
+    assert producer.send(private_event()).status_code == 202
+    (kept,) = tasks_kept(producer)
+    assert kept == private_event(content=None)["task"]
+
+
+def test_texts_are_kept_of_what_is_public_and_of_everything_if_the_settings_send_it(run: Run) -> None:
+    producer = run()
+    set_to(producer, "send")
+    public = task_event(of_task=task(id=2, is_private=False))
+    assert producer.send([private_event(), public]).status_code == 202
+    assert tasks_kept(producer) == [private_event()["task"], public["task"]]
+
+
+def test_a_repeat_is_a_duplicate_whatever_was_left_out(run: Run) -> None:
+    producer = run()
+    answers = [producer.send(private_event(), "one").json()["accepted"][0] for _ in range(2)]
+    assert [one["duplicate"] for one in answers] == [False, True]
+
+
+def test_a_changed_setting_is_followed_after_some_seconds(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path}/producer.sqlite3")
+    make_tables(database)
+    store, now = Store(database), 0.0
+    asked = PrivateText(ProducersStore(database), lambda: now)
+    for private_tasks, is_kept in (("hours_only", False), ("send", True), ("skip", False)):
+        before = asked.may_be_kept()
+        with store.transaction() as tx:
+            tx.configs.put(PluginConfig.model_validate({"private_tasks": private_tasks}))
+        assert asked.may_be_kept() == before
+        now += REMEMBERED_S
+        assert asked.may_be_kept() == is_kept
+    database.close()
+
+
+def test_a_setting_that_cannot_be_read_keeps_no_text(tmp_path: Path) -> None:
+    """As of a role whose rights were given by an earlier version: the hours come all the same."""
+    database = Database(f"sqlite:///{tmp_path}/empty.sqlite3")
+    assert not PrivateText(ProducersStore(database)).may_be_kept()
+    database.close()
