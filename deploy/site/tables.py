@@ -28,7 +28,7 @@ from shared.templating.operations import OPERATIONS
 
 RECORDS = "producer/admin/knowledge/records"
 RULES = "deploy/monitoring/alerts.yml"
-OURS_ALONE = ("deleted", "incomplete")
+OURS_ALONE = ("incomplete",)
 """Fields of an event that only our own rooms for helpdesks set."""
 
 
@@ -122,11 +122,17 @@ def _event(model: type[BaseModel], before: str) -> Iterator[tuple[str, str, str,
             continue
         parts = get_args(field.annotation) or (field.annotation,)
         inner = next((one for one in parts if isinstance(one, type) and issubclass(one, BaseModel)), None)
-        kind = "object" if inner else "integer" if "int" in str(field.annotation) else "text"
+        kind = "object" if inner else _kind(field.annotation)
         needed = "required" if field.is_required() else ""
         yield code(before + name), kind, needed, prose(field.description)
         if inner:
             yield from _event(inner, f"{before}{name}.")
+
+
+def _kind(annotation: object) -> str:
+    described = str(annotation)
+    kinds = {"list": "list of integers", "bool": "true or false", "int": "integer"}
+    return next((kind for name, kind in kinds.items() if name in described), "text")
 
 
 def operations() -> str:

@@ -9,9 +9,10 @@ from starlette.responses import PlainTextResponse
 
 from producer.hooks.intake import MOST_EVENTS
 from producer.web.problems import refusals, schemas_of
-from shared.events.event import Event
+from shared.events.event import Deletion, Event
 
-EVENT = {"$ref": f"#/components/schemas/{Event.__name__}"}
+KINDS = (Event, Deletion)
+EVENT = {"anyOf": [{"$ref": f"#/components/schemas/{one.__name__}"} for one in KINDS]}
 
 
 class AcceptedEvent(BaseModel):
@@ -87,5 +88,5 @@ DOCUMENTED: dict[str, dict[str, Any]] = {
 
 
 def schemas() -> dict[str, Any]:
-    """Return the event's schemas, which no route names: no body is parsed before its signature is checked."""
-    return schemas_of(Event)
+    """Return the events' schemas, which no route names: no body is parsed before its signature is checked."""
+    return schemas_of(*KINDS)

@@ -10,7 +10,7 @@ from typing import Any
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound
 from shared.events.config import PluginConfig
-from shared.events.event import Ticket, TicketTask, stored_event
+from shared.events.event import Deletion, Ticket, TicketTask, stored
 from shared.store.configuration.links import Link
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.configuration.people import TrackerPerson
@@ -181,10 +181,12 @@ def trial_context(
 
 def _event_context(tx: Transaction, operation: Operation, row: JournalEvent) -> Context:
     config, _ = tx.configs.get()
-    event = stored_event(row.payload, row.completion)
+    event = stored(row.payload, row.completion)
+    if isinstance(event, Deletion):
+        raise NoContext(Refusal.EVENT_OF_DELETION(event_id=row.id))
     if operation is Operation.TIME_ENTRY_CREATE and event.task is None:
         raise NoContext(Refusal.EVENT_WITHOUT_TASK(event_id=row.id))
-    link = tx.links.resolve(event.ticket.project_id, event.ticket.entity_id)
+    link = tx.links.of(event.ticket.place)
     if link is None:
         raise NoContext(Refusal.EVENT_NOT_LINKED(event_id=row.id))
     issue = None if operation is Operation.ISSUE_CREATE else tx.issues.get(event.ticket.id)

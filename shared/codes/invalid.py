@@ -56,6 +56,7 @@ class Invalid(Code):
     DELIVERY_ID_EXPECTED = "delivery_id_expected"
     EVENT_COUNT_WRONG = "event_count_wrong"
 
+    WEB_ADDRESS_EXPECTED = "web_address_expected"
     TRACKER_ADDRESS_EXPECTED = "tracker_address_expected"
     WEB_ADDRESS_EXPECTED = "web_address_expected"
     ADDRESS_NOT_PRINTABLE = "address_not_printable"

@@ -15,6 +15,7 @@ class Reason(Code):
     PRIVATE_TASK = "private_task"
     COPY_OF_ANOTHER = "copy_of_another"
     DELETED_THERE = "deleted_there"
+    TICKET_DELETED = "ticket_deleted"
     NO_ISSUE = "no_issue"
     LOGGED_BEFORE = "logged_before"
     LOGGED_BY_EVENT = "logged_by_event"
@@ -96,6 +97,7 @@ class Reason(Code):
     PERSON_REPLAYED = "person_replayed"
     LINK_WAS_MADE = "link_was_made"
     MAP_WAS_CHANGED = "map_was_changed"
+    TICKET_RESTORED = "ticket_restored"
 
     # a dry run has left something
     CREATION_UNKNOWN = "creation_unknown"

@@ -123,6 +123,7 @@ class Refusal(Code):
     FORM_IS_NO_EVENT = "form_is_no_event"
     NOTHING_LINKED_YET = "nothing_linked_yet"
     EVENT_WITHOUT_TASK = "event_without_task"
+    EVENT_OF_DELETION = "event_of_deletion"
     EVENT_NOT_LINKED = "event_not_linked"
     NO_PROJECT_FOR_DRY_RUN = "no_project_for_dry_run"
     TEMPORARY_NOT_FILLED = "temporary_not_filled"

@@ -19,6 +19,7 @@ class What(Code):
     PERSON_REPLAYS = "person_replays"
     REPLAYED_FOR_LINK = "replayed_for_link"
     STATUS_MAP_CHANGED = "status_map_changed"
+    TICKET_IS_BACK = "ticket_is_back"
 
     # on whose behalf
     SENT_AS_ADMINISTRATOR = "sent_as_administrator"
@@ -81,6 +82,7 @@ class Arrival(Code):
     TICKET_CAME_IN = "ticket_came_in"
     DONE_TASK_CAME_IN = "done_task_came_in"
     OPEN_TASK_CAME_IN = "open_task_came_in"
+    DELETION_CAME_IN = "deletion_came_in"
     FROM_THE_FUTURE = "from_the_future"
     CAME_LATE = "came_late"
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from pydantic import (
     AwareDatetime,
@@ -26,16 +27,28 @@ from shared.values.ids import LARGEST
 from shared.values.validation import Id, Unfit, is_in_milliseconds, is_in_seconds, model_faults, parts_of
 
 EventName = Literal["ticket_task.added", "ticket_task.updated", "ticket.updated"]
-Fact = Literal["ticket.project_id", "ticket.technician", "ticket.technician.email", "task.user.email"]
+DeletionName = Literal["ticket.deleted", "ticket.restored", "ticket_task.deleted"]
+EVENTS: tuple[str, ...] = get_args(EventName)
+DELETIONS: tuple[str, ...] = get_args(DeletionName)
+Fact = Literal[
+    "ticket.project_id",
+    "ticket.other_project_ids",
+    "ticket.technician",
+    "ticket.technician.email",
+    "task.user.email",
+]
 """What a helpdesk's own webhooks leave out of an event."""
 ContentFormat = Literal["html", "plain"]
 """What the texts of an event are; None: it is guessed from each text."""
+OTHER_PROJECTS: Fact = "ticket.other_project_ids"
+"""Asked for together with `ticket.project_id`."""
 Integer = Annotated[int, Field(ge=-LARGEST, le=LARGEST)]
 RFC3339 = re.compile(r"(19[7-9]\d|2\d{3})-\d\d-\d\d[Tt ]\d\d:\d\d")
 DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[Tt ].+)?")
 ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 DEEPEST = 20
 LONGEST_NAME = 100
+MOST_PROJECTS = 100
 AS_SENT = json.JSONEncoder(allow_nan=False)
 ORDERED = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 HOLDERS = ("ticket", "task")
@@ -81,6 +94,55 @@ class HelpdeskUser(Shape):
 
     id: Id = Field(description="The helpdesk's number of the person")
     email: str | None = Field(default=None, description="By which the person is found on the tracker")
+    name: str | None = Field(default=None, description="As people are shown it")
+
+
+class Named(Shape):
+    """Something else of the helpdesk."""
+
+    id: Id = Field(description="The helpdesk's number of it")
+    name: str | None = Field(default=None, description="What it is called")
+
+
+def _only_text(value: object) -> object:
+    if isinstance(value, str) and RFC3339.match(value):
+        return value
+    digits = str(value) if isinstance(value, (int, str)) else ""
+    if is_in_milliseconds(digits):
+        raise Unfit(Invalid.TIME_IN_MILLISECONDS())
+    raise Unfit(Invalid.TIME_IN_SECONDS() if is_in_seconds(digits) else Invalid.TIME_WITHOUT_OFFSET())
+
+
+def _moment(value: object) -> object:
+    if value is not None:
+        try:
+            is_aware = datetime.fromisoformat(str(_only_text(value))).tzinfo is not None
+        except ValueError:
+            is_aware = False
+        if not is_aware:
+            raise Unfit(Invalid.TIME_WITHOUT_OFFSET())
+    return value
+
+
+class Place(NamedTuple):
+    """Where a ticket is in the helpdesk: what the project rule goes by.
+
+    Attributes:
+        project_ids: the first that is linked decides.
+        entity_id: decides if none is.
+    """
+
+    project_ids: tuple[int, ...]
+    entity_id: int
+
+    def __str__(self) -> str:
+        return f"{','.join(map(str, self.project_ids))}/{self.entity_id}"
+
+
+def place_of(snapshot: Mapping[str, Any]) -> Place:
+    """Return where a ticket is, by its snapshot."""
+    projects = (snapshot.get("project_id"), *(snapshot.get("other_project_ids") or ()))
+    return Place(tuple(dict.fromkeys(one for one in projects if one)), snapshot.get("entity_id") or 0)
 
 
 class Ticket(Written):
@@ -90,13 +152,47 @@ class Ticket(Written):
     title: str = Field(description="The ticket as it is now; becomes the issue's subject")
     content: str | None = Field(default=None, description="HTML or text; becomes the issue's description")
     status: Integer = Field(description="The helpdesk's number of the status: see status_map")
-    entity_id: Annotated[int, Field(ge=0, le=LARGEST)] = Field(description="The helpdesk's entity")
-    project_id: Id | None = Field(
-        default=None, description="The helpdesk project that the ticket is linked to"
+    is_deleted: bool | None = Field(
+        default=None,
+        description="Whether it is in the helpdesk's bin, if the sender knows; a later `false` is as ticket.restored",
     )
+    entity_id: Annotated[int, Field(ge=0, le=LARGEST)] = Field(description="The helpdesk's entity")
+    entity_name: str | None = Field(
+        default=None, description="Its name, shown beside or in place of the number"
+    )
+    project_id: Id | None = Field(
+        default=None, description="The helpdesk project that the ticket is linked to; of several the lowest"
+    )
+    other_project_ids: Annotated[list[Id], Field(max_length=MOST_PROJECTS)] | None = Field(
+        default=None,
+        description="Further ones: the first of all that is linked to a tracker project decides, before the entity",
+    )
+    project_name: str | None = Field(default=None, description="Name of `ticket.project_id`")
     technician: HelpdeskUser | None = Field(
         default=None, description="Who is assigned; becomes the issue's author"
     )
+    url: Annotated[str | None, BeforeValidator(_web_address)] = Field(
+        default=None, description="The ticket's page in the helpdesk, an http or https address"
+    )
+    urgency: Integer | None = Field(default=None, description="For templates, as all that follows")
+    impact: Integer | None = Field(default=None, description="The helpdesk's number")
+    priority: Integer | None = Field(default=None, description="The helpdesk's number")
+    type: Integer | None = Field(default=None, description="1 is an incident, 2 a request")
+    category: Named | None = Field(default=None, description="The ticket's category")
+    requester: HelpdeskUser | None = Field(default=None, description="Who asked first")
+    groups: list[Named] | None = Field(default=None, description="Groups that are assigned")
+    location: Named | None = Field(default=None, description="The ticket's location")
+    time_to_resolve: Annotated[str | None, BeforeValidator(_moment)] = Field(
+        default=None, description="By when it is to be solved, RFC 3339 with an offset"
+    )
+    external_id: str | None = Field(default=None, description="Its number elsewhere")
+
+    @property
+    def place(self) -> Place:
+        """Where it is."""
+        return place_of(
+            {name: getattr(self, name) for name in ("project_id", "other_project_ids", "entity_id")}
+        )
 
 
 def day_of(text: str) -> str | None:
@@ -156,13 +252,13 @@ class TicketTask(Written):
         return self.model_copy(update={"content": None}) if self.is_private else self
 
 
-def _only_text(value: object) -> object:
-    if isinstance(value, str) and RFC3339.match(value):
-        return value
-    digits = str(value) if isinstance(value, (int, str)) else ""
-    if is_in_milliseconds(digits):
-        raise Unfit(Invalid.TIME_IN_MILLISECONDS())
-    raise Unfit(Invalid.TIME_IN_SECONDS() if is_in_seconds(digits) else Invalid.TIME_WITHOUT_OFFSET())
+def _a_name(value: object) -> object:
+    if value not in EVENTS:
+        raise Unfit(Invalid.CHOICE_EXPECTED(choices=[*EVENTS, *DELETIONS]))
+    return value
+
+
+OccurredAt = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_only_text)]
 
 
 def _known_facts(value: object) -> list[str]:
@@ -170,19 +266,44 @@ def _known_facts(value: object) -> list[str]:
     return [one for one in value if one in get_args(Fact)] if isinstance(value, list) else []
 
 
+class Numbered(Shape):
+    """A ticket or ticket task of which no more than its number is sent."""
+
+    id: Id
+
+
+class Deletion(Shape):
+    """A ticket or a ticket task was deleted, or a ticket came back from the bin: there is no snapshot any more."""
+
+    event: DeletionName
+    occurred_at: OccurredAt
+    sequence: Integer | None = None
+    ticket: Numbered
+    task: Numbered | None = None
+
+    @property
+    def key(self) -> str:
+        """The key of what was deleted."""
+        return _key(self)
+
+    @property
+    def is_deleted(self) -> bool:
+        """Whether it is gone since, and not back."""
+        return self.event != "ticket.restored"
+
+
 class Event(Written):
     """One event of the helpdesk.
 
     Attributes:
-        deleted: the helpdesk has deleted it: kept, and nothing is sent.
         incomplete: what the helpdesk did not send, though it may know it, and what is not known since: null there
             means "not told".
     """
 
-    event: EventName = Field(description="`ticket_task.added`, `ticket_task.updated` or `ticket.updated`")
-    occurred_at: Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_only_text)] = Field(
-        description="When it happened, helpdesk time, RFC 3339 with an offset"
+    event: Annotated[EventName, BeforeValidator(_a_name)] = Field(
+        description="`ticket_task.added`, `ticket_task.updated` or `ticket.updated`; of deletions see below"
     )
+    occurred_at: OccurredAt = Field(description="When it happened, helpdesk time, RFC 3339 with an offset")
     sequence: Integer | None = Field(
         default=None, description="An integer that orders events of the same occurred_at"
     )
@@ -197,13 +318,16 @@ class Event(Written):
     task: TicketTask | None = Field(
         default=None, description="Required for ticket_task.*, ignored for ticket.updated"
     )
-    deleted: Annotated[bool, BeforeValidator(lambda value: value is True)] = False
     incomplete: Annotated[list[Fact], BeforeValidator(_known_facts)] = Field(default_factory=list)
 
     @property
     def key(self) -> str:
         """The event's key: `ticket:<id>` or `ticket-task:<id>`."""
-        return f"ticket-task:{self.task.id}" if self.task else f"ticket:{self.ticket.id}"
+        return _key(self)
+
+
+def _key(event: Event | Deletion) -> str:
+    return f"ticket-task:{event.task.id}" if event.task else f"ticket:{event.ticket.id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +343,7 @@ class Delivery:
     """
 
     delivery_id: str
-    event: Event
+    event: Event | Deletion
     payload: str
     digest: str
     traceparent: str | None = None
@@ -233,7 +357,7 @@ class Delivery:
     def has_private_text(self) -> bool:
         """Whether it tells the text of a private ticket task."""
         task = self.event.task
-        return task is not None and task.public.content != task.content
+        return isinstance(task, TicketTask) and task.public.content != task.content
 
     @property
     def public(self) -> Delivery:
@@ -255,8 +379,8 @@ def may_be_deep(source: str) -> bool:
     return source.count("{") + source.count("[") > DEEPEST
 
 
-def parse_event(data: object, *, clean: bool = False, flat: bool = False, stored: bool = False) -> Event:
-    """Validate one event as JSON data.
+def parse(data: object, *, clean: bool = False, flat: bool = False, stored: bool = False) -> Event | Deletion:
+    """Validate one event as JSON data, with a snapshot or of a deletion.
 
     Args:
         data: the decoded JSON.
@@ -265,7 +389,7 @@ def parse_event(data: object, *, clean: bool = False, flat: bool = False, stored
         stored: whether it was accepted before: then a day that cannot be read is none.
 
     Returns:
-        The event; `task` is dropped from ticket.updated.
+        The event; `task` is dropped from those of a ticket.
 
     Raises:
         InvalidEvent: naming every fault by its path.
@@ -274,11 +398,12 @@ def parse_event(data: object, *, clean: bool = False, flat: bool = False, stored
         raise InvalidEvent([("(event)", Invalid.JSON_OBJECT_EXPECTED())])
     if not flat and _is_deeper(data, DEEPEST):
         raise InvalidEvent([("(event)", Invalid.NESTED_TOO_DEEP(most=DEEPEST))])
-    if data.get("event") == "ticket.updated":
+    if str(data.get("event")).startswith("ticket."):
         data = {name: value for name, value in data.items() if name != "task"}
-    data = _handed_down(data)
+    model = Deletion if data.get("event") in DELETIONS else Event
+    data = data if model is Deletion else _handed_down(data)
     try:
-        event = Event.model_validate(
+        event = model.model_validate(
             data if clean else _without_surrogates(data), context=STORED if stored else None
         )
     except ValidationError as error:
@@ -291,13 +416,22 @@ def parse_event(data: object, *, clean: bool = False, flat: bool = False, stored
     return event
 
 
+def parse_event(data: object, *, clean: bool = False, flat: bool = False) -> Event:
+    """Validate one event that has a snapshot (`parse`).
+
+    Raises:
+        InvalidEvent: likewise, or it is of a deletion.
+    """
+    return _with_snapshot(parse(data, clean=clean, flat=flat))
+
+
 def parse_delivery(data: object, delivery_id: str, *, clean: bool = False, flat: bool = False) -> Delivery:
     """Validate one event and keep it as it was sent.
 
     Args:
         data: the decoded JSON of the event.
         delivery_id: the id of the delivery; 1 to 255 printable ASCII characters.
-        clean: as for `parse_event`.
+        clean: as for `parse`.
         flat: likewise.
 
     Returns:
@@ -306,7 +440,7 @@ def parse_delivery(data: object, delivery_id: str, *, clean: bool = False, flat:
     Raises:
         InvalidEvent: naming every fault by its path.
     """
-    event = parse_event(data, clean=clean, flat=flat)
+    event = parse(data, clean=clean, flat=flat)
     if not DELIVERY_ID.fullmatch(delivery_id):
         raise InvalidEvent([("delivery_id", Invalid.DELIVERY_ID_EXPECTED())])
     try:
@@ -318,6 +452,15 @@ def parse_delivery(data: object, delivery_id: str, *, clean: bool = False, flat:
 
 
 def stored_event(payload: str, completion: str | None = None) -> Event:
+    """Return the event of a payload of the journal that has a snapshot (`stored`).
+
+    Raises:
+        InvalidEvent: likewise, or it is of a deletion.
+    """
+    return _with_snapshot(stored(payload, completion))
+
+
+def stored(payload: str, completion: str | None = None) -> Event | Deletion:
     """Return the event of a payload that was validated when it was appended to the journal.
 
     Args:
@@ -329,10 +472,8 @@ def stored_event(payload: str, completion: str | None = None) -> Event:
     """
     data = stored_data(payload, completion)
     if completion:
-        return parse_event(data, stored=True)
-    return parse_event(
-        data, clean=not may_have_surrogates(payload), flat=not may_be_deep(payload), stored=True
-    )
+        return parse(data, stored=True)
+    return parse(data, clean=not may_have_surrogates(payload), flat=not may_be_deep(payload), stored=True)
 
 
 def entity_name(payload: str) -> str | None:
@@ -345,7 +486,7 @@ def entity_name(payload: str) -> str | None:
 
 
 def stored_data(payload: str, completion: str | None = None) -> Any:
-    """Return the JSON data of a payload, with what was found out since in its place (see `stored_event`).
+    """Return the JSON data of a payload, with what was found out since in its place (see `stored`).
 
     Raises:
         InvalidEvent: it is not JSON.
@@ -357,15 +498,21 @@ def stored_data(payload: str, completion: str | None = None) -> Any:
     if not facts or not isinstance(data, dict) or not isinstance(facts, dict):
         return data
     lacking = _known_facts(data.get("incomplete"))
-    for fact in lacking:
-        if fact in facts:
+    for fact, value in facts.items():
+        if fact in (*lacking, OTHER_PROJECTS):
             *way, last = fact.split(".")
             place: Any = data
             for name in way:
                 place = place.get(name) if isinstance(place, dict) else None
             if isinstance(place, dict):
-                place[last] = facts[fact]
+                place[last] = value
     return data | {"incomplete": [one for one in lacking if one not in facts]}
+
+
+def _with_snapshot(event: Event | Deletion) -> Event:
+    if isinstance(event, Deletion):
+        raise InvalidEvent([("event", Invalid.CHOICE_EXPECTED(choices=list(EVENTS)))])
+    return event
 
 
 def as_utc(moment: datetime) -> datetime:

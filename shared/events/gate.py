@@ -14,8 +14,6 @@ from shared.events.event import Event, TicketTask
 def closed_gate(event: Event, config: PluginConfig) -> Coded | None:
     """Return why an event of a ticket task logs no time, or None if it does: Done, actiontime above 0."""
     task = event.task
-    if event.deleted:
-        return Reason.DELETED_THERE()
     if task is not None and task.copy_of is not None:
         return Reason.COPY_OF_ANOTHER(original=task.copy_of)
     if task is not None and task.is_private and config.private_tasks == "skip":

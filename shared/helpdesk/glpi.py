@@ -135,6 +135,7 @@ class GlpiLookup:
             "entity_id": row["entity"]["id"],
             "entity_name": row["entity"].get("completename") or row["entity"].get("name"),
             "technician": {"id": technician, "email": self.email_of(technician)} if technician else None,
+            "is_deleted": bool(row["is_deleted"]) if row.get("is_deleted") is not None else None,
         }
 
     def _task(self, row: Mapping[str, Any]) -> dict[str, Any]:

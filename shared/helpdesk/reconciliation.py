@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from itertools import islice
 from typing import TypeVar
 
-from shared.events.event import Delivery, Event, parse_delivery
+from shared.events.event import Delivery, Event, parse_delivery, parse_event, place_of
 from shared.events.gate import closed_gate
 from shared.helpdesk.lookup import Changed, HelpdeskLookup
 from shared.store.journal.tickets import Desired
@@ -121,7 +121,7 @@ def _missing(
     tx: Transaction, batch: Iterable[Changed], found: Reconciled, hours_since: str | None
 ) -> Iterator[Changed]:
     config, _ = tx.configs.get()
-    events = [(one, _delivery(one).event) for one in batch]
+    events = [(one, parse_event(one.event)) for one in batch]
     rows = tx.times.of_keys({event.task.id for _, event in events if event.task})
     newest = tx.journal.newest_of({event.key for _, event in events})
     for one, event in events:
@@ -152,14 +152,16 @@ def _count(tx: Transaction, missing: Iterable[Changed], found: Reconciled) -> No
     config, _ = tx.configs.get()
     with_issue: set[int] = set()
     for one in missing:
-        event = _delivery(one).event
+        event = parse_event(one.event)
         ticket, state = event.ticket, tx.statuses.get(event.ticket.id)
         found.tickets.add(ticket.id)
         if event.task is None:
             continue
         row = tx.issues.get(ticket.id)
-        known = state.snapshot.get("project_id") if state else None  # the helpdesk's API does not tell it
-        link = tx.links.resolve(ticket.project_id or known, ticket.entity_id)
+        place = ticket.place
+        if state and not place.project_ids:  # the helpdesk's API does not tell them
+            place = place._replace(project_ids=place_of(state.snapshot).project_ids)
+        link = tx.links.of(place)
         if link is None:
             found.unlinked_tasks += 1
             continue

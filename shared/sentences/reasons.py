@@ -22,7 +22,10 @@ SENTENCES: Table = {
         "GLPI made the ticket task as a copy (copy_of {original}): its time belongs to the original, "
         "whether or not that was logged"
     ),
-    Reason.DELETED_THERE: "the helpdesk has deleted the ticket task",
+    Reason.DELETED_THERE: "deleted in GLPI; what was sent before stays",
+    Reason.TICKET_DELETED: (
+        "the ticket is deleted in GLPI (in its bin, or for good); should it be restored, this is looked at again"
+    ),
     Reason.NO_ISSUE: "the ticket has no issue; its newest status is taken when one is created",
     Reason.LOGGED_BEFORE: "logged before as time entry #{time_entry_id}; edits are not sent",
     Reason.LOGGED_BY_EVENT: "logged by event {event_id}",
@@ -110,6 +113,7 @@ SENTENCES: Table = {
     Reason.PERSON_REPLAYED: "replayed by a person",
     Reason.LINK_WAS_MADE: "replayed: a link was made",
     Reason.MAP_WAS_CHANGED: "replayed: status_map was changed",
+    Reason.TICKET_RESTORED: "the ticket was restored in GLPI",
     Reason.CREATION_UNKNOWN: "whether it was created is not known[: {because}]",
     Reason.NO_ID_IN_ANSWER: "the answer names no id",
     Reason.IN_USE: "{because}: delete it by hand, with what is below it, or move that away",

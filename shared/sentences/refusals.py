@@ -235,6 +235,7 @@ SENTENCES: Table = {
         "nothing is linked yet, so no tracker project is known: `deskbridge link`, or name an event"
     ),
     Refusal.EVENT_WITHOUT_TASK: "event {event_id} is about no ticket task, so no time is logged for it",
+    Refusal.EVENT_OF_DELETION: "event {event_id} is about a deletion, so nothing is sent for it",
     Refusal.EVENT_NOT_LINKED: (
         "the ticket of event {event_id} has no project or entity link, so nothing is sent"
     ),

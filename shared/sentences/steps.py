@@ -16,6 +16,7 @@ SENTENCES: Table = {
     What.PERSON_REPLAYS: "A person replayed events of this ticket",
     What.REPLAYED_FOR_LINK: "What had been skipped is replayed",
     What.STATUS_MAP_CHANGED: "The status is given again",
+    What.TICKET_IS_BACK: "What had been skipped is looked at again",
     What.SENT_AS_ADMINISTRATOR: "Sent as the administrator",
     What.REPEATED_AS_ADMINISTRATOR: (
         "The tracker refused to let {login} do it; repeated as the administrator"
@@ -73,6 +74,7 @@ SENTENCES: Table = {
         "Event {event_id} came in: ticket task {task_id} {verb}, not Done (state {state}), {hours:.4g} h, "
         "ticket status {status}[ ({lateness})]"
     ),
+    Arrival.DELETION_CAME_IN: "Event {event_id} came in: ticket[ task {task_id}] {verb}[ ({lateness})]",
     Arrival.FROM_THE_FUTURE: "its time lay in the future and was set back: the helpdesk's clock is wrong",
     Arrival.CAME_LATE: "it happened at {occurred_at} UTC",
     Actor.AS_PERSON: "as {login}",
@@ -96,6 +98,7 @@ WHY: Table = {
     What.GOES_WITHOUT: "{because}",
     What.PERSON_REPLAYS: "[{command}][{which}]",
     What.STATUS_MAP_CHANGED: "it was given by another status_map, or by none",
+    What.TICKET_IS_BACK: "the ticket was restored in GLPI",
     What.REPLAYED_FOR_LINK: "{link} was linked to tracker project {tracker_project_id}",
     What.SENT_AS_ADMINISTRATOR: "{match}",
     What.REPEATED_AS_ADMINISTRATOR: (

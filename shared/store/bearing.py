@@ -26,11 +26,13 @@ from sqlalchemy.orm import Session
 from shared.store.journal.due import ORDER, task_key
 from shared.store.ledger.ledger_queries import IN_FLIGHT
 from shared.store.tables.constant import carry_out
-from shared.store.tables.models import JournalEvent, TaskTimeLink, TicketIssueLink
+from shared.store.tables.models import JournalEvent, TaskTimeLink, TicketDeletion, TicketIssueLink
 from shared.store.tables.rows import among
 from shared.store.tables.types import unindexed
 
-ISSUES, TIMES, JOURNAL = (cast(Table, one.__table__) for one in (TicketIssueLink, TaskTimeLink, JournalEvent))
+ISSUES, TIMES, JOURNAL, DELETIONS = (
+    cast(Table, one.__table__) for one in (TicketIssueLink, TaskTimeLink, JournalEvent, TicketDeletion)
+)
 OF_A_ROW = {
     column.name: name for name, column in inspect(TicketIssueLink).columns.items() if name != "ticket_id"
 }
@@ -39,7 +41,7 @@ OF_A_ROW = {
 NO_TASK = 0
 """In place of none at all: for an empty list PostgreSQL may take an index of some rows only, and read all of that."""
 
-ISSUE, TIME, NEWEST = "issue", "time", "newest"
+ISSUE, TIME, NEWEST, DELETED = "issue", "time", "newest", "deleted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +53,13 @@ class Bearing:
         times: ticket to the rows of its ticket tasks, by ticket task: those asked for, and those of its own that are
             claimed or in doubt.
         newest: ticket task to its newest event, whatever became of it, in whichever ticket it came.
+        deleted: those of the tickets that the helpdesk has deleted.
     """
 
     issues: dict[int, TicketIssueLink] = field(default_factory=dict)
     times: dict[int, dict[int, TaskTimeLink]] = field(default_factory=dict)
     newest: dict[int, int] = field(default_factory=dict)
+    deleted: set[int] = field(default_factory=set)
 
 
 def bearing(session: Session, asked: Mapping[int, Collection[int]]) -> Bearing:
@@ -78,6 +82,8 @@ def bearing(session: Session, asked: Mapping[int, Collection[int]]) -> Bearing:
             found.issues[row.ticket_id] = TicketIssueLink(ticket_id=row.ticket_id, **values)
         elif row.part == NEWEST:
             found.newest[row.task_id] = row.event_id
+        elif row.part == DELETED:
+            found.deleted.add(row.ticket_id)
         else:
             time = TaskTimeLink(ticket_id=row.ticket_id, task_id=row.task_id, **values)
             for ticket_id, some in asked.items():
@@ -113,7 +119,13 @@ def _bearing() -> CompoundSelect[Any]:
         ranked.c.task_id,
         *(ranked.c.id if one == "event_id" else _none(times[one]) for one in OF_A_ROW),
     ).where(ranked.c.place == 1)
-    return union_all(of_issues, asked, in_flight, newest)
+    deleted = select(
+        _part(DELETED),
+        DELETIONS.c.ticket_id,
+        _none(times.task_id),
+        *(_none(times[one]) for one in OF_A_ROW),
+    ).where(among(DELETIONS.c.ticket_id, "ticket_ids"), DELETIONS.c.is_deleted)
+    return union_all(of_issues, asked, in_flight, newest, deleted)
 
 
 def _part(name: str) -> ColumnElement[str]:

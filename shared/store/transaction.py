@@ -20,6 +20,7 @@ from shared.store.configuration.links import Links
 from shared.store.configuration.metadata import Metadata
 from shared.store.configuration.people import People
 from shared.store.configuration.templates import Templates
+from shared.store.journal.deletions import TicketDeletions
 from shared.store.journal.producers import Producers
 from shared.store.journal.reconciliation import Reconciliation
 from shared.store.journal.recovery import Recovery
@@ -53,6 +54,7 @@ class Transaction(Opened):
         self.issues = Ledger(session, Kind.TICKET)
         self.times = Ledger(session, Kind.TICKET_TASK)
         self.statuses = TicketStates(session)
+        self.deletions = TicketDeletions(session)
         self.links = Links(session)
         self.people = People(session)
         self.metadata = Metadata(session)

@@ -49,7 +49,7 @@ from shared.events.config import PluginConfig
 from shared.events.event import Event
 from shared.events.gate import closed_gate
 from shared.events.payloads import not_taken
-from shared.store.journal.due import content_of
+from shared.store.journal.due import snapshot_of
 from shared.store.journal.trace import Step
 from shared.store.ledger.ledger import Claim, LedgerRow
 from shared.store.tables.models import EventState, JournalEvent, LedgerState, TaskTimeLink
@@ -80,7 +80,7 @@ def into_trace(tx: Transaction) -> Tell:
 def asked_by(tx: Transaction, row: LedgerRow) -> Event | None:
     """Return the event that a row was claimed for; None where it is past its retention."""
     found = tx.journal.get(row.event_id) if row.event_id is not None else None
-    return content_of(found) if found else None
+    return snapshot_of(found) if found else None
 
 
 class Found(Protocol):
@@ -334,7 +334,7 @@ class Verdicts:
         asked_by = self.tx.journal.get(row.event_id) if row.event_id is not None else None
         key = f"{Kind.TICKET_TASK}:{row.key}" if self.kind is Kind.TICKET_TASK else asked_by and asked_by.key
         for one in self.tx.journal.of_key(key) if key else ():
-            event = content_of(one)
+            event = snapshot_of(one)
             if event is not None and not closed_gate(event, self.config):
                 self.rung.update({one.ticket_id} - {row.ticket_id})
                 return one.state in ended and bool(self.tx.journal.reopen(JournalEvent.id == one.id, reason))

@@ -155,5 +155,7 @@ def _shape(annotation: Any) -> tuple[Shape, bool]:
         inner = [one for one in get_args(annotation) if one is not type(None)]
         return _shape(inner[0])[0], True
     origin = get_origin(annotation) or annotation
+    if issubclass(origin, BaseModel):
+        return _walk(origin, "", []), False
     arguments = get_args(annotation)
     return Shape(_KINDS[origin], item=_shape(arguments[-1])[0] if arguments else None), False

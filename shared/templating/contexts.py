@@ -34,6 +34,14 @@ class HelpdeskPerson(Part):
 
     id: Annotated[int, _about("Helpdesk user id", 7)]
     email: Annotated[str | None, _about("E-mail address", "alice@example.org")] = None
+    name: Annotated[str | None, _about("Name as people are shown it", "Alice Archer")] = None
+
+
+class NamedPart(Part):
+    """Something else of the helpdesk."""
+
+    id: Annotated[int, _about("The helpdesk's number of it", 12)]
+    name: Annotated[str | None, _about("What it is called", "Printers")] = None
 
 
 class TicketPart(Part):
@@ -52,11 +60,36 @@ class TicketPart(Part):
     ] = None
     helpdesk_url: Annotated[str | None, _about("The helpdesk's address", "https://glpi.example.org")] = None
     status: Annotated[int, _about("Helpdesk status number", 2)]
+    is_deleted: Annotated[bool | None, _about("Whether it is in the helpdesk's bin", False)] = None
     entity_id: Annotated[int, _about("Helpdesk entity", 3)]
+    entity_name: Annotated[str | None, _about("Name of the entity", "Acme > North")] = None
     project_id: Annotated[int | None, _about("Helpdesk project, where the ticket is linked to one", 40)] = (
         None
     )
+    other_project_ids: Annotated[list[int] | None, _about("Further helpdesk projects", [41])] = None
+    project_name: Annotated[str | None, _about("Name of the helpdesk project", "Move to the new office")] = (
+        None
+    )
     technician: Annotated[HelpdeskPerson | None, Field(description="Technician assigned")] = None
+    url: Annotated[
+        str | None,
+        _about("The ticket's page in the helpdesk", "https://glpi.example.org/front/ticket.form.php?id=4711"),
+    ] = None
+    urgency: Annotated[int | None, _about("Urgency, 1 to 5", 4)] = None
+    impact: Annotated[int | None, _about("Impact, 1 to 5", 3)] = None
+    priority: Annotated[int | None, _about("Priority, 1 to 6", 4)] = None
+    type: Annotated[int | None, _about("1: an incident, 2: a request", 1)] = None
+    category: Annotated[NamedPart | None, Field(description="The ticket's category")] = None
+    requester: Annotated[HelpdeskPerson | None, Field(description="Who asked first")] = None
+    groups: Annotated[
+        list[NamedPart] | None,
+        _about("Groups that are assigned, as in ticket.groups.0.name", [{"id": 6, "name": "Second level"}]),
+    ] = None
+    location: Annotated[NamedPart | None, Field(description="The ticket's location")] = None
+    time_to_resolve: Annotated[
+        str | None, _about("By when it is to be solved, for the filter date", "2026-11-24T17:00:00+00:00")
+    ] = None
+    external_id: Annotated[str | None, _about("Its number elsewhere", "ACME-77")] = None
 
 
 class TaskPart(Part):

@@ -17,7 +17,7 @@ from deploy.embedded.ports import is_free
 from deploy.embedded.workplace import ROOT
 from deploy.sandbox.samples import load_samples
 from producer.helpdesks.glpi.events import Item, read
-from shared.events.event import Event, parse_event
+from shared.events.event import Deletion, Event, parse_event
 from tests.support.documents import documented, instead
 from tests.support.make_run import UP, Start, running
 
@@ -221,7 +221,7 @@ def test_every_sample_is_a_valid_event() -> None:
         assert event.ticket.id in SAMPLES.tickets
 
 
-def of_glpi(item: str, body: str) -> Event:
+def of_glpi(item: str, body: str) -> Event | Deletion:
     """Return the event that the producer makes of a body of GLPI's webhooks."""
     return read(Item(item), body.encode(), "a-delivery").event
 

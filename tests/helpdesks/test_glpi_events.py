@@ -47,7 +47,48 @@ def test_a_done_task_is_an_updated_ticket_task_with_its_time() -> None:
         "status": 2,
         "entity_id": 1,
         "entity_name": "Root entity > Client Alpha",
+        "is_deleted": False,
+        "urgency": 3,
+        "impact": 3,
+        "priority": 3,
+        "type": 1,
+        "external_id": None,
+        "category": None,
+        "location": None,
     }
+
+
+def test_a_ticket_in_the_bin_and_a_task_that_is_gone_are_deletions_of_which_only_ids_are_kept() -> None:
+    ticket = event_of("ticket-new", recorded("ticket-new").changed(event="delete", is_deleted=True))
+    assert (ticket["event"], ticket["ticket"]) == ("ticket.deleted", {"id": 1})
+    task = event_of("task-new", recorded("task-new").changed(event="delete"))
+    assert (task["event"], task["ticket"], task["task"]) == ("ticket_task.deleted", {"id": 1}, {"id": 1})
+
+
+def test_within_one_second_a_deletion_comes_last() -> None:
+    update, delete = (recorded("ticket-new").changed(event=one) for one in ("update", "delete"))
+    assert event_of("ticket-new", update)["sequence"] < event_of("ticket-new", delete)["sequence"]
+
+
+def test_an_event_says_whether_its_ticket_is_in_the_bin() -> None:
+    assert event_of("ticket-new")["ticket"]["is_deleted"] is False
+    binned = recorded("ticket-new").changed(is_deleted=True)
+    assert event_of("ticket-new", binned)["ticket"]["is_deleted"] is True
+
+
+def test_what_glpi_names_is_named() -> None:
+    named = {"category": {"id": 12, "name": "Printers"}, "location": {"id": 2, "name": "2nd floor"}}
+    team = [{"role": "requester", "id": 9, "name": "bert", "display_name": "Bert Brown"}]
+    ticket = event_of("ticket-new", recorded("ticket-new").changed(**named, team=team))["ticket"]
+    assert {name: ticket[name] for name in named} == named
+    assert ticket["requester"] == {"id": 9, "email": None, "name": "Bert Brown"}
+
+
+def test_who_and_what_has_no_number_is_left_out() -> None:
+    """As somebody who wrote a mail and has no account."""
+    nobody = {"category": {"id": 0}, "team": [{"role": "requester", "id": 0}, {"role": "requester", "id": 9}]}
+    ticket = event_of("ticket-new", recorded("ticket-new").changed(**nobody))["ticket"]
+    assert (ticket["category"], ticket["requester"]["id"]) == (None, 9)
 
 
 def test_a_private_task_is_called_private() -> None:
@@ -69,7 +110,7 @@ def test_a_new_task_is_an_added_ticket_task() -> None:
 def test_a_ticket_s_technician_is_who_it_is_assigned_to() -> None:
     event = event_of("ticket-update-solved")
     assert event["event"] == "ticket.updated"
-    assert event["ticket"]["technician"] == {"id": 7, "email": None}
+    assert event["ticket"]["technician"] == {"id": 7, "email": None, "name": "Tech Anna"}
     assert event["ticket"]["status"] == 5
 
 

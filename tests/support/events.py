@@ -80,3 +80,19 @@ def ticket_event(at: float = 0, *, of_ticket: dict[str, Any] | None = None, **ex
 def delivery_id() -> str:
     """Return a delivery id that no other test uses."""
     return f"delivery-{next(_deliveries)}"
+
+
+def deletion(
+    at: float, event: str, ticket_id: int = 4711, task_id: int | None = None, **extra: Any
+) -> dict[str, Any]:
+    """Return an event of a deletion, or of a ticket that is back.
+
+    Args:
+        at: minutes after the start of the tests' day.
+        event: its name.
+        ticket_id: the ticket.
+        task_id: the ticket task.
+        extra: further keys of the event.
+    """
+    task_of = {} if task_id is None else {"task": {"id": task_id}}
+    return {"event": event, "occurred_at": moment(at), "ticket": {"id": ticket_id}, **task_of, **extra}

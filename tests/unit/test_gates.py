@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from shared.codes.reasons import Reason
 from shared.events.config import PluginConfig
-from shared.events.event import parse_event
+from shared.events.event import Deletion, parse, parse_event
 from shared.events.gate import closed_gate
-from tests.support.events import task, task_event, ticket, ticket_event
+from tests.support.events import moment, task, task_event, ticket, ticket_event
 from worker.sync.gates import Known, Pending, plan_times
 
 CONFIG = PluginConfig()
@@ -20,6 +20,14 @@ CONFIG = PluginConfig()
 
 def pending(event_id: int, **of_task: Any) -> Pending:
     return Pending(event_id, parse_event(task_event(event_id, of_task=task(**of_task))))
+
+
+def deletion() -> Deletion:
+    deleted = parse(
+        {"event": "ticket_task.deleted", "occurred_at": moment(2), "ticket": {"id": 1}, "task": {"id": 512}}
+    )
+    assert isinstance(deleted, Deletion)
+    return deleted
 
 
 def test_done_with_time_passes_the_gate() -> None:
@@ -90,11 +98,22 @@ def test_done_again_logs_the_newest_time() -> None:
 
 
 def test_a_task_that_the_helpdesk_has_deleted_logs_nothing() -> None:
-    deleted = Pending(2, parse_event({**task_event(2), "deleted": True}))
-    plan = plan_times([pending(1), deleted], {}, CONFIG, {512: Known(2, deleted.event)})
+    plan = plan_times([pending(1)], {}, CONFIG, {512: Known(2, deletion())})
     assert not plan.wanted
-    assert plan.skipped == {2: Reason.DELETED_THERE()}
-    assert plan.superseded == {1: 2}
+    assert plan.skipped == {1: Reason.DELETED_THERE()}
+
+
+def test_what_was_logged_of_a_deleted_task_stays() -> None:
+    plan = plan_times([pending(1)], {512: 40}, CONFIG, {512: Known(2, deletion())})
+    assert (plan.logged, plan.skipped) == ({1: 40}, {})
+
+
+def test_nothing_is_logged_of_a_deleted_ticket_and_what_would_have_been_says_so() -> None:
+    events = [pending(1), pending(2), pending(3, id=513, state=1), pending(4, id=514)]
+    plan = plan_times(events, {514: 40}, CONFIG, is_ticket_deleted=True)
+    assert not plan.wanted
+    assert plan.skipped == {2: Reason.TICKET_DELETED(), 3: Reason.NOT_DONE(state=1, done_state=2)}
+    assert (plan.superseded, plan.logged) == ({1: 2}, {4: 40})
 
 
 def test_a_task_that_moved_to_another_ticket_is_logged_there_only() -> None:

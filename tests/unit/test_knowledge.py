@@ -232,6 +232,8 @@ NORMAL = {
     "status_as_it_is",
     "status_set",
     "taken_over",
+    "ticket_deleted",
+    "ticket_restored",
     "time_logged",
     "was_not_its_own",
 }

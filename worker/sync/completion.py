@@ -12,9 +12,9 @@ from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.coordination.locks import HeldLock
 from shared.coordination.pause import Pause
-from shared.events.event import Event, Fact, Ticket
+from shared.events.event import OTHER_PROJECTS, Event, Fact, Ticket
 from shared.helpdesk.lookup import HelpdeskLookup, HelpdeskUnreachable
-from shared.store.journal.due import content_of
+from shared.store.journal.due import snapshot_of
 from shared.store.journal.trace import Step
 from shared.store.tables.models import JournalEvent
 from shared.store.transaction import Store, Transaction
@@ -118,7 +118,7 @@ def _keep(
     for one in events:
         tx.journal.complete(one.id, _known_here(tx, one.event, newest) | told.get(one.id, {}))
         row = tx.journal.get(one.id)
-        completed = (row and content_of(row)) or one.event
+        completed = (row and snapshot_of(row)) or one.event
         newest = completed.ticket
         if completed.incomplete:
             what = What.GOES_WITHOUT(event_id=one.id, facts=completed.incomplete, because=because)
@@ -147,11 +147,13 @@ def _known_here(tx: Transaction, event: Event, newest: Ticket | None) -> dict[Fa
     address = before and (before.email or tx.people.email_of(before.id))
     known: dict[Fact, Any] = {
         "ticket.project_id": newest and newest.project_id,
-        "ticket.technician": before and {"id": before.id, "email": address},
+        "ticket.other_project_ids": newest and newest.other_project_ids,
+        "ticket.technician": before and {"id": before.id, "email": address, "name": before.name},
         "ticket.technician.email": technician and tx.people.email_of(technician.id),
         "task.user.email": user and tx.people.email_of(user.id),
     }
-    return {fact: value for fact, value in known.items() if fact in event.incomplete and value is not None}
+    asked = [*event.incomplete, *([OTHER_PROJECTS] if "ticket.project_id" in event.incomplete else [])]
+    return {fact: value for fact, value in known.items() if fact in asked and value is not None}
 
 
 def _waits_since(row: JournalEvent | None, now: datetime) -> datetime:

@@ -230,7 +230,9 @@ class Forwarding:
             await events.end([event_id], AlreadyDone(Reason.LOGGED_BEFORE(time_entry_id=entry_id)))
         for event_id, newer_id in plan.superseded.items():
             await events.supersede([event_id], Reason.NEWER_TASK_EVENT(event_id=newer_id))
-        if work.link is None:
+        if work.is_deleted:
+            await events.end(_ids(work.ticket_events), Skipped(Reason.TICKET_DELETED()))
+        elif work.link is None:
             asking = [one.newest for one in plan.wanted]
             no_link = Skipped(Reason.NO_LINK(), follows_from_settings=True)
             await events.end(_ids(asking + work.ticket_events), no_link)
@@ -320,6 +322,11 @@ class Forwarding:
     async def _status(self, issue: Created | Waiting | None) -> None:
         """Give the newest status where it is due, and end the ticket updates."""
         run, work, events, state = self._run, self._work, self._events, self._work.state
+        if work.is_deleted:
+            if state.status_due and work.issue_row is not None:
+                dropping = partial(drop, run, state, work.issue_row.tracker_id, Reason.TICKET_DELETED())
+                await run.write(dropping)
+            return
         if work.link is None:
             if state.status_due and work.issue_row is not None:
                 issue_id = work.issue_row.tracker_id

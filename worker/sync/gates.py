@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from shared.codes.coded import Coded
+from shared.codes.reasons import Reason
 from shared.events.config import PluginConfig
-from shared.events.event import Event, TicketTask
+from shared.events.event import Deletion, Event, TicketTask
 from shared.events.gate import closed_gate
 
 
@@ -35,7 +36,7 @@ class Known:
     """The newest event that the journal has of a ticket task, whatever became of it, in whichever ticket."""
 
     event_id: int
-    event: Event
+    event: Event | Deletion
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,8 @@ def plan_times(
     logged: Mapping[int, int],
     config: PluginConfig,
     newest: Mapping[int, Known] | None = None,
+    *,
+    is_ticket_deleted: bool = False,
 ) -> Plan:
     """Decide what each pending ticket-task event asks for.
 
@@ -78,6 +81,7 @@ def plan_times(
         logged: ticket-task id to the tracker's time entry, where time was logged.
         config: the plugin configuration.
         newest: ticket-task id to the newest event that is known of it.
+        is_ticket_deleted: whether the helpdesk has deleted the ticket.
     """
     plan = Plan()
     passing: dict[int, list[Pending]] = defaultdict(list)
@@ -86,20 +90,28 @@ def plan_times(
             plan.skipped[pending.id] = closed
         elif pending.task.id in logged:
             plan.logged[pending.id] = logged[pending.task.id]
-        elif (known := (newest or {}).get(pending.task.id)) and _is_overtaken(pending, known, config):
-            plan.superseded[pending.id] = known.event_id
+        elif known := _overtaking(pending, newest or {}, config):
+            if isinstance(known.event, Deletion):
+                plan.skipped[pending.id] = Reason.DELETED_THERE()
+            else:
+                plan.superseded[pending.id] = known.event_id
         else:
             passing[pending.task.id].append(pending)
     for task_id, candidates in passing.items():
         latest = candidates[-1]
-        plan.wanted.append(TimeWanted(task_id, latest))
+        if is_ticket_deleted:
+            plan.skipped[latest.id] = Reason.TICKET_DELETED()
+        else:
+            plan.wanted.append(TimeWanted(task_id, latest))
         plan.superseded.update({older.id: latest.id for older in candidates[:-1]})
     return plan
 
 
-def _is_overtaken(pending: Pending, known: Known, config: PluginConfig) -> bool:
-    """Tell whether a ticket task has left Done, or its ticket, since this event."""
-    if known.event_id == pending.id:
-        return False
+def _overtaking(pending: Pending, newest: Mapping[int, Known], config: PluginConfig) -> Known | None:
+    """Return the newest event of a ticket task if the task has left Done, or its ticket, or GLPI since this event."""
+    known = newest.get(pending.task.id)
+    if known is None or known.event_id == pending.id:
+        return None
     elsewhere = known.event.ticket.id != pending.event.ticket.id
-    return elsewhere or closed_gate(known.event, config) is not None
+    is_gone = isinstance(known.event, Deletion) or closed_gate(known.event, config) is not None
+    return known if elsewhere or is_gone else None

@@ -15,13 +15,12 @@ from dataclasses import dataclass, field
 from itertools import product
 
 from shared.bodies.contexts import project_name
-from shared.events.event import HelpdeskUser
+from shared.events.event import HelpdeskUser, Place
 from shared.store.configuration.links import Link
 from shared.store.configuration.people import Match, who
 from shared.store.configuration.templates import ActiveTemplate
 from shared.store.transaction import Store, Transaction
 
-Place = tuple[int | None, int]
 KEPT_S = 60.0
 """No longer, since a process of the version before may change what it does not count."""
 
@@ -91,7 +90,7 @@ class Known:
         self._members.discard((project_id, user_id))
 
     def links(self, tx: Transaction, places: Collection[Place]) -> dict[Place, Link | None]:
-        """Return the link of each of some (helpdesk project, entity)."""
+        """Return the link of each of some places."""
         if unknown := [one for one in places if one not in self._links]:
             found = tx.links.resolve_all(unknown)
             self._links |= {place: link for place, link in found.items() if link}

@@ -11,7 +11,7 @@ from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.events.gate import closed_gate
-from shared.store.journal.due import content_of
+from shared.store.journal.due import snapshot_of
 from worker.sync.lookup import look_up
 from worker.sync.matching import Candidate, Doubt, fingerprint, sent_essence
 from worker.sync.recall import Recalled, recall
@@ -79,7 +79,7 @@ def _forms(creation: Creation) -> list[Creation]:
     with run.store.transaction() as tx:
         rows = tx.journal.find(ticket_id=run.ticket_id, limit=None)
     newest_first = sorted(rows, key=lambda row: row.occurred_at, reverse=True)
-    events = [event for row in newest_first if (event := content_of(row))]
+    events = [event for row in newest_first if (event := snapshot_of(row))]
     if creation.kind is Kind.TICKET_TASK:
         events = [
             event

@@ -8,12 +8,15 @@ from datetime import datetime
 from itertools import zip_longest
 
 from shared.codes.reasons import Reason
+from shared.codes.steps import What
 from shared.events.config import PluginConfig
-from shared.events.event import Event, HelpdeskUser, Ticket
+from shared.events.event import Deletion, Event, HelpdeskUser, Place, Ticket
 from shared.store.configuration.links import Link
 from shared.store.configuration.people import Match, nobody, who
+from shared.store.journal.deletions import Said
 from shared.store.journal.due import Due, DueEvents, content_of
 from shared.store.journal.tickets import Desired
+from shared.store.journal.trace import Step
 from shared.store.ledger.ledger import IN_FLIGHT, LedgerRow
 from shared.store.tables.models import EventState, LedgerState
 from shared.store.transaction import Transaction
@@ -52,6 +55,7 @@ class Work:
         statuses: the tracker's statuses, likewise.
         now: the database's clock.
         is_complete: whether the events are all that are due; older ones may be left.
+        is_deleted: whether the helpdesk has deleted the ticket: nothing of it is sent.
         plan: what the events of ticket tasks ask for.
     """
 
@@ -68,6 +72,7 @@ class Work:
     statuses: frozenset[int]
     now: datetime
     is_complete: bool = True
+    is_deleted: bool = False
     plan: Plan = field(default_factory=Plan)
 
     @property
@@ -135,6 +140,7 @@ def load(
             found[ticket_id] = one
         else:
             read[ticket_id] = one
+    _end_deletions(tx, read)
     states = _fold(tx, read, settling, config)
     known.note_seen(tx, (user for one in read.values() for user in _people(one.events)))
     states |= tx.statuses.some(read.keys() - states.keys())
@@ -144,11 +150,12 @@ def load(
 
 @dataclass(frozen=True)
 class _Read:
-    """A ticket's events that are due, and their rows."""
+    """A ticket's events that are due, and their rows; apart from them those of deletions, which have no snapshot."""
 
     due: DueEvents
     rows: list[Due]
     events: list[Pending]
+    deletions: list[tuple[Due, Deletion]]
 
     @property
     def task_events(self) -> list[Pending]:
@@ -162,8 +169,12 @@ class _Read:
     @property
     def moving(self) -> list[tuple[Due, Pending]]:
         """Those that may move the ticket's snapshot: its updates, and whatever is the newest."""
-        pairs = zip(self.rows, self.events, strict=True)
-        return [(row, one) for row, one in pairs if one.event.task is None or row is self.rows[-1]]
+        return [(row, one) for row, one in self.pairs if one.event.task is None or row is self.rows[-1]]
+
+    @property
+    def pairs(self) -> list[tuple[Due, Pending]]:
+        """The events with their rows."""
+        return list(zip(self.rows, self.events, strict=True))
 
 
 def _read(tx: Transaction, due: DueEvents) -> _Read | Incomplete:
@@ -173,15 +184,50 @@ def _read(tx: Transaction, due: DueEvents) -> _Read | Incomplete:
     if unreadable := [event_id for event_id, content in contents.items() if content is None]:
         tx.journal.end(unreadable, EventState.FAILED, Reason.EVENT_UNREADABLE())
         rows = []  # what it may have hidden is looked at when they are out of the way
+    deletions = [(row, content) for row in rows if isinstance(content := contents[row.id], Deletion)]
+    rows = [row for row in rows if isinstance(contents[row.id], Event)]
     events = [
         Pending(row.id, content, row.attempts, row.delivery_id, row.traceparent)
         for row in rows
-        if (content := contents[row.id])
+        if isinstance(content := contents[row.id], Event)
     ]
     unseen = {row.id for row in rows if row.completion is None}
     if lacking := [one for one in events if one.event.incomplete and one.id in unseen]:
         return Incomplete(lacking)
-    return _Read(due, rows, events)
+    return _Read(due, rows, events, deletions)
+
+
+def _end_deletions(tx: Transaction, read: Mapping[int, _Read]) -> None:
+    """Note which tickets were deleted, or are back, and end the events that say so: nothing is sent for them."""
+    deletions = [one for some in read.values() for one in some.deletions]
+    said = [_said(row, event.is_deleted) for row, event in deletions if event.task is None]
+    said += [
+        _said(row, True) for some in read.values() for row, one in some.pairs if one.event.ticket.is_deleted
+    ]
+    _note(tx, said)
+    for row, event in deletions:
+        state = EventState.SKIPPED if event.is_deleted else EventState.DONE
+        reason = Reason.DELETED_THERE() if event.is_deleted else Reason.TICKET_RESTORED()
+        tx.journal.end([row.id], state, reason)
+        what = What.EVENTS_ENDED(count=1, events=[row.id], state=state, because=reason)
+        tx.trace.append([Step(row.ticket_id, what, row.task_id)])
+
+
+def _bring_back(tx: Transaction, read: Mapping[int, _Read], deleted: Collection[int]) -> set[int]:
+    """Return those of some deleted tickets that are back, since a newer snapshot says that they are not deleted."""
+    pairs = [pair for ticket_id in sorted(deleted) for pair in read[ticket_id].pairs]
+    return _note(tx, [_said(row, False) for row, one in pairs if one.event.ticket.is_deleted is False])
+
+
+def _note(tx: Transaction, said: Collection[Said]) -> set[int]:
+    """Note what events say of deletions; return the tickets that are back."""
+    back = tx.deletions.note(said)
+    tx.trace.append([Step(ticket_id, What.TICKET_IS_BACK()) for ticket_id in back])
+    return set(back)
+
+
+def _said(row: Due, is_deleted: bool) -> Said:
+    return Said(row.occurred_at, row.sequence, row.id, row.ticket_id, is_deleted)
 
 
 def _fold(
@@ -226,14 +272,18 @@ def _works(
     bearing = tx.bearing({key: {one.task.id for one in events} for key, events in task_events.items()})
     issue_rows, time_rows = bearing.issues, bearing.times
     newest = _newest(tx, [one for events in task_events.values() for one in events], bearing.newest)
+    deleted = bearing.deleted - _bring_back(tx, read, bearing.deleted) if bearing.deleted else set()
     plans = {
-        ticket_id: plan_times(events, _logged(time_rows[ticket_id]), config, newest)
+        ticket_id: plan_times(
+            events, _logged(time_rows[ticket_id]), config, newest, is_ticket_deleted=ticket_id in deleted
+        )
         for ticket_id, events in task_events.items()
     }
-    links = known.links(tx, {(one.project_id, one.entity_id) for one in tickets.values()})
+    links = known.links(tx, {one.place for one in tickets.values()})
+    _look_again(tx, states, tickets, links, plans, issue_rows)
     users = dict[int, list[HelpdeskUser]]()
     for ticket_id, ticket in tickets.items():
-        is_linked = links[ticket.project_id, ticket.entity_id] is not None
+        is_linked = links[ticket.place] is not None
         logging = [one.newest.task.user for one in plans[ticket_id].wanted] if is_linked else []
         users[ticket_id] = [user for user in (ticket.technician, *logging) if user]
     every = [user for some in users.values() for user in some]
@@ -246,7 +296,7 @@ def _works(
             events=one.events,
             state=states[ticket_id],
             ticket=tickets[ticket_id],
-            link=links[tickets[ticket_id].project_id, tickets[ticket_id].entity_id],
+            link=links[tickets[ticket_id].place],
             issue_row=issue_rows.get(ticket_id),
             time_rows=time_rows[ticket_id],
             technician=people[who(technician)] if (technician := tickets[ticket_id].technician) else nobody(),
@@ -256,10 +306,37 @@ def _works(
             statuses=statuses,
             now=now,
             is_complete=one.due.is_complete,
+            is_deleted=ticket_id in deleted,
             plan=plans[ticket_id],
         )
         for ticket_id, one in read.items()
     }
+
+
+def _look_again(
+    tx: Transaction,
+    states: Mapping[int, Desired],
+    tickets: Mapping[int, Ticket],
+    links: Mapping[Place, Link | None],
+    plans: Mapping[int, Plan],
+    issue_rows: Collection[int],
+) -> None:
+    """Have what was skipped for lack of a link looked at again, once its ticket is elsewhere and has one.
+
+    A link that a person makes for where it was is another matter: they are asked about what was skipped.
+    """
+    noted = dict[int, str | None]()
+    for ticket_id, ticket in tickets.items():
+        before, here, link = states[ticket_id].unlinked_place, str(ticket.place), links[ticket.place]
+        if link is None and before != here and (plans[ticket_id].wanted or ticket_id in issue_rows):
+            noted[ticket_id] = here
+        elif link is not None and before not in (None, here):
+            noted[ticket_id] = None
+            tx.journal.replay_skipped([ticket_id], Reason.NO_LINK, Reason.LINK_WAS_MADE())
+            tx.statuses.give_dropped([ticket_id], Reason.NO_LINK)
+            what = What.REPLAYED_FOR_LINK(link=link.coded, tracker_project_id=link.tracker_project_id)
+            tx.trace.append([Step(ticket_id, what)])
+    tx.statuses.note_unlinked(noted)
 
 
 def _logged(rows: Mapping[int, LedgerRow]) -> dict[int, int]:
@@ -286,7 +363,7 @@ def _members(
 
 def _newest(tx: Transaction, events: Sequence[Pending], newest: Mapping[int, int]) -> dict[int, KnownEvent]:
     """Return the newest event of each ticket task of some events, whatever became of it."""
-    read = {one.id: one.event for one in events}
+    read: dict[int, Event | Deletion] = {one.id: one.event for one in events}
     for row in tx.journal.by_ids(set(newest.values()) - read.keys()):
         if event := content_of(row):
             read[row.id] = event
@@ -303,7 +380,7 @@ def as_of(tx: Transaction, work: Work, event: Event, *, administrators: bool = T
     return replace(
         work,
         ticket=ticket,
-        link=tx.links.resolve(ticket.project_id, ticket.entity_id) or work.link,
+        link=tx.links.of(ticket.place) or work.link,
         technician=tx.people.match(ticket.technician, administrators=administrators),
     )
 

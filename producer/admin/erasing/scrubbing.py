@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 FORGOTTEN = "(forgotten)"
-ROLES = ("technician", "user")
+ROLES = ("technician", "requester", "user")
 MAIL_BEFORE, MAIL_AFTER = r"(?<![\w.+-])", r"(?![\w-]|\.\w)"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
@@ -15,7 +15,7 @@ from shared.codes.refusals import Refusal
 from shared.codes.steps import Arrival
 from shared.errors import NotFound
 from shared.events.config import PluginConfig
-from shared.events.event import Event
+from shared.events.event import Deletion, Event, place_of
 from shared.sentences.render import because, sentence
 from shared.store.configuration.links import Link
 from shared.store.configuration.metadata import MetadataKind
@@ -142,9 +142,7 @@ def destination(store: Store, found: TicketTrace) -> Destination:
     """Return where a ticket's issue is, or would be."""
     snapshot = found.state.snapshot if found.state else None
     with store.transaction() as tx:
-        link = (
-            tx.links.resolve(snapshot.get("project_id"), snapshot.get("entity_id") or 0) if snapshot else None
-        )
+        link = tx.links.of(place_of(snapshot)) if snapshot else None
         project_id = found.link.tracker_project_id if found.link else None
         if project_id is None and link is not None:
             project_id = link.tracker_project_id
@@ -173,7 +171,7 @@ def trace_ticket(store: Store, ticket_id: int) -> TicketTrace:
     return TicketTrace(
         ticket_id,
         link,
-        _tasks(time_rows, events),
+        _tasks(time_rows, [(row, event) for row, event in events if isinstance(event, Event)]),
         sorted([*arrived, *happened], key=lambda one: one.at),
         state,
         [row for row in rows if row.state in UNFINISHED],
@@ -226,8 +224,11 @@ def _begun(row: LedgerRow, seconds: int) -> TaskStanding:
     return TaskStanding(row.key, row.state, row.tracker_id, hours, row.coded)
 
 
-def _arrival(row: JournalEvent, event: Event, config: PluginConfig) -> Happening:
+def _arrival(row: JournalEvent, event: Event | Deletion, config: PluginConfig) -> Happening:
     verb = event.event.split(".")[1]
+    if isinstance(event, Deletion):
+        about = {"event_id": row.id, "task_id": row.task_id, "verb": verb, "lateness": _lateness(row)}
+        return Happening(row.received_at, Arrival.DELETION_CAME_IN(**about))
     task = event.task
     common = {"event_id": row.id, "verb": verb, "status": event.ticket.status, "lateness": _lateness(row)}
     if task is None:
@@ -243,6 +244,31 @@ def _lateness(row: JournalEvent) -> Coded | None:
     if (row.received_at - row.occurred_at).total_seconds() > LATE_S:
         return Arrival.CAME_LATE(occurred_at=f"{row.occurred_at:%Y-%m-%d %H:%M:%S}")
     return None
+
+
+NAMED = (
+    ("entity", "entity_name", "entity_id"),
+    ("project", "project_name", "project_id"),
+    ("technician", "technician", None),
+    ("requester", "requester", None),
+    ("category", "category", None),
+    ("location", "location", None),
+)
+"""What a snapshot may name: a word for it, its name or what holds that, and its number."""
+
+
+def names_of(snapshot: Mapping[str, Any]) -> dict[str, str]:
+    """Return the names, each with its number, of what a ticket's snapshot refers to; what has no name is left out."""
+    found = {}
+    for word, name, number in NAMED:
+        part = snapshot.get(name)
+        if isinstance(part, dict):
+            called, own = part.get("name"), part.get("id")
+        else:
+            called, own = part, snapshot.get(number) if number else None
+        if called:
+            found[word] = f"{called} ({own})"
+    return found
 
 
 def trace_json(found: TicketTrace) -> Shape:

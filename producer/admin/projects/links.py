@@ -13,6 +13,7 @@ from shared.codes.reasons import Reason
 from shared.codes.refusals import Refusal
 from shared.codes.steps import What
 from shared.errors import BridgeError, NotFound
+from shared.events.event import place_of
 from shared.metadata.confirming import confirm_link
 from shared.metadata.synchronisation import Connect
 from shared.store.configuration.links import Link, LinkKind
@@ -213,12 +214,13 @@ def remove_link(store: Store, kind: LinkKind, helpdesk_id: int) -> Link:
 
 
 def _belongs(snapshot: Mapping[str, Any], link: Link) -> bool:
-    name = "project_id" if link.kind is LinkKind.PROJECT else "entity_id"
-    return snapshot.get(name) == link.helpdesk_id
+    place = place_of(snapshot)
+    of_its_kind = place.project_ids if link.kind is LinkKind.PROJECT else (place.entity_id,)
+    return link.helpdesk_id in of_its_kind
 
 
 def _replay(tx: Transaction, tickets: list[int], link: Link) -> None:
-    tx.journal.replay_skipped(tickets, Reason.NO_LINK)
+    tx.journal.replay_skipped(tickets, Reason.NO_LINK, Reason.LINK_WAS_MADE())
     tx.statuses.give(tickets)  # the status was dropped with it, also where its own event had ended before
     what = What.REPLAYED_FOR_LINK(link=link.coded, tracker_project_id=link.tracker_project_id)
     tx.trace.append([Step(ticket_id, what) for ticket_id in tickets])

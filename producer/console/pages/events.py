@@ -20,13 +20,14 @@ from producer.console.entry.visitors import Fields
 from producer.console.pages.parts import Form, go, page_router, show
 from producer.web.problems import Problem
 from shared.codes.refusals import Refusal
+from shared.events.event import DELETIONS, EVENTS
 from shared.store.tables.models import EventState
 from shared.values.ids import read_id
 
 router = page_router()
 PAGE = 50
 PATH = "/console/events"
-KINDS = ("ticket_task.added", "ticket_task.updated", "ticket.updated", "unreadable")
+KINDS = (*EVENTS, *DELETIONS, "unreadable")
 FILTERS = ("state", "kind", "ticket", "code", "cause", "from", "to")
 
 

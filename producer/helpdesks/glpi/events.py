@@ -17,6 +17,9 @@ from shared.events.event import Delivery, parse_delivery
 from shared.values.validation import model_faults
 
 Event = Literal["new", "update", "delete"]
+SOURCE = {"helpdesk": "glpi"}
+FIRST, NEXT, LAST = 0, 1, 2
+"""GLPI's dates have whole seconds; within one, `new` comes first and `delete` last, whichever is sent first."""
 
 
 class Item(StrEnum):
@@ -34,14 +37,18 @@ class _Named(_Shape):
     id: int
 
 
-class _Entity(_Named):
+class _Called(_Named):
     name: str | None = None
+
+
+class _Entity(_Called):
     completename: str | None = None
 
 
 class _Member(_Shape):
     id: int
     role: str
+    display_name: str | None = None
 
 
 class _Ticket(_Shape):
@@ -51,6 +58,14 @@ class _Ticket(_Shape):
     status: _Named
     entity: _Entity
     date_mod: AwareDatetime
+    is_deleted: bool | None = None
+    urgency: int | None = None
+    impact: int | None = None
+    priority: int | None = None
+    type: int | None = None
+    external_id: str | None = None
+    category: _Called | None = None
+    location: _Called | None = None
     team: list[_Member] = Field(default_factory=list)
 
 
@@ -91,7 +106,7 @@ def read(item: Item, body: bytes, delivery_id: str) -> Delivery:
         delivery_id: the delivery's id.
 
     Returns:
-        The delivery; `deleted` where the ticket or ticket task was deleted.
+        The delivery. Of a ticket that was put in the bin, and of a ticket task that was deleted, it is a deletion.
 
     Raises:
         InvalidEvent: naming every fault by its path in GLPI's body.
@@ -128,10 +143,14 @@ def without_private_text(item: Item, body: bytes) -> bytes:
 
 def _ticket_event(data: Any, delivery_id: str) -> Delivery:
     body = _TicketBody.model_validate(data)
+    if body.event == "delete":
+        return _deletion("ticket.deleted", body.item.date_mod, {"ticket": {"id": body.item.id}}, delivery_id)
     ticket = _ticket(body.item)
-    assigned = [one.id for one in body.item.team if one.role == "assigned"]
-    if assigned:
-        ticket["technician"] = {"id": assigned[0], "email": None}
+    assigned = [one for one in body.item.team if one.role == "assigned"]
+    requesters = [one for one in body.item.team if one.role == "requester" and one.id > 0]
+    ticket |= {
+        name: _person(some) for name, some in (("technician", assigned), ("requester", requesters)) if some
+    }
     incomplete = ["ticket.project_id", *(["ticket.technician.email"] if assigned else [])]
     return _delivery("ticket.updated", body.item.date_mod, body.event, ticket, None, incomplete, delivery_id)
 
@@ -139,6 +158,9 @@ def _ticket_event(data: Any, delivery_id: str) -> Delivery:
 def _task_event(data: Any, delivery_id: str) -> Delivery:
     body = _TaskBody.model_validate(data)
     item = body.item
+    if body.event == "delete":
+        ids = {"ticket": {"id": body.parent_item.id}, "task": {"id": item.id}}
+        return _deletion("ticket_task.deleted", item.date_mod, ids, delivery_id)
     task = {
         "id": item.id,
         "content": item.content,
@@ -170,7 +192,32 @@ def _ticket(item: _Ticket) -> dict[str, Any]:
         "status": item.status.id,
         "entity_id": item.entity.id,
         "entity_name": item.entity.completename or item.entity.name,
+        "is_deleted": item.is_deleted,
+        "urgency": item.urgency,
+        "impact": item.impact,
+        "priority": item.priority,
+        "type": item.type,
+        "external_id": item.external_id,
+        "category": _called(item.category),
+        "location": _called(item.location),
     }
+
+
+def _called(one: _Called | None) -> dict[str, Any] | None:
+    return one.model_dump() if one and one.id > 0 else None
+
+
+def _person(some: list[_Member]) -> dict[str, Any]:
+    """Return the first of some people."""
+    return {"id": some[0].id, "email": None, "name": some[0].display_name}
+
+
+def _deletion(name: str, changed_at: datetime, ids: dict[str, Any], delivery_id: str) -> Delivery:
+    """Make the event of a deletion, which comes after all others of its second."""
+    return parse_delivery(
+        {"event": name, "occurred_at": changed_at.isoformat(), "sequence": LAST, **ids, "source": SOURCE},
+        delivery_id,
+    )
 
 
 def _delivery(
@@ -182,19 +229,15 @@ def _delivery(
     incomplete: list[str],
     delivery_id: str,
 ) -> Delivery:
-    """Make the event.
-
-    GLPI's dates have whole seconds; within one, `new` comes before `update`, whichever is sent first.
-    """
+    """Make the event of a snapshot."""
     data = {
         "event": name,
         "occurred_at": changed_at.isoformat(),
-        "sequence": 0 if event == "new" else 1,
+        "sequence": FIRST if event == "new" else NEXT,
         "content_format": "html",
         "ticket": ticket,
         **({"task": task} if task else {}),
-        "source": {"helpdesk": "glpi", "webhook_event": event},
+        "source": SOURCE | {"webhook_event": event},
         "incomplete": incomplete,
-        **({"deleted": True} if event == "delete" else {}),
     }
     return parse_delivery(data, delivery_id)

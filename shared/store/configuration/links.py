@@ -23,6 +23,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from shared.codes.coded import Coded
 from shared.codes.steps import Which
+from shared.events.event import Place
 from shared.store.configuration.basis import note_change
 from shared.store.tables.models import EntityLink, ProjectLink
 from shared.store.tables.types import Key, insert_for
@@ -79,17 +80,18 @@ class Links:
         self._session = session
 
     def resolve(self, helpdesk_project_id: int | None, entity_id: int) -> Link | None:
-        """Apply the project resolution rule: project link first, then the EXACT entity, else nothing."""
-        place = helpdesk_project_id, entity_id
+        """Return what `of` does for a ticket in one project at most."""
+        return self.of(Place((helpdesk_project_id,) if helpdesk_project_id else (), entity_id))
+
+    def of(self, place: Place) -> Link | None:
+        """Apply the project resolution rule: the first linked project, then the EXACT entity, else nothing."""
         return self.resolve_all([place])[place]
 
-    def resolve_all(
-        self, places: Collection[tuple[int | None, int]]
-    ) -> dict[tuple[int | None, int], Link | None]:
-        """Return what `resolve` does for each of some (helpdesk project, entity)."""
+    def resolve_all(self, places: Collection[Place]) -> dict[Place, Link | None]:
+        """Return what `of` does for each of some places."""
         asked = {
-            "project_ids": [project_id for project_id, _ in places if project_id is not None],
-            "entity_ids": [entity_id for _, entity_id in places],
+            "project_ids": sorted({one for place in places for one in place.project_ids}),
+            "entity_ids": [place.entity_id for place in places],
         }
         found = {
             (row.kind, row.helpdesk_id): Link(
@@ -98,7 +100,10 @@ class Links:
             for row in self._session.execute(RESOLVING, asked)
         }
         return {
-            place: found.get((LinkKind.PROJECT, place[0])) or found.get((LinkKind.ENTITY, place[1]))
+            place: next(
+                (link for one in place.project_ids if (link := found.get((LinkKind.PROJECT, one)))),
+                found.get((LinkKind.ENTITY, place.entity_id)),
+            )
             for place in places
         }
 

@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Select, and_, bindparam, case, func, or_, 
 from sqlalchemy.orm import InstrumentedAttribute
 
 from shared.errors import InvalidEvent
-from shared.events.event import Event, stored_event
+from shared.events.event import DELETIONS, Deletion, Event, stored
 from shared.store.tables.models import EventState, JournalEvent
 from shared.store.tables.rows import among
 from shared.store.tables.types import Key, moment, size_of, unindexed
@@ -105,7 +105,7 @@ def due_of_tickets() -> Select[Any]:
     """Return the statement that reads what is due for `ticket_ids`, of each within `most_rows` and `most_bytes`.
 
     Made once: to make it takes longer than to carry it out. Beyond its bounds a ticket's newest event is wanted most,
-    then the newest of each key, then older ones.
+    and its deletion; then the newest of each key, then older ones.
     """
     ticket, key = JournalEvent.ticket_id, JournalEvent.key
     asked = among(ticket, "ticket_ids")
@@ -117,13 +117,15 @@ def due_of_tickets() -> Select[Any]:
             size_of(JournalEvent.payload).label("size"),
             ticket,
             func.row_number().over(partition_by=ticket, order_by=newest_first).label("recency"),
+            or_(*(JournalEvent.event == one for one in DELETIONS)).label("is_deletion"),
             func.row_number().over(partition_by=(ticket, key), order_by=newest_first).label("rank"),
             func.row_number().over(partition_by=ticket, order_by=ORDER).label("place"),
         )
         .where(asked, is_pending_of_few(), tuple_(ticket, key).in_(due_keys))
         .subquery()
     )
-    wanted_first = [case((ranked.c.recency == 1, 0), else_=ranked.c.rank), ranked.c.place]
+    is_wanted_most = or_(ranked.c.recency == 1, ranked.c.is_deletion)
+    wanted_first = [case((is_wanted_most, 0), else_=ranked.c.rank), ranked.c.place]
     of_ticket = ranked.c.ticket_id
     measured = select(
         ranked.c.id,
@@ -186,12 +188,18 @@ def _largest(*, few: bool) -> int:
     return FEW_BYTES if few else LARGEST_PAYLOAD
 
 
-def content_of(row: JournalEvent | Due) -> Event | None:
+def snapshot_of(row: JournalEvent | Due) -> Event | None:
+    """Return the event that a row holds, if it has a snapshot; None as by `content_of`, or of a deletion."""
+    event = content_of(row)
+    return event if isinstance(event, Event) else None
+
+
+def content_of(row: JournalEvent | Due) -> Event | Deletion | None:
     """Return the event that a row holds; None where it cannot be read, or is about something else than its row says."""
     if row.payload is None:
         return None
     try:
-        event = stored_event(row.payload, row.completion)
+        event = stored(row.payload, row.completion)
     except InvalidEvent:
         return None
     said = (event.event, event.key, event.ticket.id, event.task.id if event.task else None)

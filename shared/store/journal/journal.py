@@ -40,7 +40,7 @@ from shared.codes.reasons import Reason
 from shared.codes.refusals import Refusal
 from shared.errors import NotFound
 from shared.events.config import SENT
-from shared.events.event import Delivery, Fact, entity_name
+from shared.events.event import DELETIONS, Delivery, Fact, entity_name
 from shared.store.journal.due import (
     CLOCK_TOLERANCE,
     ORDER,
@@ -284,7 +284,8 @@ class Journal:
         is_older = exists().where(
             newer.id == event_id, tuple_(*ORDER) < tuple_(newer.occurred_at, newer.sequence, newer.id)
         )
-        where = and_(of_its_key, is_pending_of_few(), is_older)
+        has_snapshot = JournalEvent.event.not_in(DELETIONS)  # what was deleted is found out from each
+        where = and_(of_its_key, is_pending_of_few(), is_older, has_snapshot)
         self._change(where, reason, state=EventState.SUPERSEDED, next_attempt_at=None, ended_at=clock())
 
     def wait_due(self, ticket_id: int, until: datetime, reason: Coded) -> None:
@@ -559,12 +560,12 @@ class Journal:
         statement = select(JournalEvent).options(load_only(*ends, raiseload=True)).where(lately)
         return self._session.scalars(statement.order_by(JournalEvent.id)).all()
 
-    def replay_skipped(self, ticket_ids: Sequence[int], code: Code) -> None:
+    def replay_skipped(self, ticket_ids: Sequence[int], code: Code, why: Coded) -> None:
         """Make the events of some tickets that were skipped for a reason pending again."""
         skipped = and_(JournalEvent.state == EventState.SKIPPED, is_for(JournalEvent, code))
         for start in range(0, len(ticket_ids), 500):
             chunk = ticket_ids[start : start + 500]
-            self.reopen(and_(skipped, JournalEvent.ticket_id.in_(chunk)), Reason.LINK_WAS_MADE())
+            self.reopen(and_(skipped, JournalEvent.ticket_id.in_(chunk)), why)
 
     def replay_statuses(self, ticket_ids: Sequence[int]) -> None:
         """Make the updates of some tickets pending again whose status was mapped to nothing, or refused."""

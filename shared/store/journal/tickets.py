@@ -93,6 +93,7 @@ class Desired(NamedTuple):
     status_text: str | None
     status_code: str | None
     status_params: dict[str, Any] | None
+    unlinked_place: str | None
     mapped_status: int | None
     mapped_event_id: int | None
     fields_due: list[str] | None
@@ -190,7 +191,7 @@ class TicketStates:
                 "occurred_at": row.occurred_at,
                 "sequence": row.sequence,
                 "status": event.ticket.status,
-                "snapshot": event.ticket.model_dump(mode="json"),
+                "snapshot": event.ticket.model_dump(mode="json", exclude_none=True),
                 "is_update": event.event == "ticket.updated",
                 "is_mapped": event.ticket.status in mapped,
             }
@@ -361,6 +362,26 @@ class TicketStates:
                 status_attempts=0,
                 status_next_at=None,
             )
+
+    def give_dropped(self, ticket_ids: Sequence[int], code: Code) -> None:
+        """Make the statuses of some tickets due now that were dropped for a reason."""
+        for start in range(0, len(ticket_ids), AT_ONCE):
+            self._set(
+                and_(
+                    TicketState.ticket_id.in_(ticket_ids[start : start + AT_ONCE]),
+                    IS_DROPPED,
+                    TicketState.status_reason_text.in_(texts_of(code)),
+                ),
+                status_due=True,
+                status_attempts=0,
+                status_next_at=None,
+            )
+
+    def note_unlinked(self, places: Mapping[int, str | None]) -> None:
+        """Note of some tickets where they were when something was skipped for lack of a link; None: nothing is."""
+        for place in dict.fromkeys(places.values()):
+            there = [ticket_id for ticket_id, other in places.items() if other == place]
+            self._set(TicketState.ticket_id.in_(there), unlinked_place=place)
 
     def dropped(self, ticket_id: int, event_id: int, reason: Coded) -> None:
         """Note that this snapshot's status cannot be given, and why; a newer one is tried again."""

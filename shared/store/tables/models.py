@@ -96,6 +96,7 @@ class TicketState(Base):
     that of the snapshot, or of an earlier one. `fields_due` are the fields of the issue that the tracker did not take
     when it was created, still to be given, not before `fields_at`; `fields_kept` those that it has otherwise after
     that, since `fields_at`.
+    `unlinked_place` is where the ticket was (`Place`) when something of it was skipped for lack of a link.
     """
 
     __tablename__ = "ticket_state"
@@ -131,6 +132,19 @@ class TicketState(Base):
     fields_kept: Mapped[list[str] | None] = mapped_column(Json)
     fields_attempts: Mapped[int | None]
     fields_at: Mapped[datetime | None]
+    unlinked_place: Mapped[str | None] = mapped_column(Text)
+
+
+class TicketDeletion(Base):
+    """Whether the helpdesk has deleted a ticket, and the place in time of the event that says so."""
+
+    __tablename__ = "ticket_deletion"
+
+    ticket_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    event_id: Mapped[int]
+    occurred_at: Mapped[datetime]
+    sequence: Mapped[int]
+    is_deleted: Mapped[bool]
 
 
 class LedgerRow(Explained, Base):

@@ -108,7 +108,7 @@ def test_what_was_skipped_for_want_of_a_link_before_is_found_when_one_is_made(da
         assert [(ticket_id, count) for ticket_id, count, _ in tx.journal.skipped_tickets(Reason.NO_LINK)] == [
             (4711, 1)
         ]
-        tx.journal.replay_skipped([4711], Reason.NO_LINK)
+        tx.journal.replay_skipped([4711], Reason.NO_LINK, Reason.LINK_WAS_MADE())
     with store.transaction() as tx:
         assert [row.state for row in tx.journal.find()] == ["pending", "skipped", "pending"]
 

@@ -29,7 +29,7 @@ def test_skipped_tickets_are_counted_by_entity_and_project(store: Store, append:
     for number in (1, 2, 3):
         skip(store, append, number, entity_id=44, entity_name="Acme")
     skip(store, append, 4, entity_id=44, project_id=9)
-    skip(store, append, 5, entity_id=45, entity_name=["no", "text"])
+    skip(store, append, 5, entity_id=45)
     with store.transaction() as tx:
         first, *others = tx.journal.unlinked(3600)
         assert first == Unlinked(44, None, 3, 1, "Acme")
