@@ -49,8 +49,11 @@ def _tell(found: TicketTrace) -> None:
     from rich.text import Text
 
     from producer.admin.looking.headline import headline
+    from producer.admin.looking.story import names_of
 
     console().print(Text(plain(headline(found)), style="bold"))
+    if names := names_of(found.state.snapshot if found.state else {}):
+        say(plain(", ".join(f"{what} {name}" for what, name in names.items())))
     if found.ticket_tasks:
         rows = [
             (

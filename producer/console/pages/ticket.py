@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from producer.admin.catching_up import replay as events
 from producer.admin.decisions.forgotten_links import forget_link
-from producer.admin.looking.story import destination, trace_ticket
+from producer.admin.looking.story import destination, names_of, trace_ticket
 from producer.console.drawing.fixing import HINTS, fix
 from producer.console.entry.answers import AtDesk, Id
 from producer.console.pages.parts import Form, go, page_router, show
@@ -55,7 +55,8 @@ def ticket(request: Request, desk: AtDesk, ticket_id: Id) -> Response:
         "ticket",
         found=found,
         title=snapshot.get("title") or "",
-        helpdesk=desk.settings.glpi_api_url,
+        page=_page(snapshot, desk.settings.glpi_api_url, ticket_id),
+        names=names_of(snapshot),
         base_url=found.config.base_url,
         resolved=place.link,
         project_id=place.project_id,
@@ -98,6 +99,12 @@ def forget(desk: AtDesk, ticket_id: Id, form: Form) -> Response:
     except NotFound:
         return go(f"/console/tickets/{ticket_id}", "unchanged")
     return go(f"/console/tickets/{ticket_id}", "forgotten")
+
+
+def _page(snapshot: dict[str, Any], helpdesk: str | None, ticket_id: int) -> str | None:
+    """Return the address of the ticket's page in the helpdesk: as that has told it, else as GLPI's are."""
+    given: str | None = snapshot.get("url")
+    return given or (helpdesk and f"{helpdesk.rstrip('/')}/front/ticket.form.php?id={ticket_id}")
 
 
 def _missing(open_events: list[Any]) -> list[Any]:

@@ -9,7 +9,7 @@ from shared.codes.kinds import Kind
 from shared.store.configuration.people import TrackerPerson
 from shared.store.journal.trace import Step
 from shared.store.tables.models import EventState
-from tests.support.events import task, task_event, ticket_event
+from tests.support.events import task, task_event, ticket, ticket_event
 from tests.unit.commands.conftest import Shell
 from tests.unit.commands.test_held import hold, link
 
@@ -45,6 +45,13 @@ def test_a_new_event_is_a_step_and_its_task_is_pending(shell: Shell) -> None:
         f"Event {event_id} came in: ticket task 512 updated, Done, 1.5 h, ticket status 2"
     )
     assert "has no issue yet" in told(shell)
+
+
+def test_what_the_helpdesk_has_named_is_shown_by_its_name(shell: Shell) -> None:
+    technician = {"id": 7, "email": "alice@example.test", "name": "Alice Archer"}
+    named = ticket(entity_name="Acme", technician=technician, category={"id": 12, "name": "Printers"})
+    shell.skip(shell.receive(task_event(1, of_ticket=named)))
+    assert "entity Acme (3), technician Alice Archer (7), category Printers (12)" in told(shell)
 
 
 def test_a_linked_ticket_names_its_issue_its_author_and_its_time_entries(shell: Shell) -> None:
