@@ -30,6 +30,9 @@ Stored = Annotated[
     typer.Argument(metavar="[ID]", min=1, callback=fits, help="A template that is kept.", show_default=False),
 ]
 Op = Annotated[str, typer.Option("--operation", metavar="OP", help="Such as issue.create.")]
+WithTicket = Annotated[
+    bool, typer.Option("--with-ticket", help="With the ticket's number and a link back to the helpdesk.")
+]
 SomeOp = Annotated[
     str | None, typer.Option("--operation", metavar="OP", help="What the text is for, such as issue.create.")
 ]
@@ -45,7 +48,13 @@ def register(app: typer.Typer) -> None:
     example = "--operation issue.create --file issue.json --event 17"
     add(app, preview, None, "deskbridge template preview 3", f"deskbridge template preview {example}")
     add(app, dryrun, None, "deskbridge template dryrun 3", f"deskbridge template dryrun {example}")
-    add(app, generate, None, "deskbridge template generate --operation issue.create > issue.json")
+    add(
+        app,
+        generate,
+        None,
+        "deskbridge template generate --operation issue.create > issue.json",
+        "deskbridge template generate --operation issue.create --with-ticket > issue.json",
+    )
     add(app, variables, None, "deskbridge template variables --operation issue.create")
     add(app, fields, None, "deskbridge template fields --operation issue.create")
 
@@ -98,12 +107,12 @@ def dryrun(
         raise typer.Exit(1)
 
 
-def generate(operation: Op, as_json: Json = False) -> None:
+def generate(operation: Op, with_ticket: WithTicket = False, as_json: Json = False) -> None:
     """Print a template that sends the standard body, with the custom fields that the tracker requires."""
     from producer.admin.templates.defaults import default_template
 
     wanted, custom_fields = _known(operation)
-    body = default_template(wanted, custom_fields)
+    body = default_template(wanted, custom_fields, with_ticket=with_ticket)
     if as_json:
         print_json({"operation": str(wanted), "body": body})
     else:

@@ -77,7 +77,10 @@ def test_an_event_says_whether_its_ticket_is_in_the_bin() -> None:
 
 
 def test_what_glpi_names_is_named() -> None:
-    named = {"category": {"id": 12, "name": "Printers"}, "location": {"id": 2, "name": "2nd floor"}}
+    named: dict[str, Any] = {
+        "category": {"id": 12, "name": "Printers"},
+        "location": {"id": 2, "name": "2nd floor"},
+    }
     team = [{"role": "requester", "id": 9, "name": "bert", "display_name": "Bert Brown"}]
     ticket = event_of("ticket-new", recorded("ticket-new").changed(**named, team=team))["ticket"]
     assert {name: ticket[name] for name in named} == named
@@ -86,7 +89,10 @@ def test_what_glpi_names_is_named() -> None:
 
 def test_who_and_what_has_no_number_is_left_out() -> None:
     """As somebody who wrote a mail and has no account."""
-    nobody = {"category": {"id": 0}, "team": [{"role": "requester", "id": 0}, {"role": "requester", "id": 9}]}
+    nobody: dict[str, Any] = {
+        "category": {"id": 0},
+        "team": [{"role": "requester", "id": 0}, {"role": "requester", "id": 9}],
+    }
     ticket = event_of("ticket-new", recorded("ticket-new").changed(**nobody))["ticket"]
     assert (ticket["category"], ticket["requester"]["id"]) == (None, 9)
 

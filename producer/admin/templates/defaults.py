@@ -49,6 +49,16 @@ _DEFAULTS: dict[Operation, dict[str, Any]] = {
         "role_ids": ["{{config.default_role_id}}"],
     },
 }
+WITH_TICKET: dict[Operation, dict[str, Any]] = {
+    Operation.ISSUE_CREATE: {
+        "subject": "[GLPI {{ticket.id}}] {{ticket.title | plain | split | join: ' ' | truncate: 220}}",
+        "description": "{{#if ticket.url}}{{ticket.url}}\n\n{{/if}}{{ticket.content | plain}}",
+    },
+    Operation.TIME_ENTRY_CREATE: {
+        "comments": "GLPI {{ticket.id}}: {{task.content | plain | default: 'Work' | truncate: 990 '…'}}"
+    },
+}
+"""What tells the ticket's number, and leads back to it. Without the character # before it: that would be an issue's."""
 MOST_NAMED = TAGS - len(_DEFAULTS[Operation.PROJECT_CREATE]) + 1
 """With more fields than tags are left, the form's map is taken as it is; the form itself asks for what is required."""
 _SEEDS = {
@@ -60,12 +70,15 @@ _SEEDS = {
 }
 
 
-def default_template(operation: Operation | str, custom_fields: tuple[CustomField, ...] = ()) -> str:
+def default_template(
+    operation: Operation | str, custom_fields: tuple[CustomField, ...] = (), *, with_ticket: bool = False
+) -> str:
     """Return an operation's default template.
 
     Args:
         operation: one of OPERATIONS.
         custom_fields: the tracker's, from the metadata cache; those that the operation requires are merged in.
+        with_ticket: with the ticket's number, and a link back to the helpdesk if the event has its address.
 
     Returns:
         JSON with tags, laid out for people.
@@ -74,7 +87,7 @@ def default_template(operation: Operation | str, custom_fields: tuple[CustomFiel
         ValueError: there is no such operation.
     """
     operation = Operation(operation)
-    body = dict(_DEFAULTS[operation])
+    body = dict(_DEFAULTS[operation]) | (WITH_TICKET.get(operation, {}) if with_ticket else {})
     own = [field for field in custom_fields if field.belongs_to(operation)]
     if any(field.required for field in own):
         if operation.from_form and len(own) <= MOST_NAMED:

@@ -85,9 +85,13 @@ def fields(desk: AtDesk, operation: OfOperation) -> Any:
 
 
 @router.get("/generate", response_model=models.Generated)
-def generate(desk: AtDesk, operation: OfOperation) -> Any:
-    """Return a template that sends the standard body, with the tracker's required custom fields."""
-    return {"operation": operation, "body": default_template(operation, desk.templates.custom_fields())}
+def generate(desk: AtDesk, operation: OfOperation, *, with_ticket: bool = False) -> Any:
+    """Return a template that sends the standard body, with the tracker's required custom fields.
+
+    `with_ticket`: with the ticket's number and a link back to the helpdesk.
+    """
+    body = default_template(operation, desk.templates.custom_fields(), with_ticket=with_ticket)
+    return {"operation": operation, "body": body}
 
 
 @router.get("/left", response_model=list[models.Left])

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 
 from producer.admin.dryrun.results import DryRun
 from producer.admin.looking.events import recent_events
-from producer.admin.templates.defaults import default_template
+from producer.admin.templates.defaults import WITH_TICKET, default_template
 from producer.admin.templates.preview import preview as render
 from producer.admin.templates.templates import EditedMeanwhile, TemplateRefused
 from producer.console.entry.answers import AtDesk, Id
@@ -40,13 +40,15 @@ def templates(request: Request, desk: AtDesk) -> Response:
     by_operation = {
         operation: [one for one in found if one.operation is operation] for operation in Operation
     }
-    return show(request, "templates", by_operation=by_operation, left=desk.dry_runs.left())
+    return show(
+        request, "templates", by_operation=by_operation, left=desk.dry_runs.left(), with_ticket=WITH_TICKET
+    )
 
 
 @router.get("/templates/new")
-def new(request: Request, desk: AtDesk, operation: Operation) -> Response:
-    """Begin a template with the standard body."""
-    body = default_template(operation, desk.templates.custom_fields())
+def new(request: Request, desk: AtDesk, operation: Operation, *, with_ticket: bool = False) -> Response:
+    """Begin a template with the standard body, or with one that tells the ticket's number and leads back to it."""
+    body = default_template(operation, desk.templates.custom_fields(), with_ticket=with_ticket)
     return _editor(request, desk, operation, body=body)
 
 

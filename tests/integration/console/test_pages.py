@@ -83,6 +83,27 @@ def test_a_ticket_tells_its_story(visitor: Visitor, bridge: Bridge) -> None:
     assert "Done" in visitor.open("/console/events?ticket=4711")
 
 
+def test_a_ticket_shows_what_the_helpdesk_has_named_and_leads_to_its_page_there(
+    visitor: Visitor, bridge: Bridge
+) -> None:
+    address = "https://glpi.example.org/front/ticket.form.php?id=4711"
+    one = task_event(
+        of_ticket=ticket(url=address, entity_name="Acme", requester={"id": 9, "name": "Bert Brown"})
+    )
+    assert bridge.forward(one) == ["done"]
+    visitor.open("/console/tickets/4711")
+    page = visitor.page
+    for part in (f'href="{address}"', "Acme (3)", "Bert Brown (9)"):
+        assert part in page, page
+
+
+def test_a_template_with_the_tickets_number_is_offered(visitor: Visitor) -> None:
+    visitor.open("/console/templates")
+    assert "operation=issue.create&amp;with_ticket=true" in visitor.page
+    visitor.open("/console/templates/new?operation=issue.create&with_ticket=true")
+    assert "[GLPI {{ticket.id}}]" in visitor.page
+
+
 def test_what_comes_from_outside_is_text_and_what_is_invisible_is_marked(
     visitor: Visitor, bridge: Bridge
 ) -> None:

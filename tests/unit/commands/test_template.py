@@ -192,6 +192,8 @@ def test_an_event_that_does_not_fit_is_refused_with_the_reason(linked: Shell) ->
 
 @pytest.mark.parametrize("operation", list(Operation))
 def test_a_generated_template_can_be_kept_and_put_in_force(shell: Shell, operation: Operation) -> None:
+    linked = shell.ask("template", "generate", "--operation", operation, "--with-ticket")["body"]
+    assert ("GLPI {{ticket.id}}" in linked) == (operation in ("issue.create", "time_entry.create"))
     body = shell.do("template", "generate", "--operation", operation)
     assert shell.ask("template", "generate", "--operation", operation)["body"].strip() == body.strip()
     number = str(save(shell, body, operation=operation))

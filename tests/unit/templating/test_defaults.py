@@ -16,7 +16,14 @@ from shared.codes.coded import Coded
 from shared.codes.templates import Oddity
 from shared.events.config import PluginConfig
 from shared.events.event import Ticket, TicketTask
-from shared.events.payloads import issue_body, membership_body, status_body, time_entry_body
+from shared.events.payloads import (
+    LONGEST_COMMENT,
+    LONGEST_SUBJECT,
+    issue_body,
+    membership_body,
+    status_body,
+    time_entry_body,
+)
 from shared.templating.catalogue import catalogue_for
 from shared.templating.contexts import FormPart, from_form, from_ticket, sample
 from shared.templating.engine import Engine
@@ -175,6 +182,44 @@ def test_a_project_is_as_in_1_x(typed: dict[str, Any], config: PluginConfig) -> 
     form = ProjectForm.of(typed)
     context = from_form(FormPart.model_validate(form), config)
     assert same(rendered(Operation.PROJECT_CREATE, context), form.body())
+
+
+@pytest.mark.parametrize("url", [None, "https://glpi.example.org/front/ticket.form.php?id=4711"])
+def test_a_template_with_the_ticket_tells_its_number_and_leads_back_to_it(url: str | None) -> None:
+    context = from_ticket(
+        Ticket(id=4711, title="Printer <b>on</b> fire", content="It burns", status=1, entity_id=3, url=url),
+        TicketTask(id=5, content=None, state=2, actiontime=60),
+        PluginConfig(),
+        occurred_at=NOW,
+        tracker_project_id=11,
+        issue_id=42,
+    )
+
+    def rendered(operation: Operation) -> dict[str, Any]:
+        body = default_template(operation, with_ticket=True)
+        payload = Engine(catalogue_for(operation)).render(body, context).payload
+        fields: dict[str, Any] = payload[operation.top_key]
+        return fields
+
+    issue = rendered(Operation.ISSUE_CREATE)
+    assert issue["subject"] == "[GLPI 4711] Printer on fire"
+    assert issue["description"] == "\n\n".join([*([url] if url else []), "It burns"])
+    assert issue["project_id"] == 11
+    assert rendered(Operation.TIME_ENTRY_CREATE)["comments"] == "GLPI 4711: Work"
+
+
+def test_a_template_with_the_ticket_fits_however_long_its_texts_are() -> None:
+    longest = Ticket(id=2**63 - 1, title="x" * 300, content="x", status=1, entity_id=3)
+    task = TicketTask(id=5, content="y" * 2000, state=2, actiontime=60)
+    context = from_ticket(longest, task, PluginConfig(), occurred_at=NOW, tracker_project_id=11, issue_id=42)
+    for operation, field, most in (
+        (Operation.ISSUE_CREATE, "subject", LONGEST_SUBJECT),
+        (Operation.TIME_ENTRY_CREATE, "comments", LONGEST_COMMENT),
+    ):
+        body = default_template(operation, with_ticket=True)
+        rendering = Engine(catalogue_for(operation)).render(body, context)
+        assert len(rendering.payload[operation.top_key][field]) <= most
+        assert not rendering.warnings
 
 
 def test_control_characters_of_a_form_are_left_out() -> None:
