@@ -16,7 +16,7 @@ from tests.model.person import decide_everything
 from tests.model.stage import END, Stop
 from tests.model.tracker import Fate
 from tests.model.world import Rules, World
-from tests.support.events import ALICE, BOB, DONE, task, task_event, ticket, ticket_event
+from tests.support.events import ALICE, BOB, DONE, deletion, task, task_event, ticket, ticket_event
 
 for _name, _examples in {"quick": 60, "long": 20_000}.items():
     settings.register_profile(
@@ -114,6 +114,25 @@ class Bridge(RuleBasedStateMachine):
         """A ticket was changed."""
         ticket_id = self._ticket_id(ticket_id)
         self._send(ticket_event(at, of_ticket=_ticket(ticket_id, title, status)))
+
+    @rule(
+        ticket_id=tickets,
+        which=st.sampled_from([None, None, 0, 1]),
+        is_back=st.booleans(),
+        at=st.sampled_from([0.0, 1.0, 2.0, 3.0, 1e6]),
+        sequence=st.sampled_from([None, 1]),
+    )
+    def helpdesk_deletes(
+        self, ticket_id: int, which: int | None, is_back: bool, at: float, sequence: int | None
+    ) -> None:
+        """A ticket was put in the bin, or is back from there, or one of its tasks was deleted."""
+        ticket_id = self._ticket_id(ticket_id)
+        if which is None:
+            name = "ticket.restored" if is_back else "ticket.deleted"
+            self._send(deletion(at, name, ticket_id, sequence=sequence))
+        else:
+            task_id = TICKETS[ticket_id][which % len(TICKETS[ticket_id])]
+            self._send(deletion(at, "ticket_task.deleted", ticket_id, task_id, sequence=sequence))
 
     @rule(which=st.integers(0, 20))
     def helpdesk_sends_again(self, which: int) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from sqlalchemy import select
 
 from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
-from shared.events.event import Event, stored_event
+from shared.events.event import Deletion, Event, stored
 from shared.store.journal.tickets import Desired, TicketStates
 from shared.store.ledger.ledger import IN_FLIGHT, LedgerRow
 from shared.store.tables.models import (
@@ -34,6 +34,7 @@ class Ended:
     world: World
     journal: list[JournalEvent]
     events: dict[int, Event]
+    deletions: dict[int, Deletion]
     states: dict[int, Desired]
     rows: dict[Kind, dict[int, LedgerRow]]
 
@@ -53,6 +54,16 @@ class Ended:
         """Return the tracker ids that a person is shown with what is held."""
         ids = {one for row in self.held(kind) for one in [row.tracker_id, *(row.candidates or ())]}
         return {one for one in ids if one is not None}
+
+    def newest(self, rows: Iterable[JournalEvent]) -> JournalEvent:
+        """Return the newest of some events."""
+        return max(rows, key=lambda row: (row.occurred_at, row.sequence, row.id))
+
+    def is_deleted(self, ticket_id: int) -> bool:
+        """Tell whether the newest that was heard of a ticket's deletion is that it is deleted."""
+        said = [one for one in self.journal if one.ticket_id == ticket_id and one.task_id is None]
+        said = [one for one in said if one.id in self.deletions]
+        return bool(said) and self.deletions[self.newest(said).id].is_deleted
 
     def left_over(self) -> list[Made]:
         """Return what was created, is there, and is neither linked nor shown."""
@@ -80,8 +91,10 @@ def look(world: World) -> Ended:
             Kind.TICKET: {row.key: row for row in session.scalars(select(TicketIssueLink))},
             Kind.TICKET_TASK: {row.key: row for row in session.scalars(select(TaskTimeLink))},
         }
-    events = {row.id: stored_event(row.payload) for row in journal}
-    return Ended(world, journal, events, states, rows)
+    said = {row.id: stored(row.payload) for row in journal}
+    events = {event_id: one for event_id, one in said.items() if isinstance(one, Event)}
+    deletions = {event_id: one for event_id, one in said.items() if isinstance(one, Deletion)}
+    return Ended(world, journal, events, deletions, states, rows)
 
 
 def faults(world: World, *, decided: bool = False) -> list[str]:
@@ -93,6 +106,7 @@ def faults(world: World, *, decided: bool = False) -> list[str]:
     """
     ended = look(world)
     found = [*_journal(ended), *_drained(ended), *_once(ended), *_wanted(ended), *_contents(ended)]
+    found += _deleted(ended)
     found += [*_held(ended)] if not decided else [*_nothing_left(ended)]
     return found
 
@@ -165,6 +179,8 @@ def _wanted(ended: Ended) -> Iterator[str]:
         ticket_id = logged.ticket_id if logged and is_logged else _ticket_at_last(ended, task_id)
         if task_id in failed or ticket_id in held or not _is_done_at_last(ended, task_id):
             continue
+        if ended.is_deleted(ticket_id):
+            continue
         for kind, key in ((Kind.TICKET, ticket_id), (Kind.TICKET_TASK, task_id)):
             row = ended.rows[kind].get(key)
             if row is None or row.state not in settled:
@@ -177,10 +193,9 @@ def _wanted(ended: Ended) -> Iterator[str]:
             yield f"an issue was created for ticket {key}, which has no Done ticket task"
 
 
-def _at_last(ended: Ended, task_id: int) -> Event:
-    rows = [row for row in ended.journal if row.task_id == task_id]
-    newest = max(rows, key=lambda row: (row.occurred_at, row.sequence, row.id))
-    return ended.events[newest.id]
+def _at_last(ended: Ended, task_id: int) -> Event | Deletion:
+    newest = ended.newest(row for row in ended.journal if row.task_id == task_id)
+    return ended.events.get(newest.id) or ended.deletions[newest.id]
 
 
 def _ticket_at_last(ended: Ended, task_id: int) -> int:
@@ -190,7 +205,8 @@ def _ticket_at_last(ended: Ended, task_id: int) -> int:
 
 def _is_done_at_last(ended: Ended, task_id: int) -> bool:
     """Tell whether the newest event of a ticket task says that it is Done and has time: else nothing is owed."""
-    task = _at_last(ended, task_id).task
+    event = _at_last(ended, task_id)
+    task = event.task if isinstance(event, Event) else None
     return task is not None and task.state == DONE and task.actiontime > 0
 
 
@@ -216,12 +232,21 @@ def _contents(ended: Ended) -> Iterator[str]:
 
 
 def _status(ended: Ended, ticket_id: int, status_id: int) -> Iterator[str]:
-    rows = [row for row in ended.journal if row.ticket_id == ticket_id]
-    newest = max(rows, key=lambda row: (row.occurred_at, row.sequence, row.id))
+    rows = [row for row in ended.journal if row.ticket_id == ticket_id and row.id in ended.events]
+    if ended.is_deleted(ticket_id):
+        return
+    newest = ended.newest(rows)
     wanted = STATUS_MAP[ended.events[newest.id].ticket.status]
     refused = EventState.FAILED in (row.state for row in rows) or ended.states[ticket_id].status_reason
     if status_id != wanted and not refused:
         yield f"the issue of ticket {ticket_id} has status {status_id}, not {wanted} as event {newest.id} says"
+
+
+def _deleted(ended: Ended) -> Iterator[str]:
+    """Nothing stays skipped for the deletion of a ticket that is back."""
+    for row in ended.journal:
+        if row.has_code(Reason.TICKET_DELETED) and not ended.is_deleted(row.ticket_id):
+            yield f"event {row.id} is skipped as of a deleted ticket, which is back"
 
 
 def _held(ended: Ended) -> Iterator[str]:
