@@ -58,7 +58,6 @@ class Invalid(Code):
 
     WEB_ADDRESS_EXPECTED = "web_address_expected"
     TRACKER_ADDRESS_EXPECTED = "tracker_address_expected"
-    WEB_ADDRESS_EXPECTED = "web_address_expected"
     ADDRESS_NOT_PRINTABLE = "address_not_printable"
     ADDRESS_WITH_MORE = "address_with_more"
     ADDRESS_NEEDED = "address_needed"

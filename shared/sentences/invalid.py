@@ -53,7 +53,6 @@ SENTENCES: Table = {
     Invalid.TASK_REQUIRED: "required for ticket_task.* events",
     Invalid.DELIVERY_ID_EXPECTED: "expected 1 to 255 printable ASCII characters without blanks",
     Invalid.EVENT_COUNT_WRONG: "expected at least one event and at most {most}, got {got}",
-    Invalid.WEB_ADDRESS_EXPECTED: "expected an http or https address",
     Invalid.TRACKER_ADDRESS_EXPECTED: "expected an address such as https://redmine.example.org",
     Invalid.WEB_ADDRESS_EXPECTED: "expected an http or https address such as https://glpi.example.org",
     Invalid.ADDRESS_NOT_PRINTABLE: "expected an address without control or invisible characters",
