@@ -71,5 +71,5 @@ def read_or_park(item: Item, body: bytes, delivery_id: str) -> Delivery | Unread
     try:
         return read(item, body, delivery_id)
     except InvalidEvent as invalid:
-        body = without_private_text(item, body)
+        body = without_private_text(body)
         return Unreadable(delivery_id, f"{SOURCE}/{item}", body, invalid.faults)
