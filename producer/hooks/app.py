@@ -21,7 +21,6 @@ from starlette.responses import JSONResponse
 
 from producer.helpdesks.glpi import webhooks as glpi
 from producer.helpdesks.port import Unreadable
-from producer.hooks import spool
 from producer.hooks.appender import Appender
 from producer.hooks.description import DOCUMENTED, schemas
 from producer.hooks.intake import MOST_FAULTS, deliveries
@@ -30,6 +29,7 @@ from producer.hooks.refused import Refused
 from producer.hooks.ringer import Ringer
 from producer.hooks.sign import SignOfLife
 from producer.hooks.signatures import Verifier
+from producer.hooks.spool import HEADER, Spools
 from producer.hooks.store import Store
 from producer.web.bodies import Bodies
 from producer.web.buckets import Buckets
@@ -118,8 +118,8 @@ class Producer:
         self._settings = settings
         self._ringer = Ringer(lambda tickets: self._doorbell.ring(tickets, tracing.rung(tickets)))
         self._registry = metrics.registry("producer")
-        self._refused = Refused()
-        self._sign = SignOfLife(self._store, self._refused, port)
+        self._refused, self._spools = Refused(), Spools()
+        self._sign = SignOfLife(self._store, self._refused, self._spools, port)
         self._readiness = FreshLook(
             {"database": lambda: self._store.database.ping(), "broker": lambda: self._doorbell.is_answering()}
         )
@@ -155,7 +155,7 @@ class Producer:
         source = _verify(self._verifier, body, headers)
         request.scope.setdefault("state", {})[KNOWN] = ANSWER_S
         self._refuse_flood(f"secret {source}")
-        spool.tell(source, headers.get(spool.HEADER))
+        self._spools.note(source, headers.get(HEADER))
         came_with = traceparent.read(headers.get(traceparent.HEADER))
         with tracing.span("POST /events", "server", came_with) as span:
             return await self._take_in(headers, body, f"secret {source}", span.traceparent or came_with)
@@ -169,6 +169,8 @@ class Producer:
                 delivered = await run_in_threadpool(deliveries, body, webhook_id)
             else:
                 delivered = deliveries(body, webhook_id)
+            if not delivered:  # somebody tries whether this address and this secret are right
+                return JSONResponse({"accepted": []}, 202)
             if trace:
                 delivered = [replace(one, traceparent=trace) for one in delivered]
             accepted = await self._append(delivered)

@@ -46,7 +46,8 @@ SIGNED = {
     "webhook-id": "The delivery's id: the same id with the same body again changes nothing.",
     "webhook-timestamp": "Seconds since the epoch, at most five minutes off.",
     "webhook-signature": "v1,<base64 of the HMAC-SHA256 of id.timestamp.body> (Standard Webhooks).",
-    "deskbridge-spool": "Optional: waiting=N, parked=N: how many events the sender keeps beside these.",
+    "deskbridge-spool": "Optional: waiting=N, parked=N, parked-tickets=N N …: how many events the sender keeps beside "
+    "these, and of which tickets some were refused.",
 }
 
 
@@ -54,7 +55,10 @@ DOCUMENTED: dict[str, dict[str, Any]] = {
     "events": {
         "status_code": 202,
         "responses": {
-            202: {"description": "Committed to the journal.", "model": AcceptedEvents},
+            202: {
+                "description": "Committed to the journal; an empty array is a test of address and secret.",
+                "model": AcceptedEvents,
+            },
             **refusals(400, 401, 408, 413, 415, 422, 429, 503),
         },
         "openapi_extra": {
@@ -65,7 +69,7 @@ DOCUMENTED: dict[str, dict[str, Any]] = {
                         "schema": {
                             "oneOf": [
                                 EVENT,
-                                {"type": "array", "items": EVENT, "minItems": 1, "maxItems": MOST_EVENTS},
+                                {"type": "array", "items": EVENT, "maxItems": MOST_EVENTS},
                             ]
                         }
                     }

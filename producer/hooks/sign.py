@@ -8,6 +8,7 @@ import threading
 from sqlalchemy.exc import SQLAlchemyError
 
 from producer.hooks.refused import Refused
+from producer.hooks.spool import Spools
 from producer.hooks.store import Store
 from shared.process.itself import Process
 from shared.telemetry.logs import get_logger
@@ -24,11 +25,12 @@ class SignOfLife:
     Args:
         store: the producer's.
         refused: what was refused.
+        spools: what the senders keep.
         port: tells this producer from others of the same machine.
     """
 
-    def __init__(self, store: Store, refused: Refused, port: int) -> None:
-        self._store, self._refused = store, refused
+    def __init__(self, store: Store, refused: Refused, spools: Spools, port: int) -> None:
+        self._store, self._refused, self._spools = store, refused, spools
         self._name, self._process = f"{socket.gethostname()}:{port}", Process.here()
         self._news, self._stopping = threading.Event(), threading.Event()
         self._fails = False
@@ -52,7 +54,7 @@ class SignOfLife:
         """Write the row."""
         try:
             with self._store.transaction() as tx:
-                tx.producers.mark(self._name, self._process, self._refused.told())
+                tx.producers.mark(self._name, self._process, self._refused.told(), self._spools.told())
         except SQLAlchemyError as error:
             if not self._fails:
                 log.warning(

@@ -124,6 +124,8 @@ class Finding(Code):
     LAST_EVENT = "last_event"
     NOTHING_REFUSED = "nothing_refused"
     DELIVERIES_REFUSED = "deliveries_refused"
+    NOTHING_PARKED = "nothing_parked"
+    EVENTS_PARKED = "events_parked"
     NOTHING_UNLINKED = "nothing_unlinked"
     TICKETS_UNLINKED = "tickets_unlinked"
     LINKED_SINCE = "linked_since"

@@ -47,6 +47,7 @@ RECORDS = {
     "helpdesk API": "KB-HELPDESK-003",
     "reconciliation": "KB-HELPDESK-004",
     "refused": "KB-HELPDESK-005",
+    "queue": "KB-HELPDESK-005",
     "skipped": "KB-HELPDESK-006",
     "done state": "KB-HELPDESK-007",
 }

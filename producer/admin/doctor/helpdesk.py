@@ -65,6 +65,30 @@ def _refused_by(producer: Producer) -> Iterator[CheckResult]:
             yield warning("refused", Finding.DELIVERIES_REFUSED(**about, **what))
 
 
+def queue(installation: Installation) -> Iterator[CheckResult]:
+    """The helpdesk's plug-in keeps nothing that was refused; without the plug-in nothing is known of it."""
+    with installation.store.transaction() as tx:
+        producers = tx.producers.seen()
+    said: dict[int, tuple[float, Coded]] = {}
+    for producer in producers:
+        for one in producer.spools:
+            try:
+                secret, seconds = int(one["secret"]), producer.seconds + float(one["seconds"])
+                what = {
+                    "count": int(one["parked"]),
+                    "waiting": int(one["waiting"]),
+                    "tickets": [int(ticket) for ticket in one["tickets"]],
+                    "minutes": seconds / 60,
+                }
+            except (KeyError, TypeError, ValueError, OverflowError):  # no producer of ours wrote it
+                continue
+            if secret not in said or seconds < said[secret][0]:
+                finding = Finding.EVENTS_PARKED if what["count"] else Finding.NOTHING_PARKED
+                said[secret] = (seconds, finding(**what))
+    for _, found in said.values():
+        yield (warning if found.code == Finding.EVENTS_PARKED else ok)("queue", found)
+
+
 def skipped(installation: Installation) -> Iterator[CheckResult]:
     """No ticket was left out for want of a link."""
     with installation.store.transaction() as tx:
@@ -151,4 +175,4 @@ def reconciled(installation: Installation) -> Iterator[CheckResult]:
         yield ok("reconciliation", Finding.NOTHING_WAS_MISSED())
 
 
-CHECKS = (events, refused, skipped, done_state, unreadable, api, reconciled)
+CHECKS = (events, refused, queue, skipped, done_state, unreadable, api, reconciled)

@@ -54,6 +54,8 @@ NAMED: Mapping[str, Iterable[Code]] = {
         *Undelivered,
         Finding.NOTHING_REFUSED,
         Finding.DELIVERIES_REFUSED,
+        Finding.NOTHING_PARKED,
+        Finding.EVENTS_PARKED,
         Refusal.EVENT_NOT_VALID,
         Refusal.EVENTS_NOT_SENT,
         Refusal.EVENTS_SENT_IN_PART,

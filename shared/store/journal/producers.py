@@ -15,6 +15,7 @@ from shared.store.tables.types import clock, insert_for, moment
 
 KEPT_S = 7 * 86400.0
 MOST_READ = 20
+SPOOL = "spool"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +25,13 @@ class Producer:
     Attributes:
         seconds: how long ago.
         refused: what it refused since it was started, as it wrote that.
+        spools: what senders said last of what they keep beside their events, likewise.
     """
 
     process: Process
     seconds: float
     refused: list[Any]
+    spools: list[Any]
 
 
 class Producers:
@@ -37,15 +40,23 @@ class Producers:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def mark(self, name: str, process: Process, refused: Sequence[dict[str, Any]]) -> None:
+    def mark(
+        self,
+        name: str,
+        process: Process,
+        refused: Sequence[dict[str, Any]],
+        spools: Sequence[dict[str, Any]] = (),
+    ) -> None:
         """Say that a producer is alive now, by the database's clock.
 
         Args:
             name: the same one after a restart, so that there are no more rows than producers.
             process: the producer's.
             refused: what it refused since it was started.
+            spools: what its senders keep; it stands in the same column, where the version before does not read it.
         """
-        values = {"seen_at": clock(), "process": process.told(), "refused": list(refused)}
+        reported = [*refused, *({SPOOL: one} for one in spools)]
+        values = {"seen_at": clock(), "process": process.told(), "refused": reported}
         self._session.execute(
             insert_for(self._session)(ProducerSign)
             .values(name=name, **values)
@@ -57,7 +68,12 @@ class Producers:
         latest = select(ProducerSign, clock()).where(ProducerSign.seen_at > moment(-KEPT_S))
         rows = self._session.execute(latest.order_by(ProducerSign.seen_at.desc()).limit(MOST_READ)).all()
         return [
-            Producer(process, max(0.0, (now - row.seen_at).total_seconds()), row.refused)
+            Producer(
+                process,
+                max(0.0, (now - row.seen_at).total_seconds()),
+                [one for one in row.refused if not _is_spool(one)],
+                [one[SPOOL] for one in row.refused if _is_spool(one)],
+            )
             for row, now in rows
             if (process := Process.read(row.process)) and isinstance(row.refused, list)
         ]
@@ -66,3 +82,7 @@ class Producers:
         """Delete rows of producers that are not seen any more; return how many."""
         old = delete(ProducerSign).where(ProducerSign.seen_at < moment(-KEPT_S))
         return len(self._session.execute(old.returning(ProducerSign.name)).all())
+
+
+def _is_spool(reported: Any) -> bool:
+    return isinstance(reported, dict) and SPOOL in reported

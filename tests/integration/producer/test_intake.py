@@ -12,8 +12,9 @@ import structlog
 
 from shared.codes.deliveries import Undelivered
 from shared.events.event import DEEPEST, stored_event
-from tests.integration.producer.conftest import RunningProducer, refused
+from tests.integration.producer.conftest import RunningProducer, refused, secret
 from tests.support.events import task, task_event, ticket, ticket_event
+from tests.support.serving import samples
 
 
 def test_an_event_is_accepted_once_it_is_in_the_journal(producer: RunningProducer) -> None:
@@ -81,8 +82,16 @@ def test_500_events_at_once_are_the_most(producer: RunningProducer) -> None:
     assert len(producer.journal()) == 500
 
 
-def test_an_empty_array_is_refused(producer: RunningProducer) -> None:
-    refused(producer.send([]), 422)
+def test_a_signed_empty_array_is_a_test_and_no_delivery(producer: RunningProducer) -> None:
+    def refusals() -> float:
+        counted = samples(producer.get("/metrics").text)
+        return sum(count for name, count in counted.items() if "requests_refused_total" in name)
+
+    before = refusals()
+    answer = producer.send([])
+    assert (answer.status_code, answer.json()) == (202, {"accepted": []})
+    assert (producer.journal(), refusals()) == ([], before)
+    refused(producer.send([], with_secret=secret("another")), 401)
 
 
 def test_one_fault_in_an_array_keeps_none_of_it(producer: RunningProducer) -> None:

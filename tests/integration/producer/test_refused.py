@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from producer.admin.doctor.finding import CheckResult, Status
-from producer.admin.doctor.helpdesk import refused
+from producer.admin.doctor.helpdesk import queue, refused
 from producer.admin.records.transaction import Store
 from producer.hooks.refused import MOST_ADDRESSES, Refused
 from producer.hooks.sign import SignOfLife
@@ -38,6 +38,17 @@ def gzipped() -> bytes:
 
 def told(store: Store) -> list[CheckResult]:
     return list(refused(Asked(store)))  # type: ignore[arg-type]
+
+
+def queued(producer: RunningProducer, spool: str) -> CheckResult:
+    """Send an event beside which this is kept, and wait for what the doctor says of it."""
+    assert producer.send(task_event(), headers={"deskbridge-spool": spool}).status_code == 202
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        for one in queue(Asked(producer.store)):  # type: ignore[arg-type]
+            return one
+        time.sleep(0.05)
+    raise AssertionError("nothing is told of the queue")
 
 
 def soon(producer: RunningProducer, code: str) -> dict[str, Any]:
@@ -105,6 +116,23 @@ def test_who_only_looks_is_no_refused_delivery(run: Run) -> None:
     producer.post(b"{}")
     soon(producer, "signature_absent")
     assert len(told(producer.store)) == 1
+
+
+def test_the_doctor_names_the_tickets_of_which_the_plug_in_has_parked_something(run: Run) -> None:
+    found = queued(run(), "waiting=3, parked=2, parked-tickets=13 4711")
+    assert found.status is Status.WARNING
+    assert "2 events that were refused, of tickets 13, 4711, and had 3 more" in found.what
+    assert "Send everything now" in found.todo
+
+
+def test_a_queue_without_anything_parked_is_well_and_one_that_nothing_is_known_of_says_nothing(
+    run: Run,
+) -> None:
+    producer = run()
+    assert list(queue(Asked(producer.store))) == []  # type: ignore[arg-type]
+    found = queued(producer, "waiting=3, parked=0")
+    assert (found.status, "3 more events" in found.what) == (Status.OK, True)
+    assert told(producer.store)[0].status is Status.OK, "it is no refused delivery"
 
 
 @pytest.mark.promise("SEC-60")

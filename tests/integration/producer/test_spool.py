@@ -38,7 +38,16 @@ def test_what_is_told_is_shown_until_something_else_is(producer: RunningProducer
 
 @pytest.mark.parametrize(
     "nonsense",
-    ["", "waiting=1", "waiting=-1, parked=1", "waiting=1, parked=1e9", f"waiting={10**9}, parked=1"],
+    [
+        "waiting=1, parked=1, parked-tickets=",
+        "waiting=1, parked=1, parked-tickets=" + " ".join(["1"] * 21),
+        "waiting=1, parked=1, parked-tickets=1, more=2",
+        "",
+        "waiting=1",
+        "waiting=-1, parked=1",
+        "waiting=1, parked=1e9",
+        f"waiting={10**9}, parked=1",
+    ],
 )
 def test_what_makes_no_sense_changes_nothing_and_refuses_nothing(
     producer: RunningProducer, nonsense: str

@@ -41,9 +41,10 @@ def test_skipped_tickets_are_counted_by_entity_and_project(store: Store, append:
 def test_a_producer_has_one_row_however_often_it_is_started(store: Store) -> None:
     with store.transaction() as tx:
         tx.producers.mark("a:8080", Process("a", 1, "1", "x"), [])
-        tx.producers.mark("a:8080", Process("a", 2, "2", "y"), [{"code": "z"}])
+        tx.producers.mark("a:8080", Process("a", 2, "2", "y"), [{"code": "z"}], [{"waiting": 3}])
         (one,) = tx.producers.seen()
         assert (one.process, one.refused) == (Process("a", 2, "2", "y"), [{"code": "z"}])
+        assert one.spools == [{"waiting": 3}]
         assert 0 <= one.seconds < 60
         assert tx.producers.prune() == 0
         tx._session.execute(update(ProducerSign).values(seen_at=clock(-8 * 86400)))
