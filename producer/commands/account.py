@@ -96,7 +96,11 @@ def link(name: Name) -> None:
 def token(
     name: Annotated[str, typer.Argument(metavar="NAME", help="What it is for.")],
     scope: Annotated[
-        str, typer.Option("--scope", help=f"What it may do: links (read them, nothing else), {RIGHTS}.")
+        str,
+        typer.Option(
+            "--scope",
+            help=f"What it may do: links (read what a helpdesk shows of links and tickets), {RIGHTS}.",
+        ),
     ] = "viewer",
     owner: Annotated[
         str | None,
@@ -110,8 +114,8 @@ def token(
 ) -> None:
     """Make a token of the API, and print it: it is never shown again.
 
-    A helpdesk that shows links needs one with `--scope links`. Without an owner it belongs to no account, and only
-    `--revoke` ends it.
+    A helpdesk that shows links, and what became of its tickets, needs one with `--scope links`. Without an owner it
+    belongs to no account, and only `--revoke` ends it.
     """
     from producer.admin.records.rights import Right
 

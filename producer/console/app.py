@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from producer.admin.desk import Desk
 from producer.admin.records.transaction import Store
 from producer.console import refusals
-from producer.console.api import journal, links, setup, templates, trials
+from producer.console.api import journal, links, setup, templates, tickets, trials
 from producer.console.drawing.assets import Assets
 from producer.console.drawing.languages import Languages
 from producer.console.drawing.view import View
@@ -64,7 +64,7 @@ PAGES = (
 )
 
 ROUTERS = (
-    *(module.router for module in (links, journal, setup, templates, trials)),
+    *(module.router for module in (links, tickets, journal, setup, templates, trials)),
     sign_in.open_router,
     single_sign_on.open_router,
     *(page.router for page in PAGES),

@@ -6,7 +6,10 @@ from enum import StrEnum
 
 
 class Right(StrEnum):
-    """What an account or a token may do; a token for links may read them and nothing else."""
+    """What an account or a token may do.
+
+    A token for links may read what a helpdesk shows of links and tickets, and nothing else.
+    """
 
     LINKS = "links"
     VIEWER = "viewer"

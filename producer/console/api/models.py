@@ -112,6 +112,35 @@ class Trace(Shape):
     steps: list[Step]
 
 
+class IssueOutcome(Shape):
+    """The issue of a ticket, as a helpdesk shows it; status and project are those that deskbridge knows, by name."""
+
+    id: int
+    url: str
+    project: str | None
+    status: str | None
+
+
+class TaskOutcome(Coded):
+    """What became of a ticket task."""
+
+    id: int
+    state: str
+    hours: float
+    time_entry_id: int | None
+    reason: str | None
+
+
+class TicketOutcome(Coded):
+    """What became of a ticket: `state` and the reason are its issue's, or its last event's while it has none."""
+
+    ticket_id: int
+    state: str
+    issue: IssueOutcome | None
+    tasks: list[TaskOutcome]
+    reason: str | None
+
+
 class Link(Shape):
     """Which tracker project a helpdesk project or entity belongs to."""
 

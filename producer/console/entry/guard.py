@@ -23,6 +23,7 @@ from producer.admin.records.rights import Right
 from producer.console.drawing.languages import COOKIE, Languages
 from producer.console.entry import visitors
 from producer.console.entry.database import for_the_log, unusable
+from producer.console.entry.rights import TICKETS
 from producer.web.bodies import Bodies, replayed
 from producer.web.buckets import Buckets
 from producer.web.connections import KNOWN
@@ -94,7 +95,7 @@ class Guard:
             await problem.response()(scope, receive, send)
             return
         words = ENGLISH
-        if scope["path"].startswith(visitors.PATH):
+        if scope["path"].startswith((visitors.PATH, f"{TICKETS}/")):  # what people read, not programs
             words = self._languages.chosen(HTTPConnection(scope).cookies.get(COOKIE), Headers(scope=scope))
         with acting(state.get("who", NOBODY)), speaking(words):
             await self._app(scope, replayed(body, receive), send)

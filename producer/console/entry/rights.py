@@ -33,7 +33,9 @@ ANYBODY_MAY = {
 }
 """Routes that are asked by POST and change nothing but what is one's own; a dry run says itself what it needs."""
 
-LINKS = "/api/links"
+TICKETS = "/api/tickets"
+OF_HELPDESKS = ("/api/links", TICKETS)
+"""What a helpdesk shows on its pages: its token, for links, reads this and nothing else."""
 
 
 def needed_for(method: str, path: str) -> Right:
@@ -44,10 +46,14 @@ def needed_for(method: str, path: str) -> Right:
         path: the route, with the names of its parameters.
     """
     if method in ("GET", "HEAD"):
-        return Right.LINKS if path == LINKS or path.startswith(f"{LINKS}/") else Right.VIEWER
+        return Right.LINKS if any(_is_below(path, top) for top in OF_HELPDESKS) else Right.VIEWER
     if path in ANYBODY_MAY:
         return Right.VIEWER
     return Right.OPERATOR if path in OPERATOR_MAY else Right.ADMINISTRATOR
+
+
+def _is_below(path: str, top: str) -> bool:
+    return path == top or path.startswith(f"{top}/")
 
 
 def require(request: Request, needed: Right | None = None) -> None:

@@ -67,6 +67,7 @@ def test_openapi_lists_every_route(console: Console) -> None:
         "/api/held",
         "/api/misattributed",
         "/api/trace/{ticket_id}",
+        "/api/tickets/{ticket_id}",
         "/api/config",
         "/api/metadata",
         "/api/metadata/sync",

@@ -1,0 +1,62 @@
+"""/api/tickets: what a helpdesk's own page of a ticket shows of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from producer.admin.access.accounts import AccountStore
+from producer.admin.records.rights import Right
+from tests.integration.console.conftest import Console
+from tests.support.bridge import Bridge
+from tests.support.events import task, task_event, ticket, ticket_event
+
+UNLINKED = 99
+
+
+def test_a_ticket_tells_its_issue_with_a_link_and_the_hours_of_each_task(
+    console: Console, bridge: Bridge
+) -> None:
+    console.do("POST", "/api/metadata/sync")
+    bridge.forward(task_event(), task_event(1, of_task=task(513, state=1)), ticket_event(2))
+    found = console.get("/api/tickets/4711")
+    issue = found["issue"]
+    assert (found["ticket_id"], found["state"]) == (4711, "linked")
+    assert issue["url"] == f"{console.get('/api/config')['base_url']}/issues/{issue['id']}"
+    assert issue["project"]
+    assert issue["status"]
+    logged, waiting = found["tasks"]
+    assert (logged["id"], logged["state"], logged["hours"]) == (512, "linked", 1.5)
+    assert logged["time_entry_id"]
+    assert (waiting["id"], waiting["state"], waiting["code"]) == (513, "skipped", "not_done")
+    assert waiting["time_entry_id"] is None
+
+
+@pytest.mark.parametrize(
+    ("asks_for", "words"),
+    [(None, "neither the ticket's helpdesk project"), ("fr-FR,fr;q=0.9", "ni le projet")],
+)
+def test_a_ticket_without_an_issue_says_why_in_the_language_of_who_looks(
+    console: Console, bridge: Bridge, asks_for: str | None, words: str
+) -> None:
+    bridge.forward(task_event(of_ticket=ticket(entity_id=UNLINKED)))
+    headers = {"Authorization": "Bearer the-token-of-the-tests"} | (
+        {"Accept-Language": asks_for} if asks_for else {}
+    )
+    found = console.http.get(f"{console.base_url}/api/tickets/4711", headers=headers, timeout=30).json()
+    assert (found["issue"], found["state"], found["code"]) == (None, "skipped", "no_link")
+    assert words in found["reason"]
+
+
+def test_a_helpdesk_s_token_reads_tickets_and_links_and_nothing_else(
+    console: Console, accounts: AccountStore, bridge: Bridge
+) -> None:
+    bridge.forward(task_event())
+    token = accounts.add_token("glpi", Right.LINKS)
+    assert console.ask("GET", "/api/tickets/4711", token=token).status_code == 200
+    assert console.ask("GET", "/api/links", token=token).status_code == 200
+    for path in ("/api/trace/4711", "/api/events", "/api/config"):
+        console.refused("GET", path, 403, token=token)
+
+
+def test_a_ticket_that_nobody_told_of_is_not_found(console: Console) -> None:
+    assert console.refused("GET", "/api/tickets/99", 404)["code"] == "ticket_unknown"
