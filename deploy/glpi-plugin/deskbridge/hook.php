@@ -1,7 +1,11 @@
 <?php
 
 /**
- * Install, update, uninstall, and what GLPI's own status says of the plugin.
+ * Install, update, uninstall, and what GLPI's own status says of the plug-in.
+ *
+ * @package   deskbridge
+ * @copyright 2026 The deskbridge founders
+ * @license   MIT, see LICENSE
  */
 
 declare(strict_types=1);
@@ -9,6 +13,7 @@ declare(strict_types=1);
 use GlpiPlugin\Deskbridge\Cron;
 use GlpiPlugin\Deskbridge\Health;
 use GlpiPlugin\Deskbridge\Page;
+use GlpiPlugin\Deskbridge\Rights;
 use GlpiPlugin\Deskbridge\Settings;
 use GlpiPlugin\Deskbridge\Spool;
 
@@ -17,7 +22,8 @@ use GlpiPlugin\Deskbridge\Spool;
  */
 function plugin_deskbridge_install(): bool
 {
-    Spool::createTable();
+    Spool::install(new Migration(PLUGIN_DESKBRIDGE_VERSION));
+    Rights::install();
     Cron::register();
     Page::forgetCompiled();
     return true;
@@ -35,6 +41,7 @@ function plugin_deskbridge_uninstall(): bool
         plugin_deskbridge_refuse_uninstall($unsent);
     }
     Spool::dropTable();
+    Rights::delete();
     Settings::delete();
     return true;
 }

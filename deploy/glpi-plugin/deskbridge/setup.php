@@ -1,27 +1,36 @@
 <?php
 
 /**
- * What GLPI asks a plugin first: its name, what it needs, and what it wants to be told.
+ * What GLPI asks a plug-in first: its name, what it needs, and which of GLPI's hooks it listens to.
+ *
+ * @package   deskbridge
+ * @copyright 2026 The deskbridge founders
+ * @license   MIT, see LICENSE
  */
 
 declare(strict_types=1);
 
 use Glpi\Plugin\Hooks;
 use GlpiPlugin\Deskbridge\RedmineLink;
+use GlpiPlugin\Deskbridge\Rights;
 use GlpiPlugin\Deskbridge\Settings;
+use GlpiPlugin\Deskbridge\TicketTab;
 use GlpiPlugin\Deskbridge\Watch;
 
-define('PLUGIN_DESKBRIDGE_VERSION', '1.0.0');
+define('PLUGIN_DESKBRIDGE_VERSION', '1.1.0');
+define('PLUGIN_DESKBRIDGE_MIN_GLPI', '11.0.0');
+define('PLUGIN_DESKBRIDGE_MAX_GLPI', '11.1.0'); // the first that it was not tried with
 
 function plugin_version_deskbridge(): array
 {
     return [
         'name'         => 'deskbridge',
         'version'      => PLUGIN_DESKBRIDGE_VERSION,
-        'author'       => 'deskbridge',
+        'author'       => 'The deskbridge founders',
         'license'      => 'MIT',
+        'homepage'     => 'https://deskbridge.example.org/',
         'requirements' => [
-            'glpi' => ['min' => '11.0.0', 'max' => '11.99'],
+            'glpi' => ['min' => PLUGIN_DESKBRIDGE_MIN_GLPI, 'max' => PLUGIN_DESKBRIDGE_MAX_GLPI],
             'php'  => ['min' => '8.2', 'exts' => ['curl' => ['required' => true]]],
         ],
     ];
@@ -33,13 +42,10 @@ function plugin_init_deskbridge(): void
 
     $PLUGIN_HOOKS[Hooks::CONFIG_PAGE]['deskbridge'] = 'front/config.php';
     $PLUGIN_HOOKS[Hooks::SECURED_CONFIGS]['deskbridge'] = Settings::SECRETS;
-    $PLUGIN_HOOKS[Hooks::ITEM_ADD]['deskbridge'] = [
-        Ticket::class     => [Watch::class, 'added'],
-        TicketTask::class => [Watch::class, 'added'],
-    ];
-    $PLUGIN_HOOKS[Hooks::ITEM_UPDATE]['deskbridge'] = [
-        Ticket::class     => [Watch::class, 'updated'],
-        TicketTask::class => [Watch::class, 'updated'],
-    ];
+    foreach (Watch::hooks() as $hook => $listeners) {
+        $PLUGIN_HOOKS[$hook]['deskbridge'] = $listeners;
+    }
     Plugin::registerClass(RedmineLink::class, ['addtabon' => [Project::class, Entity::class]]);
+    Plugin::registerClass(TicketTab::class, ['addtabon' => [Ticket::class]]);
+    Plugin::registerClass(Rights::class, ['addtabon' => [Profile::class]]);
 }

@@ -23,6 +23,15 @@ TICKET = {
     "content": "<p>It burns / ü</p>",
     "status": 2,
     "entities_id": 3,
+    "is_deleted": 0,
+    "urgency": 3,
+    "impact": 2,
+    "priority": 4,
+    "type": 1,
+    "itilcategories_id": 0,
+    "locations_id": 0,
+    "time_to_resolve": None,
+    "externalid": None,
 }
 ENTITY = {"id": 3, "name": "Acme", "completename": "Root entity > Customers > Acme"}
 TASK = {
@@ -33,8 +42,18 @@ TASK = {
     "actiontime": 5400,
     "users_id": 7,
     "date": "2026-11-20 23:30:00",
+    "begin": None,
     "is_private": 0,
+    "sourceitems_id": 0,
+    "date_creation": "2026-11-20 23:30:00",
+    "date_mod": "2026-11-20 23:30:00",
 }
+PEOPLE = [
+    {"id": 7, "realname": "Smith", "firstname": "Alice"},
+    {"id": 8, "realname": "Jones", "firstname": "Bob"},
+]
+ALICE = {"id": 7, "email": "alice@example.org", "name": "Smith Alice"}
+BOB = {"id": 8, "email": "bob@example.org", "name": "Jones Bob"}
 Step = dict[str, Any]
 Play = Callable[..., list[Any]]
 
@@ -63,7 +82,9 @@ def play(php: str) -> Play:
     """Plays steps in one PHP process, in a GLPI that has ticket 4711; returns what the last steps returned."""
 
     def played(*steps: Step) -> list[Any]:
-        before = [store(Ticket=[{**TICKET, "_users": {"2": []}}], TicketTask=[], Entity=[ENTITY])]
+        before = [
+            store(Ticket=[{**TICKET, "_users": {"2": []}}], TicketTask=[], Entity=[ENTITY], User=PEOPLE)
+        ]
         run = subprocess.run(
             [php, str(PLAY)],
             input=json.dumps([*before, *steps]),
@@ -104,6 +125,21 @@ def update_task(*updates: str, **fields: Any) -> Step:
 def update_ticket(*updates: str, **more: Any) -> Step:
     """Save the ticket, of which these columns have changed."""
     return {"do": "update", "type": "Ticket", "id": 4711, "updates": list(updates), **more}
+
+
+def add(kind: str, **fields: Any) -> Step:
+    """Save a new item of a type, such as a link of the ticket."""
+    return {"do": "add", "type": kind, "id": fields["id"], "fields": fields}
+
+
+def act(what: str, kind: str = "Ticket", item_id: int = 4711, **more: Any) -> Step:
+    """Have GLPI do something to an item: purge, bin, restore, merge."""
+    return {"do": what, "type": kind, "id": item_id, **more}
+
+
+def named(rows: list[Step]) -> list[tuple[str, int, int | None]]:
+    """Return the spool's events by name, ticket and task."""
+    return [(one["event"], one["ticket"]["id"], one.get("task", {}).get("id")) for one in events(rows)]
 
 
 def events(rows: list[Step]) -> list[Step]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import socket
 import subprocess
 import time
@@ -17,14 +19,20 @@ from producer.hooks.signatures import Verifier
 from shared.errors import BadSignature
 from shared.events.event import parse_event
 from tests.helpdesks.plugin.conftest import (
+    ALICE,
+    BOB,
     LOGGED,
     ROWS,
     SEND,
+    TASK,
     TICKET,
     Play,
     Scripted,
+    act,
+    add,
     add_task,
     events,
+    named,
     settings,
     store,
     update_task,
@@ -35,6 +43,15 @@ from tests.support.serving import samples
 
 PLUGIN = Path(__file__).parents[3] / "deploy" / "glpi-plugin" / "deskbridge"
 REFUSED = '{"title": "Not a valid event", "status": 422, "errors": [{"path": "ticket.id"}]}'
+SENT = {
+    "Ticket": {
+        *("name", "content", "status", "entities_id", "urgency", "impact", "priority", "type"),
+        *("itilcategories_id", "locations_id", "time_to_resolve", "externalid"),
+    },
+    "TicketTask": {
+        *("content", "state", "actiontime", "users_id", "date", "begin", "tickets_id", "is_private"),
+    },
+}
 WAIT = {"do": "wait"}
 TROUBLE = {"do": "trouble"}
 
@@ -50,28 +67,82 @@ def test_each_file_is_valid_php(php: str, file: Path) -> None:
 
 def test_a_new_task_is_an_event_with_everything_that_the_contract_names(play: Play) -> None:
     assigned = {"2": [{"id": 31, "users_id": 8}, {"id": 30, "users_id": 0}, {"id": 32, "users_id": 9}]}
-    (event,) = events(play(store(Ticket=[{**TICKET, "_users": assigned}]), add_task(), ROWS)[-1])
+    more = {"itilcategories_id": 5, "locations_id": 6, "externalid": "X-1"}
+    ticket = {**TICKET, **more, "time_to_resolve": "2026-12-01 10:00:00", "_users": assigned}
+    tables = store(
+        Ticket=[ticket],
+        ITILCategory=[{"id": 5, "name": "Printers", "completename": "Hardware > Printers"}],
+        Location=[{"id": 6, "name": "Paris", "completename": "Paris"}],
+        Group=[{"id": 4, "name": "First line", "completename": "Support > First line"}],
+        Group_Ticket=[{"id": 1, "tickets_id": 4711, "groups_id": 4, "type": 2}],
+        Ticket_User=[{"id": 40, "tickets_id": 4711, "users_id": 7, "type": 1}],
+        Project=[{"id": 9, "name": "Move"}],
+        glpi_itils_projects=[{"id": 1, "itemtype": "Ticket", "items_id": 4711, "projects_id": 9}],
+    )
+    (event,) = events(play(tables, add_task(), ROWS)[-1])
     assert event == {
         "event": "ticket_task.added",
+        "content_format": "html",
+        "helpdesk_url": "https://glpi.example.org",
         "ticket": {
             "id": 4711,
+            "url": "https://glpi.example.org/front/ticket.form.php?id=4711",
             "title": "Printer on fire",
             "content": "<p>It burns / ü</p>",
             "status": 2,
+            "urgency": 3,
+            "impact": 2,
+            "priority": 4,
+            "type": 1,
+            "category": {"id": 5, "name": "Hardware > Printers"},
+            "location": {"id": 6, "name": "Paris"},
             "entity_id": 3,
             "entity_name": "Root entity > Customers > Acme",
-            "project_id": None,
-            "technician": {"id": 8, "email": "bob@example.org"},
+            "project_id": 9,
+            "project_name": "Move",
+            "other_project_ids": [],
+            "technician": BOB,
+            "requester": ALICE,
+            "groups": [{"id": 4, "name": "Support > First line"}],
+            "time_to_resolve": "2026-12-01T10:00:00+00:00",
+            "external_id": "X-1",
         },
         "task": {
             "id": 512,
             "content": "<p>Extinguished</p>",
             "state": 2,
             "actiontime": 5400,
-            "user": {"id": 7, "email": "alice@example.org"},
+            "is_private": False,
+            "user": ALICE,
             "date": "2026-11-20",
         },
     }
+
+
+def test_the_day_of_a_planned_task_is_the_one_that_it_is_planned_for(play: Play) -> None:
+    (event,) = events(play(add_task(begin="2026-11-17 09:00:00"), ROWS)[-1])
+    assert event["task"]["date"] == "2026-11-17"
+
+
+@pytest.mark.parametrize(
+    ("content", "kept", "end"),
+    [
+        ("<p>" + "ü" * 400_000 + "</p>", "<p>üü", "ü"),
+        ('<p>before</p><img src="data:' + "x" * 400_000 + '">', "<p>before</p>", "<p>before</p>"),
+        ("<p>" + "x" * 299_994 + "&amp;" + "y" * 100, "<p>xx", "x"),
+    ],
+)
+def test_a_text_over_300_kb_is_cut_where_it_stays_readable_and_says_so(
+    play: Play, content: str, kept: str, end: str
+) -> None:
+    tickets = store(Ticket=[{**TICKET, "content": content, "_users": {"2": []}}])
+    (event,) = events(play(tickets, add_task(content=content), ROWS)[-1])
+    for text in (event["ticket"]["content"], event["task"]["content"]):
+        cut, _, note = text.partition("<p>[Cut off here: ")
+        assert cut.startswith(kept)
+        assert cut.endswith(end)
+        assert note.endswith("The whole text is in GLPI.]</p>")
+        assert len(text.encode()) < 301_000
 
 
 def test_an_entity_that_is_gone_has_no_name(play: Play) -> None:
@@ -81,7 +152,10 @@ def test_an_entity_that_is_gone_has_no_name(play: Play) -> None:
 
 def test_nobody_and_no_email_are_null(play: Play) -> None:
     rows = play(add_task(users_id=0), add_task(513, users_id=99), ROWS)[-1]
-    assert [event["task"]["user"] for event in events(rows)] == [None, {"id": 99, "email": None}]
+    assert [event["task"]["user"] for event in events(rows)] == [
+        None,
+        {"id": 99, "email": None, "name": None},
+    ]
     assert events(rows)[0]["ticket"]["technician"] is None
 
 
@@ -93,13 +167,13 @@ def test_a_ticket_that_is_created_gives_complete_events_in_whatever_order_its_ho
         assert parse_event({**event, "occurred_at": "2026-11-21T09:30:00Z"}).ticket.title == "Printer on fire"
 
 
-@pytest.mark.parametrize("column", ["content", "state", "actiontime", "users_id", "date", "tickets_id"])
+@pytest.mark.parametrize("column", sorted(SENT["TicketTask"]))
 def test_a_changed_task_is_an_event(play: Play, column: str) -> None:
     (event,) = events(play(update_task("date_mod", column), ROWS)[-1])
     assert event["event"] == "ticket_task.updated"
 
 
-@pytest.mark.parametrize("column", ["name", "content", "status", "entities_id"])
+@pytest.mark.parametrize("column", sorted(SENT["Ticket"]))
 def test_a_changed_ticket_is_an_event(play: Play, column: str) -> None:
     assert len(play(update_ticket("date_mod", column), ROWS)[-1]) == 1
 
@@ -107,9 +181,9 @@ def test_a_changed_ticket_is_an_event(play: Play, column: str) -> None:
 @pytest.mark.parametrize(
     "save",
     [
-        update_ticket("date_mod", "urgency", "actiontime"),
+        update_ticket("date_mod", "takeintoaccountdate", "actiontime"),
         update_ticket(),
-        update_task("date_mod", "users_id_tech", "is_private"),
+        update_task("date_mod", "users_id_tech", "sourceof_items_id"),
         update_task(),
     ],
 )
@@ -137,8 +211,104 @@ def test_the_project_is_that_of_a_project_task_before_that_of_the_ticket_and_the
     (both,) = events(play(links, update_ticket("status"), ROWS)[-1])
     assert (both["ticket"]["project_id"], both["ticket"]["other_project_ids"]) == (5, [9, 2])
     (one,) = events(play(store(glpi_itils_projects=by_ticket[:1]), update_ticket("status"), ROWS)[-1])
-    assert one["ticket"]["project_id"] == 2
-    assert "other_project_ids" not in one["ticket"]
+    assert (one["ticket"]["project_id"], one["ticket"]["other_project_ids"]) == (2, [])
+
+
+OF_TICKET = {"tickets_id": 4711}
+LINKS = [
+    add("Itil_Project", id=1, itemtype="Ticket", items_id=4711, projects_id=9),
+    add("ProjectTask_Ticket", id=1, projects_id=9, **OF_TICKET),
+    add("Ticket_User", id=1, users_id=8, type=2, **OF_TICKET),
+    add("Ticket_User", id=1, users_id=8, type=1, **OF_TICKET),
+    add("Group_Ticket", id=1, groups_id=4, type=2, **OF_TICKET),
+]
+
+
+@pytest.mark.parametrize("link", LINKS, ids=lambda link: link["type"])
+def test_a_project_a_person_or_a_group_that_comes_or_goes_sends_the_ticket_again(
+    play: Play, link: dict[str, Any]
+) -> None:
+    groups = store(Group=[{"id": 4, "name": "First line"}])
+    after_add, *_, after_purge = [
+        rows
+        for rows in play(groups, link, ROWS, act("purge", link["type"], 1), ROWS)
+        if isinstance(rows, list)
+    ]
+    assert named(after_add) == [("ticket.updated", 4711, None)]
+    assert set(named(after_purge)) == {("ticket.updated", 4711, None)}
+    assert len(after_purge) > 1
+
+
+def test_who_watches_and_links_of_problems_send_nothing(play: Play) -> None:
+    observer = add("Ticket_User", id=1, users_id=8, type=3, **OF_TICKET)
+    problem = add("Itil_Project", id=1, itemtype="Problem", items_id=4711, projects_id=9)
+    assert play(observer, problem, ROWS)[-1] == []
+
+
+# what goes, and comes back
+
+
+WITH_EVERYTHING = store(
+    TicketTask=[TASK],
+    Ticket_User=[{"id": 1, "users_id": 8, "type": 2, **OF_TICKET}],
+    Itil_Project=[{"id": 1, "itemtype": "Ticket", "items_id": 4711, "projects_id": 9}],
+    ProjectTask_Ticket=[{"id": 1, "projects_id": 9, **OF_TICKET}],
+)
+
+
+def test_a_purged_ticket_is_one_deletion_whatever_glpi_drops_before(play: Play) -> None:
+    rows = play(WITH_EVERYTHING, act("purge"), ROWS)[-1]
+    assert events(rows) == [{"event": "ticket.deleted", "ticket": {"id": 4711}}]
+
+
+def test_a_purged_task_is_its_deletion(play: Play) -> None:
+    rows = play(WITH_EVERYTHING, act("purge", "TicketTask", 512), ROWS)[-1]
+    assert events(rows) == [{"event": "ticket_task.deleted", "ticket": {"id": 4711}, "task": {"id": 512}}]
+
+
+def test_another_ticket_is_sent_after_a_purge_and_so_is_one_whose_purge_was_called_off(play: Play) -> None:
+    tickets = store(Ticket=[{**TICKET, "_users": {"2": []}}, {**TICKET, "id": 13, "_users": {"2": []}}])
+    called_off = {"do": "call off", "id": 4711}
+    rows = play(tickets, act("purge", item_id=13), called_off, update_ticket("status"), ROWS)[-1]
+    assert named(rows) == [("ticket.deleted", 13, None), ("ticket.updated", 4711, None)]
+
+
+def test_of_a_ticket_in_the_bin_nothing_is_sent_but_deletions(play: Play) -> None:
+    saves = [update_ticket("status"), add_task(513), LINKS[0], act("purge", "TicketTask", 513)]
+    rows = play(act("bin"), *saves, ROWS)[-1]
+    assert named(rows) == [("ticket.deleted", 4711, None), ("ticket_task.deleted", 4711, 513)]
+
+
+def test_a_ticket_out_of_the_bin_is_sent_with_the_tasks_that_changed_in_there(play: Play) -> None:
+    put_in = {"do": "database", "values": {"now": 1795265199}}
+    changed = add_task(513, date_mod="2027-01-01 00:00:00")
+    rows = play(store(TicketTask=[TASK]), put_in, act("bin"), changed, act("restore"), ROWS)[-1]
+    assert named(rows) == [
+        ("ticket.deleted", 4711, None),
+        ("ticket.restored", 4711, None),
+        ("ticket.updated", 4711, None),
+        ("ticket_task.updated", 4711, 513),
+    ]
+    assert events(rows)[1] == {"event": "ticket.restored", "ticket": {"id": 4711}}
+
+
+def test_the_copies_of_a_merge_name_their_originals_however_much_alike_they_are(play: Play) -> None:
+    alike = [{**TASK, "id": number, "tickets_id": 13} for number in (20, 21)]
+    other = {**TASK, "id": 22, "tickets_id": 13, "users_id": 8}
+    tickets = store(
+        Ticket=[{**TICKET, "id": number, "_users": {"2": []}} for number in (4711, 13, 14)],
+        TicketTask=[*alike, other],
+    )
+    rows = play(tickets, act("merge", other=13), act("merge", item_id=14, other=4711), ROWS)[-1]
+    copies = [one for one in events(rows) if "task" in one]
+    assert [one["task"]["copy_of"] for one in copies] == [20, 21, 22] * 2
+    assert [one["task"]["id"] for one in copies] == [23, 24, 25, 26, 27, 28]
+    assert named(rows)[3] == ("ticket.deleted", 13, None)
+
+
+def test_a_copy_whose_original_is_gone_names_the_ticket_and_an_original_names_none(play: Play) -> None:
+    rows = play(add_task(sourceitems_id=13), add_task(513), ROWS)[-1]
+    assert [one["task"].get("copy_of") for one in events(rows)] == [13, None]
 
 
 def test_the_event_has_what_another_request_saved_meanwhile(play: Play) -> None:
@@ -264,13 +434,35 @@ def test_without_a_202_every_row_stays_and_waits(play: Play, scripted: Scripted,
     assert len(scripted.received) == 1
 
 
-def test_the_waits_grow_to_ten_minutes_and_never_end(play: Play, scripted: Scripted) -> None:
+def test_the_next_try_is_never_more_than_a_minute_away(play: Play, scripted: Scripted) -> None:
     scripted.answers = [(503, "")]
     tries = [WAIT, SEND, ROWS] * 8
     started = time.time()
     rows = play(address_of(scripted), add_task(), *tries)[4::3]
-    waits = [row["next_try"] - started for (row,) in rows]
-    assert [round(wait / 60) for wait in waits] == [1, 2, 4, 8, 10, 10, 10, 10]
+    assert len(rows) == 8
+    assert all(30 < row["next_try"] - started < 60 for (row,) in rows)
+
+
+def test_a_test_that_succeeds_ends_the_waiting_and_one_that_fails_does_not(
+    play: Play, scripted: Scripted
+) -> None:
+    scripted.answers = [(503, ""), (503, ""), (202, '{"accepted": []}'), (202, "{}")]
+    test = {"do": "test"}
+    *_, failed, none, succeeded, sent = play(address_of(scripted), add_task(), SEND, test, SEND, test, SEND)
+    assert (failed["status"], none, succeeded["status"], sent) == (503, 0, 202, 1)
+
+
+def test_a_test_leaves_what_is_parked_where_it_is(play: Play, scripted: Scripted) -> None:
+    scripted.answers = [(422, REFUSED), (202, '{"accepted": []}')]
+    *_, rows = play(address_of(scripted), add_task(), SEND, {"do": "test"}, ROWS)
+    assert [row["is_parked"] for row in rows] == [1]
+
+
+def test_each_sending_names_the_tickets_of_which_something_is_parked(play: Play, scripted: Scripted) -> None:
+    scripted.answers = [(422, REFUSED), (202, "{}")]
+    tickets = store(Ticket=[{**TICKET, "id": 13, "_users": {"2": []}}, {**TICKET, "_users": {"2": []}}])
+    play(address_of(scripted), tickets, add_task(1, tickets_id=13), SEND, add_task(2), SEND)
+    assert scripted.received[-1][1]["deskbridge-spool"] == "waiting=0, parked=1, parked-tickets=13"
 
 
 def test_a_refused_event_is_parked_with_the_answer_and_the_others_go(
@@ -341,14 +533,46 @@ def test_a_test_tells_a_right_secret_from_a_wrong_one_and_leaves_nothing_behind(
     right = {"do": "test"}
     wrong = settings(secret=secret("another"))
     _, first, _, second = play(address_of(producer), right, wrong, right)
-    assert (first["status"], second["status"]) == (422, 401)
+    assert (first["status"], second["status"]) == (202, 401)
     assert producer.journal() == []
 
 
 def test_secrets_are_encrypted_and_an_empty_field_leaves_them(play: Play) -> None:
-    _, _, kept = play(settings(secret=SECRET), settings(secret="", address="https://hub"), {"do": "kept"})
+    first = settings(secret=SECRET, address="https://hub")
+    _, _, kept = play(first, settings(secret="", address="https://hub/path"), {"do": "kept"})
     assert kept["secret"].startswith("encrypted:")
-    assert kept["address"] == "https://hub"
+    assert kept["address"] == "https://hub/path"
+
+
+HUB = settings(
+    address="https://hub.example.org/a",
+    secret=SECRET,
+    console_address="https://hub.example.org",
+    console_token="the-token",
+)
+
+
+@pytest.mark.parametrize(
+    ("address", "is_new"),
+    [
+        ("https://hub.example.org/b", False),
+        ("https://HUB.example.org:443", False),
+        ("", False),
+        ("http://hub.example.org/a", True),
+        ("https://other.example.org/a", True),
+        ("https://hub.example.org:8443/a", True),
+    ],
+)
+def test_for_another_server_a_secret_is_asked_for_again_before_it_goes_there(
+    play: Play, address: str, is_new: bool
+) -> None:
+    for name, needed in (("address", "secret"), ("console_address", "console_token")):
+        typed = {name: address, needed: ""}
+        _, faults, kept, _, again = play(
+            HUB, settings(**typed), {"do": "kept"}, HUB, settings(**{**typed, needed: SECRET})
+        )
+        assert (len(faults), again) == (1 if is_new else 0, [])
+        assert (kept[name] == address) != is_new
 
 
 @pytest.mark.parametrize(
@@ -425,12 +649,19 @@ def tab(kind: str, item_id: int) -> dict[str, Any]:
 
 def test_the_tab_reads_the_link_with_its_token_and_leads_to_the_form(play: Play, scripted: Scripted) -> None:
     scripted.answers = [
-        (200, '{"kind": "project", "id": 7, "tracker_project_id": 12, "default_category_id": 3}')
+        (
+            200,
+            '{"kind": "project", "id": 7, "tracker_project_id": 12, "default_category_id": 3, '
+            '"project": "Support", "url": "https://redmine/projects/12"}',
+        )
     ]
     console = settings(console_address=scripted.address, console_token="the-token")
     *_, (form, link) = play(console, tab("Project", 7))
     assert form == scripted.address + "/console/links/project/7"
-    assert link == {"project": 12, "category": 3, "error": None}
+    assert link == {
+        **{"project": 12, "name": "Support", "url": "https://redmine/projects/12"},
+        **{"category": 3, "error": None},
+    }
     ((path, headers),) = scripted.received
     assert (path, headers["authorization"]) == ("/api/links/projects/7", "Bearer the-token")
 
@@ -439,7 +670,7 @@ def test_the_tab_of_the_root_entity_that_is_not_linked(play: Play, scripted: Scr
     scripted.answers = [(404, '{"title": "Not found", "status": 404}')]
     *_, (form, link) = play(settings(console_address=scripted.address), tab("Entity", 0))
     assert form.endswith("/console/links/entity/0")
-    assert link == {"project": None, "category": None, "error": None}
+    assert set(link.values()) == {None}
 
 
 @pytest.mark.parametrize("answer", [(404, "<h1>nginx</h1>"), (401, "{}"), (500, ""), (200, "<p>Hello</p>")])
@@ -454,3 +685,170 @@ def test_the_tab_does_not_hang(play: Play) -> None:
     with silence() as address:
         *_, (_, link) = play(settings(console_address=address), {**tab("Project", 7), "patience": 0.3})
     assert "timed out" in link["error"]
+
+
+# the tab of a ticket, and rights
+
+
+CONSOLE_TAB = "GlpiPlugin\\Deskbridge\\TicketTab"
+LINK_TAB = "GlpiPlugin\\Deskbridge\\RedmineLink"
+MAY_SEE_TICKETS = {"plugin_deskbridge_ticket": 1}
+
+
+def outcome(play: Play, scripted: Scripted, answer: tuple[int, Any], *before: dict[str, Any]) -> Any:
+    """Return what the ticket's tab shows after an answer of the console."""
+    status, body = answer
+    scripted.answers = [(status, body if isinstance(body, str) else json.dumps(body))]
+    console = settings(console_address=scripted.address, console_token="the-token")
+    return play(console, *before, {"do": "ticket", "id": 4711})[-1]
+
+
+def task_of(task_id: int, **changes: Any) -> dict[str, Any]:
+    """Return a task as the console tells of it."""
+    known = {"id": task_id, "state": "linked", "hours": 1.5, "time_entry_id": 7, "code": None, "reason": None}
+    return {**known, **changes}
+
+
+ISSUE = {"id": 16, "url": "https://redmine/issues/16", "project": "Support", "status": "New"}
+KNOWN = {"ticket_id": 4711, "state": "linked", "issue": ISSUE, "code": None, "reason": None}
+
+
+def test_the_tab_shows_the_issue_and_what_became_of_each_task(play: Play, scripted: Scripted) -> None:
+    tasks = [
+        task_of(512),
+        task_of(513, state="skipped", time_entry_id=None, code="not_done", reason="state 1"),
+        task_of(514, state="failed", time_entry_id=None, code="rejected", reason="Hours are closed"),
+    ]
+    before = [add_task(), add_task(513), add_task(514)]
+    shown = outcome(play, scripted, (200, {**KNOWN, "tasks": tasks}), *before)
+    assert (shown["error"], shown["issue"], shown["notice"]) == (None, ISSUE, None)
+    assert [(one["text"], one["hours"], one["is_logged"]) for one in shown["tasks"]] == [
+        ("Extinguished", 1.5, True),
+        ("Extinguished", 1.5, False),
+        ("Extinguished", 1.5, False),
+    ]
+    assert "not done yet" in shown["tasks"][1]["sentence"]
+    assert "(Hours are closed)" in shown["tasks"][2]["sentence"]
+    ((path, headers),) = scripted.received
+    assert (path, headers["authorization"]) == ("/api/tickets/4711", "Bearer the-token")
+    assert headers["accept-language"] == "en-GB"
+
+
+def test_a_task_that_the_one_who_looks_may_not_see_is_left_out(play: Play, scripted: Scripted) -> None:
+    tasks = {**KNOWN, "tasks": [task_of(512), task_of(513)]}
+    shown = outcome(play, scripted, (200, tasks), add_task(is_private=1), add_task(513))
+    assert [one["id"] for one in shown["tasks"]] == [513]
+
+
+@pytest.mark.parametrize(
+    ("answer", "notice"),
+    [
+        ((404, {"status": 404}), "heard nothing"),
+        (
+            (200, {**KNOWN, "issue": None, "state": "skipped", "code": "no_link", "tasks": []}),
+            "linked to a Redmine",
+        ),
+        ((200, {**KNOWN, "issue": None, "state": "pending", "tasks": []}), "on its way"),
+        ((200, {**KNOWN, "issue": None, "state": "held", "reason": "two", "tasks": []}), "decide"),
+    ],
+)
+def test_a_ticket_without_an_issue_has_a_sentence_for_the_technician(
+    play: Play, scripted: Scripted, answer: tuple[int, Any], notice: str
+) -> None:
+    shown = outcome(play, scripted, answer)
+    assert (shown["error"], shown["issue"]) == (None, None)
+    assert notice in shown["notice"]
+
+
+@pytest.mark.parametrize("answer", [(404, "<h1>nginx</h1>"), (403, "{}"), (500, ""), (200, "<p>Hello</p>")])
+def test_the_ticket_s_tab_says_when_deskbridge_cannot_be_reached(
+    play: Play, scripted: Scripted, answer: tuple[int, str]
+) -> None:
+    assert "cannot be reached" in outcome(play, scripted, answer)["error"]
+
+
+def test_the_ticket_s_tab_waits_for_300_ms_at_most(play: Play) -> None:
+    with silence() as address:
+        started = time.monotonic()
+        tab = act("tab", rights=MAY_SEE_TICKETS, tab=CONSOLE_TAB)
+        *_, (_, is_shown, templates) = play(settings(console_address=address), tab)
+        assert time.monotonic() - started < 1.0
+    assert (is_shown, templates) == (True, ["@deskbridge/ticket.html.twig"])
+
+
+@pytest.mark.parametrize(
+    ("tab", "kind", "right"),
+    [
+        (CONSOLE_TAB, "Ticket", "plugin_deskbridge_ticket"),
+        (LINK_TAB, "Project", "plugin_deskbridge_link"),
+        (LINK_TAB, "Entity", "plugin_deskbridge_link"),
+    ],
+)
+def test_without_its_right_a_tab_has_no_name_and_shows_nothing(
+    play: Play, tab: str, kind: str, right: str
+) -> None:
+    tables = store(Project=[{"id": 4711, "name": "P"}], Entity=[{"id": 4711, "completename": "E"}])
+    others = {"plugin_deskbridge_ticket": 1, "plugin_deskbridge_link": 1, "config": 31} | {right: 0}
+    without, with_it = act("tab", kind, rights=others, tab=tab), act("tab", kind, rights={right: 1}, tab=tab)
+    _, (name, is_shown, shown), (name_with, is_shown_with, _) = play(tables, without, with_it)
+    assert (name, is_shown, shown) == ("", False, [])
+    assert (bool(name_with), is_shown_with) == (True, True)
+
+
+def test_each_tab_stands_on_its_type_and_rights_are_on_profiles(play: Play) -> None:
+    (tabs,) = play({"do": "tabs"})
+    assert tabs == {
+        LINK_TAB: ["Project", "Entity"],
+        CONSOLE_TAB: ["Ticket"],
+        "GlpiPlugin\\Deskbridge\\Rights": ["Profile"],
+    }
+
+
+def test_rights_are_given_once_to_the_profiles_that_may_change_the_configuration(play: Play) -> None:
+    profiles = store(
+        Profile=[{"id": 4}, {"id": 6}],
+        ProfileRight=[
+            {"id": 1, "profiles_id": 4, "name": "config", "rights": 3},
+            {"id": 2, "profiles_id": 6, "name": "config", "rights": 1},
+        ],
+    )
+    install, granted = {"do": "install"}, {"do": "granted"}
+    taken = {"do": "take rights"}
+    *_, first, _, _, again = play(profiles, install, granted, taken, install, granted)
+    assert [(one["profiles_id"], one["name"]) for one in first] == [
+        (4, "plugin_deskbridge_ticket"),
+        (4, "plugin_deskbridge_link"),
+    ]
+    assert again == [], "what an administrator has taken away stays away"
+
+
+# versions
+
+
+def test_what_waits_in_the_table_of_version_1_0_0_is_kept_and_sent(play: Play, scripted: Scripted) -> None:
+    ticket = {"event": "ticket.updated", "ticket": {"id": 4711}}
+    row = {
+        **{"id": 3, "uuid": "u-3", "tickets_id": 4711, "event": json.dumps(ticket)},
+        **{"occurred_at": "1795265199.000003", "is_parked": 0, "attempts": 2, "next_try": 0, "answer": None},
+    }
+    old = store(glpi_plugin_deskbridge_events=[row])
+    *_, rows, sent = play(address_of(scripted), old, {"do": "install"}, ROWS, SEND)
+    assert [(one["uuid"], one["kind"], one["tasks_id"]) for one in rows] == [("u-3", "", 0)]
+    assert sent == 1
+
+
+def test_the_automatic_action_says_whose_it_is(play: Play) -> None:
+    assert play({"do": "actions"}) == [["deskbridgesend"]]
+
+
+def test_the_version_the_changelog_and_the_catalogue_of_plug_ins_agree() -> None:
+    version = re.search(r"PLUGIN_DESKBRIDGE_VERSION', '([\d.]+)'", (PLUGIN / "setup.php").read_text())
+    assert version is not None
+    assert f"## {version[1]}" in (PLUGIN / "CHANGELOG.md").read_text()
+    assert f"<num>{version[1]}</num>" in (PLUGIN / "plugin.xml").read_text()
+
+
+def test_another_glpi_than_the_one_it_was_tried_with_is_refused() -> None:
+    setup = (PLUGIN / "setup.php").read_text()
+    assert "PLUGIN_DESKBRIDGE_MIN_GLPI', '11.0.0'" in setup
+    assert "PLUGIN_DESKBRIDGE_MAX_GLPI', '11.1.0'" in setup

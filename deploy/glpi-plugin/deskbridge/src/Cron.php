@@ -1,5 +1,11 @@
 <?php
 
+/**
+ * @package   deskbridge
+ * @copyright 2026 The deskbridge founders
+ * @license   MIT, see LICENSE
+ */
+
 declare(strict_types=1);
 
 namespace GlpiPlugin\Deskbridge;
@@ -11,11 +17,15 @@ use CronTask;
  */
 final class Cron
 {
-    private const NAME = 'send';
+    private const NAME = 'deskbridgesend'; // GLPI's list shows nothing else of it
+    private const NAME_BEFORE = 'send'; // of version 1.0.0
     private const WARNING = 'deskbridge: ';
 
     public static function register(): void
     {
+        global $DB;
+
+        $DB->update(CronTask::getTable(), ['name' => self::NAME], ['itemtype' => self::class, 'name' => self::NAME_BEFORE]);
         CronTask::register(self::class, self::NAME, MINUTE_TIMESTAMP, ['mode' => CronTask::MODE_EXTERNAL]);
     }
 
@@ -38,7 +48,7 @@ final class Cron
     }
 
     /** @return int 1: something was sent, 0: nothing */
-    public static function cronSend(CronTask $task): int
+    public static function cronDeskbridgeSend(CronTask $task): int
     {
         $sent = Sender::everything();
         $task->addVolume($sent);

@@ -1,13 +1,26 @@
 <?php
 
+/**
+ * @package   deskbridge
+ * @copyright 2026 The deskbridge founders
+ * @license   MIT, see LICENSE
+ */
+
 declare(strict_types=1);
 
 namespace GlpiPlugin\Deskbridge;
 
+use CommonDBTM;
 use CommonITILActor;
+use DateTimeImmutable;
 use Entity;
+use Group;
+use ITILCategory;
+use Location;
+use Project;
 use Ticket;
 use TicketTask;
+use User;
 use UserEmail;
 
 /**
@@ -17,16 +30,40 @@ final class Event
 {
     /** Columns whose change is an event. */
     public const SENT = [
-        Ticket::class     => ['name', 'content', 'status', 'entities_id'],
-        TicketTask::class => ['content', 'state', 'actiontime', 'users_id', 'date', 'tickets_id'],
+        Ticket::class     => [
+            'name',
+            'content',
+            'status',
+            'entities_id',
+            'urgency',
+            'impact',
+            'priority',
+            'type',
+            'itilcategories_id',
+            'locations_id',
+            'time_to_resolve',
+            'externalid',
+        ],
+        TicketTask::class => [
+            'content',
+            'state',
+            'actiontime',
+            'users_id',
+            'date',
+            'begin',
+            'tickets_id',
+            'is_private',
+        ],
     ];
+
+    private const MOST_PROJECTS = 100; // the producer takes no more
 
     /**
      * @return array<string, mixed>
      */
     public static function ofTicket(Ticket $ticket): array
     {
-        return ['event' => 'ticket.updated', 'ticket' => self::ticket($ticket)];
+        return ['event' => 'ticket.updated'] + self::origin() + ['ticket' => self::ticket($ticket)];
     }
 
     /**
@@ -35,18 +72,42 @@ final class Event
     public static function ofTask(TicketTask $task, Ticket $ticket, bool $added): array
     {
         $fields = $task->fields;
-        return [
-            'event'  => $added ? 'ticket_task.added' : 'ticket_task.updated',
+        return ['event' => $added ? 'ticket_task.added' : 'ticket_task.updated'] + self::origin() + [
             'ticket' => self::ticket($ticket),
             'task'   => [
                 'id'         => (int) $fields['id'],
-                'content'    => $fields['content'],
+                'content'    => Content::fit($fields['content']),
                 'state'      => (int) $fields['state'],
                 'actiontime' => (int) $fields['actiontime'],
+                'is_private' => (bool) $fields['is_private'],
                 'user'       => self::user((int) $fields['users_id']),
-                'date'       => $fields['date'] === null ? null : substr($fields['date'], 0, strlen('2026-11-21')),
-            ],
+                'date'       => self::day($fields['begin'] ?? $fields['date']),
+            ] + array_filter(['copy_of' => TaskCopy::of($fields)]),
         ];
+    }
+
+    /**
+     * What is left to say of a ticket, or of a task, that is gone; or of a ticket that came back.
+     *
+     * @return array<string, mixed>
+     */
+    public static function bare(string $event, int $ticket, ?int $task = null): array
+    {
+        return ['event' => $event, 'ticket' => ['id' => $ticket]] + ($task === null ? [] : ['task' => ['id' => $task]]);
+    }
+
+    /**
+     * @return array<string, string> how texts are to be read, and where links in them lead
+     */
+    private static function origin(): array
+    {
+        return ['content_format' => 'html', 'helpdesk_url' => self::address()];
+    }
+
+    private static function address(): string
+    {
+        global $CFG_GLPI;
+        return rtrim((string) $CFG_GLPI['url_base'], '/');
     }
 
     /**
@@ -55,41 +116,99 @@ final class Event
     private static function ticket(Ticket $ticket): array
     {
         $fields = $ticket->fields;
-        $projects = self::projects((int) $fields['id']);
+        $id = (int) $fields['id'];
+        $projects = self::projects($id);
+        $project = array_shift($projects);
         return [
-            'id'          => (int) $fields['id'],
-            'title'       => (string) $fields['name'],
-            'content'     => $fields['content'],
-            'status'      => (int) $fields['status'],
-            'entity_id'   => (int) $fields['entities_id'],
-            'entity_name' => self::entity((int) $fields['entities_id']),
-            'project_id'  => array_shift($projects),
-            'technician'  => self::technician($ticket),
-        ] + ($projects === [] ? [] : ['other_project_ids' => $projects]);
+            'id'                => $id,
+            'url'               => self::address() . "/front/ticket.form.php?id=$id",
+            'title'             => (string) $fields['name'],
+            'content'           => Content::fit($fields['content']),
+            'status'            => (int) $fields['status'],
+            'urgency'           => (int) $fields['urgency'],
+            'impact'            => (int) $fields['impact'],
+            'priority'          => (int) $fields['priority'],
+            'type'              => (int) $fields['type'],
+            'category'          => self::named(ITILCategory::class, (int) $fields['itilcategories_id']),
+            'location'          => self::named(Location::class, (int) $fields['locations_id']),
+            'entity_id'         => (int) $fields['entities_id'],
+            'entity_name'       => self::name(Entity::class, (int) $fields['entities_id']),
+            'project_id'        => $project,
+            'project_name'      => $project === null ? null : self::name(Project::class, $project),
+            'other_project_ids' => array_slice($projects, 0, self::MOST_PROJECTS),
+            'technician'        => self::first($ticket, CommonITILActor::ASSIGN),
+            'requester'         => self::first($ticket, CommonITILActor::REQUESTER),
+            'groups'            => self::groups($ticket),
+            'time_to_resolve'   => self::moment($fields['time_to_resolve']),
+            'external_id'       => $fields['externalid'],
+        ];
     }
 
-    private static function entity(int $id): ?string
+    /** A point in time with its time zone: GLPI reads and shows times in that of the session. */
+    private static function moment(?string $time): ?string
     {
-        $entity = new Entity();
-        return $entity->getFromDB($id) ? $entity->fields['completename'] : null;
+        return $time === null ? null : (new DateTimeImmutable($time))->format(DATE_ATOM);
+    }
+
+    private static function day(?string $time): ?string
+    {
+        return $time === null ? null : substr($time, 0, strlen('2026-11-21'));
     }
 
     /**
-     * @return array{id: int, email: ?string}|null the one who was assigned first
+     * @param class-string<CommonDBTM> $type
+     * @return array{id: int, name: ?string}|null
      */
-    private static function technician(Ticket $ticket): ?array
+    private static function named(string $type, int $id): ?array
     {
-        $assigned = array_filter(array_column($ticket->getUsers(CommonITILActor::ASSIGN), 'users_id', 'id'));
-        ksort($assigned);
-        return self::user((int) reset($assigned));
+        return $id > 0 ? ['id' => $id, 'name' => self::name($type, $id)] : null;
     }
 
     /**
-     * @return array{id: int, email: ?string}|null
+     * The whole path of what stands in a tree.
+     *
+     * @param class-string<CommonDBTM> $type
+     */
+    private static function name(string $type, int $id): ?string
+    {
+        $item = new $type();
+        return $item->getFromDB($id) ? $item->fields['completename'] ?? $item->fields['name'] : null;
+    }
+
+    /**
+     * @return array{id: int, email: ?string, name: ?string}|null who has had a role in the ticket for the longest time
+     */
+    private static function first(Ticket $ticket, int $role): ?array
+    {
+        $people = array_filter(array_column($ticket->getUsers($role), 'users_id', 'id'));
+        ksort($people);
+        return self::user((int) reset($people));
+    }
+
+    /**
+     * @return array{id: int, email: ?string, name: ?string}|null
      */
     private static function user(int $id): ?array
     {
-        return $id > 0 ? ['id' => $id, 'email' => UserEmail::getDefaultForUser($id) ?: null] : null;
+        if ($id <= 0) {
+            return null;
+        }
+        $user = new User();
+        return [
+            'id'    => $id,
+            'email' => UserEmail::getDefaultForUser($id) ?: null,
+            'name'  => $user->getFromDB($id) ? $user->getFriendlyName() : null,
+        ];
+    }
+
+    /**
+     * @return list<array{id: int, name: ?string}> the groups that are assigned
+     */
+    private static function groups(Ticket $ticket): array
+    {
+        $ids = array_column($ticket->getGroups(CommonITILActor::ASSIGN), 'groups_id', 'id');
+        ksort($ids);
+        return array_map(static fn ($id): array => self::named(Group::class, (int) $id), array_values($ids));
     }
 
     /**

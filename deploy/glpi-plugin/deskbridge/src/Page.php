@@ -1,5 +1,11 @@
 <?php
 
+/**
+ * @package   deskbridge
+ * @copyright 2026 The deskbridge founders
+ * @license   MIT, see LICENSE
+ */
+
 declare(strict_types=1);
 
 namespace GlpiPlugin\Deskbridge;
@@ -16,20 +22,25 @@ final class Page
     private const PATIENCE_S = 2.0;
     private const PAGE_S = 5.0;
 
-    public static function show(): void
+    /**
+     * @param array<string, mixed> $typed a form that was refused: it stays filled in; what was typed is kept nowhere
+     */
+    public static function show(#[\SensitiveParameter] array $typed = []): void
     {
         Cron::revive();
         $spool = new Spool();
         TemplateRenderer::getInstance()->display('@deskbridge/config.html.twig', [
             'settings' => Settings::load(),
+            'typed'    => $typed,
             'trouble'  => Health::trouble(),
             'waiting'  => $spool->count(false),
             'parked'   => $spool->count(true),
             'rows'     => $spool->look(self::MOST_ROWS),
+            'kinds'    => Spool::kinds(),
         ]);
     }
 
-    /** Let GLPI compile the templates anew; otherwise it keeps those of the version before an update. */
+    /** Let GLPI compile the templates again; otherwise it keeps those of the version before an update. */
     public static function forgetCompiled(): void
     {
         $folder = dirname(__DIR__) . '/templates';
@@ -44,72 +55,77 @@ final class Page
      * Do what a button says.
      *
      * @param array<string, mixed> $form
+     * @return bool whether it was done; otherwise the form has to be shown again
      */
-    public static function act(#[\SensitiveParameter] array $form): void
+    public static function act(#[\SensitiveParameter] array $form): bool
     {
+        if (isset($form['save'])) {
+            return self::save($form);
+        }
         match (true) {
-            isset($form['save'])    => self::save($form),
             isset($form['test'])    => self::test(),
             isset($form['send'])    => self::send(),
             isset($form['discard']) => self::discard($form['discard']),
             default                 => null,
         };
+        return true;
     }
 
     /**
      * @param array<string, mixed> $form
      */
-    private static function save(#[\SensitiveParameter] array $form): void
+    private static function save(#[\SensitiveParameter] array $form): bool
     {
         $faults = Settings::save($form);
         foreach ($faults as $fault) {
-            self::tell($fault, ERROR);
+            self::say($fault, ERROR);
         }
         if ($faults === []) {
-            self::tell(__('Saved.', 'deskbridge'));
+            self::say(__('Saved.', 'deskbridge'));
         }
+        return $faults === [];
     }
 
     private static function test(): void
     {
         $settings = Settings::load();
         if (!$settings->isComplete()) {
-            self::tell(__('Set the address and the secret first.', 'deskbridge'), ERROR);
+            self::say(__('Set the address and the secret first.', 'deskbridge'), ERROR);
             return;
         }
         $answer = (new Sender($settings, new Spool(), new Http(self::PATIENCE_S)))->test();
-        if ($answer->status === 422) {
-            self::tell(__('deskbridge answers, and the secret is right.', 'deskbridge'));
+        if ($answer->status === Sender::TAKEN) {
+            self::say(__('deskbridge answers, and the secret is right.', 'deskbridge'));
         } else {
-            self::tell(__('Events would not get through.', 'deskbridge') . ' ' . $answer->summary(), ERROR);
+            self::say(__('Events would not get through.', 'deskbridge') . ' ' . $answer->summary(), ERROR);
         }
         if ($settings->console_address === '') {
             return;
         }
         $wrong = RedmineLink::test($settings);
         if ($wrong === null) {
-            self::tell(__('The console answers, and the token is right.', 'deskbridge'));
+            self::say(__('The console answers, and the token is right.', 'deskbridge'));
         } else {
-            self::tell(__('Links cannot be read from the console.', 'deskbridge') . ' ' . $wrong, ERROR);
+            self::say(__('Links cannot be read from the console.', 'deskbridge') . ' ' . $wrong, ERROR);
         }
     }
 
     private static function send(): void
     {
         $spool = new Spool();
-        $spool->retry();
+        $spool->retry(true);
         $sender = new Sender(Settings::load(), $spool, new Http(self::PATIENCE_S));
         $sent = $sender->send(self::PAGE_S, PHP_INT_MAX); // the cron sends what is left
-        self::tell(sprintf(__('Sent: %d.', 'deskbridge'), $sent));
+        self::say(sprintf(__('Sent: %d.', 'deskbridge'), $sent));
     }
 
     private static function discard(string $which): void
     {
         (new Spool())->discard($which === 'all' ? null : (int) $which);
-        self::tell(__('Deleted; deskbridge will never get it.', 'deskbridge'), WARNING);
+        self::say(__('Deleted; deskbridge will never get it.', 'deskbridge'), WARNING);
     }
 
-    private static function tell(string $text, int $kind = INFO): void
+    private static function say(string $text, int $kind = INFO): void
     {
         Session::addMessageAfterRedirect(htmlescape($text), false, $kind);
     }

@@ -1,5 +1,11 @@
 <?php
 
+/**
+ * @package   deskbridge
+ * @copyright 2026 The deskbridge founders
+ * @license   MIT, see LICENSE
+ */
+
 declare(strict_types=1);
 
 namespace GlpiPlugin\Deskbridge;
@@ -7,6 +13,7 @@ namespace GlpiPlugin\Deskbridge;
 use CommonGLPI;
 use Entity;
 use Glpi\Application\View\TemplateRenderer;
+use Session;
 
 /**
  * The tab on projects and entities: which tracker project they are linked to, and the way to the form.
@@ -27,17 +34,26 @@ final class RedmineLink extends CommonGLPI
 
     public function getTabNameForItem(CommonGLPI $item, $withtemplate = 0): string
     {
-        return self::createTabEntry(self::getTypeName(), 0, $item::class, self::getIcon());
+        return self::mayRead() ? self::createTabEntry(self::getTypeName(), 0, $item::class, self::getIcon()) : '';
     }
 
     public static function displayTabContentForItem(CommonGLPI $item, $tabnum = 1, $withtemplate = 0): bool
     {
+        if (!self::mayRead()) {
+            return false;
+        }
+        session_write_close(); // what else this browser asks for need not wait for the session's lock
         $settings = Settings::load();
         TemplateRenderer::getInstance()->display('@deskbridge/link.html.twig', [
             'form'    => self::form($settings, $item),
             'link'    => self::read($settings, $item, new Http(self::SECONDS)),
         ]);
         return true;
+    }
+
+    private static function mayRead(): bool
+    {
+        return (bool) Session::haveRight(Rights::LINK, READ);
     }
 
     /** The address of the console's form for an item; empty: no console is set. */
@@ -48,11 +64,11 @@ final class RedmineLink extends CommonGLPI
     }
 
     /**
-     * @return array{project: ?int, category: ?int, error: ?string}
+     * @return array{project: ?int, name: ?string, url: ?string, category: ?int, error: ?string}
      */
     public static function read(Settings $settings, CommonGLPI $item, Http $http): array
     {
-        $unknown = ['project' => null, 'category' => null, 'error' => null];
+        $unknown = ['project' => null, 'name' => null, 'url' => null, 'category' => null, 'error' => null];
         if ($settings->console_address === '') {
             return ['error' => __('The address of deskbridge\'s console is not set.', 'deskbridge')] + $unknown;
         }
@@ -62,6 +78,8 @@ final class RedmineLink extends CommonGLPI
         if ($answer->status === 200 && isset($link['tracker_project_id'])) {
             return [
                 'project'  => (int) $link['tracker_project_id'],
+                'name'     => $link['project'] ?? null,
+                'url'      => $link['url'] ?? null,
                 'category' => isset($link['default_category_id']) ? (int) $link['default_category_id'] : null,
                 'error'    => null,
             ];

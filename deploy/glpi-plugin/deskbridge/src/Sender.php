@@ -1,5 +1,11 @@
 <?php
 
+/**
+ * @package   deskbridge
+ * @copyright 2026 The deskbridge founders
+ * @license   MIT, see LICENSE
+ */
+
 declare(strict_types=1);
 
 namespace GlpiPlugin\Deskbridge;
@@ -13,6 +19,8 @@ use DateTimeImmutable;
  */
 final class Sender
 {
+    public const TAKEN = 202;
+    private const MOST_NAMED = 20;
     private const LOCK = 'plugin_deskbridge_sender';
     private const AFTER_ANSWER_S = 2.0;
     private const PATIENCE_S = 10.0;
@@ -80,13 +88,17 @@ final class Sender
     {
         $body = '[' . implode(',', array_map(self::event(...), $rows)) . ']';
         $headers = Signature::headers($this->settings->secret, $rows[0]['uuid'] ?? 'test', $now, $body);
-        return [['content-type: application/json', $this->told(count($rows)), ...$headers], $body];
+        return [['content-type: application/json', $this->spoolHeader(count($rows)), ...$headers], $body];
     }
 
-    /** Ask for nothing, signed: deskbridge refuses an empty array with 422, after it has checked the signature. */
+    /** Send no event, signed: deskbridge answers 202 if it takes this secret. Then nothing has to wait any longer. */
     public function test(): Answer
     {
-        return $this->http->post($this->settings->address . '/events', ...$this->request([], time()));
+        $answer = $this->http->post($this->settings->address . '/events', ...$this->request([], time()));
+        if ($answer->status === self::TAKEN) {
+            $this->spool->retry(false);
+        }
+        return $answer;
     }
 
     /**
@@ -99,7 +111,7 @@ final class Sender
             return false;
         }
         $answer = $this->http->post($this->settings->address . '/events', ...$this->request($rows, time()));
-        if ($answer->status === 202) {
+        if ($answer->status === self::TAKEN) {
             $this->spool->remove($rows);
             $this->sent += count($rows);
             return true;
@@ -120,11 +132,13 @@ final class Sender
         return true;
     }
 
-    /** The header that tells deskbridge what is kept here beside a request's events: its metrics show it. */
-    private function told(int $sent): string
+    /** The header that says what is kept here beside a request's events: deskbridge's metrics and doctor show it. */
+    private function spoolHeader(int $sent): string
     {
         $waiting = max(0, $this->spool->count(false) - $sent);
-        return "deskbridge-spool: waiting=$waiting, parked={$this->spool->count(true)}";
+        $tickets = implode(' ', $this->spool->parkedTickets(self::MOST_NAMED));
+        return "deskbridge-spool: waiting=$waiting, parked={$this->spool->count(true)}"
+            . ($tickets === '' ? '' : ", parked-tickets=$tickets");
     }
 
     /**
@@ -137,7 +151,7 @@ final class Sender
             'delivery_id' => $row['uuid'],
             'occurred_at' => $occurred_at->format('Y-m-d\TH:i:s.u\Z'),
             'sequence'    => (int) $row['id'],
-        ] + json_decode($row['event'], true), JSON_THROW_ON_ERROR | JSON_UNESCAPED_UNICODE);
+        ] + json_decode($row['event'], true), JSON_THROW_ON_ERROR | JSON_UNESCAPED_UNICODE | JSON_UNESCAPED_SLASHES);
     }
 
     /** Let the user go; without such a function (mod_php) the page would wait, so only the cron sends there. */

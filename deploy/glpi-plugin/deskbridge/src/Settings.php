@@ -1,5 +1,11 @@
 <?php
 
+/**
+ * @package   deskbridge
+ * @copyright 2026 The deskbridge founders
+ * @license   MIT, see LICENSE
+ */
+
 declare(strict_types=1);
 
 namespace GlpiPlugin\Deskbridge;
@@ -21,6 +27,9 @@ final class Settings
         'console_address' => '',
         'console_token'   => '',
     ];
+
+    /** Which address each secret is for. */
+    private const SENT_TO = ['secret' => 'address', 'console_token' => 'console_address'];
 
     /** GLPI encrypts these when it stores them; no page ever shows them. */
     public const SECRETS = ['secret', 'console_token'];
@@ -69,7 +78,7 @@ final class Settings
                 $values[$name] = rtrim($values[$name], '/');
             }
         }
-        $faults = self::faults($values);
+        $faults = [...self::faults($values), ...self::load()->missing($values)];
         if ($faults === []) {
             Config::setConfigurationValues(self::CONTEXT, $values);
         }
@@ -85,6 +94,39 @@ final class Settings
     public function isComplete(): bool
     {
         return $this->address !== '' && $this->secret !== '';
+    }
+
+    /**
+     * A stored secret goes to the server that it was typed for, and to no other: for a new one it is asked for again.
+     *
+     * @param array<string, string> $values what is to be kept
+     * @return list<string> what has to be typed again
+     */
+    private function missing(#[\SensitiveParameter] array $values): array
+    {
+        $names = [
+            'secret'        => __('The address leads to another server: type the secret again, too.', 'deskbridge'),
+            'console_token' => __('The console\'s address leads to another server: type the token again, too.', 'deskbridge'),
+        ];
+        $missing = [];
+        foreach (self::SENT_TO as $secret => $address) {
+            $new = $values[$address] ?? '';
+            $is_elsewhere = $new !== '' && self::server($new) !== self::server($this->$address);
+            if ($is_elsewhere && $this->$secret !== '' && !isset($values[$secret])) {
+                $missing[] = $names[$secret];
+            }
+        }
+        return $missing;
+    }
+
+    /**
+     * @return list<mixed> scheme, host and port of an address
+     */
+    private static function server(string $address): array
+    {
+        $parts = parse_url($address) ?: [];
+        $scheme = strtolower($parts['scheme'] ?? '');
+        return [$scheme, strtolower($parts['host'] ?? ''), $parts['port'] ?? ($scheme === 'https' ? 443 : 80)];
     }
 
     /**

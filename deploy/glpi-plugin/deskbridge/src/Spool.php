@@ -1,10 +1,17 @@
 <?php
 
+/**
+ * @package   deskbridge
+ * @copyright 2026 The deskbridge founders
+ * @license   MIT, see LICENSE
+ */
+
 declare(strict_types=1);
 
 namespace GlpiPlugin\Deskbridge;
 
 use Glpi\DBAL\QueryFunction;
+use Migration;
 
 /**
  * The events that were not sent yet, oldest first. A row goes when deskbridge has taken it over, or by a person.
@@ -16,9 +23,31 @@ final class Spool
     public const TABLE = 'glpi_plugin_deskbridge_events';
     private const MOST_EVENTS = 50;
     private const MOST_BYTES = 500_000; // the producer takes 1 MiB
-    private const LONGEST_WAIT_S = 600;
+    private const WAIT_S = 45; // shorter than a minute: GLPI's next run tries again
 
-    public static function createTable(): void
+    /** Columns that came with a version after 1.0.0, and their types in the words of GLPI's Migration. */
+    private const ADDED = [
+        'kind'     => "varchar(64) NOT NULL DEFAULT ''",
+        'tasks_id' => "int unsigned NOT NULL DEFAULT '0'",
+    ];
+
+    /**
+     * @return array<string, string> what events are called on pages
+     */
+    public static function kinds(): array
+    {
+        return [
+            'ticket.updated'      => __('ticket saved', 'deskbridge'),
+            'ticket.deleted'      => __('ticket deleted', 'deskbridge'),
+            'ticket.restored'     => __('ticket restored', 'deskbridge'),
+            'ticket_task.added'   => __('new task', 'deskbridge'),
+            'ticket_task.updated' => __('task saved', 'deskbridge'),
+            'ticket_task.deleted' => __('task deleted', 'deskbridge'),
+        ];
+    }
+
+    /** Make the table as version 1.0.0 had it, where there is none, and add what came later. */
+    public static function install(Migration $migration): void
     {
         global $DB;
 
@@ -36,6 +65,10 @@ final class Spool
             KEY `waiting` (`is_parked`, `id`),
             KEY `tickets_id` (`tickets_id`)
         ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_unicode_ci ROW_FORMAT=DYNAMIC');
+        foreach (self::ADDED as $name => $type) {
+            $migration->addField(self::TABLE, $name, $type);
+        }
+        $migration->migrationOneTable(self::TABLE);
     }
 
     public static function isInstalled(): bool
@@ -80,6 +113,8 @@ final class Spool
             'uuid'       => self::uuid(),
             'tickets_id' => $ticket,
             'event'      => json_encode($event, $flags),
+            'kind'       => $event['event'],
+            'tasks_id'   => $event['task']['id'] ?? 0,
         ]);
     }
 
@@ -119,14 +154,13 @@ final class Spool
     }
 
     /**
-     * Try a row again later, the later the more often it was tried.
+     * Try a row again within a minute.
      *
      * @param array<string, mixed> $row
      */
     public function putOff(array $row, Answer $answer): void
     {
-        $wait = min(60 * 2 ** min((int) $row['attempts'], 10), self::LONGEST_WAIT_S);
-        $this->note($row, $answer, ['next_try' => time() + $wait]);
+        $this->note($row, $answer, ['next_try' => time() + self::WAIT_S]);
     }
 
     /**
@@ -139,11 +173,11 @@ final class Spool
         $this->note($row, $answer, ['is_parked' => 1]);
     }
 
-    /** Let everything be tried at once, parked rows too. */
-    public function retry(): void
+    /** Let everything be tried at once, and parked rows too if so wished. */
+    public function retry(bool $parked): void
     {
         global $DB;
-        $DB->update(self::TABLE, ['is_parked' => 0, 'next_try' => 0], [true]);
+        $DB->update(self::TABLE, ['is_parked' => 0, 'next_try' => 0], $parked ? [true] : ['is_parked' => 0]);
     }
 
     /** Delete one row, or all of them. */
@@ -166,7 +200,17 @@ final class Spool
         global $DB;
 
         $rows = $DB->request([
-            'SELECT' => ['id', 'tickets_id', 'attempts', 'next_try', 'is_parked', 'answer', self::occurredAt()],
+            'SELECT' => [
+                'id',
+                'tickets_id',
+                'tasks_id',
+                'kind',
+                'attempts',
+                'next_try',
+                'is_parked',
+                'answer',
+                self::occurredAt(),
+            ],
             'FROM'   => self::TABLE,
             'ORDER'  => ['is_parked DESC', 'id'],
             'LIMIT'  => $most,
@@ -175,6 +219,40 @@ final class Spool
             static fn (array $row): array => ['occurred_at' => (int) $row['occurred_at']] + $row,
             array_values(iterator_to_array($rows))
         );
+    }
+
+    /**
+     * @return list<array<string, mixed>> what of a ticket was not sent yet, oldest first, without the events
+     */
+    public function ofTicket(int $ticket): array
+    {
+        global $DB;
+
+        $rows = $DB->request([
+            'SELECT' => ['id', 'tasks_id', 'kind', 'is_parked', 'answer'],
+            'FROM'   => self::TABLE,
+            'WHERE'  => ['tickets_id' => $ticket],
+            'ORDER'  => 'id',
+        ]);
+        return array_values(iterator_to_array($rows));
+    }
+
+    /**
+     * @return list<int> tickets of which something was refused, in ascending order
+     */
+    public function parkedTickets(int $most): array
+    {
+        global $DB;
+
+        $rows = $DB->request([
+            'SELECT'   => 'tickets_id',
+            'DISTINCT' => true,
+            'FROM'     => self::TABLE,
+            'WHERE'    => ['is_parked' => 1],
+            'ORDER'    => 'tickets_id',
+            'LIMIT'    => $most,
+        ]);
+        return array_map(intval(...), array_column(iterator_to_array($rows, false), 'tickets_id'));
     }
 
     /** Since when the oldest event waits that is not parked: seconds since the epoch, or null. */

@@ -1,22 +1,62 @@
 <?php
 
+/**
+ * @package   deskbridge
+ * @copyright 2026 The deskbridge founders
+ * @license   MIT, see LICENSE
+ */
+
 declare(strict_types=1);
 
 namespace GlpiPlugin\Deskbridge;
 
 use CommonDBTM;
+use CommonITILActor;
 use Glpi\Error\ErrorHandler;
+use Glpi\Plugin\Hooks;
+use Group_Ticket;
+use Itil_Project;
+use Log;
+use ProjectTask_Ticket;
 use Ticket;
+use Ticket_User;
 use TicketTask;
 use Throwable;
 
 /**
- * Notices that tickets and their tasks are saved, and puts what is to be sent into the spool, in the same request.
+ * Notices what happens to tickets and their tasks, and puts what is to be sent into the spool, in the same request.
  *
  * Nothing that goes wrong here reaches the save: an exception would abort it.
  */
 final class Watch
 {
+    /** Links of a ticket: GLPI saves them as items of their own, and runs no hook of the ticket. */
+    private const LINKS = [Itil_Project::class, ProjectTask_Ticket::class, Ticket_User::class, Group_Ticket::class];
+
+    /** @var array<int, Ticket> tickets that GLPI purges in this request, by id */
+    private static array $purging = [];
+
+    /**
+     * @return array<string, array<class-string, callable>> what GLPI calls, by hook and type of item
+     */
+    public static function hooks(): array
+    {
+        $linked = array_fill_keys(self::LINKS, [self::class, 'linked']);
+        $added = [self::class, 'added'];
+        $updated = [self::class, 'updated'];
+        return [
+            Hooks::ITEM_ADD       => [Ticket::class => $added, TicketTask::class => $added] + $linked,
+            Hooks::ITEM_UPDATE    => [Ticket::class => $updated, TicketTask::class => $updated],
+            Hooks::PRE_ITEM_PURGE => [Ticket::class => [self::class, 'purging']],
+            Hooks::ITEM_PURGE     => [
+                Ticket::class     => [self::class, 'deleted'],
+                TicketTask::class => [self::class, 'taskPurged'],
+            ] + $linked,
+            Hooks::ITEM_DELETE    => [Ticket::class => [self::class, 'deleted']],
+            Hooks::ITEM_RESTORE   => [Ticket::class => [self::class, 'restored']],
+        ];
+    }
+
     public static function added(CommonDBTM $item): void
     {
         self::quietly(static fn () => self::notice($item, true));
@@ -25,12 +65,65 @@ final class Watch
     public static function updated(CommonDBTM $item): void
     {
         self::quietly(static function () use ($item): void {
-            // a task that is private no longer was not sent before, where private ones are not
-            $is_revealed = in_array('is_private', $item->updates, true) && !Settings::load()->private_tasks;
-            if ($is_revealed || array_intersect($item->updates, Event::SENT[$item::class])) {
+            if (array_intersect($item->updates, Event::SENT[$item::class])) {
                 self::notice($item, false);
             }
         });
+    }
+
+    /** A project, a person or a group was linked to a ticket, or is linked no longer: the ticket is sent again. */
+    public static function linked(CommonDBTM $link): void
+    {
+        self::quietly(static function () use ($link): void {
+            $id = self::ticketOf($link);
+            if ($id > 0) {
+                self::record($id, static fn (Spool $spool) => self::addTicket($spool, $id));
+            }
+        });
+    }
+
+    /**
+     * GLPI begins to purge a ticket: it drops actors, links and tasks first, and then the ticket.
+     *
+     * What the hooks see until then describes a ticket that is about to go, so nothing of it is sent.
+     */
+    public static function purging(Ticket $ticket): void
+    {
+        self::$purging[(int) $ticket->fields['id']] = $ticket;
+    }
+
+    /** A ticket was purged or put into the bin. */
+    public static function deleted(Ticket $ticket): void
+    {
+        $id = (int) $ticket->fields['id'];
+        unset(self::$purging[$id]);
+        self::quietly(static fn () => self::record($id, static function (Spool $spool) use ($id): void {
+            $spool->add($id, Event::bare('ticket.deleted', $id));
+        }));
+    }
+
+    /** A task was purged. Where its whole ticket is purged, the ticket's deletion says so for all of them. */
+    public static function taskPurged(TicketTask $task): void
+    {
+        self::quietly(static function () use ($task): void {
+            [$id, $task_id] = [(int) $task->fields['tickets_id'], (int) $task->fields['id']];
+            self::record($id, static function (Spool $spool) use ($id, $task_id): void {
+                $spool->add($id, Event::bare('ticket_task.deleted', $id, $task_id));
+            });
+        });
+    }
+
+    /** A ticket came out of the bin: its state, and the tasks that changed in there, are sent after that. */
+    public static function restored(Ticket $ticket): void
+    {
+        $id = (int) $ticket->fields['id'];
+        self::quietly(static fn () => self::record($id, static function (Spool $spool) use ($id): void {
+            $spool->add($id, Event::bare('ticket.restored', $id));
+            self::addTicket($spool, $id);
+            foreach (self::tasksChangedInBin($id) as $task_id) {
+                self::addTask($spool, $task_id, false);
+            }
+        }));
     }
 
     /** Log what goes wrong, and go on. */
@@ -50,19 +143,91 @@ final class Watch
     private static function notice(CommonDBTM $item, bool $added): void
     {
         $is_task = $item instanceof TicketTask;
-        if ($is_task && $item->fields['is_private'] && !Settings::load()->private_tasks) {
+        $id = (int) $item->fields['id'];
+        self::record(
+            (int) $item->fields[$is_task ? 'tickets_id' : 'id'],
+            static fn (Spool $spool) => $is_task ? self::addTask($spool, $id, $added) : self::addTicket($spool, $id)
+        );
+    }
+
+    /** Put something of a ticket into the spool, unless GLPI is purging the ticket; it is sent once the user is gone. */
+    private static function record(int $ticket, callable $action): void
+    {
+        if (self::isPurging($ticket)) {
             return;
         }
-        $ticket_id = (int) $item->fields[$is_task ? 'tickets_id' : 'id'];
         $spool = new Spool();
-        $spool->inOrder($ticket_id, static function () use ($item, $is_task, $ticket_id, $added, $spool): void {
-            // what is stored now: the item in memory may lack what another request has saved meanwhile
-            $ticket = new Ticket();
-            $task = new TicketTask();
-            if ($ticket->getFromDB($ticket_id) && (!$is_task || $task->getFromDB($item->fields['id']))) {
-                $spool->add($ticket_id, $is_task ? Event::ofTask($task, $ticket, $added) : Event::ofTicket($ticket));
-            }
-        });
+        $spool->inOrder($ticket, static fn () => $action($spool));
         Sender::afterTheAnswer();
+    }
+
+    /** Whether GLPI is purging a ticket; a plug-in that calls the purge off takes the input away. */
+    private static function isPurging(int $ticket): bool
+    {
+        return is_array((self::$purging[$ticket] ?? null)?->input);
+    }
+
+    /** The ticket as it is stored: the item in memory may lack what another request has saved meanwhile. */
+    private static function addTicket(Spool $spool, int $id): void
+    {
+        $ticket = new Ticket();
+        if ($ticket->getFromDB($id) && !$ticket->fields['is_deleted']) {
+            $spool->add($id, Event::ofTicket($ticket));
+        }
+    }
+
+    private static function addTask(Spool $spool, int $id, bool $added): void
+    {
+        [$task, $ticket] = [new TicketTask(), new Ticket()];
+        if (
+            $task->getFromDB($id)
+            && (!$task->fields['is_private'] || Settings::load()->private_tasks)
+            && $ticket->getFromDB((int) $task->fields['tickets_id'])
+            && !$ticket->fields['is_deleted']
+        ) {
+            $spool->add((int) $ticket->fields['id'], Event::ofTask($task, $ticket, $added));
+        }
+    }
+
+    /** The ticket that a link is about, as far as the event says it: of people who only watch it does not. */
+    private static function ticketOf(CommonDBTM $link): int
+    {
+        $fields = $link->fields;
+        return (int) match (true) {
+            $link instanceof Itil_Project => $fields['itemtype'] === Ticket::class ? $fields['items_id'] : 0,
+            $link instanceof Ticket_User,
+            $link instanceof Group_Ticket => (int) $fields['type'] === CommonITILActor::OBSERVER ? 0 : $fields['tickets_id'],
+            default                       => $fields['tickets_id'],
+        };
+    }
+
+    /**
+     * @return list<int> the tasks of a ticket that were saved after the ticket was put into the bin
+     */
+    private static function tasksChangedInBin(int $ticket): array
+    {
+        global $DB;
+
+        $put_in = $DB->request([
+            'SELECT' => ['id', 'date_mod'],
+            'FROM'   => 'glpi_logs',
+            'WHERE'  => [
+                'itemtype'      => Ticket::class,
+                'items_id'      => $ticket,
+                'linked_action' => Log::HISTORY_DELETE_ITEM,
+            ],
+            'ORDER'  => 'id DESC',
+            'LIMIT'  => 1,
+        ])->current();
+        if ($put_in === null) {
+            return [];
+        }
+        $tasks = $DB->request([
+            'SELECT' => 'id',
+            'FROM'   => 'glpi_tickettasks',
+            'WHERE'  => ['tickets_id' => $ticket, 'date_mod' => ['>=', $put_in['date_mod']]],
+            'ORDER'  => 'id',
+        ]);
+        return array_map(intval(...), array_column(iterator_to_array($tasks), 'id'));
     }
 }

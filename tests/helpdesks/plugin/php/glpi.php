@@ -1,7 +1,9 @@
 <?php
 
 /**
- * Small stand-ins of what the plugin uses of GLPI 11, over a database in memory.
+ * Small stand-ins of what the plug-in uses of GLPI 11, over a database in memory.
+ *
+ * What GLPI does to a ticket, and the order in which it runs hooks meanwhile, is as it was measured with GLPI 11.0.6.
  */
 
 declare(strict_types=1);
@@ -13,6 +15,20 @@ namespace Glpi\DBAL {
         {
             return (object) ['column' => $column, 'alias' => $alias];
         }
+    }
+}
+
+namespace Glpi\Plugin {
+    final class Hooks
+    {
+        public const CONFIG_PAGE = 'config_page';
+        public const SECURED_CONFIGS = 'secured_configs';
+        public const ITEM_ADD = 'item_add';
+        public const ITEM_UPDATE = 'item_update';
+        public const ITEM_DELETE = 'item_delete';
+        public const ITEM_RESTORE = 'item_restore';
+        public const ITEM_PURGE = 'item_purge';
+        public const PRE_ITEM_PURGE = 'pre_item_purge';
     }
 }
 
@@ -32,6 +48,20 @@ namespace Glpi\Error {
 namespace Glpi\Application\View {
     final class TemplateRenderer
     {
+        /** @var array<string, array<string, mixed>> what was displayed last, by template */
+        public static array $displayed = [];
+
+        public static function getInstance(): self
+        {
+            return new self();
+        }
+
+        /** @param array<string, mixed> $variables */
+        public function display(string $template, array $variables): void
+        {
+            self::$displayed[$template] = $variables;
+        }
+
         public function getEnvironment(): self
         {
             return $this;
@@ -54,6 +84,10 @@ namespace Glpi\Application\View {
 
 namespace {
     const MINUTE_TIMESTAMP = 60;
+    const READ = 1;
+    const UPDATE = 2;
+    const CREATE = 4;
+    const PURGE = 16;
     const INFO = 0;
     const WARNING = 1;
     const ERROR = 2;
@@ -87,6 +121,12 @@ namespace {
 
     final class Database
     {
+        /** Tables that are named after a type of item. */
+        private const TABLES = [
+            'glpi_tickettasks'          => 'TicketTask',
+            'glpi_itils_projects'       => 'Itil_Project',
+            'glpi_projecttasks_tickets' => 'ProjectTask_Ticket',
+        ];
         public string $dbdefault = 'glpi';
         /** @var array<string, array<int, array<string, mixed>>> */
         public array $tables = [];
@@ -133,13 +173,19 @@ namespace {
         {
         }
 
+        public static function table(string $name): string
+        {
+            return self::TABLES[$name] ?? $name;
+        }
+
         /** @param array<string, mixed> $values */
         public function insert(string $table, array $values): void
         {
+            $table = self::table($table);
             if ($this->is_broken) {
                 throw new RuntimeException('the table is full');
             }
-            $id = 1 + max([0, ...array_keys($this->tables[$table])]);
+            $id = 1 + max([0, ...array_keys($this->tables[$table] ?? [])]);
             $this->tables[$table][$id] = ['id' => $id] + $values + [
                 'is_parked'   => 0,
                 'attempts'    => 0,
@@ -155,6 +201,7 @@ namespace {
          */
         public function update(string $table, array $values, array $where): void
         {
+            $table = self::table($table);
             foreach ($this->request(['FROM' => $table, 'WHERE' => $where]) as $row) {
                 $this->tables[$table][$row['id']] = $values + $row;
             }
@@ -163,6 +210,7 @@ namespace {
         /** @param array<string, mixed> $where */
         public function delete(string $table, array $where): void
         {
+            $table = self::table($table);
             foreach ($this->request(['FROM' => $table, 'WHERE' => $where]) as $row) {
                 unset($this->tables[$table][$row['id']]);
             }
@@ -172,11 +220,17 @@ namespace {
         public function request(array $criteria): ArrayIterator
         {
             $rows = array_filter(
-                $this->tables[$criteria['FROM']] ?? [],
+                $this->tables[self::table($criteria['FROM'])] ?? [],
                 static function (array $row) use ($criteria): bool {
                     foreach ($criteria['WHERE'] ?? [] as $name => $value) {
                         $name = is_string($name) ? preg_replace('/^\w+\./', '', $name) : null;
-                        if ($name !== null && !in_array($row[$name], (array) $value)) {
+                        $fits = match (true) {
+                            $name === null                          => true,
+                            is_array($value) && $value[0] === '>=' => $row[$name] >= $value[1],
+                            is_array($value) && $value[0] === '&'  => ($row[$name] & $value[1]) !== 0,
+                            default                                 => in_array($row[$name], (array) $value),
+                        };
+                        if (!$fits) {
                             return false;
                         }
                     }
@@ -186,6 +240,9 @@ namespace {
             foreach (array_reverse((array) ($criteria['ORDER'] ?? [])) as $order) {
                 [$name, $way] = explode(' ', preg_replace('/^\w+\./', '', $order) . ' ASC');
                 usort($rows, static fn (array $a, array $b): int => ($way === 'ASC' ? 1 : -1) * ($a[$name] <=> $b[$name]));
+            }
+            if ($criteria['DISTINCT'] ?? false) {
+                $rows = array_column($rows, null, $criteria['SELECT']);
             }
             return new ArrayIterator(array_slice($rows, 0, $criteria['LIMIT'] ?? null));
         }
@@ -226,6 +283,47 @@ namespace {
         }
     }
 
+    final class Plugin
+    {
+        /** @var array<string, list<string>> the types that each class has a tab on */
+        public static array $tabs = [];
+
+        public static function doHook(string $hook, CommonDBTM $item): void
+        {
+            global $PLUGIN_HOOKS;
+            $listener = $PLUGIN_HOOKS[$hook]['deskbridge'][$item::class] ?? null;
+            if ($listener !== null) {
+                $listener($item);
+            }
+        }
+
+        /** @param array<string, list<string>> $options */
+        public static function registerClass(string $class, array $options): void
+        {
+            self::$tabs[$class] = $options['addtabon'];
+        }
+    }
+
+    final class Migration
+    {
+        public function __construct(string $version)
+        {
+        }
+
+        public function addField(string $table, string $field, string $type): void
+        {
+            global $DB;
+            $default = str_starts_with($type, 'int') ? 0 : '';
+            foreach ($DB->tables[$table] as $id => $row) {
+                $DB->tables[$table][$id] = $row + [$field => $default];
+            }
+        }
+
+        public function migrationOneTable(string $table): void
+        {
+        }
+    }
+
     class CommonGLPI
     {
         /** @var array<string, mixed> */
@@ -240,12 +338,23 @@ namespace {
         {
             return $this->fields['id'];
         }
+
+        public static function createTabEntry(string $text, int $count, string $type, string $icon): string
+        {
+            return $text;
+        }
     }
 
     class CommonDBTM extends CommonGLPI
     {
         /** @var list<string> */
         public array $updates = [];
+        public mixed $input = [];
+
+        public static function getTable(): string
+        {
+            return static::class;
+        }
 
         public function getFromDB(int $id): bool
         {
@@ -253,18 +362,163 @@ namespace {
             $this->fields = $DB->tables[static::class][$id] ?? [];
             return $this->fields !== [];
         }
+
+        /** @param array<string, mixed> $fields */
+        public function add(array $fields): void
+        {
+            global $DB;
+            $fields['id'] ??= 1 + max([0, ...array_keys($DB->tables[static::class] ?? [])]);
+            $this->fields = $DB->tables[static::class][$fields['id']] = $fields;
+            Plugin::doHook('item_add', $this);
+        }
+
+        /** Remove the row, with the hooks before and after. */
+        public function purge(): void
+        {
+            global $DB;
+            $this->input = ['_purge' => 1];
+            Plugin::doHook('pre_item_purge', $this);
+            if (!is_array($this->input)) {
+                return; // a plug-in has called it off
+            }
+            $this->cleanDBonPurge();
+            unset($DB->tables[static::class][$this->fields['id']]);
+            $this->post_deleteFromDB();
+            Plugin::doHook('item_purge', $this);
+        }
+
+        protected function cleanDBonPurge(): void
+        {
+        }
+
+        protected function post_deleteFromDB(): void
+        {
+        }
+
+        /**
+         * @param array<string, mixed> $where
+         * @return list<static>
+         */
+        public static function all(array $where): array
+        {
+            global $DB;
+            $found = [];
+            foreach ($DB->request(['FROM' => static::class, 'WHERE' => $where, 'ORDER' => 'id']) as $row) {
+                $item = new static();
+                $item->fields = $row;
+                $found[] = $item;
+            }
+            return $found;
+        }
     }
 
     final class Ticket extends CommonDBTM
     {
+        public bool $is_visible = true;
+
         /** @return list<array<string, int>> */
         public function getUsers(int $role): array
         {
-            return $this->fields['_users'][$role] ?? [];
+            $linked = Ticket_User::all(['tickets_id' => $this->fields['id'], 'type' => $role]);
+            return array_merge($this->fields['_users'][$role] ?? [], array_column($linked, 'fields'));
+        }
+
+        /** @return list<array<string, int>> */
+        public function getGroups(int $role): array
+        {
+            return array_column(Group_Ticket::all(['tickets_id' => $this->fields['id'], 'type' => $role]), 'fields');
+        }
+
+        public function canViewItem(): bool
+        {
+            return $this->is_visible;
+        }
+
+        /** Into the bin: the item in memory does not know of it. */
+        public function bin(): void
+        {
+            global $DB;
+            $DB->tables[self::class][$this->fields['id']]['is_deleted'] = 1;
+            $DB->insert('glpi_logs', [
+                'itemtype'      => self::class,
+                'items_id'      => $this->fields['id'],
+                'linked_action' => Log::HISTORY_DELETE_ITEM,
+                'date_mod'      => date('Y-m-d H:i:s', $DB->now),
+            ]);
+            Plugin::doHook('item_delete', $this);
+        }
+
+        /** Out of the bin: the item in memory does not know of it. */
+        public function restore(): void
+        {
+            global $DB;
+            $DB->tables[self::class][$this->fields['id']]['is_deleted'] = 0;
+            Plugin::doHook('item_restore', $this);
+        }
+
+        /** Its tasks go first, then its links to projects, then its actors, and then the ticket. */
+        protected function cleanDBonPurge(): void
+        {
+            $of_ticket = ['tickets_id' => $this->fields['id']];
+            $links = Itil_Project::all(['itemtype' => self::class, 'items_id' => $this->fields['id']]);
+            foreach (
+                [
+                    ...TicketTask::all($of_ticket),
+                    ...ProjectTask_Ticket::all($of_ticket),
+                    ...$links,
+                    ...Ticket_User::all($of_ticket),
+                ] as $item
+            ) {
+                $item->purge();
+            }
+        }
+
+        /** Copy another ticket's tasks, which get new ids and everything else from theirs, and put that into the bin. */
+        public function merge(int $other): void
+        {
+            foreach (TicketTask::all(['tickets_id' => $other]) as $task) {
+                $copy = ['id' => null, 'tickets_id' => $this->fields['id'], 'sourceitems_id' => $other];
+                (new TicketTask())->add($copy + $task->fields);
+            }
+            $merged = new self();
+            $merged->getFromDB($other);
+            $merged->bin();
         }
     }
 
     final class TicketTask extends CommonDBTM
+    {
+        public function canViewItem(): bool
+        {
+            return !$this->fields['is_private'];
+        }
+    }
+
+    final class Ticket_User extends CommonDBTM
+    {
+        /** The last one who was assigned leaves the ticket as new, which a hook of the ticket says first. */
+        protected function post_deleteFromDB(): void
+        {
+            global $DB;
+            $ticket = new Ticket();
+            $ticket->getFromDB($this->fields['tickets_id']);
+            if ($this->fields['type'] === CommonITILActor::ASSIGN && $ticket->getUsers(CommonITILActor::ASSIGN) === []) {
+                $ticket->fields['status'] = $DB->tables[Ticket::class][$ticket->fields['id']]['status'] = 1;
+                $ticket->updates = ['status', 'date_mod'];
+                Plugin::doHook('item_update', $ticket);
+            }
+        }
+    }
+
+    final class Group_Ticket extends CommonDBTM
+    {
+    }
+
+    final class Itil_Project extends CommonDBTM
+    {
+    }
+
+    final class ProjectTask_Ticket extends CommonDBTM
     {
     }
 
@@ -276,9 +530,80 @@ namespace {
     {
     }
 
+    final class Group extends CommonDBTM
+    {
+    }
+
+    final class ITILCategory extends CommonDBTM
+    {
+    }
+
+    final class Location extends CommonDBTM
+    {
+    }
+
+    final class User extends CommonDBTM
+    {
+        public function getFriendlyName(): string
+        {
+            return trim("{$this->fields['realname']} {$this->fields['firstname']}");
+        }
+    }
+
+    final class Log
+    {
+        public const HISTORY_DELETE_ITEM = 13;
+    }
+
+    final class Profile extends CommonDBTM
+    {
+    }
+
+    final class ProfileRight extends CommonDBTM
+    {
+        /** @param list<string> $names */
+        public static function addProfileRights(array $names): void
+        {
+            foreach (Profile::all([]) as $profile) {
+                foreach ($names as $name) {
+                    (new self())->add(['profiles_id' => $profile->getID(), 'name' => $name, 'rights' => 0]);
+                }
+            }
+        }
+
+        /** @param array<string, int> $rights */
+        public static function updateProfileRights(int $profile, array $rights): void
+        {
+            global $DB;
+            foreach ($rights as $name => $right) {
+                $DB->update(self::class, ['rights' => $right], ['profiles_id' => $profile, 'name' => $name]);
+            }
+        }
+
+        /** @param list<string> $names */
+        public static function deleteProfileRights(array $names): void
+        {
+            global $DB;
+            $DB->delete(self::class, ['name' => $names]);
+        }
+    }
+
+    final class Session
+    {
+        /** @var array<string, int> */
+        public static array $rights = [];
+
+        public static function haveRight(string $name, int $right): bool
+        {
+            return ((self::$rights[$name] ?? 0) & $right) !== 0;
+        }
+    }
+
     final class CommonITILActor
     {
+        public const REQUESTER = 1;
         public const ASSIGN = 2;
+        public const OBSERVER = 3;
     }
 
     final class UserEmail
@@ -339,5 +664,8 @@ namespace {
             require $file;
         }
     });
-    define('PLUGIN_DESKBRIDGE_VERSION', 'test');
+    $CFG_GLPI = ['url_base' => 'https://glpi.example.org/'];
+    require dirname(__DIR__, 4) . '/deploy/glpi-plugin/deskbridge/setup.php';
+    require dirname(__DIR__, 4) . '/deploy/glpi-plugin/deskbridge/hook.php';
+    plugin_init_deskbridge();
 }

@@ -6,7 +6,9 @@
 
 declare(strict_types=1);
 
+use Glpi\Application\View\TemplateRenderer;
 use Glpi\Error\ErrorHandler;
+use Glpi\Plugin\Hooks;
 use GlpiPlugin\Deskbridge\Cron;
 use GlpiPlugin\Deskbridge\Health;
 use GlpiPlugin\Deskbridge\Http;
@@ -14,13 +16,12 @@ use GlpiPlugin\Deskbridge\RedmineLink;
 use GlpiPlugin\Deskbridge\Sender;
 use GlpiPlugin\Deskbridge\Settings;
 use GlpiPlugin\Deskbridge\Spool;
-use GlpiPlugin\Deskbridge\Watch;
+use GlpiPlugin\Deskbridge\TicketTab;
 
 set_error_handler(static function (int $kind, string $text, string $file, int $line): never {
     throw new ErrorException($text, 0, $kind, $file, $line);
 });
 require __DIR__ . '/glpi.php';
-require dirname(__DIR__, 4) . '/deploy/glpi-plugin/deskbridge/hook.php';
 
 plugin_deskbridge_install();
 
@@ -39,7 +40,42 @@ function saved(array $step, bool $added): void
             $row = $step['meanwhile'] + $row;
         };
     }
-    $added ? Watch::added($item) : Watch::updated($item);
+    Plugin::doHook($added ? Hooks::ITEM_ADD : Hooks::ITEM_UPDATE, $item);
+}
+
+/** @param array<string, mixed> $step */
+function item(array $step): CommonDBTM
+{
+    $item = new $step['type']();
+    $item->getFromDB($step['id']);
+    return $item;
+}
+
+/**
+ * Another plug-in calls a purge off.
+ *
+ * @param array<string, mixed> $step
+ */
+function calledOff(array $step): void
+{
+    $ticket = new Ticket();
+    $ticket->getFromDB($step['id']);
+    Plugin::doHook(Hooks::PRE_ITEM_PURGE, $ticket);
+    $ticket->input = false;
+}
+
+/** @param array<string, mixed> $step */
+function tab(array $step): mixed
+{
+    TemplateRenderer::$displayed = [];
+    Session::$rights = $step['rights'];
+    $item = item($step);
+    $tab = $step['tab'];
+    return [
+        (new $tab())->getTabNameForItem($item),
+        $tab::displayTabContentForItem($item),
+        array_keys(TemplateRenderer::$displayed),
+    ];
 }
 
 function sender(float $patience = 20.0): Sender
@@ -56,19 +92,32 @@ function play(array $step): mixed
         'set'       => Settings::save($step['values']),
         'kept'      => Config::$values,
         'store'     => array_walk($step['tables'], static fn (array $rows, string $table)
-            => $DB->tables[$table] = array_column($rows, null, 'id')),
+            => $DB->tables[Database::table($table)] = array_column($rows, null, 'id')),
         'database'  => array_walk($step['values'], static fn (mixed $value, string $name) => $DB->$name = $value),
         'add'       => saved($step, true),
         'update'    => saved($step, false),
+        'purge'     => item($step)->purge(),
+        'bin'       => item($step)->bin(),
+        'restore'   => item($step)->restore(),
+        'merge'     => item($step)->merge($step['other']),
+        'call off'  => calledOff($step),
+        'tab'       => tab($step),
+        'ticket'    => TicketTab::read(Settings::load(), $step['id'], new Http($step['patience'] ?? 20.0)),
+        'tabs'      => Plugin::$tabs,
+        'install'   => plugin_deskbridge_install(),
+        'take rights' => $DB->update('ProfileRight', ['rights' => 0], [true]),
+        'granted'   => array_values(array_filter($DB->tables['ProfileRight'] ?? [], static fn (array $row): bool
+            => str_starts_with($row['name'], 'plugin_deskbridge') && $row['rights'] > 0)),
         'rows'      => array_values($DB->tables[Spool::TABLE] ?? []),
         'logged'    => ErrorHandler::$logged,
         'send'      => sender($step['patience'] ?? 20.0)->send(60.0, 1000),
         'request'   => sender()->request((new Spool())->due(), $step['now']),
         'test'      => ['status' => sender()->test()->status],
         'wait'      => $DB->update(Spool::TABLE, ['next_try' => 0], [true]),
-        'retry'     => (new Spool())->retry(),
-        'cron'      => [Cron::cronSend(cron($step['comment'] ?? '')), CronTask::$comment],
+        'retry'     => (new Spool())->retry(true),
+        'cron'      => [[Cron::class, 'cron' . CronTask::$registered[0]](cron($step['comment'] ?? '')), CronTask::$comment],
         'revive'    => revived($step['zombies']),
+        'actions'   => CronTask::$registered,
         'trouble'   => Health::trouble(),
         'link'      => [
             RedmineLink::form(Settings::load(), new $step['type']($step['id'])),

@@ -1,0 +1,39 @@
+<?php
+
+/**
+ * @package   deskbridge
+ * @copyright 2026 The deskbridge founders
+ * @license   MIT, see LICENSE
+ */
+
+declare(strict_types=1);
+
+namespace GlpiPlugin\Deskbridge;
+
+/**
+ * Texts of a size that one request takes: a mail from Outlook may have megabytes.
+ */
+final class Content
+{
+    public const MOST_BYTES = 300_000;
+    private const LONGEST_ENTITY = 10;
+
+    /** The text, cut where it is too long, with a note at its end that says so. */
+    public static function fit(?string $html): ?string
+    {
+        if ($html === null || strlen($html) <= self::MOST_BYTES) {
+            return $html;
+        }
+        $kept = mb_strcut($html, 0, self::MOST_BYTES, 'UTF-8');
+        $tag = strrpos($kept, '<');
+        if ($tag !== false && !str_contains(substr($kept, $tag), '>')) {
+            $kept = substr($kept, 0, $tag); // the note would become part of the tag
+        }
+        $kept = preg_replace('/&[#\w]{0,' . self::LONGEST_ENTITY . '}$/', '', $kept) ?? $kept;
+        $note = sprintf(
+            __('Cut off here: the text has %s, and deskbridge gets the first 300 kB. The whole text is in GLPI.', 'deskbridge'),
+            round(strlen($html) / 1000) . ' kB'
+        );
+        return "$kept<p>[$note]</p>";
+    }
+}

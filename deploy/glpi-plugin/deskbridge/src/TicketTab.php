@@ -1,0 +1,151 @@
+<?php
+
+/**
+ * @package   deskbridge
+ * @copyright 2026 The deskbridge founders
+ * @license   MIT, see LICENSE
+ */
+
+declare(strict_types=1);
+
+namespace GlpiPlugin\Deskbridge;
+
+use CommonGLPI;
+use Glpi\Application\View\TemplateRenderer;
+use Session;
+use Ticket;
+use TicketTask;
+
+/**
+ * The tab on tickets: the issue, the hours of each task, and why something did not arrive.
+ *
+ * GLPI asks for a tab's content after the page; the tab's name costs nothing.
+ *
+ * @phpstan-type Outcome array{error: ?string, issue: ?array<string, mixed>, notice: ?string, tasks: list<array<string, mixed>>}
+ */
+final class TicketTab extends CommonGLPI
+{
+    private const SECONDS = 0.3;
+    private const LONGEST_TEXT = 80;
+
+    public static function getTypeName($nb = 0): string
+    {
+        return 'Redmine';
+    }
+
+    public static function getIcon(): string
+    {
+        return 'ti ti-arrows-exchange';
+    }
+
+    public function getTabNameForItem(CommonGLPI $item, $withtemplate = 0): string
+    {
+        return self::mayRead() ? self::createTabEntry(self::getTypeName(), 0, $item::class, self::getIcon()) : '';
+    }
+
+    public static function displayTabContentForItem(CommonGLPI $item, $tabnum = 1, $withtemplate = 0): bool
+    {
+        if (!$item instanceof Ticket || !self::mayRead() || !$item->canViewItem()) {
+            return false;
+        }
+        session_write_close(); // what else this browser asks for need not wait for the session's lock
+        $id = (int) $item->getID();
+        TemplateRenderer::getInstance()->display('@deskbridge/ticket.html.twig', [
+            'outcome' => self::read(Settings::load(), $id, new Http(self::SECONDS)),
+            'unsent'  => (new Spool())->ofTicket($id),
+            'kinds'   => Spool::kinds(),
+        ]);
+        return true;
+    }
+
+    private static function mayRead(): bool
+    {
+        return (bool) Session::haveRight(Rights::TICKET, READ);
+    }
+
+    /**
+     * @return Outcome what deskbridge knows of a ticket; `error` where it cannot be told
+     */
+    public static function read(Settings $settings, int $ticket, Http $http): array
+    {
+        $nothing = ['error' => null, 'issue' => null, 'notice' => null, 'tasks' => []];
+        if ($settings->console_address === '') {
+            return ['error' => __('The address of deskbridge\'s console is not set. Ask an administrator.', 'deskbridge')] + $nothing;
+        }
+        $answer = $http->get("{$settings->console_address}/api/tickets/$ticket", [
+            "authorization: Bearer {$settings->console_token}",
+            'accept: application/json',
+            'accept-language: ' . strtr((string) ($_SESSION['glpilanguage'] ?? 'en_GB'), '_', '-'),
+        ]);
+        $known = $answer->json();
+        if ($answer->status === 404 && ($known['status'] ?? null) === 404) {
+            return ['notice' => __('deskbridge has heard nothing of this ticket yet.', 'deskbridge')] + $nothing;
+        }
+        if ($answer->status !== 200 || !isset($known['tasks'])) {
+            $error = __('deskbridge cannot be reached at the moment. Your work is not affected.', 'deskbridge');
+            return ['error' => $error . ' (' . $answer->summary() . ')'] + $nothing;
+        }
+        $issue = $known['issue'];
+        return [
+            'error'  => null,
+            'issue'  => $issue,
+            'notice' => $issue === null || $known['state'] !== 'linked' ? self::sentence($known) : null,
+            'tasks'  => array_values(array_filter(array_map(self::task(...), $known['tasks']))),
+        ];
+    }
+
+    /**
+     * @param array<string, mixed> $known
+     * @return array<string, mixed>|null null: whoever looks may not see this task
+     */
+    private static function task(array $known): ?array
+    {
+        $task = new TicketTask();
+        $exists = $task->getFromDB((int) $known['id']);
+        if ($exists && !$task->canViewItem()) {
+            return null;
+        }
+        $text = $exists ? trim(html_entity_decode(strip_tags((string) $task->fields['content']))) : '';
+        return [
+            'id'        => (int) $known['id'],
+            'date'      => $exists ? $task->fields['begin'] ?? $task->fields['date'] : null,
+            'text'      => mb_strimwidth($text, 0, self::LONGEST_TEXT, '…'),
+            'hours'     => (float) $known['hours'],
+            'is_logged' => $known['time_entry_id'] !== null && $known['state'] === 'linked',
+            'sentence'  => self::sentence($known),
+        ];
+    }
+
+    /**
+     * What became of something, for the one who works on the ticket; administrators read more on deskbridge's pages.
+     *
+     * @param array<string, mixed> $known
+     */
+    private static function sentence(array $known): string
+    {
+        $reason = (string) ($known['reason'] ?? '');
+        return match ($known['code'] ?? '') {
+            'no_link' => __('Neither the project nor the entity of this ticket is linked to a Redmine project. An administrator can link it; what was done so far can then be sent.', 'deskbridge'),
+            'not_done' => __('The task is not done yet; its time is logged when it is.', 'deskbridge'),
+            'no_time' => __('The task has no duration, so there is nothing to log.', 'deskbridge'),
+            'deleted_there', 'ticket_deleted' => __('It was deleted in GLPI before anything of it was sent.', 'deskbridge'),
+            'copy_of_another' => __('The task is a copy, made when tickets were merged; the time belongs to the original.', 'deskbridge'),
+            'private_task' => __('The task is private, and private tasks are not sent.', 'deskbridge'),
+            default => match ($known['state']) {
+                'linked', 'done'      => __('It is in Redmine.', 'deskbridge'),
+                'pending'             => __('It is on its way to Redmine.', 'deskbridge') . self::because($reason),
+                'claimed', 'in_doubt' => __('It was sent to Redmine; the answer is still to come.', 'deskbridge'),
+                'held'                => __('An administrator has to decide what is to become of it.', 'deskbridge') . self::because($reason),
+                'failed'              => __('Redmine did not take it. An administrator can see why and send it again.', 'deskbridge') . self::because($reason),
+                'gone'                => __('It was deleted in Redmine.', 'deskbridge') . self::because($reason),
+                'skipped'             => __('Nothing was sent to Redmine.', 'deskbridge') . self::because($reason),
+                default               => __('Nothing is in Redmine yet.', 'deskbridge') . self::because($reason),
+            },
+        };
+    }
+
+    private static function because(string $reason): string
+    {
+        return $reason === '' ? '' : " ($reason)";
+    }
+}
