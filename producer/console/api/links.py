@@ -20,6 +20,7 @@ from shared.codes.refusals import Refusal
 from shared.errors import NotFound
 from shared.sentences.render import sentence
 from shared.store.configuration.links import Link, LinkKind
+from shared.store.configuration.metadata import MetadataKind
 from shared.values.ids import LARGEST
 
 router = api_router("/api/links", "links")
@@ -54,16 +55,16 @@ def links(desk: AtDesk) -> Any:
     return [link_json(link) for link in all_links(desk.store)]
 
 
-@router.get("/projects/{helpdesk_id}", responses=refusals(404), response_model=models.Link)
+@router.get("/projects/{helpdesk_id}", responses=refusals(404), response_model=models.LinkShown)
 def project_link(desk: AtDesk, helpdesk_id: Id) -> Any:
     """Show the link of a helpdesk project."""
-    return link_json(link_of(desk.store, LinkKind.PROJECT, helpdesk_id))
+    return _shown(desk, link_of(desk.store, LinkKind.PROJECT, helpdesk_id))
 
 
-@router.get("/entities/{helpdesk_id}", responses=refusals(404), response_model=models.Link)
+@router.get("/entities/{helpdesk_id}", responses=refusals(404), response_model=models.LinkShown)
 def entity_link(desk: AtDesk, helpdesk_id: IdOrZero) -> Any:
     """Show the link of a helpdesk entity."""
-    return link_json(link_of(desk.store, LinkKind.ENTITY, helpdesk_id))
+    return _shown(desk, link_of(desk.store, LinkKind.ENTITY, helpdesk_id))
 
 
 @router.put("/projects/{helpdesk_id}", responses=PUT, response_model=models.LinkMade)
@@ -90,6 +91,14 @@ def delete_entity_link(desk: AtDesk, helpdesk_id: IdOrZero) -> Response:
     """Remove the link of a helpdesk entity."""
     remove_link(desk.store, LinkKind.ENTITY, helpdesk_id)
     return Response(status_code=204)
+
+
+def _shown(desk: Desk, link: Link) -> dict[str, Any]:
+    with desk.store.transaction() as tx:
+        project = tx.metadata.get(MetadataKind.PROJECT, link.tracker_project_id)
+        base_url = tx.configs.get()[0].base_url
+    url = f"{base_url}/projects/{link.tracker_project_id}" if base_url else None
+    return {**link_json(link), "project": project.name if project else None, "url": url}
 
 
 def _put(desk: Desk, kind: LinkKind, helpdesk_id: int, form: LinkForm, response: Response) -> dict[str, Any]:

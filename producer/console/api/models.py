@@ -150,6 +150,13 @@ class Link(Shape):
     default_category_id: int | None
 
 
+class LinkShown(Link):
+    """A link, with what people read of its tracker project; null while the metadata does not know it."""
+
+    project: str | None
+    url: str | None
+
+
 class Caution(Shape):
     """A warning: the code and its parameters for programs, the sentence for people."""
 
