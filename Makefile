@@ -58,8 +58,9 @@ pictures: install ## The pictures of README.md and docs/console.md, of a real ru
 promises: install ## Each promise of docs/security.md and docs/guarantees.md with the tests that hold it
 	@$(BIN)/python -m tests.support.promises
 
-messages: install ## Bring the catalogues of the pages' languages up to date, and compile them
+messages: install ## Bring the catalogues of the pages and of GLPI's plug-in up to date, and compile them
 	@$(BIN)/python -m tests.support.catalogue
+	@$(BIN)/python -m tests.support.plugin_catalogue
 
 check: install ## Linters, types, import rules, dependencies
 	@$(BIN)/ruff check .

@@ -1,68 +1,48 @@
-"""The GLPI plugin's texts: each is translated, and what GLPI reads (.mo) is what people edit (.po)."""
+"""The GLPI plug-in's texts: each is translated, and what GLPI reads (.mo) is what people edit (.po)."""
 
 from __future__ import annotations
 
-import gettext
 import re
-from pathlib import Path
 
 import pytest
 
-PLUGIN = Path(__file__).parents[3] / "deploy" / "glpi-plugin" / "deskbridge"
-LANGUAGES = ["en_GB", "fr_FR"]
-QUOTED = r"'((?:[^'\\]|\\.)*)'"
-TEXT = re.compile(rf"\b__\(\s*{QUOTED},\s*'deskbridge'\s*\)")
-COUNTED = re.compile(rf"\b_n\(\s*{QUOTED},\s*{QUOTED},")
-ENTRY = re.compile(r'^msgid "(.+)"\n(?:msgid_plural "(.+)"\n)?((?:msgstr.*\n)+)', re.MULTILINE)
+from tests.support import plugin_catalogue
+from tests.support.plugin_catalogue import FOLDER, LANGUAGES, TEMPLATE, Text, used
+
 HOLE = re.compile(r"%(?:\d\$)?[ds]")
 
 
-def used() -> set[str]:
-    """Return the texts of the plugin's sources; of a counted one the form for one."""
-    found: set[str] = set()
-    for file in [*PLUGIN.rglob("*.php"), *PLUGIN.rglob("*.twig")]:
-        source = file.read_text()
-        found |= {text[1].replace(r"\'", "'") for text in [*TEXT.finditer(source), *COUNTED.finditer(source)]}
-    return found
+def translated(language: str) -> dict[Text, Text]:
+    """Return the translation of each text."""
+    return {message.id: message.string for message in plugin_catalogue.catalogue(language) if message.id}
 
 
-def translated(language: str) -> dict[str, list[str]]:
-    """Return the translations of each text in a .po file."""
-    content = (PLUGIN / "locales" / f"{language}.po").read_text()
-    return {
-        unescaped(entry[1]): [
-            unescaped(text) for text in re.findall(r'^msgstr.*?"(.*)"$', entry[3], re.MULTILINE)
-        ]
-        for entry in ENTRY.finditer(content + "\n")
-    }
-
-
-def unescaped(text: str) -> str:
-    return text.replace('\\"', '"').replace("\\\\", "\\")
+def forms(text: Text) -> tuple[str, ...]:
+    return text if isinstance(text, tuple) else (text,)
 
 
 def test_there_are_texts() -> None:
     assert len(used()) > 30
 
 
+def test_the_template_has_every_text() -> None:
+    assert TEMPLATE.read_text(encoding="utf-8") == plugin_catalogue.template()
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_each_text_is_translated_and_none_is_left_over(language: str) -> None:
-    assert set(translated(language)) == used()
+    found = translated(language)
+    assert set(found) == set(used())
+    assert [text for text, words in found.items() if not all(forms(words))] == []
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_translation_has_the_holes_of_its_text(language: str) -> None:
-    for text, translations in translated(language).items():
-        for translation in translations:
-            assert sorted(HOLE.findall(translation)) == sorted(HOLE.findall(text))
+    for text, words in translated(language).items():
+        for form in forms(words):
+            assert sorted(HOLE.findall(form)) == sorted(HOLE.findall(forms(text)[0]))
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_what_glpi_reads_was_compiled_from_what_people_edit(language: str) -> None:
-    with (PLUGIN / "locales" / f"{language}.mo").open("rb") as file:
-        compiled = gettext.GNUTranslations(file)
-    for text, translations in translated(language).items():
-        if len(translations) == 1:
-            assert compiled.gettext(text) == translations[0]
-        else:
-            assert [compiled.ngettext(text, "", count) for count in (1, 2)] == translations
+    assert (FOLDER / f"{language}.mo").read_bytes() == plugin_catalogue.compiled(language)

@@ -1,0 +1,89 @@
+"""The catalogues of GLPI's plug-in: the template of what there is to translate, each `.po`, and its `.mo`.
+
+`make messages` runs it: new texts come in empty, and what is gone goes.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+from babel.messages.catalog import Catalog
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po, write_po
+
+PLUGIN = Path(__file__).parents[2] / "deploy" / "glpi-plugin" / "deskbridge"
+FOLDER = PLUGIN / "locales"
+TEMPLATE = FOLDER / "deskbridge.pot"
+LANGUAGES = ("de_DE", "en_GB", "fr_FR")
+QUOTED = r"'((?:[^'\\]|\\.)*)'"
+TEXT = re.compile(rf"\b__\(\s*{QUOTED},\s*'deskbridge'\s*\)")
+COUNTED = re.compile(rf"\b_n\(\s*{QUOTED},\s*{QUOTED},")
+Text = str | tuple[str, str]
+
+
+def used() -> list[Text]:
+    """Return the texts of the plug-in's sources in their order; of counted ones both forms."""
+    found: dict[Text, None] = {}
+    for file in sorted([*PLUGIN.rglob("*.php"), *PLUGIN.rglob("*.twig")]):
+        source = file.read_text(encoding="utf-8")
+        for match in COUNTED.finditer(source):
+            found[_plain(match[1]), _plain(match[2])] = None
+        for match in TEXT.finditer(source):
+            found[_plain(match[1])] = None
+    return list(found)
+
+
+def template() -> str:
+    """Return the template of what there is to translate."""
+    return _written(_of({}, None))
+
+
+def catalogue(language: str) -> Catalog:
+    """Return the catalogue of a language, as people have edited it."""
+    with (FOLDER / f"{language}.po").open("rb") as file:
+        return read_po(file, locale=language)
+
+
+def compiled(language: str) -> bytes:
+    """Return what GLPI reads of a language."""
+    file = io.BytesIO()
+    write_mo(file, catalogue(language))
+    return file.getvalue()
+
+
+def main() -> None:
+    """Bring everything up to date."""
+    TEMPLATE.write_text(template(), encoding="utf-8")
+    for language in LANGUAGES:
+        kept = {message.id: message.string for message in catalogue(language) if message.id}
+        made = _of(kept, language)
+        (FOLDER / f"{language}.po").write_text(_written(made), encoding="utf-8")
+        (FOLDER / f"{language}.mo").write_bytes(compiled(language))
+
+
+def _of(translated: dict[Text, Text], language: str | None) -> Catalog:
+    made = Catalog(locale=language, project="deskbridge", fuzzy=False, charset="UTF-8")
+    for text in used():
+        made.add(text, translated.get(text, ("", "") if isinstance(text, tuple) else ""))
+    return made
+
+
+def _written(made: Catalog) -> str:
+    """Return a catalogue without a header that changes with the day."""
+    file = io.BytesIO()
+    write_po(file, made, width=0, omit_header=True)
+    lines = ["Content-Type: text/plain; charset=UTF-8", "Content-Transfer-Encoding: 8bit"]
+    if made.locale:
+        lines = [f"Language: {made.locale}", *lines, f"Plural-Forms: {made.plural_forms}"]
+    header = "".join(f'"{line}\\n"\n' for line in ["MIME-Version: 1.0", *lines])
+    return f'msgid ""\nmsgstr ""\n{header}\n{file.getvalue().decode()}'.rstrip("\n") + "\n"
+
+
+def _plain(quoted: str) -> str:
+    return quoted.replace(r"\'", "'").replace(r"\\", "\\")
+
+
+if __name__ == "__main__":
+    main()
