@@ -16,7 +16,7 @@ COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-ver
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-quick test-wheel test-deploy test-ha test-browser pictures promises messages check format lock site wheel image deb release redmine test-redmine bench drill fuzz sbom clean
+.PHONY: help install run test test-quick test-wheel test-deploy test-ha test-browser pictures promises messages check format lock site wheel plugin image deb release redmine test-redmine bench drill fuzz sbom clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -98,14 +98,17 @@ wheel: install ## The wheel: dist/
 	@rm -rf dist build/lib
 	@$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
-image: wheel ## The container image (BASE=, IMAGE=): deploy/container/Dockerfile
+plugin: install ## The archive of GLPI's plug-in, to unpack in its plugins/: dist/deskbridge-glpi-plugin-*.tar.gz
+	@$(BIN)/python -m deploy.release plugin
+
+image: wheel plugin ## The container image (BASE=, IMAGE=): deploy/container/Dockerfile
 	@docker build $(BUILD_FLAGS) $(if $(BASE),--build-arg BASE=$(BASE)) --build-arg VERSION=$$($(BIN)/deskbridge --version | cut -d' ' -f2) \
 		--build-arg REVISION=$$(git rev-parse HEAD) --file deploy/container/Dockerfile --tag $(or $(IMAGE),deskbridge:latest) .
 
-deb: wheel ## The package for this release of Debian: dist/deskbridge_*.deb
+deb: wheel plugin ## The package for this release of Debian: dist/deskbridge_*.deb
 	@deploy/debian/build dist/*.whl $(BIN)/uv
 
-release: install ## What is handed out, of the last commit, reproducibly: wheel, sdist, .deb, image recipe, chart, SBOM, SHA256SUMS
+release: install ## What is handed out, of the last commit, reproducibly: wheel, sdist, .deb, image recipe, chart, GLPI's plug-in, SBOM, SHA256SUMS
 	@$(BIN)/python -m deploy.release
 
 redmine: ## Install and start a real Redmine (VERSION=5.0|6.0|6.1; Debian or Ubuntu, root); print its address and key

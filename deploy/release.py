@@ -1,6 +1,6 @@
-"""`python -m deploy.release`: everything that is handed out, into dist/, with SHA256SUMS.
+"""`python -m deploy.release`: everything that is handed out, into dist/, with SHA256SUMS; `… plugin`: GLPI's plug-in alone.
 
-Wheel, sdist, Debian's package, image recipe, chart and bill of materials, made of the last commit alone: the same
+Wheel, sdist, Debian's package, image recipe, chart, GLPI's plug-in and bill of materials, made of the last commit alone: the same
 commit gives the same bytes, wherever and whenever they are made. The version is pyproject.toml's.
 """
 
@@ -26,6 +26,7 @@ RECIPE = ("deploy/container", "deploy/monitoring", "requirements-runtime.lock")
 """What an image is made of and run with, beside the wheel."""
 
 CHART = "deploy/helm/deskbridge"
+PLUGIN = "deploy/glpi-plugin/deskbridge"
 IGNORED = frozenset({"secrets", "__pycache__"})
 
 
@@ -34,9 +35,13 @@ class NotReady(Exception):
 
 
 def main() -> int:
-    """Make a release of the last commit; return the exit code."""
+    """Make a release of the last commit, or the plug-in's archive of this tree as it is; return the exit code."""
     try:
-        made = release(ROOT / "dist")
+        made = (
+            [plugin_archive(ROOT, ROOT / "dist", _epoch())]
+            if sys.argv[1:] == ["plugin"]
+            else release(ROOT / "dist")
+        )
     except NotReady as fault:
         print(f"deploy.release: {fault}", file=sys.stderr)
         return 1
@@ -61,7 +66,7 @@ def release(into: Path) -> list[Path]:
     if not shutil.which("dpkg-deb"):
         raise NotReady("a release is made on the Debian that its package is for: there is no dpkg-deb here")
     os.umask(0o022)
-    epoch = int(os.environ.get(EPOCH) or _git("log", "-1", "--format=%ct"))
+    epoch = _epoch()
     os.environ[EPOCH] = str(epoch)
     shutil.rmtree(into, ignore_errors=True)
     into.mkdir(parents=True)
@@ -69,15 +74,17 @@ def release(into: Path) -> list[Path]:
         source = _sources(Path(folder) / "deskbridge")
         version = checked_version(source)
         wheel, sdist = _packages(source, epoch)
-        names = [wheel.name, sdist.name]
+        plugin = plugin_archive(source, source / "dist", epoch)
+        shutil.copy(plugin, into)
+        names = [wheel.name, sdist.name, plugin.name]
         shutil.copy(sdist, into)
         shutil.copy(wheel, into)
-        sdist.unlink()  # of what an image needs there is the wheel alone
+        sdist.unlink()  # an image needs the wheel and the plug-in
         uv = Path(sys.executable).with_name("uv")
         _run([source / "deploy" / "debian" / "build", f"dist/{wheel.name}", uv], source)
         (package,) = (source / "dist").glob("*.deb")
         shutil.move(package, into)
-        recipe = {one: source / one for one in (*RECIPE, f"dist/{wheel.name}")}
+        recipe = {one: source / one for one in (*RECIPE, f"dist/{wheel.name}", f"dist/{plugin.name}")}
         pack(into / f"deskbridge-{version}-image.tar.gz", f"deskbridge-{version}", recipe, epoch)
         # named and laid out as `helm package` does
         pack(into / f"deskbridge-{version}.tgz", "deskbridge", {"": source / CHART}, epoch)
@@ -120,6 +127,27 @@ def checked_version(source: Path) -> str:
     if set(re.findall(r"(?m)^(?:version|appVersion): \"?([^\"\n]+)", chart)) != {version}:
         raise NotReady(f"{CHART}/Chart.yaml is not of {version}")
     return version
+
+
+def plugin_archive(source: Path, into: Path, epoch: int) -> Path:
+    """Make the archive that is unpacked in GLPI's `plugins/`; it is named after the plug-in's own version.
+
+    Args:
+        source: the folder of some sources.
+        into: a folder.
+        epoch: the time of every file, in seconds.
+
+    Raises:
+        NotReady: the plug-in names no version.
+    """
+    setup = (source / PLUGIN / "setup.php").read_text(encoding="utf-8")
+    found = re.search(r"'PLUGIN_DESKBRIDGE_VERSION', '([^']+)'", setup)
+    if found is None:
+        raise NotReady(f"{PLUGIN}/setup.php names no version")
+    into.mkdir(parents=True, exist_ok=True)
+    archive = into / f"deskbridge-glpi-plugin-{found[1]}.tar.gz"
+    pack(archive, "deskbridge", {"": source / PLUGIN}, epoch)
+    return archive
 
 
 def pack(archive: Path, top: str, content: dict[str, Path], epoch: int) -> None:
@@ -170,6 +198,10 @@ def _packages(source: Path, epoch: int) -> tuple[Path, Path]:
         (top,) = Path(folder).iterdir()
         pack(built, top.name, {"": top}, epoch)
     return source / "dist" / wheel, built
+
+
+def _epoch() -> int:
+    return int(os.environ.get(EPOCH) or _git("log", "-1", "--format=%ct"))
 
 
 def _git(*arguments: str) -> str:

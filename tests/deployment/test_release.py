@@ -53,7 +53,8 @@ def test_everything_is_there_and_what_the_sums_say(release: Path) -> None:
     assert names == sorted(one.name for one in release.iterdir() if one.name != "SHA256SUMS")
     (package,) = (one for one in names if one.endswith(".deb"))
     assert package.startswith(f"deskbridge_{number}+deb")
-    assert {*names} - {package} == {
+    (plugin,) = (one for one in names if one.startswith("deskbridge-glpi-plugin-"))
+    assert {*names} - {package, plugin} == {
         f"deskbridge-{number}-py3-none-any.whl",
         f"deskbridge-{number}.tar.gz",
         f"deskbridge-{number}-image.tar.gz",
@@ -63,6 +64,10 @@ def test_everything_is_there_and_what_the_sums_say(release: Path) -> None:
     run({**os.environ}, "/usr/bin/sha256sum", "--check", "--strict", "SHA256SUMS", cwd=release)
     with tarfile.open(release / f"deskbridge-{number}.tgz") as chart:
         assert {"deskbridge/Chart.yaml", "deskbridge/values.schema.json"} <= set(chart.getnames())
+    with tarfile.open(release / f"deskbridge-{number}-image.tar.gz") as recipe:
+        assert f"deskbridge-{number}/dist/{plugin}" in recipe.getnames()
+    contents = run({**os.environ}, "/usr/bin/dpkg-deb", "--contents", release / package)
+    assert f"./usr/share/deskbridge/{plugin}" in contents
 
 
 def test_the_sdist_makes_the_same_wheel(release: Path, tmp_path: Path) -> None:

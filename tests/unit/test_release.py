@@ -6,11 +6,12 @@ import os
 import re
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
 
-from deploy.release import NotReady, checked_version, pack
+from deploy.release import NotReady, checked_version, pack, plugin_archive
 from tests.support.releases import ROOT, UNRELEASED, committed, cut, version
 
 
@@ -67,3 +68,20 @@ def test_an_archive_is_the_same_whatever_the_files_are_called_after_and_whoever_
             os.utime(folder / name, (number, number))
         pack(tmp_path / f"{number}.tgz", "top", {"": folder}, 1_000_000)
     assert (tmp_path / "0.tgz").read_bytes() == (tmp_path / "1.tgz").read_bytes()
+
+
+def test_the_plug_in_s_archive_unpacks_to_the_folder_that_glpi_looks_for(tmp_path: Path) -> None:
+    archive = plugin_archive(ROOT, tmp_path, 1_000_000)
+    assert re.fullmatch(r"deskbridge-glpi-plugin-\d+\.\d+\.\d+\.tar\.gz", archive.name)
+    with tarfile.open(archive) as packed:
+        names = set(packed.getnames())
+    expected = {"setup.php", "hook.php", "LICENSE", "README.md", "CHANGELOG.md", "plugin.xml", "logo.png"}
+    assert {f"deskbridge/{name}" for name in (*expected, "locales/deskbridge.pot")} <= names
+    assert all(name.startswith("deskbridge/") for name in names)
+
+
+def test_a_plug_in_that_names_no_version_is_not_packed(tmp_path: Path) -> None:
+    (tmp_path / "deploy/glpi-plugin/deskbridge").mkdir(parents=True)
+    (tmp_path / "deploy/glpi-plugin/deskbridge/setup.php").write_text("<?php")
+    with pytest.raises(NotReady, match="names no version"):
+        plugin_archive(tmp_path, tmp_path, 0)
