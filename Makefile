@@ -101,11 +101,13 @@ wheel: install ## The wheel: dist/
 plugin: install ## The archive of GLPI's plug-in, to unpack in its plugins/: dist/deskbridge-glpi-plugin-*.tar.gz
 	@$(BIN)/python -m deploy.release plugin
 
-image: wheel plugin ## The container image (BASE=, IMAGE=): deploy/container/Dockerfile
+image: wheel ## The container image (BASE=, IMAGE=): deploy/container/Dockerfile
+	@$(BIN)/python -m deploy.release plugin > /dev/null
 	@docker build $(BUILD_FLAGS) $(if $(BASE),--build-arg BASE=$(BASE)) --build-arg VERSION=$$($(BIN)/deskbridge --version | cut -d' ' -f2) \
 		--build-arg REVISION=$$(git rev-parse HEAD) --file deploy/container/Dockerfile --tag $(or $(IMAGE),deskbridge:latest) .
 
-deb: wheel plugin ## The package for this release of Debian: dist/deskbridge_*.deb
+deb: wheel ## The package for this release of Debian: dist/deskbridge_*.deb
+	@$(BIN)/python -m deploy.release plugin > /dev/null
 	@deploy/debian/build dist/*.whl $(BIN)/uv
 
 release: install ## What is handed out, of the last commit, reproducibly: wheel, sdist, .deb, image recipe, chart, GLPI's plug-in, SBOM, SHA256SUMS
