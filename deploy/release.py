@@ -1,8 +1,8 @@
 """`python -m deploy.release`: everything that is handed out, into dist/, with SHA256SUMS.
 
-Wheel, sdist, Debian's package, image recipe, chart, GLPI's plug-in and bill of materials, made of the last commit alone:
-the same commit gives the same bytes, wherever and whenever they are made. The version is pyproject.toml's, of the
-plug-in its own. `python -m deploy.release plugin` makes the plug-in's archive alone, of this tree as it is.
+Wheel, sdist, Debian's package, image recipe, chart, plug-in and bill of materials, made of the last commit alone: the
+same commit gives the same bytes, wherever and whenever they are made. The version is pyproject.toml's, the plug-in has
+its own. `python -m deploy.release plugin` makes the archive of GLPI's plug-in alone, of this tree as it is.
 """
 
 from __future__ import annotations
