@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 
 from babel.messages.catalog import Catalog
@@ -20,6 +21,9 @@ LANGUAGES = ("de_DE", "en_GB", "fr_FR")
 QUOTED = r"'((?:[^'\\]|\\.)*)'"
 TEXT = re.compile(rf"\b__\(\s*{QUOTED},\s*'deskbridge'\s*\)")
 COUNTED = re.compile(rf"\b_n\(\s*{QUOTED},\s*{QUOTED},")
+MADE = datetime(2026, 1, 1, tzinfo=UTC)
+"""So that the same texts make the same file on any day."""
+
 Text = str | tuple[str, str]
 
 
@@ -43,7 +47,9 @@ def template() -> str:
 def catalogue(language: str) -> Catalog:
     """Return the catalogue of a language, as people have edited it."""
     with (FOLDER / f"{language}.po").open("rb") as file:
-        return read_po(file, locale=language)
+        read = read_po(file, locale=language)
+    read.creation_date = MADE
+    return read
 
 
 def compiled(language: str) -> bytes:

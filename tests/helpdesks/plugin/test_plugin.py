@@ -476,7 +476,7 @@ def test_a_refused_event_is_parked_with_the_answer_and_the_others_go(
     assert (sent, again) == (7, 0)
     (parked,) = rows
     assert (parked["tickets_id"], parked["is_parked"]) == (13, 1)
-    assert "entity_id" in parked["answer"]
+    assert "[0].ticket.entity_id: " in parked["answer"]
     assert [row.task_id for row in producer.journal()] == [1, 2, 3, 4, 6, 7, 8]
 
 

@@ -43,12 +43,18 @@ final class Answer
             return mb_substr($this->text, 0, self::LONGEST);
         }
         $problem = $this->json();
-        $plain = JSON_UNESCAPED_UNICODE | JSON_UNESCAPED_SLASHES;
-        $told = $problem === null ? strip_tags($this->text) : implode(' · ', array_filter([
+        $said = $problem === null ? strip_tags($this->text) : implode(' · ', array_filter([
             $problem['title'] ?? '',
             $problem['detail'] ?? '',
-            isset($problem['errors']) ? json_encode($problem['errors'], $plain) : '',
+            implode('; ', array_map(self::fault(...), (array) ($problem['errors'] ?? []))),
         ]));
-        return mb_substr(rtrim("HTTP {$this->status}: " . trim($told), ': '), 0, self::LONGEST);
+        return mb_substr(rtrim("HTTP {$this->status}: " . trim($said), ': '), 0, self::LONGEST);
+    }
+
+    /** Which field is wrong, and why. */
+    private static function fault(mixed $fault): string
+    {
+        $fault = (array) $fault;
+        return trim(($fault['path'] ?? '') . ': ' . ($fault['detail'] ?? ''), ': ');
     }
 }
