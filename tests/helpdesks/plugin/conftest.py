@@ -49,8 +49,13 @@ TASK = {
     "date_mod": "2026-11-20 23:30:00",
 }
 PEOPLE = [
-    {"id": 7, "realname": "Smith", "firstname": "Alice"},
-    {"id": 8, "realname": "Jones", "firstname": "Bob"},
+    {"id": 7, "name": "alice", "realname": "Smith", "firstname": "Alice"},
+    {"id": 8, "name": "bob", "realname": "Jones", "firstname": "Bob"},
+]
+EMAILS = [
+    {"id": 1, "users_id": 7, "email": "private@example.org", "is_default": 0},
+    {"id": 2, "users_id": 7, "email": "alice@example.org", "is_default": 1},
+    {"id": 3, "users_id": 8, "email": "bob@example.org", "is_default": 0},
 ]
 ALICE = {"id": 7, "email": "alice@example.org", "name": "Smith Alice"}
 BOB = {"id": 8, "email": "bob@example.org", "name": "Jones Bob"}
@@ -83,7 +88,13 @@ def play(php: str) -> Play:
 
     def played(*steps: Step) -> list[Any]:
         before = [
-            store(Ticket=[{**TICKET, "_users": {"2": []}}], TicketTask=[], Entity=[ENTITY], User=PEOPLE)
+            store(
+                Ticket=[{**TICKET, "_users": {"2": []}}],
+                TicketTask=[],
+                Entity=[ENTITY],
+                User=PEOPLE,
+                glpi_useremails=EMAILS,
+            )
         ]
         run = subprocess.run(
             [php, str(PLAY)],

@@ -10,18 +10,10 @@ declare(strict_types=1);
 
 namespace GlpiPlugin\Deskbridge;
 
-use CommonDBTM;
 use CommonITILActor;
 use DateTimeImmutable;
-use Entity;
-use Group;
-use ITILCategory;
-use Location;
-use Project;
 use Ticket;
 use TicketTask;
-use User;
-use UserEmail;
 
 /**
  * Events as deskbridge's producer takes them; what of it only the spool knows (when, which) is added on sending.
@@ -63,7 +55,8 @@ final class Event
      */
     public static function ofTicket(Ticket $ticket): array
     {
-        return ['event' => 'ticket.updated'] + self::origin() + ['ticket' => self::ticket($ticket)];
+        $people = new People([self::first($ticket, CommonITILActor::ASSIGN), self::first($ticket, CommonITILActor::REQUESTER)]);
+        return ['event' => 'ticket.updated'] + self::origin() + ['ticket' => self::ticket($ticket, $people)];
     }
 
     /**
@@ -72,15 +65,21 @@ final class Event
     public static function ofTask(TicketTask $task, Ticket $ticket, bool $added): array
     {
         $fields = $task->fields;
+        $user = (int) $fields['users_id'];
+        $people = new People([
+            $user,
+            self::first($ticket, CommonITILActor::ASSIGN),
+            self::first($ticket, CommonITILActor::REQUESTER),
+        ]);
         return ['event' => $added ? 'ticket_task.added' : 'ticket_task.updated'] + self::origin() + [
-            'ticket' => self::ticket($ticket),
+            'ticket' => self::ticket($ticket, $people),
             'task'   => [
                 'id'         => (int) $fields['id'],
                 'content'    => Content::fit($fields['content']),
                 'state'      => (int) $fields['state'],
                 'actiontime' => (int) $fields['actiontime'],
                 'is_private' => (bool) $fields['is_private'],
-                'user'       => self::user((int) $fields['users_id']),
+                'user'       => $people->get($user),
                 'date'       => self::day($fields['begin'] ?? $fields['date']),
             ] + array_filter(['copy_of' => TaskCopy::of($fields)]),
         ];
@@ -113,7 +112,7 @@ final class Event
     /**
      * @return array<string, mixed>
      */
-    private static function ticket(Ticket $ticket): array
+    private static function ticket(Ticket $ticket, People $people): array
     {
         $fields = $ticket->fields;
         $id = (int) $fields['id'];
@@ -129,15 +128,15 @@ final class Event
             'impact'            => (int) $fields['impact'],
             'priority'          => (int) $fields['priority'],
             'type'              => (int) $fields['type'],
-            'category'          => self::named(ITILCategory::class, (int) $fields['itilcategories_id']),
-            'location'          => self::named(Location::class, (int) $fields['locations_id']),
+            'category'          => self::named('glpi_itilcategories', (int) $fields['itilcategories_id']),
+            'location'          => self::named('glpi_locations', (int) $fields['locations_id']),
             'entity_id'         => (int) $fields['entities_id'],
-            'entity_name'       => self::name(Entity::class, (int) $fields['entities_id']),
+            'entity_name'       => self::name('glpi_entities', (int) $fields['entities_id']),
             'project_id'        => $project,
-            'project_name'      => $project === null ? null : self::name(Project::class, $project),
+            'project_name'      => $project === null ? null : self::name('glpi_projects', $project, 'name'),
             'other_project_ids' => array_slice($projects, 0, self::MOST_PROJECTS),
-            'technician'        => self::first($ticket, CommonITILActor::ASSIGN),
-            'requester'         => self::first($ticket, CommonITILActor::REQUESTER),
+            'technician'        => $people->get(self::first($ticket, CommonITILActor::ASSIGN)),
+            'requester'         => $people->get(self::first($ticket, CommonITILActor::REQUESTER)),
             'groups'            => self::groups($ticket),
             'time_to_resolve'   => self::moment($fields['time_to_resolve']),
             'external_id'       => $fields['externalid'],
@@ -156,49 +155,28 @@ final class Event
     }
 
     /**
-     * @param class-string<CommonDBTM> $type
      * @return array{id: int, name: ?string}|null
      */
-    private static function named(string $type, int $id): ?array
+    private static function named(string $table, int $id): ?array
     {
-        return $id > 0 ? ['id' => $id, 'name' => self::name($type, $id)] : null;
+        return $id > 0 ? ['id' => $id, 'name' => self::name($table, $id)] : null;
     }
 
-    /**
-     * The whole path of what stands in a tree.
-     *
-     * @param class-string<CommonDBTM> $type
-     */
-    private static function name(string $type, int $id): ?string
+    /** What something is called: of what stands in a tree the whole path. */
+    private static function name(string $table, int $id, string $column = 'completename'): ?string
     {
-        $item = new $type();
-        return $item->getFromDB($id) ? $item->fields['completename'] ?? $item->fields['name'] : null;
+        global $DB;
+
+        $row = $DB->request(['SELECT' => $column, 'FROM' => $table, 'WHERE' => ['id' => $id]])->current();
+        return $row[$column] ?? null;
     }
 
-    /**
-     * @return array{id: int, email: ?string, name: ?string}|null who has had a role in the ticket for the longest time
-     */
-    private static function first(Ticket $ticket, int $role): ?array
+    /** Who has had a role in the ticket for the longest time; 0: nobody. */
+    private static function first(Ticket $ticket, int $role): int
     {
         $people = array_filter(array_column($ticket->getUsers($role), 'users_id', 'id'));
         ksort($people);
-        return self::user((int) reset($people));
-    }
-
-    /**
-     * @return array{id: int, email: ?string, name: ?string}|null
-     */
-    private static function user(int $id): ?array
-    {
-        if ($id <= 0) {
-            return null;
-        }
-        $user = new User();
-        return [
-            'id'    => $id,
-            'email' => UserEmail::getDefaultForUser($id) ?: null,
-            'name'  => $user->getFromDB($id) ? $user->getFriendlyName() : null,
-        ];
+        return (int) reset($people);
     }
 
     /**
@@ -208,7 +186,7 @@ final class Event
     {
         $ids = array_column($ticket->getGroups(CommonITILActor::ASSIGN), 'groups_id', 'id');
         ksort($ids);
-        return array_map(static fn ($id): array => self::named(Group::class, (int) $id), array_values($ids));
+        return array_map(static fn ($id): array => self::named('glpi_groups', (int) $id), array_values($ids));
     }
 
     /**

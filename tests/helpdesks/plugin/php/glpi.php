@@ -107,6 +107,11 @@ namespace {
         return htmlspecialchars($text);
     }
 
+    function formatUserName(int $id, string $login, ?string $realname, ?string $firstname): string
+    {
+        return trim("$realname $firstname") ?: $login;
+    }
+
     function isCommandLine(): bool
     {
         return true;
@@ -126,6 +131,12 @@ namespace {
             'glpi_tickettasks'          => 'TicketTask',
             'glpi_itils_projects'       => 'Itil_Project',
             'glpi_projecttasks_tickets' => 'ProjectTask_Ticket',
+            'glpi_users'                => 'User',
+            'glpi_entities'             => 'Entity',
+            'glpi_groups'               => 'Group',
+            'glpi_projects'             => 'Project',
+            'glpi_itilcategories'       => 'ITILCategory',
+            'glpi_locations'            => 'Location',
         ];
         public string $dbdefault = 'glpi';
         /** @var array<string, array<int, array<string, mixed>>> */
@@ -544,10 +555,6 @@ namespace {
 
     final class User extends CommonDBTM
     {
-        public function getFriendlyName(): string
-        {
-            return trim("{$this->fields['realname']} {$this->fields['firstname']}");
-        }
     }
 
     final class Log
@@ -604,14 +611,6 @@ namespace {
         public const REQUESTER = 1;
         public const ASSIGN = 2;
         public const OBSERVER = 3;
-    }
-
-    final class UserEmail
-    {
-        public static function getDefaultForUser(int $id): string
-        {
-            return [7 => 'alice@example.org', 8 => 'bob@example.org'][$id] ?? '';
-        }
     }
 
     final class CronTask extends CommonDBTM

@@ -1,0 +1,62 @@
+<?php
+
+/**
+ * @package   deskbridge
+ * @copyright 2026 The deskbridge founders
+ * @license   MIT, see LICENSE
+ */
+
+declare(strict_types=1);
+
+namespace GlpiPlugin\Deskbridge;
+
+/**
+ * People of an event, with their names and default addresses: two queries, however many they are.
+ */
+final class People
+{
+    /** @var array<int, array{id: int, email: ?string, name: ?string}> */
+    private array $known = [];
+
+    /**
+     * @param list<int> $ids those that are 0 or less are nobody
+     */
+    public function __construct(array $ids)
+    {
+        global $DB;
+
+        $ids = array_values(array_unique(array_filter($ids, static fn (int $id): bool => $id > 0)));
+        if ($ids === []) {
+            return;
+        }
+        foreach ($ids as $id) {
+            $this->known[$id] = ['id' => $id, 'email' => null, 'name' => null];
+        }
+        $names = $DB->request([
+            'SELECT' => ['id', 'name', 'realname', 'firstname'],
+            'FROM'   => 'glpi_users',
+            'WHERE'  => ['id' => $ids],
+        ]);
+        foreach ($names as $row) {
+            $name = formatUserName($row['id'], $row['name'], $row['realname'], $row['firstname']);
+            $this->known[(int) $row['id']]['name'] = $name;
+        }
+        $emails = $DB->request([
+            'SELECT' => ['users_id', 'email'],
+            'FROM'   => 'glpi_useremails',
+            'WHERE'  => ['users_id' => $ids],
+            'ORDER'  => ['is_default DESC', 'id'],
+        ]);
+        foreach ($emails as $row) {
+            $this->known[(int) $row['users_id']]['email'] ??= $row['email'] ?: null;
+        }
+    }
+
+    /**
+     * @return array{id: int, email: ?string, name: ?string}|null
+     */
+    public function get(int $id): ?array
+    {
+        return $this->known[$id] ?? null;
+    }
+}
