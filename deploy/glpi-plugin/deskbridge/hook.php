@@ -16,12 +16,14 @@ use GlpiPlugin\Deskbridge\Page;
 use GlpiPlugin\Deskbridge\Rights;
 use GlpiPlugin\Deskbridge\Settings;
 use GlpiPlugin\Deskbridge\Spool;
+use GlpiPlugin\Deskbridge\TaskCopy;
 
 /**
  * Install or update: whatever is there already stays, and what waits in the spool with it.
  */
 function plugin_deskbridge_install(): bool
 {
+    TaskCopy::createTable();
     Spool::install(new Migration(PLUGIN_DESKBRIDGE_VERSION));
     Rights::install();
     Cron::register();
@@ -41,6 +43,7 @@ function plugin_deskbridge_uninstall(): bool
         plugin_deskbridge_refuse_uninstall($unsent);
     }
     Spool::dropTable();
+    TaskCopy::dropTable();
     Rights::delete();
     Settings::delete();
     return true;

@@ -306,9 +306,49 @@ def test_the_copies_of_a_merge_name_their_originals_however_much_alike_they_are(
     assert named(rows)[3] == ("ticket.deleted", 13, None)
 
 
-def test_a_copy_whose_original_is_gone_names_the_ticket_and_an_original_names_none(play: Play) -> None:
+MERGED = store(
+    Ticket=[{**TICKET, "id": number, "_users": {"2": []}} for number in (4711, 13)],
+    TicketTask=[{**TASK, "id": 20, "tickets_id": 13}, {**TASK, "id": 21, "tickets_id": 13, "state": 1}],
+)
+
+
+def last_of(rows: list[dict[str, Any]], task_id: int) -> dict[str, Any]:
+    """Return a task as the spool's newest event of it has it."""
+    of_task = [one["task"] for one in events(rows) if one.get("task", {}).get("id") == task_id]
+    return dict(of_task[-1])
+
+
+def save(task_id: int, *updates: str, **fields: Any) -> dict[str, Any]:
+    """Save a task that GLPI has."""
+    return {"do": "update", "type": "TicketTask", "id": task_id, "fields": fields, "updates": list(updates)}
+
+
+def test_a_copy_names_its_original_also_when_that_is_gone(play: Play) -> None:
+    edit = save(22, "content", content="<p>Typed again</p>")
+    rows = play(MERGED, act("merge", other=13), act("purge", item_id=13), edit, ROWS)[-1]
+    assert (last_of(rows, 22)["content"], last_of(rows, 22)["copy_of"]) == ("<p>Typed again</p>", 20)
+
+
+def test_a_copy_that_is_finished_after_it_was_made_is_work_of_its_own(play: Play) -> None:
+    merge, finish = act("merge", other=13), save(23, "state", state=2)
+    rows = play(MERGED, merge, finish, act("purge", item_id=13), ROWS)[-1]
+    assert (last_of(rows, 23)["state"], "copy_of" in last_of(rows, 23)) == (2, False)
+    assert last_of(rows, 22)["copy_of"] == 20
+    again = store(Ticket=[{**TICKET, "id": number, "_users": {"2": []}} for number in (4711, 14)])
+    rows = play(MERGED, merge, finish, again, act("merge", item_id=14, other=4711), ROWS)[-1]
+    assert last_of(rows, 25)["copy_of"] == 23, "the one whose time was logged"
+
+
+def test_what_glpi_copies_into_a_ticket_in_the_bin_is_a_copy_when_that_is_restored(play: Play) -> None:
+    now = {"date_creation": "2026-11-22 10:00:00", "date_mod": "2027-01-01 00:00:00"}
+    new, copied = add_task(29, **now), add_task(30, tickets_id=13, sourceitems_id=4711, **now)
+    rows = play(MERGED, act("merge", other=13), new, copied, act("restore", item_id=13), ROWS)[-1]
+    assert last_of(rows, 30)["copy_of"] == 29
+
+
+def test_a_task_that_is_no_copy_names_none(play: Play) -> None:
     rows = play(add_task(sourceitems_id=13), add_task(513), ROWS)[-1]
-    assert [one["task"].get("copy_of") for one in events(rows)] == [13, None]
+    assert [one["task"].get("copy_of") for one in events(rows)] == [None, None]
 
 
 def test_the_event_has_what_another_request_saved_meanwhile(play: Play) -> None:

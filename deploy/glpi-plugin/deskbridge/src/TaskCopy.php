@@ -11,32 +11,70 @@ declare(strict_types=1);
 namespace GlpiPlugin\Deskbridge;
 
 /**
- * Which task another one was copied from.
+ * Which task another one was copied from, in a table of its own: it has to be known when the original is long gone.
  *
- * GLPI copies the tasks of a ticket that is merged into another one, and notes the ticket they come from
+ * GLPI copies the tasks of a ticket that is merged into another one, and notes the ticket that they come from
  * (`sourceitems_id`), not the task. A copy keeps who logged the original and the second it was created in, and nobody
- * can edit these two; of several alike, the first copy belongs to the first original.
+ * can edit that second; of several alike, the first copy belongs to the first original.
+ *
+ * A copy that was finished after it was made is work of its own: its original stays open, in a ticket that is closed.
  */
 final class TaskCopy
 {
-    private const TABLE = 'glpi_tickettasks';
-    private const MOST_COPIES = 20;
+    public const TABLE = 'glpi_plugin_deskbridge_copies';
+    private const TASKS = 'glpi_tickettasks';
+
+    public static function createTable(): void
+    {
+        global $DB;
+
+        $DB->doQuery('CREATE TABLE IF NOT EXISTS `' . self::TABLE . '` (
+            `id` int unsigned NOT NULL,
+            `original` int unsigned NOT NULL,
+            `state` int NOT NULL,
+            PRIMARY KEY (`id`)
+        ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_unicode_ci ROW_FORMAT=DYNAMIC');
+    }
+
+    public static function dropTable(): void
+    {
+        global $DB;
+        $DB->doQuery('DROP TABLE IF EXISTS `' . self::TABLE . '`');
+    }
+
+    /**
+     * Note what a new task was copied from, if it was.
+     *
+     * @param array<string, mixed> $task its fields
+     */
+    public static function remember(array $task): void
+    {
+        global $DB;
+
+        $source = (int) $task['sourceitems_id'] > 0 ? self::source($task) : null;
+        if ($source !== null) {
+            $original = self::of($source) ?? (int) $source['id'];
+            $DB->insert(self::TABLE, ['id' => $task['id'], 'original' => $original, 'state' => $task['state']]);
+        }
+    }
+
+    /** A task was purged. */
+    public static function forget(int $task): void
+    {
+        global $DB;
+        $DB->delete(self::TABLE, ['id' => $task]);
+    }
 
     /**
      * @param array<string, mixed> $task its fields
-     * @return int|null the original's id, or that of its ticket if the original is gone; null: it is no copy
+     * @return int|null the task that its time belongs to; null: itself
      */
     public static function of(array $task): ?int
     {
-        $found = (int) $task['sourceitems_id'] ?: null;
-        for ($hop = 0; $hop < self::MOST_COPIES && (int) $task['sourceitems_id'] > 0; $hop++) {
-            $task = self::source($task);
-            if ($task === null) {
-                break;
-            }
-            $found = (int) $task['id'];
-        }
-        return $found;
+        global $DB;
+
+        $row = $DB->request(['FROM' => self::TABLE, 'WHERE' => ['id' => $task['id'], 'state' => $task['state']]])->current();
+        return $row === null ? null : (int) $row['original'];
     }
 
     /**
@@ -61,8 +99,8 @@ final class TaskCopy
         global $DB;
 
         $rows = $DB->request([
-            'SELECT' => ['id', 'tickets_id', 'users_id', 'date_creation', 'sourceitems_id'],
-            'FROM'   => self::TABLE,
+            'SELECT' => ['id', 'state'],
+            'FROM'   => self::TASKS,
             'WHERE'  => $where + ['users_id' => $task['users_id'], 'date_creation' => $task['date_creation']],
             'ORDER'  => 'id',
         ]);

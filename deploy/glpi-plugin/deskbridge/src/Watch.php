@@ -59,6 +59,9 @@ final class Watch
 
     public static function added(CommonDBTM $item): void
     {
+        if ($item instanceof TicketTask) {
+            self::quietly(static fn () => TaskCopy::remember($item->fields));
+        }
         self::quietly(static fn () => self::notice($item, true));
     }
 
@@ -107,6 +110,7 @@ final class Watch
     {
         self::quietly(static function () use ($task): void {
             [$id, $task_id] = [(int) $task->fields['tickets_id'], (int) $task->fields['id']];
+            TaskCopy::forget($task_id);
             self::record($id, static function (Spool $spool) use ($id, $task_id): void {
                 $spool->add($id, Event::bare('ticket_task.deleted', $id, $task_id));
             });

@@ -196,7 +196,7 @@ namespace {
             if ($this->is_broken) {
                 throw new RuntimeException('the table is full');
             }
-            $id = 1 + max([0, ...array_keys($this->tables[$table] ?? [])]);
+            $id = $values['id'] ?? 1 + max([0, ...array_keys($this->tables[$table] ?? [])]);
             $this->tables[$table][$id] = ['id' => $id] + $values + [
                 'is_parked'   => 0,
                 'attempts'    => 0,
