@@ -58,7 +58,7 @@ pictures: install ## The pictures of README.md and docs/console.md, of a real ru
 promises: install ## Each promise of docs/security.md and docs/guarantees.md with the tests that hold it
 	@$(BIN)/python -m tests.support.promises
 
-messages: install ## Bring the catalogues of the pages and of GLPI's plug-in up to date, and compile them
+messages: install ## Bring the catalogues of the pages and of GLPI's plugin up to date, and compile them
 	@$(BIN)/python -m tests.support.catalogue
 	@$(BIN)/python -m tests.support.plugin_catalogue
 
@@ -98,7 +98,7 @@ wheel: install ## The wheel: dist/
 	@rm -rf dist build/lib
 	@$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
-plugin: install ## The archive of GLPI's plug-in, to unpack in its plugins/: dist/deskbridge-glpi-plugin-*.tar.gz
+plugin: install ## The archive of GLPI's plugin, to unpack in its plugins/: dist/deskbridge-glpi-plugin-*.tar.gz
 	@$(BIN)/python -m deploy.release plugin
 
 image: wheel ## The container image (BASE=, IMAGE=): deploy/container/Dockerfile
@@ -110,7 +110,7 @@ deb: wheel ## The package for this release of Debian: dist/deskbridge_*.deb
 	@$(BIN)/python -m deploy.release plugin > /dev/null
 	@deploy/debian/build dist/*.whl $(BIN)/uv
 
-release: install ## What is handed out, of the last commit, reproducibly: wheel, sdist, .deb, image recipe, chart, GLPI's plug-in, SBOM, SHA256SUMS
+release: install ## What is handed out, of the last commit, reproducibly: wheel, sdist, .deb, image recipe, chart, GLPI's plugin, SBOM, SHA256SUMS
 	@$(BIN)/python -m deploy.release
 
 redmine: ## Install and start a real Redmine (VERSION=5.0|6.0|6.1; Debian or Ubuntu, root); print its address and key

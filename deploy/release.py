@@ -1,8 +1,8 @@
 """`python -m deploy.release`: everything that is handed out, into dist/, with SHA256SUMS.
 
-Wheel, sdist, Debian's package, image recipe, chart, plug-in and bill of materials, made of the last commit alone: the
-same commit gives the same bytes, wherever and whenever they are made. The version is pyproject.toml's, the plug-in has
-its own. `python -m deploy.release plugin` makes the archive of GLPI's plug-in alone, of this tree as it is.
+Wheel, sdist, Debian's package, image recipe, chart, plugin and bill of materials, made of the last commit alone: the
+same commit gives the same bytes, wherever and whenever they are made. The version is pyproject.toml's, the plugin has
+its own. `python -m deploy.release plugin` makes the archive of GLPI's plugin alone, of this tree as it is.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class NotReady(Exception):
 
 
 def main() -> int:
-    """Make a release of the last commit, or the plug-in's archive of this tree as it is; return the exit code."""
+    """Make a release of the last commit, or the plugin's archive of this tree as it is; return the exit code."""
     try:
         made = (
             [plugin_archive(ROOT, ROOT / "dist", _epoch())]
@@ -80,7 +80,7 @@ def release(into: Path) -> list[Path]:
         names = [wheel.name, sdist.name, plugin.name]
         shutil.copy(sdist, into)
         shutil.copy(wheel, into)
-        sdist.unlink()  # an image needs the wheel and the plug-in
+        sdist.unlink()  # an image needs the wheel and the plugin
         uv = Path(sys.executable).with_name("uv")
         _run([source / "deploy" / "debian" / "build", f"dist/{wheel.name}", uv], source)
         (package,) = (source / "dist").glob("*.deb")
@@ -131,7 +131,7 @@ def checked_version(source: Path) -> str:
 
 
 def plugin_archive(source: Path, into: Path, epoch: int) -> Path:
-    """Make the archive that is unpacked in GLPI's `plugins/`; it is named after the plug-in's own version.
+    """Make the archive that is unpacked in GLPI's `plugins/`; it is named after the plugin's own version.
 
     Args:
         source: the folder of some sources.
@@ -139,7 +139,7 @@ def plugin_archive(source: Path, into: Path, epoch: int) -> Path:
         epoch: the time of every file, in seconds.
 
     Raises:
-        NotReady: the plug-in names no version.
+        NotReady: the plugin names no version.
     """
     setup = (source / PLUGIN / "setup.php").read_text(encoding="utf-8")
     found = re.search(r"'PLUGIN_DESKBRIDGE_VERSION', '([^']+)'", setup)

@@ -208,12 +208,12 @@ SENTENCES: Table = {
         "{minutes:.0f} min ago, from {addresses}: {why}",
     ),
     Finding.NOTHING_PARKED: (
-        "{minutes:.0f} min ago the plug-in's queue in GLPI had {waiting} more events to send, and none that was refused"
+        "{minutes:.0f} min ago the plugin's queue in GLPI had {waiting} more events to send, and none that was refused"
     ),
     Finding.EVENTS_PARKED: Plural(
-        "the plug-in's queue in GLPI keeps {count} event that was refused[, of ticket {tickets}], and had {waiting} "
+        "the plugin's queue in GLPI keeps {count} event that was refused[, of ticket {tickets}], and had {waiting} "
         "more to send {minutes:.0f} min ago",
-        "the plug-in's queue in GLPI keeps {count} events that were refused[, of tickets {tickets}], and had {waiting} "
+        "the plugin's queue in GLPI keeps {count} events that were refused[, of tickets {tickets}], and had {waiting} "
         "more to send {minutes:.0f} min ago",
     ),
     Finding.TASKS_ARE_DONE: "a ticket task counts as Done in state {done_state}",
@@ -303,7 +303,7 @@ WHY: Table = {
         "start `deskbridge producer`; where it runs, look at its log, and run what `deskbridge grants` prints"
     ),
     Finding.NO_CONSOLE: "start `deskbridge console` (it needs DESKBRIDGE_REDIS_URL, too)",
-    Finding.EVENTS_PARKED: "see why on the plug-in's page in GLPI, and choose *Send everything now* once that is fixed",
+    Finding.EVENTS_PARKED: "see why on the plugin's page in GLPI, and choose *Send everything now* once that is fixed",
     Finding.TICKETS_UNLINKED: "`deskbridge link entity {id} TRACKER_PROJECT_ID --replay`, unless that is meant",
     Finding.LINKED_SINCE: "`deskbridge replay --state skipped --code no_link`",
     Finding.MORE_UNLINKED: "`deskbridge events --state skipped`",

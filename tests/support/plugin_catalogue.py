@@ -1,4 +1,4 @@
-"""The catalogues of GLPI's plug-in: the template of what there is to translate, each `.po`, and its `.mo`.
+"""The catalogues of GLPI's plugin: the template of what there is to translate, each `.po`, and its `.mo`.
 
 `make messages` runs it: new texts come in empty, and what is gone goes.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -28,7 +29,7 @@ Text = str | tuple[str, str]
 
 
 def used() -> list[Text]:
-    """Return the texts of the plug-in's sources in their order; of counted ones both forms."""
+    """Return the texts of the plugin's sources in their order; of counted ones both forms."""
     found: dict[Text, None] = {}
     for file in sorted([*PLUGIN.rglob("*.php"), *PLUGIN.rglob("*.twig")]):
         source = file.read_text(encoding="utf-8")
@@ -52,6 +53,11 @@ def catalogue(language: str) -> Catalog:
     return read
 
 
+def translated(language: str) -> dict[Text, Text]:
+    """Return the translation of each text."""
+    return {_text(one.id): _text(one.string) for one in catalogue(language) if one.id}
+
+
 def compiled(language: str) -> bytes:
     """Return what GLPI reads of a language."""
     file = io.BytesIO()
@@ -63,8 +69,7 @@ def main() -> None:
     """Bring everything up to date."""
     TEMPLATE.write_text(template(), encoding="utf-8")
     for language in LANGUAGES:
-        kept = {message.id: message.string for message in catalogue(language) if message.id}
-        made = _of(kept, language)
+        made = _of(translated(language), language)
         (FOLDER / f"{language}.po").write_text(_written(made), encoding="utf-8")
         (FOLDER / f"{language}.mo").write_bytes(compiled(language))
 
@@ -85,6 +90,13 @@ def _written(made: Catalog) -> str:
         lines = [f"Language: {made.locale}", *lines, f"Plural-Forms: {made.plural_forms}"]
     header = "".join(f'"{line}\\n"\n' for line in ["MIME-Version: 1.0", *lines])
     return f'msgid ""\nmsgstr ""\n{header}\n{file.getvalue().decode()}'.rstrip("\n") + "\n"
+
+
+def _text(found: str | Sequence[str] | None) -> Text:
+    if found is None or isinstance(found, str):
+        return found or ""
+    one, many = found
+    return one, many
 
 
 def _plain(quoted: str) -> str:

@@ -70,7 +70,7 @@ def test_an_archive_is_the_same_whatever_the_files_are_called_after_and_whoever_
     assert (tmp_path / "0.tgz").read_bytes() == (tmp_path / "1.tgz").read_bytes()
 
 
-def test_the_plug_in_s_archive_unpacks_to_the_folder_that_glpi_looks_for(tmp_path: Path) -> None:
+def test_the_plugin_s_archive_unpacks_to_the_folder_that_glpi_looks_for(tmp_path: Path) -> None:
     archive = plugin_archive(ROOT, tmp_path, 1_000_000)
     assert re.fullmatch(r"deskbridge-glpi-plugin-\d+\.\d+\.\d+\.tar\.gz", archive.name)
     with tarfile.open(archive) as packed:

@@ -1,7 +1,7 @@
 <?php
 
 /**
- * Install, update, uninstall, and what GLPI's own status says of the plug-in.
+ * Install, update, uninstall, and what GLPI's own status says of the plugin.
  *
  * @package   deskbridge
  * @copyright 2026 The deskbridge founders

@@ -1,7 +1,7 @@
 <?php
 
 /**
- * What GLPI asks a plug-in first: its name, what it needs, and which of GLPI's hooks it listens to.
+ * What GLPI asks a plugin first: its name, what it needs, and which of GLPI's hooks it listens to.
  *
  * @package   deskbridge
  * @copyright 2026 The deskbridge founders

@@ -66,7 +66,7 @@ def _refused_by(producer: Producer) -> Iterator[CheckResult]:
 
 
 def queue(installation: Installation) -> Iterator[CheckResult]:
-    """The helpdesk's plug-in keeps nothing that was refused; without the plug-in nothing is known of it."""
+    """The helpdesk's plugin keeps nothing that was refused; without the plugin nothing is known of it."""
     with installation.store.transaction() as tx:
         producers = tx.producers.seen()
     said: dict[int, tuple[float, Coded]] = {}

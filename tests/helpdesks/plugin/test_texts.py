@@ -1,4 +1,4 @@
-"""The GLPI plug-in's texts: each is translated, and what GLPI reads (.mo) is what people edit (.po)."""
+"""The GLPI plugin's texts: each is translated, and what GLPI reads (.mo) is what people edit (.po)."""
 
 from __future__ import annotations
 
@@ -7,14 +7,9 @@ import re
 import pytest
 
 from tests.support import plugin_catalogue
-from tests.support.plugin_catalogue import FOLDER, LANGUAGES, TEMPLATE, Text, used
+from tests.support.plugin_catalogue import FOLDER, LANGUAGES, TEMPLATE, Text, translated, used
 
 HOLE = re.compile(r"%(?:\d\$)?[ds]")
-
-
-def translated(language: str) -> dict[Text, Text]:
-    """Return the translation of each text."""
-    return {message.id: message.string for message in plugin_catalogue.catalogue(language) if message.id}
 
 
 def forms(text: Text) -> tuple[str, ...]:

@@ -118,7 +118,7 @@ def test_who_only_looks_is_no_refused_delivery(run: Run) -> None:
     assert len(told(producer.store)) == 1
 
 
-def test_the_doctor_names_the_tickets_of_which_the_plug_in_has_parked_something(run: Run) -> None:
+def test_the_doctor_names_the_tickets_of_which_the_plugin_has_parked_something(run: Run) -> None:
     found = queued(run(), "waiting=3, parked=2, parked-tickets=13 4711")
     assert found.status is Status.WARNING
     assert "2 events that were refused, of tickets 13, 4711, and had 3 more" in found.what

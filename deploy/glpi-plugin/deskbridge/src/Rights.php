@@ -16,7 +16,7 @@ use ProfileRight;
 use Session;
 
 /**
- * The plug-in's rights, as a tab on profiles: who sees what became of a ticket, and who sees links.
+ * The plugin's rights, as a tab on profiles: who sees what became of a ticket, and who sees links.
  */
 final class Rights extends CommonGLPI
 {

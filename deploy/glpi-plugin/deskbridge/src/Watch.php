@@ -165,7 +165,7 @@ final class Watch
         Sender::afterTheAnswer();
     }
 
-    /** Whether GLPI is purging a ticket; a plug-in that calls the purge off takes the input away. */
+    /** Whether GLPI is purging a ticket; a plugin that calls the purge off takes the input away. */
     private static function isPurging(int $ticket): bool
     {
         return is_array((self::$purging[$ticket] ?? null)?->input);

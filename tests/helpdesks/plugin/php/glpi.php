@@ -1,7 +1,7 @@
 <?php
 
 /**
- * Small stand-ins of what the plug-in uses of GLPI 11, over a database in memory.
+ * Small stand-ins of what the plugin uses of GLPI 11, over a database in memory.
  *
  * What GLPI does to a ticket, and the order in which it runs hooks meanwhile, is as it was measured with GLPI 11.0.6.
  */
@@ -390,7 +390,7 @@ namespace {
             $this->input = ['_purge' => 1];
             Plugin::doHook('pre_item_purge', $this);
             if (!is_array($this->input)) {
-                return; // a plug-in has called it off
+                return; // a plugin has called it off
             }
             $this->cleanDBonPurge();
             unset($DB->tables[static::class][$this->fields['id']]);

@@ -52,7 +52,7 @@ function item(array $step): CommonDBTM
 }
 
 /**
- * Another plug-in calls a purge off.
+ * Another plugin calls a purge off.
  *
  * @param array<string, mixed> $step
  */
