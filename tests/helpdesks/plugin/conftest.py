@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.integration.producer.conftest import RunningProducer, running
+from tests.integration.producer.conftest import SECRET, RunningProducer, running
 
 PLAY = Path(__file__).parent / "php" / "play.php"
 TICKET = {
@@ -161,6 +163,10 @@ def events(rows: list[Step]) -> list[Step]:
 ROWS: Step = {"do": "rows"}
 SEND: Step = {"do": "send"}
 LOGGED: Step = {"do": "logged"}
+WAIT: Step = {"do": "wait"}
+TROUBLE: Step = {"do": "trouble"}
+REFUSED = '{"title": "Not a valid event", "status": 422, "errors": [{"path": "ticket.id"}]}'
+PLUGIN = Path(__file__).parents[3] / "deploy" / "glpi-plugin" / "deskbridge"
 
 
 @pytest.fixture
@@ -219,3 +225,16 @@ def scripted() -> Iterator[Scripted]:
     scripted.server.shutdown()
     thread.join()
     scripted.server.server_close()
+
+
+def address_of(server: Scripted | RunningProducer) -> dict[str, Any]:
+    """Connect the plugin to a server."""
+    address = server.address if isinstance(server, Scripted) else server.base_url
+    return settings(address=address + "/", secret=SECRET)
+
+
+@contextmanager
+def silence() -> Iterator[str]:
+    """A server that takes connections and never answers."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as server:
+        yield f"http://127.0.0.1:{server.getsockname()[1]}"

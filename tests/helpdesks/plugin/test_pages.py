@@ -1,0 +1,178 @@
+"""What an administrator sees of GLPI's plugin: its page, its automatic action, its state, its packaging."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpdesks.plugin.conftest import (
+    PLUGIN,
+    REFUSED,
+    ROWS,
+    SEND,
+    TROUBLE,
+    WAIT,
+    Play,
+    Scripted,
+    add_task,
+    address_of,
+    settings,
+    store,
+)
+from tests.integration.producer.conftest import SECRET, RunningProducer, secret
+
+
+@pytest.mark.parametrize("file", sorted(PLUGIN.rglob("*.php")), ids=lambda file: file.name)
+def test_each_file_is_valid_php(php: str, file: Path) -> None:
+    lint = subprocess.run([php, "-l", str(file)], capture_output=True, text=True, timeout=20, check=False)
+    assert lint.returncode == 0, lint.stdout
+
+
+def test_a_test_tells_a_right_secret_from_a_wrong_one_and_leaves_nothing_behind(
+    play: Play, producer: RunningProducer
+) -> None:
+    right = {"do": "test"}
+    wrong = settings(secret=secret("another"))
+    _, first, _, second = play(address_of(producer), right, wrong, right)
+    assert (first["status"], second["status"]) == (202, 401)
+    assert producer.journal() == []
+
+
+def test_secrets_are_encrypted_and_an_empty_field_leaves_them(play: Play) -> None:
+    first = settings(secret=SECRET, address="https://hub")
+    _, _, kept = play(first, settings(secret="", address="https://hub/path"), {"do": "kept"})
+    assert kept["secret"].startswith("encrypted:")
+    assert kept["address"] == "https://hub/path"
+
+
+HUB = settings(
+    address="https://hub.example.org/a",
+    secret=SECRET,
+    console_address="https://hub.example.org",
+    console_token="the-token",
+)
+
+
+@pytest.mark.parametrize(
+    ("address", "is_new"),
+    [
+        ("https://hub.example.org/b", False),
+        ("https://HUB.example.org:443", False),
+        ("", False),
+        ("http://hub.example.org/a", True),
+        ("https://other.example.org/a", True),
+        ("https://hub.example.org:8443/a", True),
+    ],
+)
+def test_for_another_server_a_secret_is_asked_for_again_before_it_goes_there(
+    play: Play, address: str, is_new: bool
+) -> None:
+    for name, needed in (("address", "secret"), ("console_address", "console_token")):
+        typed = {name: address, needed: ""}
+        _, faults, kept, _, again = play(
+            HUB, settings(**typed), {"do": "kept"}, HUB, settings(**{**typed, needed: SECRET})
+        )
+        assert (len(faults), again) == (1 if is_new else 0, [])
+        assert (kept[name] == address) != is_new
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"address": "ftp://hub"},
+        {"address": "https://user@hub"},
+        {"address": "https://hub?x=1"},
+        {"console_address": "hub"},
+        {"secret": "not-a-secret"},
+        {"secret": "whsec_c2hvcnQ="},
+        {"console_token": "with\nbreak"},
+    ],
+)
+def test_a_faulty_setting_is_refused_as_a_whole(play: Play, values: dict[str, str]) -> None:
+    faults, kept = play(settings(**{"private_tasks": "0", **values}), {"do": "kept"})
+    assert (len(faults), kept) == (1, [])
+
+
+def saved_ago(seconds: float) -> dict[str, Any]:
+    """Set the database's clock back."""
+    return {"do": "database", "values": {"now": int(time.time() - seconds)}}
+
+
+def test_the_cron_says_in_its_comment_what_is_stuck_and_takes_it_back(play: Play, scripted: Scripted) -> None:
+    scripted.answers = [(503, ""), (202, "{}")]
+    stuck, after = {"do": "cron"}, {"do": "cron", "comment": "deskbridge: Waiting: 1, ..."}
+    *_, first, _, second = play(address_of(scripted), saved_ago(1000), add_task(), stuck, WAIT, after)
+    assert first[0] == 0
+    assert first[1].startswith("deskbridge: Waiting: 1, the oldest since ")
+    assert second == [1, ""]
+
+
+def test_what_waits_for_minutes_only_is_no_trouble(play: Play) -> None:
+    connected = settings(address="http://127.0.0.1:9", secret=SECRET)
+    assert play(connected, saved_ago(800), add_task(), TROUBLE)[-1] is None
+    assert play(connected, saved_ago(1000), add_task(), TROUBLE)[-1] is not None
+
+
+def test_the_cron_tells_of_parked_events_and_leaves_an_administrators_comment(
+    play: Play, scripted: Scripted
+) -> None:
+    scripted.answers = [(422, REFUSED)]
+    *_, (_, warned), (_, kept) = play(
+        address_of(scripted), add_task(), {"do": "cron"}, {"do": "cron", "comment": "ask Bob"}
+    )
+    assert "parked: 1." in warned
+    assert kept == "ask Bob"
+
+
+def test_a_cron_that_was_killed_may_start_again_and_no_other(play: Play) -> None:
+    ours = {"id": 40, "itemtype": "GlpiPlugin\\Deskbridge\\Cron"}
+    other = {"id": 41, "itemtype": "MailCollector"}
+    assert play({"do": "revive", "zombies": [other, ours]}) == [[{"id": 40, "state": 1}]]
+
+
+def test_uninstalling_is_refused_while_something_waits(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    uninstall = {"do": "uninstall"}
+    assert play(settings(private_tasks="0"), uninstall, {"do": "kept"})[1:] == ["removed", []]
+    *_, refusal, rows = play(add_task(), uninstall, ROWS)
+    assert "1 event was not sent" in refusal
+    assert len(rows) == 1
+    monkeypatch.setenv("DESKBRIDGE_DISCARD", "1")
+    assert play(add_task(), uninstall)[-1] == "removed"
+
+
+# versions
+
+
+def test_what_waits_in_the_table_of_version_1_0_0_is_kept_and_sent(play: Play, scripted: Scripted) -> None:
+    ticket = {"event": "ticket.updated", "ticket": {"id": 4711}}
+    row = {
+        **{"id": 3, "uuid": "u-3", "tickets_id": 4711, "event": json.dumps(ticket)},
+        **{"occurred_at": "1795265199.000003", "is_parked": 0, "attempts": 2, "next_try": 0, "answer": None},
+    }
+    old = store(glpi_plugin_deskbridge_events=[row])
+    *_, rows, sent = play(address_of(scripted), old, {"do": "install"}, ROWS, SEND)
+    assert [(one["uuid"], one["kind"], one["tasks_id"]) for one in rows] == [("u-3", "", 0)]
+    assert sent == 1
+
+
+def test_the_automatic_action_says_whose_it_is(play: Play) -> None:
+    assert play({"do": "actions"}) == [["deskbridgesend"]]
+
+
+def test_the_version_the_changelog_and_the_catalogue_of_plug_ins_agree() -> None:
+    version = re.search(r"PLUGIN_DESKBRIDGE_VERSION', '([\d.]+)'", (PLUGIN / "setup.php").read_text())
+    assert version is not None
+    assert f"## {version[1]}" in (PLUGIN / "CHANGELOG.md").read_text()
+    assert f"<num>{version[1]}</num>" in (PLUGIN / "plugin.xml").read_text()
+
+
+def test_another_glpi_than_the_one_it_was_tried_with_is_refused() -> None:
+    setup = (PLUGIN / "setup.php").read_text()
+    assert "PLUGIN_DESKBRIDGE_MIN_GLPI', '11.0.0'" in setup
+    assert "PLUGIN_DESKBRIDGE_MAX_GLPI', '11.1.0'" in setup
