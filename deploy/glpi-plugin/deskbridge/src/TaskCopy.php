@@ -10,6 +10,9 @@ declare(strict_types=1);
 
 namespace GlpiPlugin\Deskbridge;
 
+use Ticket;
+use TicketTask;
+
 /**
  * Which task another one was copied from, in a table of its own: it has to be known when the original is long gone.
  *
@@ -31,8 +34,10 @@ final class TaskCopy
         $DB->doQuery('CREATE TABLE IF NOT EXISTS `' . self::TABLE . '` (
             `id` int unsigned NOT NULL,
             `original` int unsigned NOT NULL,
+            `tickets_id` int unsigned NOT NULL,
             `state` int NOT NULL,
-            PRIMARY KEY (`id`)
+            PRIMARY KEY (`id`),
+            KEY `tickets_id` (`tickets_id`)
         ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_unicode_ci ROW_FORMAT=DYNAMIC');
     }
 
@@ -53,8 +58,12 @@ final class TaskCopy
 
         $source = (int) $task['sourceitems_id'] > 0 ? self::source($task) : null;
         if ($source !== null) {
-            $original = self::of($source) ?? (int) $source['id'];
-            $DB->insert(self::TABLE, ['id' => $task['id'], 'original' => $original, 'state' => $task['state']]);
+            $DB->insert(self::TABLE, [
+                'id'         => $task['id'],
+                'original'   => self::of($source) ?? (int) $source['id'],
+                'tickets_id' => $task['sourceitems_id'],
+                'state'      => $task['state'],
+            ]);
         }
     }
 
@@ -63,6 +72,24 @@ final class TaskCopy
     {
         global $DB;
         $DB->delete(self::TABLE, ['id' => $task]);
+    }
+
+    /** Whether a ticket's tasks live on as copies, in a ticket that is not deleted: it was merged. */
+    public static function haveSurvived(int $ticket): bool
+    {
+        global $DB;
+
+        foreach ($DB->request(['FROM' => self::TABLE, 'WHERE' => ['tickets_id' => $ticket]]) as $row) {
+            [$copy, $into] = [new TicketTask(), new Ticket()];
+            if (
+                $copy->getFromDB((int) $row['id'])
+                && $into->getFromDB((int) $copy->fields['tickets_id'])
+                && !$into->fields['is_deleted']
+            ) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /**

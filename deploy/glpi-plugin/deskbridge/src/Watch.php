@@ -95,14 +95,21 @@ final class Watch
         self::$purging[(int) $ticket->fields['id']] = $ticket;
     }
 
-    /** A ticket was purged or put into the bin. */
+    /**
+     * A ticket was purged or put into the bin.
+     *
+     * GLPI puts a ticket into the bin, too, that it has merged into another one. What was done there stays done: the time
+     * of the originals is logged, that of the copies is not. A deletion would stop what is still on its way.
+     */
     public static function deleted(Ticket $ticket): void
     {
         $id = (int) $ticket->fields['id'];
         unset(self::$purging[$id]);
-        self::quietly(static fn () => self::record($id, static function (Spool $spool) use ($id): void {
-            $spool->add($id, Event::bare('ticket.deleted', $id));
-        }));
+        self::quietly(static function () use ($id): void {
+            if (!TaskCopy::haveSurvived($id)) {
+                self::record($id, static fn (Spool $spool) => $spool->add($id, Event::bare('ticket.deleted', $id)));
+            }
+        });
     }
 
     /** A task was purged. Where its whole ticket is purged, the ticket's deletion says so for all of them. */
