@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from producer.admin.records.transaction import Store, Transaction
-from producer.admin.showing.shapes import link_json
+from producer.admin.showing.shapes import Shape, link_json
 from shared.codes.changes import Did
 from shared.codes.reasons import Reason
 from shared.codes.refusals import Refusal
@@ -87,16 +87,20 @@ def find_link(store: Store, kind: LinkKind, helpdesk_id: int) -> Link | None:
         return tx.links.get(kind, helpdesk_id)
 
 
-def link_of(store: Store, kind: LinkKind, helpdesk_id: int) -> Link:
-    """Return the link of a helpdesk project or entity.
+def link_with_project(store: Store, kind: LinkKind, helpdesk_id: int) -> Shape:
+    """Return the link of a helpdesk project or entity, with the tracker project's name and address as far as known.
 
     Raises:
         NotFound: it has none.
     """
-    link = find_link(store, kind, helpdesk_id)
-    if link is None:
-        raise NotFound(Refusal.LINK_UNKNOWN(kind=str(kind), id=helpdesk_id))
-    return link
+    with store.transaction() as tx:
+        link = tx.links.get(kind, helpdesk_id)
+        if link is None:
+            raise NotFound(Refusal.LINK_UNKNOWN(kind=str(kind), id=helpdesk_id))
+        project = tx.metadata.get(MetadataKind.PROJECT, link.tracker_project_id)
+        base_url = tx.configs.get()[0].base_url
+    url = f"{base_url}/projects/{link.tracker_project_id}" if base_url else None
+    return {**link_json(link), "project": project.name if project else None, "url": url}
 
 
 def make_link(

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from producer.admin.desk import Desk
-from producer.admin.projects.links import all_links, link_of, remove_link
+from producer.admin.projects.links import all_links, link_with_project, remove_link
 from producer.admin.projects.project_forms import FormRefused, ProjectForm
 from producer.admin.projects.projects import Made
 from producer.admin.showing.shapes import failure_json, link_json, warnings_json
@@ -20,7 +20,6 @@ from shared.codes.refusals import Refusal
 from shared.errors import NotFound
 from shared.sentences.render import sentence
 from shared.store.configuration.links import Link, LinkKind
-from shared.store.configuration.metadata import MetadataKind
 from shared.values.ids import LARGEST
 
 router = api_router("/api/links", "links")
@@ -58,13 +57,13 @@ def links(desk: AtDesk) -> Any:
 @router.get("/projects/{helpdesk_id}", responses=refusals(404), response_model=models.LinkShown)
 def project_link(desk: AtDesk, helpdesk_id: Id) -> Any:
     """Show the link of a helpdesk project."""
-    return _shown(desk, link_of(desk.store, LinkKind.PROJECT, helpdesk_id))
+    return link_with_project(desk.store, LinkKind.PROJECT, helpdesk_id)
 
 
 @router.get("/entities/{helpdesk_id}", responses=refusals(404), response_model=models.LinkShown)
 def entity_link(desk: AtDesk, helpdesk_id: IdOrZero) -> Any:
     """Show the link of a helpdesk entity."""
-    return _shown(desk, link_of(desk.store, LinkKind.ENTITY, helpdesk_id))
+    return link_with_project(desk.store, LinkKind.ENTITY, helpdesk_id)
 
 
 @router.put("/projects/{helpdesk_id}", responses=PUT, response_model=models.LinkMade)
@@ -91,14 +90,6 @@ def delete_entity_link(desk: AtDesk, helpdesk_id: IdOrZero) -> Response:
     """Remove the link of a helpdesk entity."""
     remove_link(desk.store, LinkKind.ENTITY, helpdesk_id)
     return Response(status_code=204)
-
-
-def _shown(desk: Desk, link: Link) -> dict[str, Any]:
-    with desk.store.transaction() as tx:
-        project = tx.metadata.get(MetadataKind.PROJECT, link.tracker_project_id)
-        base_url = tx.configs.get()[0].base_url
-    url = f"{base_url}/projects/{link.tracker_project_id}" if base_url else None
-    return {**link_json(link), "project": project.name if project else None, "url": url}
 
 
 def _put(desk: Desk, kind: LinkKind, helpdesk_id: int, form: LinkForm, response: Response) -> dict[str, Any]:
