@@ -16,10 +16,15 @@ from sqlalchemy import update
 from shared.codes.coded import written
 from shared.coordination.locks import PREFIX, HeldLock, Locks
 from shared.errors import LockBusy
+from shared.store.journal.journal import Journal
 from shared.store.ledger.ledger import Claim, Ledger
 from shared.store.ledger.send_window import SendWindow
 from shared.store.tables.models import LedgerState
 from tests.model.machine import PROFILE, Bridge
+from tests.model.stage import END
+from tests.model.tracker import Fate
+from tests.model.world import Rules
+from tests.support.events import ALICE, DONE
 from worker.sync import creation, doubt
 from worker.sync.results import Waiting
 from worker.sync.wanted import Creation
@@ -85,3 +90,18 @@ def test_the_model_finds_what_goes_wrong_without_a_protection(taken_out: Taken) 
     )
     with taken_out(), pytest.raises(AssertionError):
         run_state_machine_as_test(Bridge, settings=quick)
+
+
+def test_the_model_sees_what_stays_skipped_of_a_ticket_that_is_back() -> None:
+    def deleted_and_restored() -> Bridge:
+        state = Bridge()
+        state.begin(Rules(), 2, (END, END), (Fate.ANSWERED, Fate.ANSWERED))
+        state.helpdesk_logs(1, 1, 0, "Printer", 2, 1.0, ALICE, DONE, None)
+        state.helpdesk_deletes(1, None, is_back=False, at=2.0, sequence=None)
+        state.another_worker_drains(1, [])
+        state.helpdesk_deletes(1, None, is_back=True, at=3.0, sequence=None)
+        return state
+
+    deleted_and_restored().teardown()
+    with mock.patch.object(Journal, "replay_skipped"), pytest.raises(AssertionError, match="which is back"):
+        deleted_and_restored().teardown()
