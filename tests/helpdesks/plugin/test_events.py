@@ -323,12 +323,13 @@ def test_what_glpi_copies_into_a_ticket_in_the_bin_is_a_copy_when_that_is_restor
     assert last_of(rows, 30)["copy_of"] == 29
 
 
+@pytest.mark.parametrize("later", [[], [act("purge", item_id=13)]], ids=["in the bin", "purged"])
 @pytest.mark.parametrize("how", ["bin", "purge"])
 def test_a_merged_ticket_is_not_deleted_while_its_tasks_live_on_and_the_one_that_has_them_is(
-    play: Play, how: str
+    play: Play, how: str, later: list[dict[str, Any]]
 ) -> None:
     merge, copied = act("merge", other=13), add_task(30, tickets_id=13, sourceitems_id=4711)
-    rows = play(MERGED, merge, add_task(29), copied, act("purge", item_id=13), act(how), ROWS)[-1]
+    rows = play(MERGED, merge, add_task(29), copied, *later, act(how), ROWS)[-1]
     assert [one for one in named(rows) if "task" not in one[0]] == [("ticket.deleted", 4711, None)]
 
 

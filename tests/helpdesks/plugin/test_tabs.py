@@ -182,7 +182,7 @@ def test_rights_are_given_once_to_the_profiles_that_may_change_the_configuration
         ],
     )
     install, granted = {"do": "install"}, {"do": "granted"}
-    taken = {"do": "take rights"}
+    taken = {"do": "take rights", "names": ["plugin_deskbridge_ticket", "plugin_deskbridge_link"]}
     *_, first, _, _, again = play(profiles, install, granted, taken, install, granted)
     assert [(one["profiles_id"], one["name"]) for one in first] == [
         (4, "plugin_deskbridge_ticket"),

@@ -105,7 +105,7 @@ function play(array $step): mixed
         'ticket'    => TicketTab::read(Settings::load(), $step['id'], new Http($step['patience'] ?? 20.0)),
         'tabs'      => Plugin::$tabs,
         'install'   => plugin_deskbridge_install(),
-        'take rights' => $DB->update('ProfileRight', ['rights' => 0], [true]),
+        'take rights' => $DB->update('ProfileRight', ['rights' => 0], ['name' => $step['names']]),
         'granted'   => array_values(array_filter($DB->tables['ProfileRight'] ?? [], static fn (array $row): bool
             => str_starts_with($row['name'], 'plugin_deskbridge') && $row['rights'] > 0)),
         'rows'      => array_values($DB->tables[Spool::TABLE] ?? []),
