@@ -51,6 +51,15 @@ def test_secrets_are_encrypted_and_an_empty_field_leaves_them(play: Play) -> Non
     assert kept["address"] == "https://hub/path"
 
 
+def test_a_refused_form_stays_filled_in_and_one_that_is_kept_does_not(play: Play) -> None:
+    faulty = {"save": "1", "address": "ftp://hub", "secret": SECRET, "console_address": "https://console"}
+    right = {**faulty, "address": "https://hub"}
+    refused, _, accepted = play({"do": "form", "form": faulty}, {"do": "kept"}, {"do": "form", "form": right})
+    assert (refused["done"], refused["typed"]) == (False, faulty)
+    assert "ftp://hub" in refused["messages"][0]
+    assert (accepted["done"], accepted["typed"], accepted["messages"]) == (True, [], ["Saved."])
+
+
 HUB = settings(
     address="https://hub.example.org/a",
     secret=SECRET,

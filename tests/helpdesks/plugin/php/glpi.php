@@ -600,6 +600,14 @@ namespace {
         /** @var array<string, int> */
         public static array $rights = [];
 
+        /** @var list<string> */
+        public static array $messages = [];
+
+        public static function addMessageAfterRedirect(string $text, bool $once, int $kind): void
+        {
+            self::$messages[] = $text;
+        }
+
         public static function haveRight(string $name, int $right): bool
         {
             return ((self::$rights[$name] ?? 0) & $right) !== 0;

@@ -12,6 +12,7 @@ use Glpi\Plugin\Hooks;
 use GlpiPlugin\Deskbridge\Cron;
 use GlpiPlugin\Deskbridge\Health;
 use GlpiPlugin\Deskbridge\Http;
+use GlpiPlugin\Deskbridge\Page;
 use GlpiPlugin\Deskbridge\RedmineLink;
 use GlpiPlugin\Deskbridge\Sender;
 use GlpiPlugin\Deskbridge\Settings;
@@ -64,6 +65,20 @@ function calledOff(array $step): void
     $ticket->input = false;
 }
 
+/**
+ * Send the page's form, as front/config.php takes it.
+ *
+ * @param array<string, string> $form
+ */
+function form(array $form): mixed
+{
+    Session::$messages = [];
+    $done = Page::act($form);
+    Page::show($done ? [] : $form);
+    $shown = TemplateRenderer::$displayed['@deskbridge/config.html.twig'];
+    return ['done' => $done, 'messages' => Session::$messages, 'typed' => $shown['typed']];
+}
+
 /** @param array<string, mixed> $step */
 function tab(array $step): mixed
 {
@@ -102,6 +117,7 @@ function play(array $step): mixed
         'merge'     => item($step)->merge($step['other']),
         'call off'  => calledOff($step),
         'tab'       => tab($step),
+        'form'      => form($step['form']),
         'ticket'    => TicketTab::read(Settings::load(), $step['id'], new Http($step['patience'] ?? 20.0)),
         'tabs'      => Plugin::$tabs,
         'install'   => plugin_deskbridge_install(),
