@@ -40,6 +40,9 @@ function plugin_init_deskbridge(): void
 {
     global $PLUGIN_HOOKS;
 
+    if (version_compare(GLPI_VERSION, PLUGIN_DESKBRIDGE_MIN_GLPI, '<')) {
+        return; // an older GLPI loads this before it compares the versions, and has not all that is named below
+    }
     $PLUGIN_HOOKS[Hooks::CONFIG_PAGE]['deskbridge'] = 'front/config.php';
     $PLUGIN_HOOKS[Hooks::SECURED_CONFIGS]['deskbridge'] = Settings::SECRETS;
     foreach (Watch::hooks() as $hook => $listeners) {

@@ -181,6 +181,13 @@ def test_the_version_the_changelog_and_the_catalogue_of_plug_ins_agree() -> None
     assert f"<num>{version[1]}</num>" in (PLUGIN / "plugin.xml").read_text()
 
 
+def test_an_older_glpi_that_loads_the_plugin_gets_to_compare_the_versions(
+    play: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GLPI_VERSION", "10.0.12")
+    assert play({"do": "tabs"}) == [[]]
+
+
 def test_another_glpi_than_the_one_it_was_tried_with_is_refused() -> None:
     setup = (PLUGIN / "setup.php").read_text()
     assert "PLUGIN_DESKBRIDGE_MIN_GLPI', '11.0.0'" in setup

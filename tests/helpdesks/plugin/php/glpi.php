@@ -671,6 +671,7 @@ namespace {
             require $file;
         }
     });
+    define('GLPI_VERSION', getenv('GLPI_VERSION') ?: '11.0.6');
     $CFG_GLPI = ['url_base' => 'https://glpi.example.org/'];
     require dirname(__DIR__, 4) . '/deploy/glpi-plugin/deskbridge/setup.php';
     require dirname(__DIR__, 4) . '/deploy/glpi-plugin/deskbridge/hook.php';
