@@ -178,7 +178,7 @@ def _check_address(scope: Scope) -> None:
     Raises:
         Problem: 422.
     """
-    if "\x00" in scope["path"] or b"%00" in scope["query_string"]:
+    if "\x00" in scope["path"] or b"%00" in scope.get("query_string", b""):
         fault = ("(address)", Invalid.TEXT_NOT_STORABLE())
         raise Problem(422, "Not valid", why=Refusal.REQUEST_NOT_VALID(), faults=[fault])
 
