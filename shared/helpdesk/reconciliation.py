@@ -133,6 +133,8 @@ def _missing(
                 found.missing_statuses += 1
                 yield one
             continue
+        if event.ticket.is_deleted:
+            continue
         row = rows.get(event.task.id)
         if (row is not None and row.state != LedgerState.FREE) or closed_gate(event, config):
             continue

@@ -101,6 +101,16 @@ def test_a_task_that_is_not_done_is_not_missing(bridge: Bridge, api: GlpiApi) ->
     assert run(bridge, api).missing == 0
 
 
+def test_a_task_of_a_ticket_in_the_bin_is_not_missing_until_that_is_restored(
+    bridge: Bridge, api: GlpiApi
+) -> None:
+    api.ticket(4711, at(0))
+    api.task(4711, 512, at(0))
+    for is_deleted, missing in ((True, 0), (False, 1)):
+        api.tickets[4711]["is_deleted"] = is_deleted
+        assert run(bridge, api).missing_tasks == missing
+
+
 def test_the_newest_status_of_a_known_ticket_is_given(
     bridge: Bridge, api: GlpiApi, stand_in: StandIn
 ) -> None:

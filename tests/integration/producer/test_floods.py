@@ -94,10 +94,10 @@ def test_of_large_requests_only_some_are_events_at_the_same_time(
             may_end.set()
         return deliveries(body, webhook_id)
 
-    def kept(store: Store, delivered: Sequence[Delivery]) -> list[Accepted]:
+    def kept(store: Store, delivered: Sequence[Delivery], *, private_text: bool) -> list[Accepted]:
         nonlocal there
         may_end.wait(0.3)
-        accepted = append(store, delivered)
+        accepted = append(store, delivered, private_text=private_text)
         there -= len(delivered) // 100
         return accepted
 
