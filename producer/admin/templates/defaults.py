@@ -52,10 +52,13 @@ _DEFAULTS: dict[Operation, dict[str, Any]] = {
 WITH_TICKET: dict[Operation, dict[str, Any]] = {
     Operation.ISSUE_CREATE: {
         "subject": "[GLPI {{ticket.id}}] {{ticket.title | plain | split | join: ' ' | truncate: 220}}",
-        "description": "{{#if ticket.url}}{{ticket.url}}\n\n{{/if}}{{ticket.content | plain}}",
+        # the address stays outside of the fence, so that it is a link
+        "description": "{{#if ticket.url}}{{ticket.url}}\n\n{{/if}}"
+        "{{ticket.content | plain: ticket.content_format ticket.helpdesk_url | formatted: config.text_formatting}}",
     },
     Operation.TIME_ENTRY_CREATE: {
-        "comments": "GLPI {{ticket.id}}: {{task.content | plain | default: 'Work' | truncate: 990 '…'}}"
+        "comments": "GLPI {{ticket.id}}: {{task.content | plain: task.content_format task.helpdesk_url"
+        " | default: 'Work' | truncate: 990 '…'}}"
     },
 }
 """What tells the ticket's number, and leads back to it. Without the character # before it: that would be an issue's."""

@@ -208,6 +208,18 @@ def test_a_template_with_the_ticket_tells_its_number_and_leads_back_to_it(url: s
     assert rendered(Operation.TIME_ENTRY_CREATE)["comments"] == "GLPI 4711: Work"
 
 
+def test_a_template_with_the_ticket_fences_what_redmine_would_format_and_leaves_the_link_a_link() -> None:
+    url = "https://glpi.example.org/front/ticket.form.php?id=4711"
+    ticket = Ticket(
+        id=4711, title="x", content="<p># restart</p>", content_format="html", status=1, entity_id=3, url=url
+    )
+    config = PluginConfig(text_formatting="common_mark")
+    context = from_ticket(ticket, None, config, occurred_at=NOW, tracker_project_id=11)
+    body = default_template(Operation.ISSUE_CREATE, with_ticket=True)
+    issue = Engine(catalogue_for(Operation.ISSUE_CREATE)).render(body, context).payload["issue"]
+    assert issue["description"] == f"{url}\n\n~~~\n# restart\n~~~"
+
+
 def test_a_template_with_the_ticket_fits_however_long_its_texts_are() -> None:
     longest = Ticket(id=2**63 - 1, title="x" * 300, content="x", status=1, entity_id=3)
     task = TicketTask(id=5, content="y" * 2000, state=2, actiontime=60)
