@@ -93,13 +93,13 @@ class Desired(NamedTuple):
     status_text: str | None
     status_code: str | None
     status_params: dict[str, Any] | None
-    unlinked_place: str | None
     mapped_status: int | None
     mapped_event_id: int | None
     fields_due: list[str] | None
     fields_kept: list[str] | None
     fields_attempts: int | None
     fields_at: datetime | None
+    unlinked_place: str | None
 
     def newest_mapped(self, status_map: Mapping[int, int]) -> tuple[int, int]:
         """Return event and status of the newest snapshot; where that is not mapped, of the newest that is.
