@@ -144,9 +144,7 @@ def _typed(name: str, text: str) -> Any:
     field = PluginConfig.model_fields[name]
     if not text.strip():
         return field.get_default(call_default_factory=True)
-    if name in (
-        "base_url", "header_prefix", "in_doubt_policy", "membership_for", "text_formatting", "spent_on",
-    ):  # fmt: skip
+    if name in ("base_url", "header_prefix"):
         return text
     try:
         return json.loads(text)

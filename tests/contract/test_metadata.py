@@ -145,6 +145,7 @@ def test_the_doctor_finds_a_configured_tracker_well(desk: Desk) -> None:
         "default_role_id": "4",
         "default_tracker_id": "1",
         "status_map": '{"1": 1}',
+        "text_formatting": "plain",
     }
     configuration.change(desk.store, values)
     desk.project_forms.link(Link(LinkKind.ENTITY, 3, seed.Project.SUPPORT, seed.Category.HARDWARE))

@@ -42,7 +42,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch, stand_in: StandIn) -> Recorded:
     def noted(self: Connection, watch: Watch, method: str, url: str, body: Any, headers: Any) -> Any:
         if self.port == urlsplit(stand_in.base_url).port and method != "GET":
             person = headers.get("X-Redmine-Switch-User", b"-").decode()
-            lines.append(f"{method} {url} {person} {body.decode('ascii')}")
+            lines.append(f"{method} {url} {person} {body.decode()}")
         return exchange(self, watch, method, url, body, headers)
 
     monkeypatch.setattr(Connection, "exchange", noted)

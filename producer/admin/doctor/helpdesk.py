@@ -66,7 +66,7 @@ def _refused_by(producer: Producer) -> Iterator[CheckResult]:
 
 
 def queue(installation: Installation) -> Iterator[CheckResult]:
-    """The helpdesk's plugin keeps nothing that was refused; without the plugin nothing is known of it."""
+    """The helpdesk's plugin keeps nothing that was refused."""
     with installation.store.transaction() as tx:
         producers = tx.producers.seen()
     said: dict[int, tuple[float, Coded]] = {}
@@ -85,6 +85,8 @@ def queue(installation: Installation) -> Iterator[CheckResult]:
             if secret not in said or seconds < said[secret][0]:
                 finding = Finding.EVENTS_PARKED if what["count"] else Finding.NOTHING_PARKED
                 said[secret] = (seconds, finding(**what))
+    if not said:
+        yield ok("queue", Finding.QUEUE_NOT_TOLD())
     for _, found in said.values():
         yield (warning if found.code == Finding.EVENTS_PARKED else ok)("queue", found)
 
