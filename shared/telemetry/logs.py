@@ -6,7 +6,7 @@ import json
 import logging
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Literal, TextIO
 
@@ -46,6 +46,7 @@ def configure_logging(form: Literal["console", "json"] | None, *, process: str) 
     common: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
         _reported,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         lambda _logger, _method, event: {"process": process, **event},
@@ -72,6 +73,8 @@ def configure_logging(form: Literal["console", "json"] | None, *, process: str) 
 
 class Lines:
     """Writes our own lines where those of libraries go, without what the standard library makes for each line.
+
+    A handler that was added to the logger, or to one above it, gets each line as a record.
 
     Args:
         name: the logger's name; whether it is enabled is told by the standard library's of this name.
@@ -107,20 +110,35 @@ class Lines:
     def _write(self, level: int, method: str, event: Any) -> None:
         if not self._logger.isEnabledFor(level):
             return
-        handler, line = self._handler, event
+        line = event
         try:
             for step in self._rendering:
                 line = step(self, method, line)
-            handler.acquire()
-            try:
-                handler.stream.write(f"{line}\n")
-                handler.flush()
-            finally:
-                handler.release()
+            for handler in self._handlers():
+                if handler is self._handler:
+                    self._write_own(line)
+                elif level >= handler.level:
+                    handler.handle(self._logger.makeRecord(self.name, level, "", 0, line, (), None))
         except RecursionError:
             raise
         except Exception:  # noqa: BLE001 (that a line cannot be written fails nobody)
-            handler.handleError(self._logger.makeRecord(self.name, level, "", 0, event, (), None))
+            self._handler.handleError(self._logger.makeRecord(self.name, level, "", 0, event, (), None))
+
+    def _handlers(self) -> Iterator[logging.Handler]:
+        """Yield every handler that the standard library would give a line of this logger."""
+        logger: logging.Logger | None = self._logger
+        while logger is not None:
+            yield from logger.handlers
+            logger = logger.parent if logger.propagate else None
+
+    def _write_own(self, line: str) -> None:
+        handler = self._handler
+        handler.acquire()
+        try:
+            handler.stream.write(f"{line}\n")
+            handler.flush()
+        finally:
+            handler.release()
 
 
 _report: Report | None = None

@@ -39,6 +39,65 @@ def test_a_line_is_json_with_time_level_process_and_what_was_said(capsys: pytest
     assert line["timestamp"].endswith("Z")
 
 
+class Kept(logging.Handler):
+    """Keeps what it is given."""
+
+    def __init__(self, level: int = logging.NOTSET) -> None:
+        super().__init__(level)
+        self.records: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.records.append(record)
+
+
+@pytest.fixture
+def channel() -> Iterator[logging.Logger]:
+    """The logger `deskbridge`, as an administrator's own code finds it."""
+    logger = logging.getLogger("deskbridge")
+    yield logger
+    logger.handlers.clear()
+    logger.propagate = True
+
+
+def test_a_handler_of_the_channel_gets_every_line_once(
+    capsys: pytest.CaptureFixture[str], channel: logging.Logger
+) -> None:
+    configure_logging("json", process="worker")
+    of_channel, of_part = Kept(), Kept()
+    channel.addHandler(of_channel)
+    logging.getLogger("deskbridge.t8").addHandler(of_part)
+    get_logger("t8").warning("refused", ticket_id=4711)
+    get_logger("t9").error("failed")
+    written = capsys.readouterr().err.splitlines()
+    assert [one.getMessage() for one in of_channel.records] == written, "as it is written"
+    assert [(one.name, one.levelno) for one in of_channel.records] == [
+        ("deskbridge.t8", logging.WARNING),
+        ("deskbridge.t9", logging.ERROR),
+    ]
+    assert [one.name for one in of_part.records] == ["deskbridge.t8"]
+    logging.getLogger("deskbridge.t8").handlers.clear()
+
+
+def test_a_handler_gets_no_line_below_its_level_and_a_channel_of_its_own_is_not_written_elsewhere(
+    capsys: pytest.CaptureFixture[str], channel: logging.Logger
+) -> None:
+    configure_logging("json", process="worker")
+    kept = Kept(logging.ERROR)
+    channel.addHandler(kept)
+    channel.propagate = False
+    get_logger("t10").info("linked")
+    get_logger("t10").error("failed")
+    assert [json.loads(one.getMessage())["event"] for one in kept.records] == ["failed"]
+    assert capsys.readouterr().err == ""
+
+
+def test_a_line_names_its_logger_as_a_librarys_does(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging("json", process="worker")
+    get_logger("t11").info("linked")
+    logging.getLogger("some.library").warning("odd")
+    assert [line["logger"] for line in lines(capsys)] == ["deskbridge.t11", "some.library"]
+
+
 def test_a_library_s_warning_is_a_line_of_the_same_form(capsys: pytest.CaptureFixture[str]) -> None:
     configure_logging("json", process="producer")
     logging.getLogger("some.library").warning("odd: %s", "this")
