@@ -18,6 +18,7 @@ from shared.codes.refusals import Refusal
 from shared.coordination.ahead import Ahead
 from shared.coordination.doorbell import drop_strange_keys
 from shared.coordination.presence import WORKER, is_there
+from shared.coordination.throttle import forget_turns
 from shared.errors import BridgeError, SettingsError
 from shared.monitoring.standing import StandingCollector
 from shared.process.settings import Settings
@@ -66,6 +67,8 @@ def work(settings: Settings, concurrency: int) -> int:
         log.error("does not start", **reason_fields(error.coded))
         return 2
     worker = bootstrap(settings, concurrency=concurrency)
+    with suppress(RedisError):
+        forget_turns(worker.redis)
     register(worker.app, worker)
     worker.coordinator.start()
     worker.limiter.keep_telling(lambda: worker.coordinator.wanted, worker.coordinator.look)
@@ -115,7 +118,7 @@ def _work_until_it_ends(worker: Worker) -> int:
 def _shown(worker: Worker) -> tuple[CollectorRegistry, Looks]:
     """Return what a monitor is shown: the metrics, and what nothing can be done without."""
     redis, store = worker.redis, worker.store
-    standing = StandingCollector(redis, store, worker.settings.rate_limit, lambda: backlog(worker.app))
+    standing = StandingCollector(redis, store, lambda: backlog(worker.app))
     needed: Looks = {
         "database": store.database.ping,
         "redis": lambda: is_there(redis),

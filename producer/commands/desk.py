@@ -59,9 +59,11 @@ def settings(process: str = "command") -> Settings:
     configure_logging(loaded.log_format, process=process)
     if process == "command":  # a command says itself what a process would log
         logging.getLogger(CHANNEL).setLevel(logging.ERROR)
-        logging.getLogger(f"{CHANNEL}.tracker").setLevel(
-            logging.WARNING
-        )  # but for what the tracker refused (SPEC 7)
+        for name in (
+            "tracker",
+            "throttle",
+        ):  # but for what the tracker refused (SPEC 7), and what a command waits for
+            logging.getLogger(f"{CHANNEL}.{name}").setLevel(logging.WARNING)
     return loaded
 
 

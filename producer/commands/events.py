@@ -12,8 +12,10 @@ from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import count, print_json, say, state_text, table, warn
 from producer.commands.register import Json, add, fit, fits
+from shared.sentences.render import sentence
 
 if TYPE_CHECKING:
+    from shared.codes.coded import Coded
     from shared.store.tables.models import JournalEvent
 
 State = Literal["pending", "held", "done", "skipped", "superseded", "failed"]
@@ -53,20 +55,20 @@ def events(
 ) -> None:
     """List events, newest first, and what became of them."""
     from producer.admin.catching_up.recovery import is_recovering
-    from producer.admin.looking.events import latest_events
+    from producer.admin.looking.events import latest_with_reasons
 
     with open_desk() as desk:
-        found = latest_events(desk.store, state=state, ticket_id=ticket, limit=limit)
+        found = latest_with_reasons(desk, state=state, ticket_id=ticket, limit=limit)
         recovering = is_recovering(desk.store)
     if as_json:
-        print_json([event_json(row) for row in found])
+        print_json([event_json(row, why) for row, why in found])
         return
     if recovering:
         say("Recovering: the tracker is asked before each creation (`deskbridge recover --end` ends it).")
     if not found:
         say("No such events." if state or ticket else "No event has come in yet.")
         return
-    table(("Id", "Came in", "Event", "Ticket", "State", "Why"), [_cells(row) for row in found])
+    table(("Id", "Came in", "Event", "Ticket", "State", "Why"), [_cells(row, why) for row, why in found])
     if len(found) == limit:
         say(f"The newest {limit}; more with --limit.")
 
@@ -108,8 +110,8 @@ def replay(
         warn(f"still cannot be read: {done.unreadable} (see `deskbridge events --state failed`)")
 
 
-def _cells(row: JournalEvent) -> tuple[object, ...]:
-    why = row.reason or ""
+def _cells(row: JournalEvent, coded: Coded | None) -> tuple[object, ...]:
+    why = sentence(coded) if coded else ""
     if row.state == "pending" and row.next_attempt_at:
         why = f"{why} (next attempt {when(row.next_attempt_at)})".strip()
     what = f"{row.event} {row.task_id or ''}".strip()

@@ -11,6 +11,7 @@ from producer.admin.showing.moments import when
 from producer.commands.desk import open_desk
 from producer.commands.output import console, plain, print_json, say, state_text, table
 from producer.commands.register import Json, add, fits
+from shared.sentences.render import sentence
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -38,7 +39,7 @@ def trace(
     from producer.admin.looking.story import trace_json, trace_ticket
 
     with open_desk() as desk:
-        found = trace_ticket(desk.store, ticket_id)
+        found = trace_ticket(desk.store, ticket_id, desk.redis)
     if as_json:
         print_json(trace_json(found))
     else:
@@ -70,7 +71,12 @@ def _tell(found: TicketTrace) -> None:
         table(
             ("Open event", "State", "Next attempt", "Why"),
             [
-                (row.id, state_text(row.state), when(row.next_attempt_at), row.reason)
+                (
+                    row.id,
+                    state_text(row.state),
+                    when(row.next_attempt_at),
+                    (why := found.why(row)) and sentence(why),
+                )
                 for row in found.open_events
             ],
         )

@@ -28,9 +28,7 @@ class Monitoring:
     """
 
     def __init__(self, desk: Desk) -> None:
-        shown = metrics.registry(
-            "console", StandingCollector(desk.redis, desk.store, desk.settings.rate_limit)
-        )
+        shown = metrics.registry("console", StandingCollector(desk.redis, desk.store))
         self._needed = FreshLook(
             {"database": lambda: desk.store.database.ping(), "redis": lambda: is_there(desk.redis)}
         )

@@ -49,6 +49,8 @@ class Reason(Code):
     WAITS_FOR_PERSON = "waits_for_person"
 
     HELPDESK_AWAITED = "helpdesk_awaited"
+    WORKER_AWAITED = "worker_awaited"
+    TURN_AWAITED = "turn_awaited"
 
     # a sample waits
     NO_WORKER_TOOK_IT = "no_worker_took_it"

@@ -18,7 +18,7 @@ from shared.coordination.call_limit import CallLimit
 from shared.coordination.doorbell import BROKER_ERRORS
 from shared.coordination.pause import Pause
 from shared.coordination.presence import BEAT, CONSOLE, WORKER, Presence
-from shared.coordination.throttle import Throttle
+from shared.coordination.throttle import turns
 from shared.store.transaction import Store
 from shared.telemetry import metrics
 
@@ -34,7 +34,6 @@ class StandingCollector(Collector):
     Args:
         redis: connection with its own time-outs.
         store: None: this process does not use the database.
-        rate: setting RATE_LIMIT.
         backlog: returns how many rings wait.
     """
 
@@ -42,10 +41,9 @@ class StandingCollector(Collector):
         self,
         redis: Redis,
         store: Store | None = None,
-        rate: float = 0,
         backlog: Callable[[], int] | None = None,
     ) -> None:
-        self._redis, self._store, self._rate, self._backlog = redis, store, rate, backlog
+        self._redis, self._store, self._backlog = redis, store, backlog
         self._looking = threading.Lock()
         self._seen: list[GaugeMetricFamily] = []
         self._seen_at = float("-inf")
@@ -68,10 +66,12 @@ class StandingCollector(Collector):
 
     def _look(self) -> Iterator[GaugeMetricFamily]:
         reachable, seen = metrics.REACHABLE.family(), metrics.LAST_SEEN.family()
-        held_back = False
+        paused = False
         try:
-            why, held_back = self._in_redis(seen)
+            why, paused = self._in_redis(seen)
             yield why
+            found = turns(self._redis)
+            yield _gauge(metrics.RATE_WAIT, found.wait_s if found else 0.0)
             yield from self._call_limit()
             reachable.add_metric(["redis"], 1)
         except RedisError:
@@ -84,7 +84,7 @@ class StandingCollector(Collector):
                 reachable.add_metric(["broker"], 0)
         if self._store is not None:
             try:
-                yield from self._in_the_database(self._store, seen, held_back=held_back)
+                yield from self._in_the_database(self._store, seen, paused=paused)
                 reachable.add_metric(["database"], 1)
             except SQLAlchemyError:
                 reachable.add_metric(["database"], 0)
@@ -92,7 +92,7 @@ class StandingCollector(Collector):
         yield reachable
 
     def _in_redis(self, seen: GaugeMetricFamily) -> tuple[GaugeMetricFamily, bool]:
-        """Return why everything is paused, and whether workers are to wait although something is due."""
+        """Return why everything is paused, and whether it is."""
         paused = Pause(self._redis).current()
         why = metrics.PAUSED.family()
         why.add_metric([str(paused.reason.code) if paused else ""], 1 if paused else 0)
@@ -101,8 +101,7 @@ class StandingCollector(Collector):
             age = presence.seconds_since(process)
             if age is not None:
                 seen.add_metric([process], age)
-        is_limited = Throttle(self._redis, self._rate).is_used_up()
-        return why, paused is not None or is_limited
+        return why, paused is not None
 
     def _call_limit(self) -> Iterator[GaugeMetricFamily]:
         if limit := CallLimit(self._redis).current():
@@ -112,9 +111,7 @@ class StandingCollector(Collector):
             yield _gauge(metrics.CALL_GAIN, limit.gain)
 
     @staticmethod
-    def _in_the_database(
-        store: Store, seen: GaugeMetricFamily, *, held_back: bool
-    ) -> list[GaugeMetricFamily]:
+    def _in_the_database(store: Store, seen: GaugeMetricFamily, *, paused: bool) -> list[GaugeMetricFamily]:
         with store.transaction() as tx:
             now, waiting = tx.now(), tx.journal.waiting()
             good, producers = tx.metadata.last_good_run(), tx.producers.seen()
@@ -130,7 +127,7 @@ class StandingCollector(Collector):
             return [
                 _gauge(metrics.PENDING, waiting.count),
                 _gauge(metrics.OLDEST_PENDING, age(waiting.oldest)),
-                _gauge(metrics.OLDEST_DUE, 0.0 if held_back else age(waiting.oldest_due)),
+                _gauge(metrics.OLDEST_DUE, 0.0 if paused else age(waiting.oldest_due)),
                 failed,
                 _gauge(metrics.PARKED, tx.journal.count_unreadable()),
                 _gauge(metrics.HELD, tx.undecided.count()),

@@ -133,6 +133,12 @@ SENTENCES: Table = {
     Finding.TRACKER_REFUSES: "{problem}",
     Finding.CALLS_AT_ONCE: "{count} at once: {because}",
     Finding.NO_CALLS_LATELY: "no worker has made one within an hour",
+    Finding.NO_RATE_LIMIT: "none is set",
+    Finding.RATE_LIMIT_KEPT: "{rate:g} calls a second over all workers",
+    Finding.RATE_LIMIT_LOW: (
+        "RATE_LIMIT allows {rate:g} calls a second, which is {hourly:.0f} an hour"
+        "[; the next call waits {seconds:.0f} s for its turn]"
+    ),
     Finding.IMPERSONATION_WORKS: "the tracker respects {header}",
     Finding.IMPERSONATION_IGNORED: "the tracker ignores {header}: everything would be attributed to the administrator",
     Finding.IMPERSONATION_UNEXPECTED: "the tracker answered {status} to {header}",
@@ -355,6 +361,9 @@ WHY: Table = {
     Finding.KEY_NOT_ADMINISTRATOR: "store an administrator's with `deskbridge config set-api-key`",
     Finding.REST_API_OFF: "switch it on in the tracker's settings (Administration, Settings, API)",
     Finding.TRACKER_REFUSES: "run `deskbridge doctor` again",
+    Finding.RATE_LIMIT_LOW: (
+        "set DESKBRIDGE_RATE_LIMIT to 1 or more, or to 0 for no limit, in every process, and restart the workers"
+    ),
     Finding.IMPERSONATION_IGNORED: "check header_prefix (`deskbridge config show`) and the proxies in between",
     Finding.IMPERSONATION_UNEXPECTED: "check header_prefix (`deskbridge config show`) and the proxies in between",
     Finding.IMPERSONATION_UNKNOWN: "check header_prefix (`deskbridge config show`) and the proxies in between",

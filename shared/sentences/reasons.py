@@ -60,6 +60,11 @@ SENTENCES: Table = {
     Reason.WAITS_FOR_PERSON: "{kind} {key} waits for a person: {because}",
     Reason.HELPDESK_AWAITED: "the helpdesk is to say what the event lacks: {because}",
     Reason.NO_WORKER_TOOK_IT: "no worker has taken it",
+    Reason.WORKER_AWAITED: "no worker has given a sign of life[ for {seconds:.0f} s]; start `deskbridge worker`",
+    Reason.TURN_AWAITED: (
+        "calls to the tracker wait for their turn: RATE_LIMIT allows {rate:g} a second, and the next turn is free in "
+        "{seconds:.0f} s"
+    ),
     Reason.HELPDESK_NOT_ASKED: (
         "let deskbridge ask the helpdesk's API (DESKBRIDGE_GLPI_API_URL), or install the helpdesk's plugin, which "
         "sends it; people can be mapped with `deskbridge map-user`"

@@ -151,7 +151,7 @@ OLDEST_PENDING = Looked(
 )
 OLDEST_DUE = Looked(
     "deskbridge_oldest_due_age_seconds",
-    "How long the oldest has waited for a worker; 0 while paused or at the rate limit: more workers would not help",
+    "How long the oldest has waited for a worker, 0 while paused",
 )
 FAILED = Looked("deskbridge_events_failed", "Events that failed and were not replayed, by why", ("code",))
 PARKED = Looked("deskbridge_deliveries_parked", "Deliveries that are kept and cannot be read")
@@ -167,6 +167,10 @@ SYNCHRONISED = Looked(
     "When the tracker's metadata was read last, 0 = never",
 )
 RINGS = Looked("deskbridge_rings_waiting", "Rings in the broker's queue")
+RATE_WAIT = Looked(
+    "deskbridge_rate_limit_wait_seconds",
+    "How long the next call to the tracker waits for its turn at RATE_LIMIT; 0 = it does not",
+)
 CALL_LIMIT = Looked(
     "deskbridge_tracker_call_limit",
     "Calls to the tracker that may be under way at once, over all workers, by what limits them",
@@ -191,6 +195,7 @@ LOOKED_UP = (
     PAUSED,
     SYNCHRONISED,
     RINGS,
+    RATE_WAIT,
     CALL_LIMIT,
     CALL_GAIN,
     LAST_SEEN,

@@ -64,6 +64,7 @@ CASES = {
     "DeskbridgeBrokerAway": gauge("reachable", 0, 1, service="broker"),
     "DeskbridgePaused": gauge("paused", 1, 0, code="tracker_away"),
     "DeskbridgeEventsWait": gauge("oldest_due_age_seconds", 400, 200),
+    "DeskbridgeRateLimitHoldsBack": gauge("rate_limit_wait_seconds", 100, 5),
     "DeskbridgeEventsFailed": gauge("events_failed", 1, 0, code="tracker_rejected"),
     "DeskbridgeHeld": gauge("held", 2),
     "DeskbridgeDeliveriesParked": gauge("deliveries_parked", 1),

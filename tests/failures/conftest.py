@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
+from producer.admin.records.rights import Right
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.coordination.presence import BEAT, WORKER, Presence
@@ -16,11 +17,13 @@ from shared.process.itself import Process
 from tests.failures.redmine import RealRedmine
 from tests.failures.stage import Stage
 from tests.integration.conftest import bridge, stand_in_process
+from tests.integration.console.conftest import ComeIn, cheap_hashes, come_in, console
+from tests.integration.console.pages import Visitor
 from tests.support.bridge import Bridge
 from tests.support.redmine import real_redmine
 from tests.unit.commands.conftest import Shell
 
-__all__ = ["bridge", "stand_in_process"]
+__all__ = ["bridge", "cheap_hashes", "come_in", "console", "stand_in_process"]
 
 
 @pytest.fixture(scope="session")
@@ -99,3 +102,9 @@ def shell(stage: Stage, redis_url: str, monkeypatch: pytest.MonkeyPatch) -> Shel
     monkeypatch.setenv("DESKBRIDGE_REDIS_URL", redis_url)
     monkeypatch.setenv("DESKBRIDGE_SECRET_KEYS", settings.secret_keys[0].get_secret_value())
     return Shell(stage.bridge.store, [])
+
+
+@pytest.fixture
+def pages(stage: Stage, come_in: ComeIn) -> Visitor:
+    """The console's pages of the stage's installation."""
+    return come_in(Right.VIEWER)

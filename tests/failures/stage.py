@@ -18,6 +18,7 @@ from producer.admin.doctor.finding import RECORDS, CheckResult, finding_json
 from producer.admin.doctor.installation import Installation
 from producer.admin.knowledge.by_code import BY_CODE
 from producer.admin.looking.story import trace_json, trace_ticket
+from producer.admin.looking.waiting import with_reasons
 from producer.admin.showing.shapes import event_json
 from shared.codes.coded import Code
 from shared.codes.findings import Finding
@@ -132,13 +133,14 @@ class Stage:
     def trace(self) -> Told:
         """Ask `deskbridge trace 4711`."""
         self._asked += 1
-        return Told.of(trace_json(trace_ticket(self.bridge.store, 4711)))
+        return Told.of(trace_json(trace_ticket(self.bridge.store, 4711, self.bridge.redis)))
 
     def events(self) -> Told:
         """Ask `deskbridge events`."""
         self._asked += 1
         with self.bridge.store.transaction() as tx:
-            return Told.of([event_json(row) for row in tx.journal.find(limit=None)])
+            rows = tx.journal.find(limit=None)
+        return Told.of([event_json(row, why) for row, why in with_reasons(rows, self.bridge.redis)])
 
     def offered(self) -> str | None:
         """Return the replay that the doctor offers, as a code, where it says that a cause is fixed."""
@@ -201,6 +203,21 @@ class Failure:
 
     def __str__(self) -> str:
         return self.sentence
+
+
+@dataclass(frozen=True)
+class Shown(Failure):
+    """A failure that every surface names, the console's first page among them.
+
+    Attributes:
+        waits: what events and the ticket's history say of an event that comes in meanwhile; None: it does not wait.
+        overview: words of the console's first page.
+        is_well_after: whether that page finds all well as soon as it is repaired.
+    """
+
+    waits: Code | None = None
+    overview: str = ""
+    is_well_after: bool = True
 
 
 def staged(failures: Sequence[Failure]) -> pytest.MarkDecorator:

@@ -34,9 +34,9 @@ def _nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(standing, "FRESH_S", 0.0)
 
 
-def shown(bridge: Bridge, rate: float = 0, store: Store | None = None) -> Shown:
+def shown(bridge: Bridge, store: Store | None = None) -> Shown:
     """Return every sample that a worker shows."""
-    looks = StandingCollector(bridge.redis, store or bridge.store, rate, lambda: 3)
+    looks = StandingCollector(bridge.redis, store or bridge.store, lambda: 3)
     text = generate_latest(metrics.registry("worker", looks)).decode()
     return {
         (sample.name, tuple(sorted(sample.labels.items()))): sample.value
@@ -103,13 +103,15 @@ def test_what_waits_has_an_age_and_what_is_paused_asks_for_no_more_workers(bridg
     assert of(paused, "paused", code="") is None
 
 
-def test_at_the_rate_limit_more_workers_are_not_asked_for_either(bridge: Bridge) -> None:
+def test_what_waits_at_the_rate_limit_has_an_age_and_how_long_a_turn_takes_is_shown(bridge: Bridge) -> None:
     bridge.receive(task_event())
-    limit = Throttle(bridge.redis, 0.01, sleep=lambda _: None)
-    limit.wait()
-    assert of(shown(bridge, rate=0.01), "oldest_due_age_seconds") == 0
+    assert of(shown(bridge), "rate_limit_wait_seconds") == 0
+    Throttle(bridge.redis, 0.01, sleep=lambda _: None).wait()
+    held_back = shown(bridge)
+    assert (of(held_back, "oldest_due_age_seconds") or 0) > 0, "so that the alert fires"
+    assert 90 < (of(held_back, "rate_limit_wait_seconds") or 0) <= 100
     bridge.redis.set("deskbridge:throttle", "nobody's")
-    assert (of(shown(bridge, rate=0.01), "oldest_due_age_seconds") or 0) > 0
+    assert of(shown(bridge), "rate_limit_wait_seconds") == 0
 
 
 def test_how_many_calls_are_made_at_once_is_shown_with_why(bridge: Bridge) -> None:
@@ -170,7 +172,7 @@ def test_however_many_ask_it_is_looked_up_once(bridge: Bridge, monkeypatch: pyte
         asked.append(1)
         return 0
 
-    looks = StandingCollector(bridge.redis, bridge.store, 0, backlog)
+    looks = StandingCollector(bridge.redis, bridge.store, backlog)
     for _ in range(5):
         assert list(looks.collect())
     assert asked == [1]

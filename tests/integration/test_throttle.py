@@ -8,11 +8,12 @@ from types import SimpleNamespace
 
 import pytest
 from redis import Redis
+from structlog.testing import capture_logs
 
 from deploy.sandbox.tracker.control import StandIn
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
-from shared.coordination.throttle import SIGN_EVERY_S, Throttle, wait_alive
+from shared.coordination.throttle import SIGN_EVERY_S, Throttle, turns, wait_alive
 from shared.process.alive import Sign, watched
 from shared.store.ledger import send_window
 from tests.support.bridge import Bridge
@@ -30,6 +31,33 @@ def test_calls_of_several_workers_are_spaced_evenly(redis_url: str) -> None:
     assert len(waited) == 8, "the first one does not wait"
     for number, seconds in enumerate(waited, start=1):
         assert number * 10 - 5 < seconds <= number * 10
+
+
+def test_the_limit_that_workers_keep_is_seen_with_how_long_a_turn_takes(redis_url: str) -> None:
+    with Redis.from_url(redis_url) as redis:
+        assert turns(redis) is None
+        Throttle(redis, 0.1, sleep=lambda _: None).wait()
+        found = turns(redis)
+        assert found is not None
+        assert found.rate == pytest.approx(0.1)
+        assert 9 < found.wait_s <= 10
+        Throttle(redis, 1000, sleep=lambda _: None).wait()
+        for nobodys in ("x", "1 2", "9" * 100, "1.000000 0.000000"):
+            redis.set("deskbridge:throttle", nobodys)
+            assert turns(redis) is None, nobodys
+        redis.delete("deskbridge:throttle")
+        redis.lpush("deskbridge:throttle", "a list")
+        assert turns(redis) is None
+
+
+def test_a_long_wait_is_logged_once_a_minute(redis_url: str) -> None:
+    with Redis.from_url(redis_url) as redis, capture_logs() as lines:
+        throttle = Throttle(redis, 0.01, sleep=lambda _: None)
+        for _ in range(3):
+            throttle.wait()
+    assert [(one["event"], one["rate"], one["seconds"]) for one in lines] == [
+        ("a call waits for its turn at RATE_LIMIT", 0.01, 100)
+    ]
 
 
 def test_without_a_limit_nobody_waits_and_redis_is_not_asked() -> None:

@@ -18,6 +18,8 @@ LOCAL: tuple[Check, ...] = (setup.metadata, setup.text_formatting, *work.CHECKS,
 """What the database and the helpdesk tell."""
 LIVE: tuple[Check, ...] = (*tracker.CHECKS, *setup.CHECKS, *templates.CHECKS)
 """What only the tracker can confirm."""
+AT_A_GLANCE: tuple[Check, ...] = (services.rate_limit,)
+"""What the first page of the console looks at as well, beside what it has in its own words."""
 
 
 def examine(installation: Installation) -> Iterator[CheckResult]:
@@ -45,6 +47,7 @@ def _examine(installation: Installation) -> Iterator[CheckResult]:
     if is_written:  # else nobody can leave a sign of life in it
         yield from services.processes(installation)
     yield from services.calls(installation)
+    yield from services.rate_limit(installation)
     if not alive:
         return
     yield from services.producer(installation)
@@ -56,6 +59,15 @@ def _examine(installation: Installation) -> Iterator[CheckResult]:
     for check in (*(LIVE if installation.projects is not None else ()), *LOCAL):
         with suppress(BridgeError):
             yield from check(installation)
+
+
+def at_a_glance(installation: Installation) -> list[CheckResult]:
+    """Return what is not well of what can be seen at any time: no call is made, and little is looked up.
+
+    Args:
+        installation: the installation.
+    """
+    return [one for check in AT_A_GLANCE for one in check(installation) if one.status is not Status.OK]
 
 
 def examine_helpdesk(installation: Installation) -> Iterator[CheckResult]:

@@ -24,6 +24,7 @@ RECORDS = {
     "administrator": "KB-TRACKER-002",
     "impersonation": "KB-TRACKER-004",
     "calls": "KB-TRACKER-008",
+    "rate limit": "KB-TRACKER-008",
     "modules": "KB-TRACKER-005",
     "activity": "KB-TRACKER-006",
     "custom fields": "KB-TRACKER-003",

@@ -55,6 +55,6 @@ class Installation:
             desk.store,
             desk.redis,
             desk.vault,
-            desk.connector.connect,
+            desk.checks.connect,
             Doorbell(desk.settings).is_answering,
         )

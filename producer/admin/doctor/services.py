@@ -16,11 +16,14 @@ from shared.codes.coded import Coded
 from shared.codes.findings import Finding, Named
 from shared.coordination.call_limit import CallLimit
 from shared.coordination.presence import BEAT, CONSOLE, WORKER, Presence, ProcessSign
+from shared.coordination.throttle import turns
 from shared.errors import SettingsError, first_line
 from shared.store.journal.producers import Producer
 from shared.store.tables.schema import HEAD, require_current
 
 CLOCK_WARNING_S = 5.0
+SLOWEST_RATE = 1.0
+"""Calls per second; a ticket needs several."""
 CLOCK_FAILURE_S = 120.0
 ALIVE_S = 30.0
 LONGEST_ERROR = 200
@@ -145,6 +148,22 @@ def calls(installation: Installation) -> Iterator[CheckResult]:
         yield ok("calls", Finding.NO_CALLS_LATELY())
     else:
         yield ok("calls", Finding.CALLS_AT_ONCE(count=math.floor(limit.calls), because=limit.because))
+
+
+def rate_limit(installation: Installation) -> Iterator[CheckResult]:
+    """The rate limit that workers keep, or else that of this command, lets work go on."""
+    try:
+        found = turns(installation.redis)
+    except RedisError:
+        return
+    rate = found.rate if found else installation.settings.rate_limit
+    if not rate:
+        yield ok("rate limit", Finding.NO_RATE_LIMIT())
+    elif rate < SLOWEST_RATE:
+        seconds = found.wait_s if found and found.wait_s else None
+        yield warning("rate limit", Finding.RATE_LIMIT_LOW(rate=rate, hourly=rate * 3600, seconds=seconds))
+    else:
+        yield ok("rate limit", Finding.RATE_LIMIT_KEPT(rate=rate))
 
 
 def producer(installation: Installation) -> Iterator[CheckResult]:

@@ -10,6 +10,7 @@ from redis.exceptions import RedisError
 
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
+from producer.admin.looking.waiting import obstacle
 from shared.codes.coded import Coded, Written
 from shared.codes.findings import Finding
 from shared.codes.hints import Hint
@@ -77,7 +78,9 @@ def pending(installation: Installation) -> Iterator[CheckResult]:
     if paused and paused.code in NOT_SET_UP and installation.well.get("api key"):
         yield failure("pending", Finding.WORKER_SET_UP_OTHERWISE(count=count, because=paused))
         return
-    why = Finding.EVERYTHING_PAUSED(because=paused) if paused else oldest.coded
+    why = oldest.coded or obstacle(installation.redis)
+    if paused:
+        why = Finding.EVERYTHING_PAUSED(because=paused)
     waiting = Finding.EVENTS_PENDING(count=count, seconds=age, why=why, ticket_id=oldest.ticket_id)
     if age > STUCK_S:
         yield failure("pending", waiting)

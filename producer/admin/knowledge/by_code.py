@@ -185,6 +185,10 @@ NAMED: Mapping[str, Iterable[Code]] = {
     "KB-TRACKER-008": (
         Finding.CALLS_AT_ONCE,
         Finding.NO_CALLS_LATELY,
+        Finding.NO_RATE_LIMIT,
+        Finding.RATE_LIMIT_KEPT,
+        Finding.RATE_LIMIT_LOW,
+        Reason.TURN_AWAITED,
         What.WAITED_FOR_CALL,
         *CallLimitBy,
     ),
@@ -321,6 +325,7 @@ NAMED: Mapping[str, Iterable[Code]] = {
         Finding.BROKER_UNREACHABLE,
     ),
     "KB-SERVICE-005": (
+        Reason.WORKER_AWAITED,
         Finding.WORKER_ALIVE,
         Finding.NO_WORKER,
     ),

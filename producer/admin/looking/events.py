@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from producer.admin.desk import Desk
+from producer.admin.looking.waiting import with_reasons
 from producer.admin.records.event_search import Group, Wanted
 from producer.admin.records.transaction import Store
+from shared.codes.coded import Coded
 from shared.store.tables.models import EventState, JournalEvent
 
 
@@ -37,6 +40,14 @@ def latest_events(
     """Return events, newest first."""
     with store.transaction() as tx:
         return tx.journal.find(state=state, ticket_id=ticket_id, limit=limit)
+
+
+def latest_with_reasons(
+    desk: Desk, *, state: str | None = None, ticket_id: int | None = None, limit: int
+) -> list[tuple[JournalEvent, Coded | None]]:
+    """Return events, newest first, each with why it is as it is."""
+    rows = latest_events(desk.store, state=state, ticket_id=ticket_id, limit=limit)
+    return with_reasons(rows, desk.redis)
 
 
 def recent_events(store: Store, most: int) -> Sequence[JournalEvent]:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from producer.admin.looking.story import IssueLink, TaskStanding, TicketTrace
+from shared.sentences.render import sentence
 from shared.store.tables.models import EventState, LedgerState
 
 WORDS: dict[str, str] = {
@@ -30,7 +31,8 @@ def _issue(trace: TicketTrace) -> str:
     ticket = f"Ticket {trace.ticket_id}"
     link = trace.link
     if link is None:
-        reason = trace.last_event.reason if trace.last_event else None
+        why = trace.why(trace.last_event) if trace.last_event else None
+        reason = sentence(why) if why else None
         if trace.last_event and trace.last_event.state == EventState.PENDING:
             return f"{ticket} has no issue yet: {reason or 'its newest event waits for a worker'}"
         return f"{ticket} has no issue" + (f": {reason}" if reason else "")

@@ -8,6 +8,9 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
+from redis import Redis
+
+from producer.admin.looking.waiting import is_silent, obstacle
 from producer.admin.records.transaction import Store, Transaction
 from producer.admin.showing.shapes import Shape, reason_json
 from shared.codes.coded import Coded, coded_json
@@ -102,6 +105,7 @@ class TicketTrace:
         state: the desired state, None before the first event was looked at.
         open_events: events that wait, are held, or failed; oldest first.
         last_event: the newest event, None where all have been pruned.
+        hindered_by: what stands in the way of an event that waits and does not say why; None: nothing does.
     """
 
     ticket_id: int
@@ -112,6 +116,11 @@ class TicketTrace:
     open_events: list[JournalEvent]
     last_event: JournalEvent | None
     config: PluginConfig
+    hindered_by: Coded | None = None
+
+    def why(self, row: JournalEvent) -> Coded | None:
+        """Return why an event of the ticket is as it is."""
+        return self.hindered_by if is_silent(row) else row.coded
 
     @property
     def replayable(self) -> list[int]:
@@ -151,8 +160,13 @@ def destination(store: Store, found: TicketTrace) -> Destination:
     return Destination(link, project_id, project.name if project else None, statuses)
 
 
-def trace_ticket(store: Store, ticket_id: int) -> TicketTrace:
+def trace_ticket(store: Store, ticket_id: int, redis: Redis | None = None) -> TicketTrace:
     """Put together what is known of a ticket.
+
+    Args:
+        store: where it is kept.
+        ticket_id: the ticket.
+        redis: asked what stands in the way if an event waits and does not say why; None: that is not looked at.
 
     Raises:
         NotFound: nothing was ever heard of it.
@@ -177,6 +191,7 @@ def trace_ticket(store: Store, ticket_id: int) -> TicketTrace:
         [row for row in rows if row.state in UNFINISHED],
         rows[-1] if rows else None,
         config,
+        obstacle(redis) if redis is not None and any(map(is_silent, rows)) else None,
     )
 
 
@@ -276,6 +291,7 @@ def trace_json(found: TicketTrace) -> Shape:
     return {
         "ticket_id": found.ticket_id,
         "link": _standing(found.link) if found.link else None,
+        "waits_for": reason_json(found.hindered_by) if found.hindered_by else None,
         "ticket_tasks": [_standing(task) for task in found.ticket_tasks],
         "steps": [
             {"at": one.at, **coded_json(one.coded), "what": one.what, "why": one.why, "call": one.call}

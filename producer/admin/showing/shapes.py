@@ -43,9 +43,15 @@ def warnings_json(warnings: Iterable[Coded]) -> Shape:
     return {"warnings": [one["reason"] for one in told], "cautions": told}
 
 
-def event_json(row: JournalEvent) -> Shape:
+def event_json(row: JournalEvent, why: Coded | None = None) -> Shape:
+    """Return an event.
+
+    Args:
+        row: the event.
+        why: its reason; None: what it says of itself.
+    """
     named = {name: getattr(row, name) for name in EVENT}
-    return {**named, **reason_json(row.coded), **{name: getattr(row, name) for name in TIMES}}
+    return {**named, **reason_json(why or row.coded), **{name: getattr(row, name) for name in TIMES}}
 
 
 def held_json(kind: Kind, row: LedgerRow) -> Shape:

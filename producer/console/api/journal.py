@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import Query
 
 from producer.admin.decisions.held import held_rows
-from producer.admin.looking.events import latest_events
+from producer.admin.looking.events import latest_with_reasons
 from producer.admin.looking.story import trace_json, trace_ticket
 from producer.admin.people.misattributed import misattributed as find_misattributed
 from producer.admin.people.misattributed import wrong_author_json
@@ -30,8 +30,8 @@ def events(
     limit: Annotated[int, Query(ge=1, le=10_000)] = 100,
 ) -> Any:
     """List events, newest first, and what became of them."""
-    found = latest_events(desk.store, state=state, ticket_id=ticket, limit=limit)
-    return [event_json(row) for row in found]
+    found = latest_with_reasons(desk, state=state, ticket_id=ticket, limit=limit)
+    return [event_json(row, why) for row, why in found]
 
 
 @router.get("/held", response_model=list[models.Held])
@@ -49,4 +49,4 @@ def misattributed(desk: AtDesk) -> Any:
 @router.get("/trace/{ticket_id}", responses=refusals(404), response_model=models.Trace)
 def trace(desk: AtDesk, ticket_id: Id) -> Any:
     """Tell everything that happened to a ticket, and why."""
-    return trace_json(trace_ticket(desk.store, ticket_id))
+    return trace_json(trace_ticket(desk.store, ticket_id, desk.redis))

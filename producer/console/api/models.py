@@ -103,11 +103,18 @@ class Step(Coded):
     call: dict[str, Any] | None
 
 
+class Obstacle(Coded):
+    """What stands in the way of an event that waits and does not say why."""
+
+    reason: str | None
+
+
 class Trace(Shape):
     """Everything that is known of a ticket."""
 
     ticket_id: int
     link: IssueOfTicket | None
+    waits_for: Obstacle | None
     ticket_tasks: list[TicketTask]
     steps: list[Step]
 

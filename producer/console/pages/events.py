@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from producer.admin.catching_up.replay import REPLAYABLE, replay_matching
 from producer.admin.looking.events import event_page
+from producer.admin.looking.waiting import with_reasons
 from producer.admin.records.event_search import Wanted
 from producer.console.drawing.fixing import fix
 from producer.console.drawing.view import address
@@ -45,7 +46,7 @@ def events(request: Request, desk: AtDesk) -> Response:
         request,
         "events",
         given=given,
-        rows=rows,
+        rows=with_reasons(rows, desk.redis),
         kinds=KINDS,
         states=list(EventState),
         matching=found.matching,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from fastapi import Request
 from starlette.responses import Response
 
+from producer.admin.doctor.examination import at_a_glance
+from producer.admin.doctor.installation import Installation
 from producer.admin.looking.overview import overview as look
 from producer.admin.showing.moments import lasting
 from producer.console.drawing.fixing import fix
@@ -27,6 +29,7 @@ def overview(request: Request, desk: AtDesk) -> Response:
         found=found,
         hours=hours,
         most=max([count for _, count, _ in hours] + [1]),
+        notable=at_a_glance(Installation.of(desk)),
         fix=fix,
         lasting=lasting,
     )

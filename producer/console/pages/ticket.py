@@ -41,7 +41,7 @@ def find_ticket(request: Request) -> Response:
 def ticket(request: Request, desk: AtDesk, ticket_id: Id) -> Response:
     """Show everything that is known of a ticket."""
     try:
-        found = trace_ticket(desk.store, ticket_id)
+        found = trace_ticket(desk.store, ticket_id, desk.redis)
     except NotFound:
         return show(request, "ticket_unknown", status=404, ticket_id=ticket_id)
     snapshot: dict[str, Any] = found.state.snapshot if found.state else {}

@@ -1,0 +1,58 @@
+"""What keeps an event waiting that says of itself nothing: no worker, a pause, or the rate limit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from redis import Redis
+from redis.exceptions import RedisError
+
+from shared.codes.coded import Coded
+from shared.codes.findings import Finding
+from shared.codes.reasons import Reason
+from shared.codes.refusals import Refusal
+from shared.coordination.pause import Pause
+from shared.coordination.presence import WORKER, Presence
+from shared.coordination.throttle import turns
+from shared.store.tables.models import EventState, JournalEvent
+
+WORKER_ALIVE_S = 30.0
+NOTABLE_S = 2.0
+"""A turn that is sooner than this is not what an event waits for."""
+
+
+def obstacle(redis: Redis) -> Coded | None:
+    """Return why nothing is sent at this moment; None: nothing stands in the way.
+
+    Args:
+        redis: connection with its own time-outs.
+    """
+    try:
+        seconds = Presence(redis).seconds_since(WORKER)
+        if seconds is None or seconds > WORKER_ALIVE_S:
+            return Reason.WORKER_AWAITED(seconds=seconds)
+        if paused := Pause(redis).current():
+            return Finding.EVERYTHING_PAUSED(because=paused.reason)
+        found = turns(redis)
+    except RedisError as error:
+        return Refusal.REDIS_DOWN(error=type(error).__name__)
+    if found and found.wait_s > NOTABLE_S:
+        return Reason.TURN_AWAITED(rate=found.rate, seconds=found.wait_s)
+    return None
+
+
+def with_reasons(rows: Iterable[JournalEvent], redis: Redis) -> list[tuple[JournalEvent, Coded | None]]:
+    """Return events, each with what it says of itself, or else, if it waits, with what stands in the way.
+
+    Args:
+        rows: the events.
+        redis: asked only if one of them waits and does not say why.
+    """
+    found = list(rows)
+    hindered_by = obstacle(redis) if any(map(is_silent, found)) else None
+    return [(row, hindered_by if is_silent(row) else row.coded) for row in found]
+
+
+def is_silent(row: JournalEvent) -> bool:
+    """Tell whether an event waits and does not say why."""
+    return row.state == EventState.PENDING and row.coded is None

@@ -1,0 +1,69 @@
+"""What doctor, events, ticket history and console say of one failure: its cause, what heals, never that all is well."""
+
+from __future__ import annotations
+
+import pytest
+
+from producer.admin.desk import Desk
+from producer.admin.doctor.examination import examine
+from producer.admin.doctor.installation import Installation
+from shared.codes.findings import Finding
+from shared.codes.reasons import Reason
+from shared.coordination.throttle import Throttle, forget_turns
+from tests.failures.stage import Shown, Stage, staged
+from tests.integration.console.pages import Visitor
+from tests.support.events import task, task_event
+
+WELL = "All is well"
+NOT_WELL = (WELL, "being forwarded", "within moments", "Everything is on the tracker")
+
+
+def slow_turns(stage: Stage) -> None:
+    """Let workers keep a limit of one call in a hundred seconds."""
+    Throttle(stage.bridge.redis, 0.01, sleep=lambda _: None).wait()
+
+
+FAILURES = [
+    Shown(
+        "RATE_LIMIT was meant as seconds and lets one call go in a hundred",
+        slow_turns, Finding.RATE_LIMIT_LOW, "set DESKBRIDGE_RATE_LIMIT to 1 or more", ("no sign of life",),
+        lambda stage: forget_turns(stage.bridge.redis),
+        waits=Reason.TURN_AWAITED, overview="RATE_LIMIT allows 0.01 calls a second, which is 36 an hour",
+    ),
+]  # fmt: skip
+
+
+@staged(FAILURES)
+def test_every_surface_names_the_cause(stage: Stage, pages: Visitor, failure: Shown) -> None:
+    assert WELL in pages.open("/console")
+    assert failure.code not in stage.doctor().codes
+    stage.fail(failure)
+    try:
+        stage.named_by(failure, stage.doctor)
+        if failure.waits:
+            stage.bridge.receive(task_event(900, of_task=task(900)))
+            for ask in (stage.events, stage.trace):
+                assert failure.waits in ask().codes, ask().text
+            assert not any(word in pages.open("/console/tickets/4711") for word in NOT_WELL), pages.page
+        shown = pages.open("/console")
+        assert failure.overview in shown, shown
+        assert not any(word in shown for word in NOT_WELL), shown
+    finally:
+        failure.repair(stage)
+    assert failure.code not in stage.doctor().codes, "repaired, it is well again at once"
+    if failure.waits:
+        stage.bridge.sync(4711)
+        assert stage.goes_on()
+    if failure.is_well_after:
+        assert WELL in pages.open("/console")
+
+
+def test_the_doctor_takes_no_turns(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the environment of the workers it would hang at the very limit that it is to name."""
+    waited: list[float] = []
+    monkeypatch.setattr("shared.coordination.throttle.wait_alive", waited.append)
+    slow_turns(stage)
+    settings = stage.bridge.settings.model_copy(update={"rate_limit": 0.01})
+    found = list(examine(Installation.of(Desk(settings, stage.bridge.store))))
+    assert waited == []
+    assert Finding.RATE_LIMIT_LOW in {one.found.code for one in found}
