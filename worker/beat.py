@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import signal
+from contextlib import suppress
+from functools import partial
+from typing import Any
 
 import celery.apps.beat
-from celery.beat import Service
+from celery.beat import Scheduler, Service
+from redis import Redis
+from redis.exceptions import RedisError
 
-from shared.coordination.doorbell import make_celery
-from shared.coordination.locks import make_redis
+from shared.coordination.doorbell import make_celery, queue_of
+from shared.coordination.locks import connected
 from shared.coordination.presence import BEAT, Presence, is_there
 from shared.errors import BridgeError
 from shared.process.settings import Settings
@@ -16,6 +21,9 @@ from shared.telemetry import metrics
 from shared.telemetry.logs import get_logger, reason_fields
 from worker.monitor import monitored
 from worker.schedule import schedule
+
+AT_WORK_S = 60.0
+"""A worker gives a sign of life every ten seconds; what is sent to an installation without one would only pile up."""
 
 
 def beat(settings: Settings) -> int:
@@ -29,16 +37,45 @@ def beat(settings: Settings) -> int:
     """
     app = make_celery(settings)
     app.conf.beat_schedule = schedule(settings)
-    redis = make_redis(settings)
-    Presence(redis).keep_marking(BEAT)
+    redis = connected(
+        Redis, settings.redis_url.get_secret_value(), socket_keepalive=True, health_check_interval=15
+    )
+    presence = Presence(redis)
+    presence.keep_marking(BEAT)
     try:
         monitored(settings, metrics.registry("beat"), {"redis": lambda: is_there(redis)})
     except BridgeError as error:
         get_logger("beat").error("does not start", **reason_fields(error.coded))
         return 2
     get_logger("beat").info("started")
-    Beat(app=app, scheduler="celery.beat:Scheduler", loglevel="WARNING", max_interval=5, quiet=True).run()
+    each = partial(EachInstallation, settings, presence)
+    Beat(app=app, scheduler=each, loglevel="WARNING", max_interval=5, quiet=True).run()
     return 0
+
+
+class EachInstallation(Scheduler):  # type: ignore[misc]
+    """Celery's scheduler, which sends what is due to every installation that is at work on this Redis.
+
+    A beat has no database, so that it belongs to no installation; whose workers are at work it sees in Redis. Several
+    beats are harmless: a worker sweeps once in an interval.
+
+    Args:
+        settings: the process's settings.
+        presence: tells which installations there are.
+        options: as Celery's own has them.
+    """
+
+    def __init__(self, settings: Settings, presence: Presence, **options: Any) -> None:
+        self._settings, self._presence = settings, presence
+        self._known: list[str] = []
+        super().__init__(**options)
+
+    def send_task(self, *arguments: Any, **options: Any) -> None:
+        """Send a task to each; those that were known before, if Redis cannot be asked: the broker may be another."""
+        with suppress(RedisError):
+            self._known = self._presence.installations(AT_WORK_S)
+        for one in self._known:
+            super().send_task(*arguments, **{**options, "queue": queue_of(self._settings, one)})
 
 
 class Beat(celery.apps.beat.Beat):  # type: ignore[misc]

@@ -16,7 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.coordination.call_limit import CallLimit
-from shared.coordination.doorbell import QUEUE, Doorbell, make_celery
+from shared.coordination.doorbell import Doorbell, make_celery
 from shared.coordination.locks import Locks, make_redis
 from shared.coordination.pause import HELPDESK_KEY, Pause
 from shared.coordination.presence import Presence
@@ -78,15 +78,16 @@ class Worker:
         return [one for one in ticket_ids if one in due]
 
 
-def bootstrap(settings: Settings, *, concurrency: int) -> Worker:
+def bootstrap(settings: Settings, installation: str, *, concurrency: int) -> Worker:
     """Build a worker's collaborators.
 
     Args:
         settings: the process's settings.
+        installation: the id of the installation whose tickets it works on.
         concurrency: calls at the same time.
     """
-    app = make_celery(settings)
-    redis = make_redis(settings)
+    app = make_celery(settings, installation)
+    redis = make_redis(settings, lambda: installation)
     store = Store(
         Database(
             settings.database_url.get_secret_value(),
@@ -97,7 +98,7 @@ def bootstrap(settings: Settings, *, concurrency: int) -> Worker:
     locks, pause = Locks(redis, settings.lock_lease, keeps=True, give_up=_give_up), Pause(redis)
     meter, name = Meter(), f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
     limiter = Limiter(CallLimit(redis), meter, name, concurrency)
-    doorbell, lookup = Doorbell(settings), configured_lookup(settings)
+    doorbell, lookup = Doorbell(settings, lambda: installation), configured_lookup(settings)
     connector = Connector(
         store,
         Vault(settings.secret_keys),
@@ -148,4 +149,4 @@ def backlog(app: Celery) -> int:
     """Return how many messages wait in the queue."""
     with app.connection_for_read() as connection, connection.channel() as channel:
         # declared as it is and not passively: kombu looks for a passive one under its name without the key prefix
-        return int(app.amqp.queues[QUEUE].bind(channel).queue_declare().message_count)
+        return int(app.amqp.queues[app.conf.task_default_queue].bind(channel).queue_declare().message_count)

@@ -11,17 +11,18 @@ from typing import Any
 import celery.apps.worker
 from celery import Celery
 from celery.signals import worker_shutting_down
-from prometheus_client import CollectorRegistry
 from redis.exceptions import RedisError
 
 from shared.codes.refusals import Refusal
 from shared.coordination.ahead import Ahead
 from shared.coordination.doorbell import drop_strange_keys
+from shared.coordination.installation import InstallationUnknown, Whose
 from shared.coordination.presence import WORKER, is_there
 from shared.coordination.throttle import forget_turns
 from shared.errors import BridgeError, SettingsError
 from shared.monitoring.standing import StandingCollector
 from shared.process.settings import Settings
+from shared.store.tables.database import Database
 from shared.store.tables.schema import is_current
 from shared.telemetry import metrics, tracing
 from shared.telemetry.logs import get_logger, reason_fields
@@ -35,6 +36,8 @@ from worker.watchdog import EXIT_CODE
 SWEEP_WITHOUT_BEAT = 3
 STUCK_LOOKED_FOR_EVERY_S = 5.0
 AHEAD_LOOKED_FOR_EVERY_S = 0.5
+DATABASE_LOOKED_FOR_EVERY_S = 2.0
+NEEDED = ("database", "redis", "running")
 TASKS = 3
 """Celery's threads: a task hands its tickets over, and a sweep may take its time."""
 OPTIONS = {
@@ -53,20 +56,24 @@ def work(settings: Settings, concurrency: int) -> int:
     if not settings.secret_keys:
         log.error("does not start", **reason_fields(Refusal.SECRET_KEYS_NOT_SET()))
         return 2
+    registry, seen, working = metrics.registry("worker"), dict.fromkeys(NEEDED, _not_yet), list[Worker]()
     try:
-        if not is_current(settings):
-            log.warning("the database cannot be reached at the moment; starting all the same")
+        tracing.start(settings, "worker")
+        # one that waits for its database lives
+        monitored(
+            settings, registry, seen, lambda: all(one.coordinator.stuck_since is None for one in working)
+        )
+    except SettingsError as error:
+        log.error("does not start", **reason_fields(error.coded))
+        return 2
+    try:
+        installation = _installation(settings)
     except BridgeError as error:
         log.error("does not start", **reason_fields(error.coded))
         return 1
     with suppress(RedisError):  # Celery waits for it
-        drop_strange_keys(settings)
-    try:
-        tracing.start(settings, "worker")
-    except SettingsError as error:
-        log.error("does not start", **reason_fields(error.coded))
-        return 2
-    worker = bootstrap(settings, concurrency=concurrency)
+        drop_strange_keys(settings, installation)
+    worker = bootstrap(settings, installation, concurrency=concurrency)
     with suppress(RedisError):
         forget_turns(worker.redis)
     register(worker.app, worker)
@@ -75,11 +82,9 @@ def work(settings: Settings, concurrency: int) -> int:
     threading.Thread(target=_end_where_stuck, args=(worker,), daemon=True, name="stuck").start()
     # what Celery prints when it is told to stop
     celery.apps.worker.safe_say = lambda text, *_: log.info(str(text).strip())
-    try:
-        monitored(settings, *_shown(worker), lambda: worker.coordinator.stuck_since is None)
-    except SettingsError as error:
-        log.error("does not start", **reason_fields(error.coded))
-        return 2
+    registry.register(StandingCollector(worker.redis, worker.store, lambda: backlog(worker.app)))
+    seen.update(_needed(worker))
+    working.append(worker)
     threading.Thread(target=_take_ahead, args=(worker,), daemon=True, name="ahead").start()
     worker.presence.keep_marking(WORKER)
     log.info("started", concurrency=concurrency)
@@ -115,16 +120,39 @@ def _work_until_it_ends(worker: Worker) -> int:
         tracing.stop()
 
 
-def _shown(worker: Worker) -> tuple[CollectorRegistry, Looks]:
-    """Return what a monitor is shown: the metrics, and what nothing can be done without."""
-    redis, store = worker.redis, worker.store
-    standing = StandingCollector(redis, store, lambda: backlog(worker.app))
-    needed: Looks = {
-        "database": store.database.ping,
-        "redis": lambda: is_there(redis),
+def _installation(settings: Settings) -> str:
+    """Return which installation this worker belongs to; its database is waited for: without it there is no work.
+
+    Raises:
+        SettingsError: `deskbridge migrate` is due, or the database belongs to a newer version.
+    """
+    database, is_said = Database(settings.database_url.get_secret_value()), False
+    try:
+        while True:
+            try:
+                if is_current(settings):
+                    return Whose(database)()
+            except InstallationUnknown as error:
+                log.warning("the installation's id cannot be read", error=str(error))
+            if not is_said:
+                log.warning("the database cannot be reached at the moment; the worker waits for it")
+                is_said = True
+            time.sleep(DATABASE_LOOKED_FOR_EVERY_S)
+    finally:
+        database.close()
+
+
+def _not_yet() -> bool:
+    return False
+
+
+def _needed(worker: Worker) -> Looks:
+    """Return what nothing can be done without."""
+    return {
+        "database": worker.store.database.ping,
+        "redis": lambda: is_there(worker.redis),
         "running": lambda: not worker.stopping.is_set(),
     }
-    return metrics.registry("worker", standing), needed
 
 
 def run_celery(app: Celery, **options: Any) -> int:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from shared.coordination.doorbell import QUEUE, SWEEP
+from shared.coordination.doorbell import SWEEP
 from shared.process.settings import Settings
 
 
 def schedule(settings: Settings) -> dict[str, dict[str, Any]]:
     """Return beat's schedule; a message that nobody took before the next one is due expires."""
     seconds = settings.sweep_interval
-    return {"sweep": {"task": SWEEP, "schedule": seconds, "options": {"queue": QUEUE, "expires": seconds}}}
+    return {"sweep": {"task": SWEEP, "schedule": seconds, "options": {"expires": seconds}}}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shared.coordination.keys import OURS
+from shared.coordination.keys import OURS, key_of
 from shared.coordination.locks import drop_endless
 from shared.errors import LockBusy
 from shared.helpdesk.lookup import HelpdeskUnreachable
@@ -44,15 +44,15 @@ def sync_metadata(worker: Worker) -> bool:
 
 def prune(worker: Worker) -> bool:
     """Delete what is past its retention where that is due; True where it was."""
-    redis = worker.redis
+    redis, pruned = worker.redis, key_of(worker.redis, PRUNED)
     try:
         with worker.locks.hold("prune"):
-            if redis.exists(PRUNED):
-                drop_endless(redis, PRUNED)
+            if redis.exists(pruned):
+                drop_endless(redis, pruned)
                 return False
             deleted = worker.sweep.prune()
             is_left = deleted >= sweep.MOST_PRUNED * sweep.PRUNED_AT_ONCE
-            redis.set(PRUNED, "1", ex=PRUNE_AGAIN_S if is_left else PRUNE_INTERVAL_S)
+            redis.set(pruned, "1", ex=PRUNE_AGAIN_S if is_left else PRUNE_INTERVAL_S)
     except LockBusy:
         return False
     if deleted:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from producer.admin.templates.templates import TemplateStore
     from shared.connection.connector import Connector
     from shared.connection.vault import Vault
+    from shared.coordination.installation import Whose
     from shared.coordination.locks import Locks
     from shared.process.settings import Settings
 
@@ -33,7 +34,14 @@ class Desk:
     def redis(self) -> Redis:
         from shared.coordination import locks
 
-        return locks.make_redis(self.settings)
+        return locks.make_redis(self.settings, self.whose)
+
+    @cached_property
+    def whose(self) -> Whose:
+        """What returns the installation's id."""
+        from shared.coordination.installation import Whose
+
+        return Whose(self.store.database)
 
     @cached_property
     def locks(self) -> Locks:
@@ -100,4 +108,4 @@ class Desk:
 
         with suppress(RedisError):
             Ahead(self.redis).put(ticket_ids)
-        return Doorbell(self.settings).ring(ticket_ids) if ticket_ids else True
+        return Doorbell(self.settings, self.whose).ring(ticket_ids) if ticket_ids else True

@@ -42,6 +42,7 @@ from shared.codes.deliveries import Undelivered
 from shared.codes.invalid import faulty
 from shared.codes.refusals import Refusal
 from shared.coordination.doorbell import Doorbell
+from shared.coordination.installation import Whose
 from shared.errors import BadSignature, SettingsError
 from shared.events.event import Delivery
 from shared.process.settings import Settings
@@ -114,7 +115,7 @@ class Producer:
         )
         self._private_text = PrivateText(self._store)
         self._appender = Appender(self._append_and_ring)
-        self._doorbell = Doorbell(settings)
+        self._doorbell = Doorbell(settings, Whose(self._store.database))
         self._settings = settings
         self._ringer = Ringer(lambda tickets: self._doorbell.ring(tickets, tracing.rung(tickets)))
         self._registry = metrics.registry("producer")

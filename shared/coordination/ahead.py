@@ -9,7 +9,7 @@ from typing import Any
 from redis import Redis
 from redis.exceptions import ResponseError
 
-from shared.coordination.keys import OURS, is_of_another_type
+from shared.coordination.keys import OURS, is_of_another_type, key_of
 from shared.values.ids import is_id
 
 KEY = f"{OURS}ahead"
@@ -38,9 +38,10 @@ class Ahead:
         """
         if not 0 < len(ticket_ids) <= MOST:
             return
+        key = key_of(self._redis, KEY)
         with self._redis.pipeline(transaction=False) as pipe:
-            pipe.sadd(KEY, *ticket_ids)
-            pipe.expire(KEY, KEPT_S)
+            pipe.sadd(key, *ticket_ids)
+            pipe.expire(key, KEPT_S)
             pipe.execute()
 
     def take(self) -> list[int]:
@@ -49,12 +50,13 @@ class Ahead:
         Raises:
             RedisError: nobody knows.
         """
+        key = key_of(self._redis, KEY)
         try:
-            found: Any = self._redis.spop(KEY, TAKEN_AT_ONCE)
+            found: Any = self._redis.spop(key, TAKEN_AT_ONCE)
         except ResponseError as error:
             if not is_of_another_type(error):
                 raise
-            self._redis.delete(KEY)
+            self._redis.delete(key)
             return []
         texts = [one.decode("utf-8", "replace") if isinstance(one, bytes) else str(one) for one in found]
         return [one for one in map(int, filter(DIGITS.fullmatch, texts)) if is_id(one)]

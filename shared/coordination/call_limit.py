@@ -19,7 +19,7 @@ from redis.exceptions import NoPermissionError, OutOfMemoryError, ReadOnlyError,
 
 from shared.codes.coded import Coded
 from shared.codes.limits import CallLimitBy
-from shared.coordination.keys import OURS, is_of_another_type
+from shared.coordination.keys import OURS, is_of_another_type, key_of
 
 Calls = Mapping[str, tuple[int, float]]
 """By operation, how many calls were answered, and how many seconds they took in all."""
@@ -224,13 +224,13 @@ class CallLimit:
         arguments += [self._in_force.enough, WINDOW_S, KEPT_S]
         for operation, (count, seconds) in calls.items():
             arguments += [operation, count, round(seconds * 1e6)]
-        keys = [WORKERS_KEY, SEEN_KEY, KEY, TURN_KEY]
+        keys = [key_of(self._redis, one) for one in (WORKERS_KEY, SEEN_KEY, KEY, TURN_KEY)]
         try:
             now, workers, limit, seen = self._tell(keys=keys, args=arguments)
         except (OutOfMemoryError, ReadOnlyError, NoPermissionError):
             raise
         except ResponseError:  # somebody else's values
-            self._redis.delete(*KEYS)
+            self._redis.delete(*keys)
             now, workers, limit, seen = self._tell(keys=keys, args=arguments)
         told = {name: [_number(word) for word in text.split(" ")] for name, text in _pairs(workers)}
         wanted_by = {name: numbers[1] for name, numbers in told.items() if numbers[1]}
@@ -245,7 +245,7 @@ class CallLimit:
         Raises:
             RedisError: it cannot be.
         """
-        self._redis.set(KEY, json.dumps(asdict(limit)), ex=KEPT_S)
+        self._redis.set(key_of(self._redis, KEY), json.dumps(asdict(limit)), ex=KEPT_S)
 
     def current(self) -> Limit | None:
         """Return the limit in force; None: no worker has called for long.
@@ -254,7 +254,7 @@ class CallLimit:
             RedisError: it cannot be asked.
         """
         try:
-            stored = self._redis.getrange(KEY, 0, LARGEST)
+            stored = self._redis.getrange(key_of(self._redis, KEY), 0, LARGEST)
         except ResponseError as error:
             if not is_of_another_type(error):
                 raise

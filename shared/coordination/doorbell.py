@@ -5,13 +5,13 @@ A ring is a message with some tickets' ids and nothing else. Losing one loses no
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NoReturn
 
 from celery import Celery
 from kombu import compression
 from kombu.connection import Connection
-from kombu.entity import Queue
+from kombu.entity import Exchange, Queue
 from kombu.exceptions import ChannelError, ConnectionError, DecodeError, OperationalError
 from redis import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
@@ -34,7 +34,7 @@ from shared.process.sentinels import sentinels
 from shared.process.settings import Settings
 from shared.telemetry.logs import get_logger
 
-__all__ = ["PRUNE", "QUEUE", "SWEEP", "SYNC_METADATA", "SYNC_TICKET", "Doorbell", "make_celery"]
+__all__ = ["PRUNE", "QUEUE", "SWEEP", "SYNC_METADATA", "SYNC_TICKET", "Doorbell", "make_celery", "queue_of"]
 
 log = get_logger("doorbell")
 
@@ -53,26 +53,36 @@ PATIENCE_S = 2.0
 """Of whoever rings: a broker that is frozen delays nobody."""
 
 QUEUE = "deskbridge"
-TYPES = {
-    f"{OURS}{QUEUE}": "list",
-    f"{OURS}_kombu.binding.{QUEUE}": "set",
-}
-"""What Celery keeps in Redis, by key."""
+"""How the queue of every installation begins."""
 
 
-def make_celery(settings: Settings, *, publish_only: bool = False) -> Celery:
+def queue_of(settings: Settings, installation: str | None) -> Queue:
+    """Return the queue of an installation; several may share a broker, and none takes another's messages.
+
+    Args:
+        settings: BROKER_URL, REDIS_URL.
+        installation: its id; None: nobody's queue, of a process that has none of its own.
+    """
+    is_rabbitmq = settings.broker.startswith(RABBITMQ)
+    name = QUEUE if installation is None else f"{QUEUE}.{installation}"
+    return Queue(name, Exchange(name), routing_key=name, queue_arguments=REPLICATED if is_rabbitmq else None)
+
+
+def make_celery(settings: Settings, installation: str | None = None, *, publish_only: bool = False) -> Celery:
     """Return a Celery application on which no guarantee rests: what it loses, the sweep rings again.
 
     Args:
         settings: the process's settings.
+        installation: whose queue is consumed; None: none is, and what is sent names its queue.
         publish_only: for processes that only ring: shorter time-outs, so that a frozen broker delays nobody.
     """
     _refuse_bombs()
     named, is_rabbitmq = sentinels(settings.broker), settings.broker.startswith(RABBITMQ)
+    queue = queue_of(settings, installation)
     app = Celery("deskbridge", broker=named.broker if named else settings.broker, set_as_current=False)
     app.conf.update(
-        task_default_queue=QUEUE,
-        task_queues=[Queue(QUEUE, queue_arguments=REPLICATED if is_rabbitmq else None)],
+        task_default_queue=queue.name,
+        task_queues=[queue],
         task_serializer="json",
         accept_content=["json"],
         task_ignore_result=True,
@@ -133,18 +143,27 @@ def _transport_options(broker: str, *, publish_only: bool) -> dict[str, object]:
     }
 
 
-def drop_strange_keys(settings: Settings) -> None:
+def types_of(queue: Queue) -> dict[str, str]:
+    """Return what Celery keeps in Redis of a queue: the type of each key."""
+    return {f"{OURS}{queue.name}": "list", f"{OURS}_kombu.binding.{queue.name}": "set"}
+
+
+def drop_strange_keys(settings: Settings, installation: str) -> None:
     """Delete what stands in Redis where Celery keeps its own and is of another type: no worker could start beside it.
 
     Nothing is lost with it: the sweep rings again.
+
+    Args:
+        settings: BROKER_URL, REDIS_URL.
+        installation: whose queue it is.
 
     Raises:
         RedisError: the broker cannot be asked.
     """
     if not settings.broker.startswith("redis"):
         return
-    with connected(settings.broker) as redis:
-        for key, kind in TYPES.items():
+    with connected(Redis, settings.broker) as redis:
+        for key, kind in types_of(queue_of(settings, installation)).items():
             found = redis.type(key).decode()
             if found not in (kind, "none"):
                 log.warning("a key in Redis that is none of Celery's is dropped", key=key, type=found)
@@ -156,9 +175,11 @@ class Doorbell:
 
     Args:
         settings: the process's settings.
+        whose: returns the id of the installation whose workers it rings (`shared.coordination.installation`).
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, whose: Callable[[], str]) -> None:
+        self._settings, self._whose = settings, whose
         self._app = make_celery(settings, publish_only=True)
         self._messages = Messages(self._app.amqp, SYNC_TICKET)
         self._is_redis = settings.broker.startswith("redis")
@@ -193,9 +214,10 @@ class Doorbell:
 
     def _publish(self, rings: Sequence[dict[str, object]]) -> None:
         """Publish messages: into Redis as kombu would leave them there, in one round trip and a third of its time."""
+        queue = queue_of(self._settings, self._whose())
         if self._is_redis:
             redis = self._redis or self._connected()
-            redis.lpush(f"{OURS}{QUEUE}", *map(self._messages.in_redis, rings))
+            redis.lpush(f"{OURS}{queue.name}", *map(self._messages.in_redis, rings))
             return
         conf = self._app.conf
         with self._app.producer_or_acquire() as producer:
@@ -203,10 +225,10 @@ class Doorbell:
                 headers, properties, body = self._messages.made(ring)
                 producer.publish(
                     body,
-                    routing_key=QUEUE,
+                    routing_key=queue.name,
                     headers=headers,
                     serializer=conf.task_serializer,
-                    declare=[self._app.amqp.queues[QUEUE]],
+                    declare=[queue],
                     retry=True,
                     retry_policy=conf.task_publish_retry_policy,
                     **properties,

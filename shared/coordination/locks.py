@@ -9,14 +9,14 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from redis import Redis
 from redis.exceptions import RedisError
 from redis.sentinel import Sentinel
 
 from shared.codes.faults import Fault
-from shared.coordination.keys import OURS
+from shared.coordination.keys import OURS, InstallationRedis, key_of
 from shared.errors import LockBusy
 from shared.process.sentinels import sentinels
 from shared.process.settings import Settings
@@ -32,27 +32,40 @@ RENEWED_AFTER = 1 / 3
 AGAIN_S = 1.0
 """When it is tried again where Redis could not be asked: each lock has two thirds of its lease left."""
 
+R = TypeVar("R", bound=Redis)
+
 LONGEST_HELD_S = 3600.0
 """Longer than whatever is done under a lock before its holder looks at it again: whoever has not for so long hangs."""
 
 
-def make_redis(settings: Settings) -> Redis:
-    """Return a connection for locks and the pause, with short time-outs and no retries of its own."""
-    return connected(settings.redis_url.get_secret_value(), socket_keepalive=True, health_check_interval=15)
+def make_redis(settings: Settings, whose: Callable[[], str]) -> InstallationRedis:
+    """Return a connection for locks and the pause, with short time-outs and no retries of its own.
+
+    Args:
+        settings: REDIS_URL.
+        whose: returns the id of the installation whose keys it uses (`shared.coordination.installation`).
+    """
+    url = settings.redis_url.get_secret_value()
+    made = connected(InstallationRedis, url, socket_keepalive=True, health_check_interval=15)
+    made.whose = whose
+    return made
 
 
-def connected(url: str, **options: Any) -> Redis:
+def connected(kind: type[R], url: str, **options: Any) -> R:
     """Return a connection to the Redis of an address, or to whichever server its Sentinels call the master.
 
     Args:
+        kind: the connection's class.
         url: as REDIS_URL has it.
         options: further ones of redis-py.
     """
     patience = {"socket_timeout": 5, "socket_connect_timeout": 3}
     if (found := sentinels(url)) is None:
-        return Redis.from_url(url, **patience, **options)
+        made: Any = kind.from_url(url, **patience, **options)
+        alone: R = made
+        return alone
     asked = Sentinel(found.hosts, sentinel_kwargs={**patience, **found.of_sentinel})
-    master: Redis = asked.master_for(found.master, **patience, **found.of_redis, **options)
+    master: R = asked.master_for(found.master, kind, **patience, **found.of_redis, **options)
     return master
 
 
@@ -193,7 +206,7 @@ class Locks:
 
     def once(self, name: str, seconds: float) -> bool:
         """Tell whether nobody has asked the same in the last so many seconds."""
-        key = f"{ONCE}{name}"
+        key = key_of(self._redis, f"{ONCE}{name}")
         if self._redis.set(key, "1", nx=True, px=max(1, round(seconds * 1000))):
             return True
         drop_endless(self._redis, key)
@@ -204,8 +217,8 @@ class Locks:
 
         It is said in vain where Redis is away, and forgotten with the lease where nothing more is said.
         """
-        key = f"{PREFIX}{name}:progress"
         with suppress(RedisError):
+            key = key_of(self._redis, f"{PREFIX}{name}:progress")
             if progress is None:
                 self._redis.delete(key)
             else:
@@ -217,7 +230,7 @@ class Locks:
         Raises:
             RedisError: Redis is away.
         """
-        key = f"{PREFIX}{name}:progress"
+        key = key_of(self._redis, f"{PREFIX}{name}:progress")
         found: Any = self._redis.get(key)
         if found:
             drop_endless(self._redis, key)
@@ -249,7 +262,7 @@ class Locks:
         keys, how = ([unless], "unless") if unless else ([], "at all events")
         try:
             taken = self._taking(
-                keys=[*keys, *_keys(asked)], args=[self._lease_ms, how, *(one.token for one in asked)]
+                keys=[*keys, *self._keys(asked)], args=[self._lease_ms, how, *(one.token for one in asked)]
             )
         except RedisError:
             with suppress(RedisError):
@@ -269,7 +282,7 @@ class Locks:
         if not held:
             return
         at = time.monotonic()
-        kept = self._renewing(keys=_keys(held), args=[self._lease_ms, *(one.token for one in held)])
+        kept = self._renewing(keys=self._keys(held), args=[self._lease_ms, *(one.token for one in held)])
         for one, is_kept in zip(held, kept, strict=True):
             one.renewed_at = at if is_kept else -math.inf
 
@@ -288,7 +301,7 @@ class Locks:
 
     def _give_back(self, held: Sequence[HeldLock]) -> Sequence[int]:
         """Delete some locks as far as they are ours still; return of each whether it was."""
-        deleted: Sequence[int] = self._releasing(keys=_keys(held), args=[one.token for one in held])
+        deleted: Sequence[int] = self._releasing(keys=self._keys(held), args=[one.token for one in held])
         return deleted
 
     @contextmanager
@@ -310,6 +323,6 @@ class Locks:
     def _lease_ms(self) -> int:
         return round(self.lease * 1000)
 
-
-def _keys(held: Sequence[HeldLock]) -> list[str]:
-    return [PREFIX + one.name for one in held]
+    def _keys(self, held: Sequence[HeldLock]) -> list[str]:
+        prefix = key_of(self._redis, PREFIX)
+        return [prefix + one.name for one in held]

@@ -15,7 +15,7 @@ from redis.exceptions import ResponseError
 
 from shared.codes.coded import Coded, from_json, to_json, written
 from shared.coordination.clock import now
-from shared.coordination.keys import OURS, is_of_another_type
+from shared.coordination.keys import OURS, is_of_another_type, key_of
 from shared.coordination.locks import drop_endless
 from shared.sentences.render import sentence
 from shared.telemetry.logs import get_logger
@@ -64,12 +64,19 @@ class Pause:
         redis: connection with its own time-outs.
         key: where it is kept: the tracker's pause, or another's.
 
-    Attributes:
-        key: that key; without it there is no pause.
     """
 
     def __init__(self, redis: Redis, key: str = KEY) -> None:
-        self._redis, self.key, self._probe_key = redis, key, f"{key}:probe"
+        self._redis, self._key = redis, key
+
+    @property
+    def key(self) -> str:
+        """The key as it stands in Redis; without it there is no pause."""
+        return key_of(self._redis, self._key)
+
+    @property
+    def _probe_key(self) -> str:
+        return f"{self.key}:probe"
 
     def current(self) -> Paused | None:
         """Return the pause in force, over or not, until something succeeded again.

@@ -1,8 +1,9 @@
-"""Signs of life in Redis: which workers, beats and consoles have been at work lately."""
+"""Signs of life in Redis: which workers, beats and consoles have been at work lately, and of which installations."""
 
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from contextlib import suppress
@@ -13,7 +14,14 @@ from redis import Redis
 from redis.exceptions import RedisError, ResponseError
 
 from shared.coordination.clock import now
-from shared.coordination.keys import OURS, is_of_another_type
+from shared.coordination.keys import (
+    INSTALLATIONS,
+    OURS,
+    InstallationRedis,
+    is_of_another_type,
+    key_of,
+    key_of_installation,
+)
 from shared.process.itself import Process
 
 KEY = f"{OURS}alive:"
@@ -21,6 +29,7 @@ KEPT_S = 86400 * 7
 MARKED_EVERY_S = 10
 MOST_READ = 20
 WORKER, BEAT, CONSOLE = "worker", "beat", "console"
+INSTALLATION = re.compile("[0-9a-f]{1,32}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +62,19 @@ class Presence:
             process: this one by default.
         """
         name, at = json.dumps((process or Process.here()).told(), sort_keys=True), now(self._redis)
+        seen = {self._key(kind): name}
+        if isinstance(self._redis, InstallationRedis):
+            seen[INSTALLATIONS] = self._redis.whose()
         with self._redis.pipeline(transaction=False) as pipe:
-            pipe.zadd(KEY + kind, {name: at})
-            pipe.zremrangebyscore(KEY + kind, "-inf", at - KEPT_S)
-            pipe.expire(KEY + kind, KEPT_S)
+            for key, member in seen.items():
+                pipe.zadd(key, {member: at})
+                pipe.zremrangebyscore(key, "-inf", at - KEPT_S)
+                pipe.expire(key, KEPT_S)
             pipe.execute()
+
+    def _key(self, kind: str) -> str:
+        """Return where signs of a kind are: a beat serves every installation of its Redis, and belongs to none."""
+        return KEY + kind if kind == BEAT else key_of(self._redis, KEY + kind)
 
     def keep_marking(self, kind: str) -> None:
         """Leave a sign of life every few seconds from a thread of its own, for as long as the process lives."""
@@ -77,17 +94,44 @@ class Presence:
         Raises:
             RedisError: Redis does not tell.
         """
+        return self._seen(self._key(kind))
+
+    def _seen(self, key: str) -> list[ProcessSign]:
+        signs = [(_process(name), seconds) for name, seconds in self._latest(key, KEPT_S)]
+        return [ProcessSign(process, seconds) for process, seconds in signs if process]
+
+    def _latest(self, key: str, within_s: float) -> list[tuple[bytes, float]]:
+        """Return the members of a key that were seen lately, each with how long ago, the latest first."""
         at = now(self._redis)
         try:
             found: Any = self._redis.zrevrangebyscore(
-                KEY + kind, at + 1, at - KEPT_S, start=0, num=MOST_READ, withscores=True
+                key, at + 1, at - within_s, start=0, num=MOST_READ, withscores=True
             )
         except ResponseError as error:
             if not is_of_another_type(error):
                 raise
             return []
-        signs = [(_process(name), at - score) for name, score in found]
-        return [ProcessSign(process, max(0.0, seconds)) for process, seconds in signs if process]
+        return [(name, max(0.0, at - score)) for name, score in found]
+
+    def installations(self, within_s: float = KEPT_S) -> list[str]:
+        """Return the installations of which a worker or a console was seen lately, the latest first.
+
+        Args:
+            within_s: how lately, in seconds; a week at most.
+        """
+        names = [name.decode("ascii", "replace") for name, _ in self._latest(INSTALLATIONS, within_s)]
+        return [name for name in names if INSTALLATION.fullmatch(name)]
+
+    def mine_and_others(self) -> tuple[str, dict[str, ProcessSign | None]]:
+        """Return which installation this is, and which others use this Redis.
+
+        Returns:
+            Its id, and by the others' ids the worker of each that was seen last; None: none was.
+        """
+        mine = self._redis.whose() if isinstance(self._redis, InstallationRedis) else "-"
+        others = [one for one in self.installations() if one != mine]
+        seen = {one: self._seen(key_of_installation(one, KEY + WORKER)) for one in others}
+        return mine, {one: signs[0] if signs else None for one, signs in seen.items()}
 
     def seconds_since(self, kind: str) -> float | None:
         """Return how long ago the last sign of life of a kind was, None where there is none."""

@@ -11,7 +11,7 @@ from redis import Redis
 from redis.exceptions import RedisError, ResponseError
 
 from shared.coordination.clock import now
-from shared.coordination.keys import OURS
+from shared.coordination.keys import OURS, key_of
 from shared.process.alive import alive
 from shared.telemetry.logs import get_logger
 
@@ -59,7 +59,7 @@ def turns(redis: Redis) -> Turns | None:
         RedisError: it cannot be asked.
     """
     try:
-        stored: bytes | str = redis.getrange(KEY, 0, LONGEST)
+        stored: bytes | str = redis.getrange(key_of(redis, KEY), 0, LONGEST)
     except ResponseError:  # it is not even a text
         return None
     found = STORED.fullmatch(stored.decode("utf-8", "replace") if isinstance(stored, bytes) else stored)
@@ -78,7 +78,7 @@ def forget_turns(redis: Redis) -> None:
     Raises:
         RedisError: it cannot be reached; the next turn is as far ahead as before.
     """
-    redis.delete(KEY)
+    redis.delete(key_of(redis, KEY))
 
 
 def wait_alive(seconds: float) -> None:
@@ -109,7 +109,7 @@ class Throttle:
         if not self._interval:
             return
         try:
-            seconds = float(self._next_slot(keys=[KEY], args=[f"{self._interval:.6f}"]))
+            seconds = float(self._next_slot(keys=[key_of(self._redis, KEY)], args=[f"{self._interval:.6f}"]))
         except RedisError as error:
             log.warning("no rate limit for the moment", error=type(error).__name__)
             return

@@ -39,6 +39,13 @@ SENTENCES: Table = {
     Finding.REDIS_CROWDED: "takes no further connection ({error}): nothing can be locked, so nothing is sent",
     Finding.REDIS_NOT_WRITABLE: "answers, but takes nothing ({error}): nothing can be locked, so nothing is sent",
     Finding.REDIS_MAY_EVICT: "maxmemory-policy is {policy}: locks may be evicted",
+    Finding.ALONE_IN_REDIS: "{installation}, the only one in its Redis database",
+    Finding.OTHERS_IN_REDIS: Plural(
+        "another deskbridge uses the same Redis database: {others}; this one is {installation}, and neither takes the "
+        "other's keys",
+        "{count} others use the same Redis database: {others}; this one is {installation}, and none takes another's "
+        "keys",
+    ),
     Finding.BROKER_ANSWERS: "answers",
     Finding.BROKER_UNREACHABLE: "cannot be used: no event is processed",
     Finding.WORKER_ALIVE: ALIVE,
@@ -271,6 +278,7 @@ SENTENCES: Table = {
     Named.LEFT_ON_TRACKER: "{kind:word} #{tracker_id} with “{mark}” ({because})",
     Named.LEFT_WITHOUT_NUMBER: "{kind:word} whose number is not known with “{mark}” ({because})",
     Named.NOT_DELETED_YET: "not deleted yet",
+    Named.OTHER_INSTALLATION: "{installation}[ (a worker on {host}, {seconds:.0f} s ago)]",
     Named.THE_DATABASE: "the database",
     Named.THE_TRACKER: "the tracker",
 }
@@ -303,6 +311,10 @@ WHY: Table = {
     Finding.REDIS_CROWDED: "raise `maxclients` of Redis, or end what holds so many connections (`CLIENT LIST`)",
     Finding.REDIS_NOT_WRITABLE: "correct what Redis says, or check DESKBRIDGE_REDIS_URL",
     Finding.REDIS_MAY_EVICT: "set `maxmemory-policy noeviction`",
+    Finding.OTHERS_IN_REDIS: (
+        "give each a Redis database of its own (DESKBRIDGE_REDIS_URL ends with its number), so that neither fills the "
+        "other's memory"
+    ),
     Finding.BROKER_UNREACHABLE: "check that it runs, and DESKBRIDGE_BROKER_URL",
     Finding.NO_WORKER: "start `deskbridge worker`",
     Finding.NO_BEAT: "start `deskbridge beat` (it needs DESKBRIDGE_REDIS_URL, too)",

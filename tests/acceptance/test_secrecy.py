@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from deploy.embedded.ports import HOST, free_port
 from deploy.embedded.processes import Child
 from producer.commands.main import app
-from shared.coordination.doorbell import QUEUE, SYNC_TICKET, make_celery
+from shared.coordination.doorbell import SYNC_TICKET, make_celery, queue_of
 from shared.coordination.rings import LARGEST_RING
 from tests.support.events import task, task_event, ticket, ticket_event
 from tests.support.fleet import ROOT, Fleet
@@ -173,8 +173,8 @@ class Bomb:
 
 @pytest.mark.promise("SEC-47")
 def test_a_message_that_is_no_ring_is_refused_without_being_loaded(fleet: Fleet, tmp_path: Path) -> None:
-    bomb = tmp_path / "went-off"
-    app = make_celery(fleet.bridge.settings)
+    bomb, queue = tmp_path / "went-off", queue_of(fleet.bridge.settings, fleet.bridge.redis.whose()).name
+    app = make_celery(fleet.bridge.settings, fleet.bridge.redis.whose())
     pickled = pickle.dumps(((), {"ticket_id": Bomb(bomb)}, {}))
     yaml = f"!!python/object/apply:os.mkdir ['{bomb}']".encode()
     headers = {"task": SYNC_TICKET, "id": "bomb", "argsrepr": "", "kwargsrepr": "", "lang": "py"}
@@ -182,12 +182,12 @@ def test_a_message_that_is_no_ring_is_refused_without_being_loaded(fleet: Fleet,
         for body, kind in ((pickled, "x-python-serialize"), (yaml, "x-yaml"), (pickled, "nonsense")):
             producer.publish(
                 body,
-                routing_key=QUEUE,
+                routing_key=queue,
                 content_type=f"application/{kind}",
                 content_encoding="binary",
                 headers=headers,
             )
-        ring = {"routing_key": QUEUE, "headers": headers}
+        ring = {"routing_key": queue, "headers": headers}
         producer.publish([[], {"ticket_id": 1}, {}], compression="zlib", **ring)
         producer.publish([[], {"ticket_id": 1, "more": "x" * LARGEST_RING}, {}], **ring)
     with Redis.from_url(fleet.bridge.settings.redis_url.get_secret_value()) as redis:
@@ -198,15 +198,15 @@ def test_a_message_that_is_no_ring_is_refused_without_being_loaded(fleet: Fleet,
             "{}",
             '{"headers": {"task": [], "id": {}}, "body": 7, "properties": {}}',
         ):
-            redis.lpush(f"deskbridge:{QUEUE}", poison)
+            redis.lpush(f"deskbridge:{queue}", poison)
     fleet.send([("after", task_event())])
     fleet.wait_until_drained(90)
     assert set(fleet.states()) == {"done"}
     deadline = time.monotonic() + 60
     with Redis.from_url(fleet.bridge.settings.redis_url.get_secret_value()) as redis:
-        while redis.llen(f"deskbridge:{QUEUE}") and time.monotonic() < deadline:
+        while redis.llen(f"deskbridge:{queue}") and time.monotonic() < deadline:
             time.sleep(0.05)
-        assert redis.llen(f"deskbridge:{QUEUE}") == 0
+        assert redis.llen(f"deskbridge:{queue}") == 0
     assert all(worker.alive for worker in fleet.workers)
     assert not bomb.exists()
     pickle.loads(pickled)  # noqa: S301 (our own)
@@ -215,7 +215,7 @@ def test_a_message_that_is_no_ring_is_refused_without_being_loaded(fleet: Fleet,
 
 @pytest.mark.promise("SEC-48")
 def test_nobody_ends_or_steers_a_worker_over_the_broker(fleet: Fleet) -> None:
-    app = make_celery(fleet.bridge.settings)
+    app = make_celery(fleet.bridge.settings, fleet.bridge.redis.whose())
     fleet.send([("steered", task_event())])
     fleet.wait_until_drained(90)
     app.control.broadcast("pool_shrink", arguments={"n": 4})

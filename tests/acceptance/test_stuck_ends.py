@@ -21,7 +21,8 @@ from redis import Redis
 
 from deploy.embedded.ports import HOST, free_port
 from deploy.embedded.redis import RedisServer
-from shared.coordination.doorbell import QUEUE, make_celery
+from shared.coordination.doorbell import make_celery
+from shared.coordination.keys import INSTALLATIONS, key_of
 from shared.coordination.rings import SYNC_TICKET, ring_of
 from shared.process.settings import Settings
 from tests.support.events import task, task_event, ticket
@@ -69,9 +70,14 @@ def redis(redis_url: str) -> Iterator[Redis]:
 
 
 @pytest.fixture
-def app(redis_url: str) -> Celery:
+def app(redis_url: str, fleet: Fleet) -> Celery:
     """The same Celery application that the workers have."""
-    return make_celery(Settings(redis_url=SecretStr(redis_url)))
+    return make_celery(Settings(redis_url=SecretStr(redis_url)), fleet.bridge.redis.whose())
+
+
+def queue_key(fleet: Fleet) -> str:
+    """Return where the messages are."""
+    return f"{KEYS}deskbridge.{fleet.bridge.redis.whose()}"
 
 
 def send(fleet: Fleet, *ticket_ids: int) -> None:
@@ -115,7 +121,7 @@ def in_the_middle_of_a_call(fleet: Fleet, *ticket_ids: int) -> None:
 
 def deliver_again(app: Celery, *ticket_ids: int) -> None:
     """Have a message with these tickets delivered once more."""
-    app.send_task(SYNC_TICKET, kwargs=ring_of(ticket_ids), queue=QUEUE)
+    app.send_task(SYNC_TICKET, kwargs=ring_of(ticket_ids))
 
 
 DEAF = """
@@ -166,7 +172,7 @@ def test_what_a_killed_worker_had_taken_is_done_by_others_and_does_no_harm_when_
     fleet.add_worker(2)
     each_once(fleet, first, first + 1)
     deliver_again(app, first, first + 1)
-    until(lambda: not redis.llen(KEYS + QUEUE))
+    until(lambda: not redis.llen(queue_key(fleet)))
     each_once(fleet, first, first + 1)
 
 
@@ -202,7 +208,9 @@ def test_a_message_that_comes_again_while_it_is_worked_on_does_no_harm(
     in_the_middle_of_a_call(fleet, first)
     for _ in range(3):
         deliver_again(app, first)
-        redis.delete(f"{KEYS}lock:ticket:{first}")  # and not even the lock is in the way
+        redis.delete(
+            key_of(fleet.bridge.redis, f"{KEYS}lock:ticket:{first}")
+        )  # and not even the lock is in the way
         time.sleep(0.3)
     fleet.stand_in.clear_faults()
     each_once(fleet, first)
@@ -220,7 +228,7 @@ def test_a_message_lost_on_its_way_to_a_worker_is_rung_again_by_the_sweep(
     send(fleet, first + 1)
     time.sleep(0.5)
     lost.kill()
-    redis.delete(KEYS + QUEUE)  # also what it had not been given yet
+    redis.delete(queue_key(fleet))  # also what it had not been given yet
     fleet.add_worker(2)
     each_once(fleet, first, first + 1)
 
@@ -295,7 +303,9 @@ def test_beat_ends_when_it_is_told_to_while_the_broker_does_not_answer(
     redis_server: RedisServer, redis_url: str, redis: Redis, tmp_path: Path
 ) -> None:
     """It is about to send a message then, and must not take its end for one that could not be sent."""
-    redis.delete(f"{KEYS}{QUEUE}")
+    redis.flushall()
+    redis.zadd(INSTALLATIONS, {"5ac1": time.time()})  # a worker of it is alive
+    queue = f"{KEYS}deskbridge.5ac1"
     environment = {
         **os.environ,
         "DESKBRIDGE_REDIS_URL": redis_url,
@@ -304,7 +314,7 @@ def test_beat_ends_when_it_is_told_to_while_the_broker_does_not_answer(
     }
     with subprocess.Popen([sys.executable, "-m", "worker", "beat"], env=environment) as beat:
         try:
-            until(lambda: redis.llen(f"{KEYS}{QUEUE}"), seconds=STARTED_WITHIN_S)
+            until(lambda: redis.llen(queue), seconds=STARTED_WITHIN_S)
             redis_server.child.send_signal(signal.SIGSTOP)
             time.sleep(1)  # ten messages would have been sent
             beat.send_signal(signal.SIGTERM)
@@ -312,4 +322,4 @@ def test_beat_ends_when_it_is_told_to_while_the_broker_does_not_answer(
         finally:
             redis_server.child.send_signal(signal.SIGCONT)
             beat.kill()
-            redis.delete(f"{KEYS}{QUEUE}")
+            redis.flushall()

@@ -17,6 +17,8 @@ import requests
 from pydantic import SecretStr
 
 from producer.hooks.app import create_app
+from shared.coordination.keys import key_of
+from shared.coordination.pause import HELPDESK_KEY
 from shared.helpdesk.glpi import GlpiLookup
 from shared.helpdesk.lookup import HelpdeskLookup
 from shared.process.settings import Settings
@@ -252,7 +254,7 @@ def test_while_glpi_cannot_be_asked_everything_waits(scene: Scene, api: GlpiApi)
     assert scene.send(*ALL) == [202] * 4
     assert (scene.issues(), {state for _, state in scene.kept()}) == ([], {"pending"})
     api.down = False
-    scene.bridge.redis.delete("deskbridge:helpdesk")
+    scene.bridge.redis.delete(key_of(scene.bridge.redis, HELPDESK_KEY))
     scene.bridge.hurry()
     scene.bridge.sync(TICKET)
     assert scene.outcome() == ([seed.Status.RESOLVED], [0.5])

@@ -9,12 +9,16 @@ from producer.admin.doctor.examination import examine
 from producer.admin.doctor.installation import Installation
 from shared.codes.findings import Finding
 from shared.codes.reasons import Reason
+from shared.coordination.keys import INSTALLATIONS
+from shared.coordination.locks import make_redis
+from shared.coordination.presence import WORKER, Presence
 from shared.coordination.throttle import Throttle, forget_turns
 from tests.failures.stage import Shown, Stage, staged
 from tests.integration.console.pages import Visitor
 from tests.support.events import task, task_event
 
 WELL = "All is well"
+OTHER = "0123456789ab"
 NOT_WELL = (WELL, "being forwarded", "within moments", "Everything is on the tracker")
 
 
@@ -23,7 +27,20 @@ def slow_turns(stage: Stage) -> None:
     Throttle(stage.bridge.redis, 0.01, sleep=lambda _: None).wait()
 
 
+def another_installation(stage: Stage) -> None:
+    """Let a worker of another installation use the same Redis database."""
+    other = make_redis(stage.bridge.settings, lambda: OTHER)
+    Presence(other).mark(WORKER)
+    other.close()
+
+
 FAILURES = [
+    Shown(
+        "another installation uses the same Redis database",
+        another_installation, Finding.OTHERS_IN_REDIS, "a Redis database of its own", ("no sign of life",),
+        lambda stage: stage.bridge.redis.zrem(INSTALLATIONS, OTHER),
+        overview=f"another deskbridge uses the same Redis database: {OTHER}",
+    ),
     Shown(
         "RATE_LIMIT was meant as seconds and lets one call go in a hundred",
         slow_turns, Finding.RATE_LIMIT_LOW, "set DESKBRIDGE_RATE_LIMIT to 1 or more", ("no sign of life",),

@@ -19,7 +19,6 @@ from shared.codes.findings import Finding
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.coordination.presence import BEAT, CONSOLE, WORKER, Presence
-from shared.coordination.presence import KEY as PRESENCE
 from shared.metadata.synchronisation import sync_metadata
 from shared.process.itself import Process
 from shared.store.configuration.links import LinkKind
@@ -93,7 +92,7 @@ def broker(*, answers: bool) -> Act:
 
 
 def silent(name: str) -> Act:
-    return lambda stage: stage.bridge.redis.delete(f"{PRESENCE}{name}")
+    return lambda stage: stage.bridge.redis.delete(Presence(stage.bridge.redis)._key(name))
 
 
 def alive(name: str) -> Act:
@@ -104,7 +103,7 @@ def gone(name: str, seconds: float = 40) -> Act:
     """Let a process be silent for so long."""
 
     def act(stage: Stage) -> None:
-        key, redis = f"{PRESENCE}{name}", stage.bridge.redis
+        key, redis = Presence(stage.bridge.redis)._key(name), stage.bridge.redis
         members: list[Any] = redis.zrange(key, 0, -1)
         for one in members:
             redis.zincrby(key, -seconds, one)

@@ -17,7 +17,8 @@ from producer.admin.doctor.examination import examine
 from producer.admin.doctor.installation import Installation
 from shared.coordination.ahead import KEY as AHEAD
 from shared.coordination.call_limit import KEYS as CALL_LIMIT
-from shared.coordination.doorbell import PRUNE, QUEUE, SWEEP, SYNC_METADATA, SYNC_TICKET
+from shared.coordination.doorbell import PRUNE, SWEEP, SYNC_METADATA, SYNC_TICKET, queue_of
+from shared.coordination.keys import OURS, key_of
 from shared.coordination.locks import Locks
 from shared.coordination.pause import KEY
 from shared.coordination.presence import BEAT, WORKER, Presence
@@ -64,6 +65,8 @@ class InRedis:
         (directory / "fleet").mkdir()
         self._fleet = Fleet(directory, f"sqlite:///{directory}/fleet/fleet.sqlite3", url, self._tracker)
         self._fleet.start(workers=1, threads=2)
+        queue = queue_of(bridge.settings, self._fleet.bridge.redis.whose())
+        self._key = f"{OURS}{queue.name}"
 
     def close(self) -> None:
         """Stop worker and tracker."""
@@ -75,10 +78,13 @@ class InRedis:
         """Put something into Redis, and have it read."""
         self._bridge.redis.flushdb()
         for _ in range(chance.randint(1, 3)):
-            self._write(chance, chance.choice(KEYS))
+            self._write(chance, key_of(self._bridge.redis, chance.choice(KEYS)))
         chance.choice((self._read, self._forward, self._examine))()
         for _ in range(5):
-            self._queue.lpush(f"deskbridge:{QUEUE}", self._message(chance))
+            self._queue.lpush(
+                f"deskbridge:{queue_of(self._bridge.settings, self._fleet.bridge.redis.whose()).name}",
+                self._message(chance),
+            )
         assert all(worker.alive for worker in self._fleet.workers), self._fleet.logs()[-3000:]
         self._tries += 1
         if self._tries % EVERY == 0:
@@ -144,7 +150,7 @@ class InRedis:
             "properties": {
                 "correlation_id": "fuzz",
                 "delivery_mode": 2,
-                "delivery_info": {"exchange": "", "routing_key": QUEUE},
+                "delivery_info": {"exchange": "", "routing_key": "deskbridge"},
                 "priority": 0,
                 "body_encoding": "base64",
                 "delivery_tag": str(chance.random()),

@@ -27,9 +27,9 @@ pytestmark = pytest.mark.promise("OPS-26")
 
 def test_rings_that_wait_are_counted(redis_url: str) -> None:
     settings = Settings(redis_url=SecretStr(redis_url))
-    app = make_celery(settings)
+    app = make_celery(settings, "5ac1")
     assert backlog(app) == 0
-    assert Doorbell(settings).ring(range(1, 2 * MOST_RUNG_TOGETHER + 2))
+    assert Doorbell(settings, lambda: "5ac1").ring(range(1, 2 * MOST_RUNG_TOGETHER + 2))
     assert backlog(app) == 3
 
 

@@ -14,6 +14,8 @@ from sqlalchemy import update
 from deploy.sandbox.tracker.control import StandIn
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
+from shared.coordination.keys import key_of
+from shared.coordination.pause import HELPDESK_KEY
 from shared.helpdesk.glpi import GlpiLookup
 from shared.store.configuration.links import LinkKind
 from shared.store.tables.models import JournalEvent
@@ -248,7 +250,7 @@ def test_a_completion_that_is_too_large_is_not_read(bridge: Bridge) -> None:
 
 def helpdesk_is_tried_again(bridge: Bridge) -> None:
     """Let the pause of the helpdesk be over, and work on what waits."""
-    bridge.redis.delete("deskbridge:helpdesk")
+    bridge.redis.delete(key_of(bridge.redis, HELPDESK_KEY))
     bridge.hurry()
     bridge.sync()
 

@@ -14,8 +14,9 @@ from shared.codes.faults import Fault
 from shared.codes.invalid import Invalid
 from shared.codes.limits import CallLimitBy
 from shared.coordination.call_limit import CallLimit, Limit
+from shared.coordination.keys import key_of
 from shared.coordination.presence import WORKER, Presence
-from shared.coordination.throttle import Throttle
+from shared.coordination.throttle import KEY, Throttle
 from shared.monitoring import standing
 from shared.monitoring.standing import StandingCollector
 from shared.process.itself import Process
@@ -110,7 +111,7 @@ def test_what_waits_at_the_rate_limit_has_an_age_and_how_long_a_turn_takes_is_sh
     held_back = shown(bridge)
     assert (of(held_back, "oldest_due_age_seconds") or 0) > 0, "so that the alert fires"
     assert 90 < (of(held_back, "rate_limit_wait_seconds") or 0) <= 100
-    bridge.redis.set("deskbridge:throttle", "nobody's")
+    bridge.redis.set(key_of(bridge.redis, KEY), "nobody's")
     assert of(shown(bridge), "rate_limit_wait_seconds") == 0
 
 

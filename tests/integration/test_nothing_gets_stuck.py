@@ -138,7 +138,7 @@ def test_a_worker_that_dies_of_a_fault_while_probing_does_not_keep_the_pause_ali
     monkeypatch.setattr(wanted, "issue_body", stumble)
     bridge.pause.begin(written("the tracker was away"), 0)
     for _ in range(6):
-        bridge.redis.delete("deskbridge:pause:probe")  # as if its 30 s were over
+        bridge.redis.delete(f"{bridge.pause.key}:probe")  # as if its 30 s were over
         a_sweep(bridge).ring_due()
         rung, bridge.rung = bridge.rung, []
         for ticket_id in rung:

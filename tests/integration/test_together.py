@@ -19,6 +19,7 @@ from deploy.sandbox.tracker.control import StandIn
 from shared.codes.kinds import Kind
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
+from shared.coordination.keys import key_of
 from shared.coordination.locks import PREFIX, Locks
 from shared.coordination.throttle import Throttle
 from shared.store.configuration.people import People
@@ -125,12 +126,11 @@ def test_one_that_always_fails_at_its_claim_harms_nobody(
 
 def test_a_ticket_that_somebody_else_is_at_is_left_to_them(desk: Bridge, stand_in: StandIn) -> None:
     ids = receive(desk)
-    desk.redis.set(f"{PREFIX}ticket:3", "somebody else's", ex=60)
+    locked = key_of(desk.redis, f"{PREFIX}ticket:*")
+    desk.redis.set(locked.replace("*", "3"), "somebody else's", ex=60)
     desk.sync_together(*TICKETS)
     assert states(desk, ids) == {"done": len(TICKETS) - 1, "pending": 1}
-    assert desk.redis.keys(f"{PREFIX}ticket:*") == [f"{PREFIX}ticket:3".encode()], (
-        "the others' are free again"
-    )
+    assert desk.redis.keys(locked) == [locked.replace("*", "3").encode()], "the others' are free again"
 
 
 def test_an_answer_that_is_lost_is_one_ticket_s_doubt(desk: Bridge, stand_in: StandIn) -> None:
@@ -199,7 +199,9 @@ def test_a_database_that_is_away_puts_them_off_and_loses_nothing(
         patch.setattr(Database, "transaction", away)
         desk.sync_together(*TICKETS)
     assert states(desk, ids) == {"pending": len(TICKETS)}
-    assert not desk.redis.keys(f"{PREFIX}ticket:*"), "nobody has to wait for a lock to run out"
+    assert not desk.redis.keys(key_of(desk.redis, f"{PREFIX}ticket:*")), (
+        "nobody has to wait for a lock to run out"
+    )
     desk.sync_together(*TICKETS)
     assert states(desk, ids) == {"done": len(TICKETS)}
 

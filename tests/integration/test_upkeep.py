@@ -15,6 +15,7 @@ from shared.codes.coded import written
 from shared.codes.refusals import Refusal
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
+from shared.coordination.keys import key_of
 from shared.coordination.locks import ONCE, Locks
 from shared.helpdesk.glpi import GlpiLookup
 from shared.store.configuration.metadata import RUNS_KEPT
@@ -113,8 +114,8 @@ def test_the_last_good_run_is_remembered_however_many_failed_since(bridge: Bridg
 def test_pruning_is_due_at_the_start_and_then_once_an_hour(bridge: Bridge, worker: Any) -> None:
     assert prune(worker)
     assert not prune(worker)
-    assert 0 < bridge.redis.ttl(PRUNED) <= 3600
-    bridge.redis.delete(PRUNED)
+    assert 0 < bridge.redis.ttl(key_of(bridge.redis, PRUNED)) <= 3600
+    bridge.redis.delete(key_of(bridge.redis, PRUNED))
     assert prune(worker)
 
 
@@ -128,11 +129,11 @@ def test_what_one_go_of_pruning_leaves_over_is_not_left_for_an_hour(
     monkeypatch.setattr(sweep, "MOST_PRUNED", 1)
     monkeypatch.setattr(sweep, "PRUNED_AT_ONCE", 1)
     assert prune(worker)
-    assert 0 < bridge.redis.ttl(PRUNED) <= 60
+    assert 0 < bridge.redis.ttl(key_of(bridge.redis, PRUNED)) <= 60
 
 
 def test_a_mark_of_pruning_that_never_ends_is_dropped(bridge: Bridge, worker: Any) -> None:
-    bridge.redis.set(PRUNED, "1")
+    bridge.redis.set(key_of(bridge.redis, PRUNED), "1")
     assert not prune(worker)
     assert prune(worker)
 
@@ -154,7 +155,7 @@ def api(worker: Any) -> Iterator[GlpiApi]:
 
 def days_later(bridge: Bridge, days: float) -> None:
     """Let the last comparison be so much older, and somebody look again."""
-    bridge.redis.delete(f"{ONCE}{RECONCILED}")
+    bridge.redis.delete(key_of(bridge.redis, f"{ONCE}{RECONCILED}"))
     with bridge.store.database.transaction() as session:
         for mark in session.query(ReconciliationMark):
             mark.ran_at -= timedelta(days=days)
@@ -201,7 +202,7 @@ def test_a_helpdesk_that_cannot_be_compared_is_tried_again_an_hour_later(
     calls = len(api.calls)
     assert not compare_with_helpdesk(worker)
     assert len(api.calls) == calls
-    assert 0 < bridge.redis.ttl(f"{ONCE}{RECONCILED}") <= 3600
+    assert 0 < bridge.redis.ttl(key_of(bridge.redis, f"{ONCE}{RECONCILED}")) <= 3600
     days_later(bridge, 0)
     assert compare_with_helpdesk(worker)
     assert missed(bridge) == 1

@@ -14,7 +14,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from sqlalchemy import update
 
 from shared.codes.coded import written
-from shared.coordination.locks import PREFIX, HeldLock, Locks
+from shared.coordination.locks import HeldLock, Locks
 from shared.errors import LockBusy
 from shared.store.journal.journal import Journal
 from shared.store.ledger.ledger import Claim, Ledger
@@ -48,7 +48,7 @@ def without_compare_and_set() -> Iterator[None]:
     def take(
         locks: Locks, names: Sequence[str], unless: str | None = None
     ) -> list[HeldLock | LockBusy] | None:
-        locks._redis.delete(*(PREFIX + name for name in names))
+        locks._redis.delete(*locks._keys([HeldLock(locks, name, "", 0.0) for name in names]))
         return take_of(locks, names, unless)
 
     with mock.patch.object(Ledger, "claim_all", claim), mock.patch.object(Locks, "_take_all", take):

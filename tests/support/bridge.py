@@ -9,13 +9,13 @@ from typing import Any
 
 from cryptography.fernet import Fernet
 from pydantic import SecretStr
-from redis import Redis
 from sqlalchemy import update
 
 from producer.admin.records.transaction import Store
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
-from shared.coordination.locks import Locks
+from shared.coordination.installation import Whose
+from shared.coordination.locks import Locks, make_redis
 from shared.coordination.pause import HELPDESK_KEY, Pause
 from shared.events.config import PluginConfig
 from shared.events.event import parse_delivery
@@ -112,7 +112,8 @@ class Bridge:
         self.store = Store(Database(database_url, pool_size=10, prepares=True))
         make_tables(self.store.database)
         vault = Vault(self.settings.secret_keys)
-        self.redis = Redis.from_url(redis_url)
+        self.redis = make_redis(self.settings, Whose(self.store.database))
+        self.redis.whose()
         self.pause = Pause(self.redis)
         self.rung: list[int] = []
         self.service = SyncService(

@@ -20,6 +20,7 @@ from producer.admin.records.transaction import Store
 from shared.errors import SettingsError
 from shared.store.tables import database as module
 from shared.store.tables.database import Database
+from shared.store.tables.models import InstallationRecord
 from shared.store.tables.schema import require_current
 
 NUMBER_ANEW = "SELECT setval(schemaname || '.' || sequencename, start_value, false) FROM pg_sequences"
@@ -88,6 +89,8 @@ def tables_on(server: PostgresServer) -> str:
     name = "tables"
     database = Database(server.create_database(name))
     upgrade(database)
+    with database.transaction() as session:
+        session.execute(delete(InstallationRecord))
     database.close()
     return name
 
@@ -109,5 +112,7 @@ def _file_with_tables() -> bytes:
         file = Path(directory) / "tables.sqlite3"
         database = Database(f"sqlite:///{file}")
         upgrade(database)
+        with database.transaction() as session:  # each copy is an installation of its own
+            session.execute(delete(InstallationRecord))
         database.close()
         return file.read_bytes()

@@ -19,12 +19,20 @@ from redis import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 
-from shared.coordination.doorbell import QUEUE, Doorbell, make_celery
+from shared.coordination.doorbell import Doorbell, make_celery, queue_of
 from shared.coordination.rings import MOST_RUNG_TOGETHER, NOTHING_READABLE, SYNC_TICKET, ring_of, understood
 from shared.process.settings import Settings
 from tests.support.together import called
 from worker.sync.coordinator import CallerThreads, Coordinator
 from worker.tasks import register
+
+HERE = "5ac1"
+QUEUE = queue_of(Settings(), HERE).name
+
+
+def whose() -> str:
+    """Return the installation that rings."""
+    return HERE
 
 
 def sent(named: object) -> dict[str, Any]:
@@ -75,7 +83,7 @@ class Begun:
 
 
 def test_several_tickets_are_one_message_up_to_a_bound(redis_url: str) -> None:
-    assert Doorbell(Settings(redis_url=SecretStr(redis_url))).ring(range(1, MOST_RUNG_TOGETHER + 3))
+    assert Doorbell(Settings(redis_url=SecretStr(redis_url)), whose).ring(range(1, MOST_RUNG_TOGETHER + 3))
     with Redis.from_url(redis_url) as redis:
         messages = [json.loads(one) for one in redis.lrange(f"deskbridge:{QUEUE}", 0, -1)]
     rings = sorted((named_in(understood(one)) for one in messages), key=lambda one: one["ticket_id"])
@@ -88,9 +96,9 @@ def test_several_tickets_are_one_message_up_to_a_bound(redis_url: str) -> None:
 def test_a_message_is_what_celery_would_send(redis_url: str) -> None:
     """Workers of any version take it from any broker; only who is answered is left out: nobody answers."""
     settings = Settings(redis_url=SecretStr(redis_url))
-    assert Doorbell(settings).ring([7, 8])
+    assert Doorbell(settings, whose).ring([7, 8])
     with Redis.from_url(redis_url) as redis:
-        make_celery(settings).send_task(SYNC_TICKET, kwargs=ring_of([7, 8]), queue=QUEUE)
+        make_celery(settings, HERE).send_task(SYNC_TICKET, kwargs=ring_of([7, 8]), queue=QUEUE)
         theirs, ours = (json.loads(one) for one in redis.lrange(f"deskbridge:{QUEUE}", 0, -1))
     assert without_names(ours) == without_names(theirs)
 
@@ -99,22 +107,22 @@ def test_a_ring_goes_where_a_worker_reads_that_is_given_the_same_address(redis_u
     """Celery takes several, and finds a database there that redis-py would not."""
     address = f"{redis_url.rpartition('/')[0]}/7;redis://127.0.0.1:1/7"
     settings = Settings(redis_url=SecretStr(redis_url), broker_url=SecretStr(address))
-    assert Doorbell(settings).ring([7])
-    with make_celery(settings).connection_for_read() as connection, connection.channel() as channel:
+    assert Doorbell(settings, whose).ring([7])
+    with make_celery(settings, HERE).connection_for_read() as connection, connection.channel() as channel:
         assert named_in(channel._get(QUEUE)) == ring_of([7])
 
 
 def test_redis_keeps_nothing_of_what_a_worker_has_taken_and_nothing_is_put_back(redis_url: str) -> None:
     """What it leaves it rings itself, and what a killed one had the sweep rings."""
     settings = Settings(redis_url=SecretStr(redis_url))
-    assert Doorbell(settings).ring([7])
+    assert Doorbell(settings, whose).ring([7])
     with Redis.from_url(redis_url) as redis:
-        with make_celery(settings).connection_for_read() as connection, connection.channel() as channel:
+        with make_celery(settings, HERE).connection_for_read() as connection, connection.channel() as channel:
             assert channel.basic_get(QUEUE) is not None
             kept = {
                 key
                 for key in redis.scan_iter("deskbridge:*")
-                if b"unacked" in key or key.endswith(b":deskbridge")
+                if b"unacked" in key or key.endswith(QUEUE.encode())
             }
             assert kept == set()
         assert redis.llen(f"deskbridge:{QUEUE}") == 0
@@ -122,13 +130,13 @@ def test_redis_keeps_nothing_of_what_a_worker_has_taken_and_nothing_is_put_back(
 
 def test_a_message_over_another_broker_is_the_same_and_its_queue_is_declared() -> None:
     settings = Settings(broker_url=SecretStr("memory://"))
-    doorbell = Doorbell(settings)
+    doorbell = Doorbell(settings, whose)
     try:
         assert doorbell.ring(range(1, MOST_RUNG_TOGETHER + 2))
-        with make_celery(settings).connection_for_read() as connection, connection.channel() as channel:
+        with make_celery(settings, HERE).connection_for_read() as connection, connection.channel() as channel:
             assert Transport.global_state.queue_index[QUEUE], "the queue is declared"
             first, second = (channel._get(QUEUE) for _ in range(2))
-            make_celery(settings).send_task(SYNC_TICKET, kwargs=named_in(second), queue=QUEUE)
+            make_celery(settings, HERE).send_task(SYNC_TICKET, kwargs=named_in(second), queue=QUEUE)
             assert without_names(second) == without_names(channel._get(QUEUE))
         assert named_in(first) == ring_of(range(1, MOST_RUNG_TOGETHER + 1))
     finally:
@@ -142,11 +150,14 @@ def without_names(message: dict[str, Any]) -> dict[str, Any]:
     for unlike in ("argsrepr", "kwargsrepr", "reply_to", "delivery_tag"):
         message["headers"].pop(unlike, None), message["properties"].pop(unlike, None)
     assert not message["headers"].pop("ignore_result")
+    message["properties"]["delivery_info"].pop(
+        "routing_key"
+    )  # nobody looks at it: the queue's name is the key
     return message
 
 
 def test_rings_that_leave_together_arrive_also_after_their_connection_was_cut(redis_url: str) -> None:
-    doorbell = Doorbell(Settings(redis_url=SecretStr(redis_url)))
+    doorbell = Doorbell(Settings(redis_url=SecretStr(redis_url)), whose)
     many = range(1, 3 * MOST_RUNG_TOGETHER + 1)
     assert doorbell.ring(many)
     with Redis.from_url(redis_url) as redis:
@@ -170,7 +181,7 @@ def test_rings_whose_connection_has_gone_leave_by_another(
             raise RedisConnectionError("Connection reset by peer")
         return lpush(*arguments)
 
-    doorbell = Doorbell(Settings(redis_url=SecretStr(redis_url)))
+    doorbell = Doorbell(Settings(redis_url=SecretStr(redis_url)), whose)
     if is_used:
         assert doorbell.ring([1])
     monkeypatch.setattr(Redis, "lpush", fail_once)
@@ -187,7 +198,7 @@ def test_rings_of_which_no_connection_lasts_are_left_to_the_sweep(
     def fail(*_: object) -> None:
         raise RedisConnectionError("Connection reset by peer")
 
-    doorbell = Doorbell(Settings(redis_url=SecretStr(redis_url)))
+    doorbell = Doorbell(Settings(redis_url=SecretStr(redis_url)), whose)
     monkeypatch.setattr(Redis, "lpush", fail)
     assert not doorbell.ring([1])
 
@@ -206,7 +217,7 @@ def test_a_ring_over_another_broker_whose_channel_is_found_closed_leaves_by_anot
 
     monkeypatch.setattr(Producer, "publish", fail_once)
     try:
-        assert Doorbell(Settings(broker_url=SecretStr("memory://"))).ring([1])
+        assert Doorbell(Settings(broker_url=SecretStr("memory://")), whose).ring([1])
     finally:
         Transport.global_state.clear()  # type: ignore[no-untyped-call]
     assert failed
@@ -218,7 +229,7 @@ def test_rings_that_are_lost_together_are_left_to_the_sweep(
     def fail(*_: object) -> None:
         raise RedisError("OOM command not allowed")
 
-    doorbell = Doorbell(Settings(redis_url=SecretStr(redis_url)))
+    doorbell = Doorbell(Settings(redis_url=SecretStr(redis_url)), whose)
     monkeypatch.setattr(Redis, "lpush", fail)
     assert not doorbell.ring(range(1, 3 * MOST_RUNG_TOGETHER))
     monkeypatch.undo()

@@ -7,6 +7,7 @@ import socket
 import pytest
 from kombu.transport.redis import SentinelChannel
 from pydantic import SecretStr
+from redis import Redis
 from redis.sentinel import MasterNotFoundError, Sentinel
 
 from shared.codes.invalid import Invalid
@@ -62,7 +63,7 @@ def test_kombu_is_told_of_each_sentinel_with_account_and_database() -> None:
 
 
 def test_locks_ask_the_same_sentinels_for_the_same_master() -> None:
-    pool = connected(URL).connection_pool
+    pool = connected(Redis, URL).connection_pool
     told = pool.connection_kwargs
     assert (told["db"], told["username"], told["password"]) == (3, "me", "p@ss")
     assert pool.service_name == "desk"  # type: ignore[attr-defined]

@@ -145,7 +145,7 @@ def test_a_worker_looks_whether_it_is_stuck(
     monkeypatch.setattr("worker.process.bootstrap", lambda *_, **__: worker)
     for beside in ("drop_strange_keys", "monitored", "_sweep_without_beat", "_keep_up_without_beat"):
         monkeypatch.setattr(f"worker.process.{beside}", lambda *_: None)
-    monkeypatch.setattr("worker.process.is_current", lambda _settings: True)
+    monkeypatch.setattr("worker.process._installation", lambda _settings: "5ac1")
     monkeypatch.setattr("worker.process.run_celery", lambda *_, **__: 0 if ends.wait(60) else 1)
     assert work(settings, 1) == 0
 
@@ -157,7 +157,7 @@ def test_a_worker_whose_coordinator_fails_ends(
         raise ValueError
 
     monkeypatch.setattr(SyncService, "way", fail)
-    worker = bootstrap(settings, concurrency=1)
+    worker = bootstrap(settings, "5ac1", concurrency=1)
     worker.coordinator.start()
     worker.coordinator.take([1])
     assert ends.wait(60)
@@ -220,14 +220,14 @@ def test_a_real_worker_that_a_signal_ends_has_done_well() -> None:
 def test_with_a_rate_limit_a_worker_begins_no_more_tickets_than_it_has_callers(
     settings: Settings, rate_limit: float, tickets: int
 ) -> None:
-    worker = bootstrap(settings.model_copy(update={"rate_limit": rate_limit}), concurrency=2)
+    worker = bootstrap(settings.model_copy(update={"rate_limit": rate_limit}), "5ac1", concurrency=2)
     worker.limiter.share = 2
     assert worker.coordinator._most == tickets
     worker.coordinator.close()
 
 
 def test_a_worker_keeps_its_locks_and_ends_where_it_cannot_any_more(settings: Settings) -> None:
-    worker = bootstrap(settings, concurrency=1)
+    worker = bootstrap(settings, "5ac1", concurrency=1)
     assert worker.locks._keeps
     assert worker.locks._give_up is _give_up
     worker.coordinator.close()

@@ -18,7 +18,7 @@ LOCAL: tuple[Check, ...] = (setup.metadata, setup.text_formatting, *work.CHECKS,
 """What the database and the helpdesk tell."""
 LIVE: tuple[Check, ...] = (*tracker.CHECKS, *setup.CHECKS, *templates.CHECKS)
 """What only the tracker can confirm."""
-AT_A_GLANCE: tuple[Check, ...] = (services.rate_limit,)
+AT_A_GLANCE: tuple[Check, ...] = (services.others, services.rate_limit)
 """What the first page of the console looks at as well, beside what it has in its own words."""
 
 
@@ -43,6 +43,7 @@ def examine(installation: Installation) -> Iterator[CheckResult]:
 def _examine(installation: Installation) -> Iterator[CheckResult]:
     alive = yield from _all(services.database, installation)
     is_written = yield from _all(services.redis, installation)
+    yield from services.others(installation)
     yield from services.broker(installation)
     if is_written:  # else nobody can leave a sign of life in it
         yield from services.processes(installation)

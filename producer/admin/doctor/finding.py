@@ -13,6 +13,7 @@ RECORDS = {
     "database": "KB-SERVICE-001",
     "migrations": "KB-SERVICE-002",
     "redis": "KB-SERVICE-003",
+    "installation": "KB-SERVICE-003",
     "broker": "KB-SERVICE-004",
     "worker": "KB-SERVICE-005",
     "beat": "KB-SERVICE-006",

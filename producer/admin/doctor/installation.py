@@ -56,5 +56,5 @@ class Installation:
             desk.redis,
             desk.vault,
             desk.checks.connect,
-            Doorbell(desk.settings).is_answering,
+            Doorbell(desk.settings, desk.whose).is_answering,
         )

@@ -112,6 +112,26 @@ def _full(words: str, memory: health.Memory) -> Coded:
     return Finding.REDIS_FULL(error=words, most=memory.most / MIB, ours=ours, others=others, keys=memory.keys)
 
 
+def others(installation: Installation) -> Iterator[CheckResult]:
+    """No other installation uses the same Redis database."""
+    try:
+        here, found = Presence(installation.redis).mine_and_others()
+    except RedisError:
+        return
+    if not found:
+        yield ok("installation", Finding.ALONE_IN_REDIS(installation=here))
+        return
+    named = [
+        Named.OTHER_INSTALLATION(
+            installation=one,
+            host=sign.process.host if sign else None,
+            seconds=sign.seconds if sign else None,
+        )
+        for one, sign in found.items()
+    ]
+    yield warning("installation", Finding.OTHERS_IN_REDIS(installation=here, count=len(named), others=named))
+
+
 def broker(installation: Installation) -> Iterator[CheckResult]:
     """The broker accepts rings."""
     if installation.is_broker_answering():

@@ -318,6 +318,9 @@ NAMED: Mapping[str, Iterable[Code]] = {
         Finding.REDIS_CROWDED,
         Finding.REDIS_NOT_WRITABLE,
         Finding.REDIS_MAY_EVICT,
+        Finding.ALONE_IN_REDIS,
+        Finding.OTHERS_IN_REDIS,
+        Named.OTHER_INSTALLATION,
         Refusal.REDIS_DOWN,
     ),
     "KB-SERVICE-004": (

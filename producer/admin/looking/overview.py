@@ -72,6 +72,7 @@ class Overview:
 
 def overview(desk: Desk) -> Overview:
     """Look at everything, in less than a dozen statements."""
+    told = signs(desk)
     with desk.store.transaction() as tx:
         standing = tx.events.standing()
         config, key = tx.configs.get()
@@ -89,7 +90,7 @@ def overview(desk: Desk) -> Overview:
             tx.events.needs_a_person()[1],
             tx.events.per_hour(),
             tx.changes.find(limit=LATEST),
-            signs(desk),
+            told,
             bool(tx.links.all()),
             good.ended_at if good else None,
             tx.recovery.get() is not None,

@@ -5,7 +5,13 @@ Append to the journal, leave its sign, read what its metrics show, and whether i
 
 from __future__ import annotations
 
-from shared.store.tables.models import JournalEvent, PluginConfigRecord, ProducerSign, ReconciliationMark
+from shared.store.tables.models import (
+    InstallationRecord,
+    JournalEvent,
+    PluginConfigRecord,
+    ProducerSign,
+    ReconciliationMark,
+)
 
 REVISION_TABLE = "alembic_version"
 COUNTS = ReconciliationMark.__tablename__
@@ -25,6 +31,7 @@ def producer_grants(role: str) -> list[str]:
     name = '"' + role.replace('"', '""') + '"'
     journal, signs = JournalEvent.__tablename__, ProducerSign.__tablename__
     config = PluginConfigRecord.__tablename__
+    installation = InstallationRecord.__tablename__
     written = [one.name for one in JournalEvent.__table__.columns if one.name not in NOT_WRITTEN]
     return [
         "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
@@ -35,5 +42,6 @@ def producer_grants(role: str) -> list[str]:
         f"GRANT USAGE ON SEQUENCE {journal}_id_seq TO {name}",
         f"GRANT INSERT, UPDATE, SELECT (name) ON {signs} TO {name}",
         f'GRANT SELECT ("values") ON {config} TO {name}',  # private_tasks is one of them, the API key is not
+        f"GRANT SELECT ON {installation} TO {name}",
         f"GRANT SELECT ON {REVISION_TABLE}, {COUNTS} TO {name}",
     ]

@@ -43,6 +43,9 @@ SQLITE_ERROR, SQLITE_BUSY = 1, 5
 OF_OTHER_TABLES = "of_other_tables"
 """What is noted at an error of SQLite of tables that are not those of this version."""
 
+ONLY_READS = "only_reads"
+"""The execution option of a connection that writes nothing."""
+
 INSUFFICIENT_RESOURCES = "53"
 """How PostgreSQL's codes for a full disk, too little memory and their like begin."""
 
@@ -265,5 +268,9 @@ def _note_other_tables(failed: ExceptionContext) -> None:
 
 
 def _begin_immediate(connection: Connection) -> None:
-    """Take the write lock at BEGIN: a transaction that upgrades later would fail at once under load."""
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
+    """Take the write lock at BEGIN: a transaction that upgrades later would fail at once under load.
+
+    One that only reads, and says so, waits for nobody.
+    """
+    only_reads = connection.get_execution_options().get(ONLY_READS)
+    connection.exec_driver_sql("BEGIN" if only_reads else "BEGIN IMMEDIATE")

@@ -346,6 +346,15 @@ class PluginConfigRecord(Base):
     changed_at: Mapped[datetime]
 
 
+class InstallationRecord(Base):
+    """The single row that names the installation, for what is kept outside of this database."""
+
+    __tablename__ = "installation"
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    name: Mapped[str] = mapped_column(String(32))
+
+
 class Basis(Base):
     """The single row that counts the changes of what is sent is built from."""
 

@@ -29,7 +29,7 @@ from tests.support.waiting import until
 
 pytestmark = pytest.mark.promise("OPS-24")
 
-QUEUE = "deskbridge:deskbridge"
+QUEUE = "deskbridge:deskbridge.*"
 
 
 def rung(url: str, count: int) -> list[int]:
@@ -43,7 +43,9 @@ def rung(url: str, count: int) -> list[int]:
 
 
 def _rung(redis: Redis) -> list[int]:
-    messages = [json.loads(message) for message in redis.lrange(QUEUE, 0, -1)]
+    messages = [
+        json.loads(message) for queue in redis.scan_iter(QUEUE) for message in redis.lrange(queue, 0, -1)
+    ]
     rings = [json.loads(base64.b64decode(message["body"]))[1] for message in messages]
     return [ticket for ring in rings for ticket in (ring["ticket_id"], *ring.get("others", []))]
 

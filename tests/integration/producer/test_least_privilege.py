@@ -9,6 +9,7 @@ from importlib.metadata import version
 
 import pytest
 from pydantic import SecretStr
+from redis import Redis
 from sqlalchemy import create_engine, make_url, text
 from sqlalchemy.engine import Connection
 from sqlalchemy.exc import IntegrityError, ProgrammingError
@@ -26,6 +27,7 @@ from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
 from shared.events.config import PluginConfig
 from shared.process.settings import Settings
+from shared.store.journal.installations import installation_id
 from shared.store.tables.database import Database
 from shared.store.tables.schema import require_current
 from tests.integration.producer.conftest import SECRET, RunningProducer
@@ -42,7 +44,11 @@ FEW_RIGHTS = (
     "DROP TABLE {0}",
 )
 SIGNS = "producer_sign"
-MAY = {COUNTS: ("SELECT * FROM {0}",), SIGNS: ("UPDATE {0} SET {1} = {1}",)}
+MAY = {
+    COUNTS: ("SELECT * FROM {0}",),
+    "installation": ("SELECT * FROM {0}",),
+    SIGNS: ("UPDATE {0} SET {1} = {1}",),
+}
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +105,7 @@ def test_the_producer_does_all_its_work_with_that_role(
         redis_url=SecretStr(redis_url),
         webhook_secrets=(SecretStr(SECRET),),
     )
+    installation_id(owner.database)
     running = RunningProducer(create_app(settings), owner)
     with owner.transaction() as tx:
         tx.reconciliation.ran(tx.now(), 3)
@@ -117,6 +124,10 @@ def test_the_producer_does_all_its_work_with_that_role(
     assert (ready.status_code, ready.json()["database"]) == (200, "ok")
     assert "deskbridge_events_missed 3.0" in metrics
     assert len(running.journal()) == 4
+    with Redis.from_url(redis_url) as redis:
+        assert redis.exists(f"deskbridge:deskbridge.{installation_id(owner.database)}"), (
+            "it rings its own workers"
+        )
     with owner.transaction() as tx:
         (sign,) = tx.producers.seen()
     assert (sign.process.host, sign.process.version) == (socket.gethostname(), version("deskbridge"))

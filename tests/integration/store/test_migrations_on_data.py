@@ -22,6 +22,7 @@ from sqlalchemy import (
     Integer,
     MetaData,
     Table,
+    delete,
     insert,
     inspect,
     select,
@@ -89,6 +90,8 @@ def fill(database: Database, first: int = 1) -> None:
             ]
             if table.name == "journal":  # which takes only rows that make sense
                 rows = [{**row, "event": "unreadable", "key": "unreadable"} for row in rows]
+            if table.name == "installation" and first == 1:  # the migration has given it its one row
+                connection.execute(delete(table))
             connection.execute(insert(table), rows)
 
 

@@ -97,7 +97,7 @@ def test_what_comes_before_a_statement_over_many_rows_holds_for_it(database: Dat
 
 
 def of_a_worker(settings: Settings) -> Database:
-    return bootstrap(settings, concurrency=1).store.database
+    return bootstrap(settings, "5ac1", concurrency=1).store.database
 
 
 def of_a_producer(settings: Settings) -> Database:
