@@ -149,7 +149,7 @@ def _not_yet() -> bool:
 def _needed(worker: Worker) -> Looks:
     """Return what nothing can be done without."""
     return {
-        "database": worker.store.database.ping,
+        "database": worker.store.database.takes_writes,
         "redis": lambda: is_there(worker.redis),
         "running": lambda: not worker.stopping.is_set(),
     }

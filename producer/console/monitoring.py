@@ -30,7 +30,7 @@ class Monitoring:
     def __init__(self, desk: Desk) -> None:
         shown = metrics.registry("console", StandingCollector(desk.redis, desk.store))
         self._needed = FreshLook(
-            {"database": lambda: desk.store.database.ping(), "redis": lambda: is_there(desk.redis)}
+            {"database": lambda: desk.store.database.takes_writes(), "redis": lambda: is_there(desk.redis)}
         )
         self._metrics = FreshLook({"text": lambda: generate_latest(shown)})
 
@@ -51,7 +51,7 @@ class Monitoring:
         return {"status": "ok"}
 
     async def readyz(self) -> JSONResponse:
-        """The database can be used; Redis is reported, not required."""
+        """An event can be committed; Redis is reported, not required."""
         seen = await self._needed.look()
         return JSONResponse(told(seen), 200 if seen["database"] else 503)
 

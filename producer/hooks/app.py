@@ -122,7 +122,10 @@ class Producer:
         self._refused, self._spools = Refused(), Spools()
         self._sign = SignOfLife(self._store, self._refused, self._spools, port)
         self._readiness = FreshLook(
-            {"database": lambda: self._store.database.ping(), "broker": lambda: self._doorbell.is_answering()}
+            {
+                "database": lambda: self._store.database.takes_writes(),
+                "broker": lambda: self._doorbell.is_answering(),
+            }
         )
         self._mark = FreshLook({"mark": self._last_comparison})
         self._bodies = Bodies()

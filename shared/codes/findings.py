@@ -13,6 +13,8 @@ class Finding(Code):
     NO_DATABASE = "no_database"
     DATABASE_UNREACHABLE = "database_unreachable"
     DATABASE_READ_ONLY = "database_read_only"
+    DATABASE_STANDBY = "database_standby"
+    DATABASE_FILE_READ_ONLY = "database_file_read_only"
     DATABASE_FULL = "database_full"
     MIGRATIONS_CURRENT = "migrations_current"
     MIGRATIONS_DUE = "migrations_due"

@@ -85,7 +85,7 @@ class StandingCollector(Collector):
         if self._store is not None:
             try:
                 yield from self._in_the_database(self._store, seen, paused=paused)
-                reachable.add_metric(["database"], 1)
+                reachable.add_metric(["database"], int(self._store.database.takes_writes()))
             except SQLAlchemyError:
                 reachable.add_metric(["database"], 0)
         yield seen

@@ -18,7 +18,9 @@ SENTENCES: Table = {
     Finding.NO_DATABASE: "{problem}",
     Finding.DATABASE_UNREACHABLE: "cannot be used: {error}",
     Finding.DATABASE_FULL: "{name} keeps nothing more: {error}",
-    Finding.DATABASE_READ_ONLY: "{name} takes no writes: it is a standby, or was set to read only; no event is kept",
+    Finding.DATABASE_READ_ONLY: "{name} was set to read only, so that no event is kept: {error}",
+    Finding.DATABASE_STANDBY: "{name} is on a standby, which takes no writes, so that no event is kept: {error}",
+    Finding.DATABASE_FILE_READ_ONLY: "{name} cannot be written, so that no event is kept: {error}",
     Finding.MIGRATIONS_CURRENT: "revision {revision}",
     Finding.MIGRATIONS_DUE: "{problem}",
     Finding.REDIS_ANSWERS: "answers",
@@ -288,7 +290,15 @@ WHY: Table = {
     Finding.NO_DATABASE: "load the environment of the installation, or set DESKBRIDGE_DATABASE_URL",
     Finding.DATABASE_UNREACHABLE: "check that it runs and has connections to spare, and DESKBRIDGE_DATABASE_URL",
     Finding.DATABASE_FULL: "make room on the disk of its server; the helpdesk sends again what it was refused",
-    Finding.DATABASE_READ_ONLY: "set DESKBRIDGE_DATABASE_URL to the server that takes writes, in every process",
+    Finding.DATABASE_READ_ONLY: (
+        "set default_transaction_read_only to off on the database, its role or the server (`SHOW "
+        "default_transaction_read_only`), then restart every process"
+    ),
+    Finding.DATABASE_STANDBY: "set DESKBRIDGE_DATABASE_URL to the server that takes writes, in every process",
+    Finding.DATABASE_FILE_READ_ONLY: (
+        "let the account that runs the processes write this file and its directory; the helpdesk sends again what it "
+        "was refused"
+    ),
     Finding.REDIS_REFUSES: (
         "set DESKBRIDGE_REDIS_URL with the right user and password in every process; the user must be allowed to write"
     ),

@@ -144,7 +144,11 @@ class Looked:
 
 
 BUILD = Looked("deskbridge_build_info", "Always 1; what runs", ("process", "version", "python"))
-REACHABLE = Looked("deskbridge_reachable", "1 where a service answers this process, else 0", ("service",))
+REACHABLE = Looked(
+    "deskbridge_reachable",
+    "1 if a service answers this process, and the database commits; else 0",
+    ("service",),
+)
 PENDING = Looked("deskbridge_events_pending", "Events that wait")
 OLDEST_PENDING = Looked(
     "deskbridge_oldest_pending_age_seconds", "How long the oldest of them has waited, 0 = none waits"

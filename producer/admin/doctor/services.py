@@ -40,6 +40,12 @@ REFUSED = {
     "ERR max number of clients": Finding.REDIS_CROWDED,
 }
 """What is found where Redis answers so; the memory that is used up is looked into."""
+HINDRANCES = {
+    "standby": Finding.DATABASE_STANDBY,
+    "read only": Finding.DATABASE_READ_ONLY,
+    "full": Finding.DATABASE_FULL,
+    "file": Finding.DATABASE_FILE_READ_ONLY,
+}
 
 
 def database(installation: Installation) -> Iterator[CheckResult]:
@@ -54,19 +60,36 @@ def database(installation: Installation) -> Iterator[CheckResult]:
         yield ok("database", Finding.DATABASE_ANSWERS(kind=_kind(installation), name=name))
         yield failure("migrations", Finding.MIGRATIONS_DUE(problem=due.coded))
     except SQLAlchemyError as error:
-        yield failure("database", Finding.DATABASE_UNREACHABLE(error=_cause(error)))
+        yield _hindrance(installation) or failure(
+            "database", Finding.DATABASE_UNREACHABLE(error=_cause(error))
+        )
     else:
-        if installation.store.database.is_read_only():
-            yield failure("database", Finding.DATABASE_READ_ONLY(name=name))
-            return
-        if lacking := installation.store.database.shortage():
-            yield failure("database", Finding.DATABASE_FULL(name=name, error=lacking))
+        if hindered := _hindrance(installation):
+            yield hindered
             return
         if "database_url" in settings.model_fields_set:
             yield ok("database", Finding.DATABASE_ANSWERS(kind=_kind(installation), name=name))
         else:
             yield warning("database", Finding.DATABASE_OF_DEFAULT(file=name))
         yield ok("migrations", Finding.MIGRATIONS_CURRENT(revision=HEAD))
+
+
+def _hindrance(installation: Installation) -> CheckResult | None:
+    """Return what keeps an event from being committed, None if nothing does, or it cannot be told."""
+    database = installation.store.database
+    try:
+        found = database.hindrance()
+    except SQLAlchemyError:
+        return None
+    if found is None:
+        return None
+    return failure("database", HINDRANCES[found.kind](name=database.name, error=found.error))
+
+
+def writes(installation: Installation) -> Iterator[CheckResult]:
+    """An event can be committed now."""
+    if not installation.store.database.takes_writes():
+        yield from database(installation)
 
 
 def _cause(error: SQLAlchemyError) -> str:

@@ -292,6 +292,8 @@ NAMED: Mapping[str, Iterable[Code]] = {
         Finding.NO_DATABASE,
         Finding.DATABASE_UNREACHABLE,
         Finding.DATABASE_READ_ONLY,
+        Finding.DATABASE_STANDBY,
+        Finding.DATABASE_FILE_READ_ONLY,
         Finding.DATABASE_FULL,
         Refusal.ENVIRONMENT_NOT_LOADED,
         Refusal.DATABASE_MISSING,

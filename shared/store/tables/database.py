@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from threading import RLock
-from typing import Any
+from threading import Lock, RLock
+from typing import Any, Literal
 
 from sqlalchemy import Engine, create_engine, event, make_url, text
 from sqlalchemy.engine import Connection, ExceptionContext
@@ -86,6 +87,41 @@ def _sqlite_code(cause: BaseException | None) -> int:
     return code
 
 
+TRIED_EVERY_S = 3.0
+"""How often it is tried at most whether an event can be committed."""
+
+READ_ONLY, FORBIDDEN = "25006", "42501"
+"""PostgreSQL's codes for a write where none is allowed, and for what a role may not do."""
+
+SQLITE_KINDS: dict[int, Literal["file", "full", "busy"]] = {
+    3: "file", 8: "file", 10: "full", 13: "full", 14: "file", SQLITE_BUSY: "busy",
+}  # fmt: skip
+"""What SQLite's codes tell of a write: no permission, read only, an error of the disk, full, not to be opened, busy."""
+
+WRITE_WITHOUT_CACHE = (
+    "PRAGMA busy_timeout = 1000",
+    "PRAGMA cache_size = 1",
+    "BEGIN IMMEDIATE",
+    "CREATE TABLE room (filling)",
+    "WITH RECURSIVE row(number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM row WHERE number < 100) "
+    "INSERT INTO room SELECT randomblob(1000) FROM row",
+    "ROLLBACK",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Hindrance:
+    """What keeps an event from being committed.
+
+    Attributes:
+        kind: a standby; a server that was set to read only; no room; a file that cannot be written.
+        error: the database's own words.
+    """
+
+    kind: Literal["standby", "read only", "full", "file"]
+    error: str
+
+
 OVERFLOW = 4
 """Connections beyond those that are kept, at most: a server has a hundred for all processes."""
 
@@ -104,6 +140,7 @@ class Database:
         if prepares and self.engine.dialect.name == "postgresql":
             PreparedStatements(self.engine)
         self._threads = RLock() if self.engine.dialect.name == "sqlite" else None
+        self._trying, self._tried_at, self._takes_writes = Lock(), float("-inf"), False
 
     @property
     def missing_file(self) -> str | None:
@@ -141,39 +178,72 @@ class Database:
             if has_turn:
                 self._threads.release()
 
-    def ping(self) -> bool:
-        """Tell whether the database answers."""
-        try:
-            with self.engine.connect() as connection:
-                connection.execute(text("SELECT 1"))
-        except SQLAlchemyError:
-            return False
-        return True
+    def takes_writes(self) -> bool:
+        """Tell whether an event can be committed now; tried every few seconds at most, however many ask."""
+        with self._trying:
+            if time.monotonic() - self._tried_at > TRIED_EVERY_S:
+                try:
+                    self._takes_writes = self.hindrance() is None
+                except SQLAlchemyError:
+                    self._takes_writes = False
+                self._tried_at = time.monotonic()
+            return self._takes_writes
 
-    def is_read_only(self) -> bool:
-        """Tell whether the server takes no writes: a standby, or one that was set so."""
-        if self.engine.dialect.name != "postgresql":
-            return False
-        with self.engine.connect() as connection:
-            return connection.execute(text("SHOW transaction_read_only")).scalar() == "on"
+    def hindrance(self) -> Hindrance | None:
+        """Return what keeps an event from being committed now, by writing something that is rolled back; None: nothing.
 
-    def shortage(self) -> str | None:
-        """Return what the server lacks to keep more, in its own words; None where it lacks nothing.
-
-        With a full disk it answers every question still. A table that ends with its transaction has to be given new
-        space, where a row of ours might find a gap.
+        Raises:
+            SQLAlchemyError: the database cannot be used at all.
         """
-        if self.engine.dialect.name != "postgresql":
-            return None
+        return self._of_sqlite() if self._threads else self._of_postgresql()
+
+    def _of_postgresql(self) -> Hindrance | None:
+        """With a full disk a server answers every question still, and a row of ours might find a gap.
+
+        So a table that ends with its transaction has to be given new space.
+        """
         with self.engine.connect() as connection:
             try:
                 connection.execute(text("SET LOCAL temp_tablespaces = ''"))
                 connection.execute(text(TAKE_ROOM))
             except DBAPIError as error:
-                is_short = str(getattr(error.orig, "pgcode", None)).startswith(INSUFFICIENT_RESOURCES)
-                return first_line(error.orig or error) if is_short else None
+                code, words = str(getattr(error.orig, "pgcode", None)), first_line(error.orig or error)
+                connection.rollback()
+                if code == READ_ONLY:
+                    is_standby = bool(connection.execute(text("SELECT pg_is_in_recovery()")).scalar())
+                    return Hindrance("standby" if is_standby else "read only", words)
+                if code.startswith(INSUFFICIENT_RESOURCES):
+                    return Hindrance("full", words)
+                if code == FORBIDDEN:  # a role that may make no table of its own may append to the journal
+                    return None
+                raise
             finally:
                 connection.rollback()
+        return None
+
+    def _of_sqlite(self) -> Hindrance | None:
+        """A transaction is written to the disk before its end only if it does not fit into the cache: it has none here.
+
+        Another's transaction, which is waited for no longer than a moment, is a sign that it can be written.
+        """
+        import sqlite3  # loaded with the first connection
+
+        if (file := self.missing_file) is not None:
+            return Hindrance("file", f"{file} does not exist")
+        with self._turn():
+            pooled = self.engine.raw_connection()
+            connection: Any = pooled.driver_connection
+            pooled.detach()  # what is set here is of no use to anybody else
+            try:
+                for statement in WRITE_WITHOUT_CACHE:
+                    connection.execute(statement)
+            except sqlite3.Error as error:
+                kind = SQLITE_KINDS.get(_sqlite_code(error) & 0xFF)
+                if kind is None:
+                    raise DBAPIError("a write that is rolled back", None, error) from None
+                return None if kind == "busy" else Hindrance(kind, first_line(error))
+            finally:
+                connection.close()
         return None
 
     def close(self) -> None:
